@@ -1,0 +1,77 @@
+"""Contingency tables that hold occupied cells only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from engine.domain import Domain
+
+_DENSE = 1 << 20  # below this many combinations a presence array is cheaper than a sort
+
+
+def occupied(columns: Sequence[np.ndarray], sizes: Sequence[int], n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Occupied combinations of coded columns.
+
+    ``columns`` are integer arrays of length ``n_rows`` with codes below ``sizes``.  Returns ``(cells, inverse)``:
+    ``cells`` of shape ``(m, d)`` in lexicographic order of codes, ``inverse`` of shape ``(n_rows,)`` with each row's cell.
+
+    Columns are folded in one at a time and re-ranked to the combinations that occur, so neither time nor memory follows
+    the product of the sizes.
+    """
+    key = np.zeros(n_rows, dtype=np.int64)
+    cells = np.zeros((1, 0), dtype=np.int32)
+    for column, size in zip(columns, sizes, strict=True):
+        space = len(cells) * int(size)
+        key = key * int(size)
+        key += column
+        if space <= max(_DENSE, 4 * n_rows):
+            present = np.zeros(space, dtype=bool)
+            present[key] = True
+            distinct = np.flatnonzero(present)
+            rank = np.empty(space, dtype=np.int64)
+            rank[distinct] = np.arange(len(distinct))
+            key = rank[key]
+        else:
+            distinct, key = np.unique(key, return_inverse=True)
+        cells = np.column_stack([cells[distinct // size], (distinct % size).astype(np.int32)])
+    return np.ascontiguousarray(cells, dtype=np.int32), key.astype(np.int32 if len(cells) < 2**31 else np.int64)
+
+
+@dataclass(frozen=True)
+class ContingencyTable:
+    """Counts of the occupied cells of a full table.
+
+    ``cells`` has shape ``(m, d)``: level codes in lexicographic order, which makes a table independent of the order of
+    its records.  ``counts`` has shape ``(m,)`` and is at least 1 everywhere.
+    """
+
+    domain: Domain
+    cells: np.ndarray
+    counts: np.ndarray
+
+    @property
+    def n_records(self) -> int:
+        """Total count."""
+        return int(self.counts.sum())
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @cached_property
+    def levels_in_use(self) -> tuple[int, ...]:
+        """Number of levels of each attribute that occur."""
+        return tuple(len(np.unique(self.cells[:, j])) for j in range(self.cells.shape[1]))
+
+    def margin(self, attributes: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Marginal table over some attributes: ``(cells, counts, inverse)`` with ``inverse`` mapping full cells to it."""
+        sizes = [self.domain.shape[j] for j in attributes]
+        cells, inverse = occupied([self.cells[:, j] for j in attributes], sizes, len(self))
+        return cells, np.bincount(inverse, weights=self.counts, minlength=len(cells)).astype(np.int64), inverse
+
+    def n_below(self, threshold: int) -> int:
+        """Number of cells with a count from 1 to ``threshold - 1``."""
+        return int(np.count_nonzero(self.counts < threshold))
