@@ -1,0 +1,47 @@
+# `make demo` opens the dashboard on a sample, `make test` runs every check.  Both set up .venv themselves, from
+# requirements.lock and with hashes; a second run finds everything in place.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench lock clean
+
+help:
+	@echo "make demo    open the dashboard on a sample"
+	@echo "make test    lint, type checks and all tests (browser tests need Chromium)"
+	@echo "make lint    lint and type checks only"
+	@echo "make bench   speed ratios against naive twins"
+	@echo "make lock    write requirements.lock anew (needs uv)"
+	@echo "make clean   remove .venv"
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" \
+		|| { echo "Python 3.11 or later is needed; name one with: make PYTHON=python3.12 ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: $(READY)
+	$(BIN)/frontier demo
+
+test: lint
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+lock:
+	uv pip compile pyproject.toml --extra test --group build --universal --python-version 3.11 \
+		--fork-strategy fewest --upgrade --generate-hashes --no-header --no-annotate \
+		--no-emit-index-url --no-emit-find-links --quiet --output-file requirements.lock
+
+clean:
+	rm -rf $(VENV)
