@@ -1,0 +1,393 @@
+"""The random swap over cells: integer kernels.
+
+Why cells suffice.  Whether two records may swap depends only on their original attribute values, so records in one cell of
+the full table are exchangeable: drawing *which cells* swap, with each cell weighted by its records still available, has exactly
+the law of drawing records (Gomatam, Karr and Sanil 2005, Appendix A).  Records are chosen afterwards, and only when asked for.
+
+How a partner is drawn.  Cells are sorted by *block* (equal on F, equal kinds where that is asked) and inside it by *class*
+(the values on S∪C).  The classes that differ from a given class on all of S∪C form a few runs of cells; one uniform draw
+over the runs, rejected while it falls on a used record or (strict rule without C) on equal U values, is uniform over
+the feasible partners.  After ``RETRIES`` rejections the feasible partners are counted exactly and one of them is drawn: the same
+law, and the proof that there is none.  Unavailability is permanent because the pool only shrinks and feasibility is symmetric;
+when nothing available differs on S∪C the whole class is closed at once.
+
+Positions.  Available records are addressed by positions ``0..start[-1]``, cell after cell; the first ``left[c]`` positions of cell ``c``
+are still available.  Once draws on used positions have cost as much as numbering anew, positions are numbered anew.
+
+Everything that decides which random number is used for what is part of the stream: sort order, runs, ``RETRIES``, the rule for
+renumbering.  Changing any of it needs a new ``streams.STREAM_VERSION``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.compiled import kernel
+
+RETRIES = 64
+
+_LOW = np.uint64(0xFFFFFFFF)
+_TWO32 = np.uint64(1 << 32)
+
+
+@kernel
+def next_word(s):
+    """Next output of xoshiro256** (Blackman and Vigna 2018, doi 10.1145/3460772); ``s`` is its state of four words."""
+    x = s[1] * np.uint64(5)
+    result = ((x << np.uint64(7)) | (x >> np.uint64(57))) * np.uint64(9)
+    t = s[1] << np.uint64(17)
+    s[2] ^= s[0]
+    s[3] ^= s[1]
+    s[1] ^= s[2]
+    s[0] ^= s[3]
+    s[2] ^= t
+    s[3] = (s[3] << np.uint64(45)) | (s[3] >> np.uint64(19))
+    return result
+
+
+@kernel
+def below(s, n):
+    """A uniform integer in ``0..n-1`` for ``1 <= n < 2**32``, without modulo bias (Lemire 2019, doi 10.1145/3230636)."""
+    bound = np.uint64(n)
+    m = (next_word(s) >> np.uint64(32)) * bound
+    if (m & _LOW) < bound:
+        threshold = (_TWO32 - bound) % bound
+        while (m & _LOW) < threshold:
+            m = (next_word(s) >> np.uint64(32)) * bound
+    return np.int64(m >> np.uint64(32))
+
+
+@kernel
+def sort_cells(keys, sizes):
+    """Order of cells by the columns of ``keys``, first column first: stable counting sorts from the last column to the first."""
+    m, width = keys.shape
+    order = np.arange(m)
+    other = np.empty(m, np.int64)
+    for back in range(width):
+        j = width - 1 - back
+        at = np.zeros(sizes[j] + 1, np.int64)
+        for i in range(m):
+            at[keys[i, j] + 1] += 1
+        for v in range(sizes[j]):
+            at[v + 1] += at[v]
+        for i in range(m):
+            v = keys[order[i], j]
+            other[at[v]] = order[i]
+            at[v] += 1
+        order, other = other, order
+    return order
+
+
+@kernel
+def classes(keys, n_block):
+    """Classes and blocks of sorted keys.
+
+    Returns ``(class_of, class_start, first_class, last_class)``: each cell's class, each class's first cell (one more entry at the
+    end), and for each class the range of classes of its block.
+    """
+    m, width = keys.shape
+    class_of = np.zeros(m, np.int64)
+    class_start = np.zeros(m + 1, np.int64)
+    first_class = np.zeros(m, np.int64)
+    last_class = np.zeros(m, np.int64)
+    q = 0
+    block_first = 0
+    for i in range(1, m):
+        new_block = False
+        new_class = False
+        for j in range(width):
+            if keys[i, j] != keys[i - 1, j]:
+                new_class = True
+                if j < n_block:
+                    new_block = True
+                break
+        if new_class:
+            q += 1
+            class_start[q] = i
+            if new_block:
+                for k in range(block_first, q):
+                    last_class[k] = q
+                block_first = q
+            first_class[q] = block_first
+        class_of[i] = q
+    q += 1
+    class_start[q] = m
+    for k in range(block_first, q):
+        last_class[k] = q
+    return class_of, class_start[: q + 1], first_class[:q], last_class[:q]
+
+
+@kernel
+def number_positions(left, start, guide, shift):
+    """Number the available records anew: fill ``start`` and a guide table from positions to cells."""
+    m = len(left)
+    start[0] = 0
+    for c in range(m):
+        start[c + 1] = start[c] + left[c]
+    c = 0
+    for g in range(len(guide)):
+        position = np.int64(g) << shift
+        while c < m - 1 and start[c + 1] <= position:
+            c += 1
+        guide[g] = c
+
+
+@kernel
+def cell_at(position, start, guide, shift):
+    """The cell that holds a position."""
+    c = guide[position >> shift]
+    while start[c + 1] <= position:
+        c += 1
+    return c
+
+
+@kernel
+def find_runs(k, values, class_start, first_class, last_class, runs, at):
+    """Runs of cells whose class differs from class ``k`` on every column of ``values`` (one row per class), inside its block.
+
+    Written to ``runs[at:]`` as (first cell, cell after the last); returns how many, or -1 when ``runs`` is full.
+    """
+    n = 0
+    open_run = False
+    for other in range(first_class[k], last_class[k]):
+        differs = True
+        for j in range(values.shape[1]):
+            if values[other, j] == values[k, j]:
+                differs = False
+                break
+        if differs and not open_run:
+            if at + n >= len(runs):
+                return -1
+            runs[at + n, 0] = class_start[other]
+            open_run = True
+        if not differs and open_run:
+            runs[at + n, 1] = class_start[other]
+            n += 1
+            open_run = False
+    if open_run:
+        runs[at + n, 1] = class_start[last_class[k]]
+        n += 1
+    return n
+
+
+@kernel
+def same_row(free, a, b):
+    """Whether two cells are equal on all U attributes."""
+    for j in range(free.shape[1]):
+        if free[a, j] != free[b, j]:
+            return False
+    return True
+
+
+@kernel
+def draw_pairs(
+    wanted, counts, class_of, class_start, first_class, last_class, values, free, need_free, guide, shift, runs, cumulated, memo, used, s, pairs
+):
+    """Draw up to ``wanted`` pairs of cells; returns how many were drawn.
+
+    All cells are in sorted order.  ``counts`` are records per cell; ``values`` the S∪C codes per class; ``free`` the U codes per
+    cell, looked at when ``need_free``.  ``runs``, ``cumulated``, ``memo`` and ``used`` remember the runs of classes met before: what
+    is remembered saves time and never changes a draw.  (``memo[k]`` = where the runs of class ``k`` begin or -1, how many, and the
+    numbering that their cumulated lengths belong to; numbering 0 is the same in every replicate, later ones get numbers of their
+    own from ``used[1]``.)  ``pairs`` of shape ``(wanted, 2)`` receives the cells, in drawing order.
+    """
+    m = len(counts)
+    left = counts.copy()
+    start = np.empty(m + 1, np.int64)
+    number_positions(left, start, guide, shift)
+    epoch = np.int64(0)
+    available = start[m]
+    wasted = np.int64(0)
+    n_pairs = 0
+    spare = np.empty((m + 1, 2), np.int64)
+    spare_cumulated = np.empty(m + 1, np.int64)
+    while n_pairs < wanted and available > 0:
+        # first record: uniform over what is neither swapped nor closed
+        position = below(s, start[m])
+        a = cell_at(position, start, guide, shift)
+        if position - start[a] >= left[a]:
+            wasted += 1
+            if wasted >= m:
+                number_positions(left, start, guide, shift)
+                used[1] += 1
+                epoch = used[1]
+                wasted = 0
+            continue
+
+        # runs of its class: remembered, or looked up now; cumulated lengths are those of the current numbering
+        k = class_of[a]
+        if memo[k, 0] < 0:
+            n_found = find_runs(k, values, class_start, first_class, last_class, runs, used[0])
+            if n_found >= 0:
+                memo[k, 0] = used[0]
+                memo[k, 1] = n_found
+                memo[k, 2] = -1
+                used[0] += n_found
+        if memo[k, 0] >= 0:
+            at = memo[k, 0]
+            mine = runs[at : at + memo[k, 1]]
+            lengths = cumulated[at : at + memo[k, 1]]
+            fresh = memo[k, 2] != epoch
+            memo[k, 2] = epoch
+        else:
+            mine = spare[: find_runs(k, values, class_start, first_class, last_class, spare, 0)]
+            lengths = spare_cumulated[: len(mine)]
+            fresh = True
+        n_runs = len(mine)
+        if fresh:
+            total = np.int64(0)
+            for r in range(n_runs):
+                total += start[mine[r, 1]] - start[mine[r, 0]]
+                lengths[r] = total
+        total = lengths[n_runs - 1] if n_runs > 0 else np.int64(0)
+
+        # second record: uniform over the runs until it is available and differs on some U attribute where it must
+        b = np.int64(-1)
+        tries = 0
+        while total > 0 and tries < RETRIES:
+            tries += 1
+            position = below(s, total)
+            low = 0
+            high = n_runs - 1
+            while low < high:
+                middle = (low + high) >> 1
+                if lengths[middle] > position:
+                    high = middle
+                else:
+                    low = middle + 1
+            if low > 0:
+                position -= lengths[low - 1]
+            position += start[mine[low, 0]]
+            c = cell_at(position, start, guide, shift)
+            if position - start[c] >= left[c]:
+                wasted += 1
+            elif not (need_free and same_row(free, a, c)):
+                b = c
+                break
+
+        # the same law by counting; finding nobody closes the cell, or its whole class when nobody differs on S∪C
+        if b < 0:
+            differing = np.int64(0)
+            feasible = np.int64(0)
+            for r in range(n_runs):
+                for c in range(mine[r, 0], mine[r, 1]):
+                    differing += left[c]
+                    if left[c] > 0 and not (need_free and same_row(free, a, c)):
+                        feasible += left[c]
+            if feasible > 0:
+                position = below(s, feasible)
+                for r in range(n_runs):
+                    for c in range(mine[r, 0], mine[r, 1]):
+                        if b < 0 and left[c] > 0 and not (need_free and same_row(free, a, c)):
+                            if position < left[c]:
+                                b = np.int64(c)
+                            position -= left[c]
+            elif differing > 0:
+                available -= left[a]
+                left[a] = 0
+            else:
+                for c in range(class_start[k], class_start[k + 1]):
+                    available -= left[c]
+                    left[c] = 0
+        if b >= 0:
+            pairs[n_pairs, 0] = a
+            pairs[n_pairs, 1] = b
+            n_pairs += 1
+            left[a] -= 1
+            left[b] -= 1
+            available -= 2
+        if wasted >= m:
+            number_positions(left, start, guide, shift)
+            used[1] += 1
+            epoch = used[1]
+            wasted = 0
+    return n_pairs
+
+
+@kernel
+def bucket_of(words, i, shift):
+    """Bucket of row ``i`` of packed cell words: the high bits of a multiplicative hash."""
+    h = np.uint64(0)
+    for w in range(words.shape[1]):
+        h = (h ^ np.uint64(words[i, w])) * np.uint64(0x9E3779B97F4A7C15)
+        h ^= h >> np.uint64(29)
+    return np.int64((h * np.uint64(0xBF58476D1CE4E5B9)) >> np.uint64(shift))
+
+
+@kernel
+def fill_buckets(words, n_cells, buckets, shift):
+    """Enter cells ``0..n_cells-1`` into an empty open-addressing table (-1 is empty) of length ``2**(64 - shift)``."""
+    mask = len(buckets) - 1
+    for i in range(n_cells):
+        at = bucket_of(words, i, shift)
+        while buckets[at] >= 0:
+            at = (at + 1) & mask
+        buckets[at] = i
+
+
+@kernel
+def locate(words, n_cells, buckets, shift):
+    """Index of the cell whose words stand in row ``n_cells``; when it is new it stays there and gets that index."""
+    mask = len(buckets) - 1
+    at = bucket_of(words, n_cells, shift)
+    while True:
+        i = buckets[at]
+        if i < 0:
+            buckets[at] = n_cells
+            return n_cells
+        same = True
+        for w in range(words.shape[1]):
+            if words[i, w] != words[n_cells, w]:
+                same = False
+                break
+        if same:
+            return i
+        at = (at + 1) & mask
+
+
+@kernel
+def exchange(pairs, stops, swapped, words, n_cells, buckets, shift, counts, moves, out_cell, out_before, out_after, out_kept, ends):
+    """Post-swap cells that differ from the original, after each number of pairs in ``stops`` (non-decreasing).
+
+    ``swapped`` masks the words of the S attributes; ``words`` holds the packed cells known so far (the original ones first) with room for
+    new ones; ``moves`` counts records removed and arrived per cell and is scratch, zero on entry and on return.  For each stop the touched cells are appended to the
+    ``out_`` arrays in the order of first touch: cell, count before, count after, records that stayed; ``ends`` receives where each
+    stop's part ends.  Returns the number of known cells.
+    """
+    n_out = 0
+    n_touched = 0
+    done = 0
+    touched = np.empty(4 * len(pairs) + 1, np.int64)
+    width = words.shape[1]
+    for stop in range(len(stops)):
+        while done < stops[stop]:
+            for side in range(2):
+                mine = pairs[done, side]
+                theirs = pairs[done, 1 - side]
+                for w in range(width):
+                    words[n_cells, w] = (words[mine, w] & ~swapped[w]) | (words[theirs, w] & swapped[w])
+                new = locate(words, n_cells, buckets, shift)
+                if new == n_cells:
+                    n_cells += 1
+                if moves[mine, 0] == 0 and moves[mine, 1] == 0:
+                    touched[n_touched] = mine
+                    n_touched += 1
+                moves[mine, 0] += 1
+                if moves[new, 0] == 0 and moves[new, 1] == 0:
+                    touched[n_touched] = new
+                    n_touched += 1
+                moves[new, 1] += 1
+            done += 1
+        for t in range(n_touched):
+            c = touched[t]
+            before = counts[c] if c < len(counts) else 0
+            out_cell[n_out] = c
+            out_before[n_out] = before
+            out_after[n_out] = before - moves[c, 0] + moves[c, 1]
+            out_kept[n_out] = before - moves[c, 0]
+            n_out += 1
+        ends[stop] = n_out
+    for t in range(n_touched):
+        moves[touched[t], 0] = 0
+        moves[touched[t], 1] = 0
+    return n_cells

@@ -1,0 +1,199 @@
+"""Random data swapping with role constraints (Gomatam, Karr and Sanil 2005, Appendix A).
+
+:func:`prepare` does once what all replicates, rates and splits of a structure share; :meth:`Prepared.draw` draws pairs of cells from a
+replicate's stream (a lower rate is the beginning of a higher one); :func:`exchange` turns pairs into post-swap tables;
+:func:`records_of_pairs` chooses the records, when somebody wants them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from engine.release import CellIndex, ReleaseBatch
+from engine.spec import AttributeSpec, Structure
+from engine.streams import derive, generator, kernel_state
+from engine.table import ContingencyTable
+
+_RUNS_KEPT = 1 << 20  # most runs remembered per structure (16 MB); what does not fit is looked up again
+
+
+@dataclass
+class Prepared:
+    """One structure's cells in drawing order, and scratch space for the draw."""
+
+    order: np.ndarray  # place in the table of each sorted cell
+    counts: np.ndarray
+    class_of: np.ndarray
+    class_start: np.ndarray
+    first_class: np.ndarray
+    last_class: np.ndarray
+    values: np.ndarray
+    free: np.ndarray
+    need_free: bool
+    shift: int
+    guide: np.ndarray
+    runs: np.ndarray
+    cumulated: np.ndarray
+    memo: np.ndarray
+    used: np.ndarray = field(default_factory=lambda: np.zeros(2, np.int64))
+
+    def draw(self, derived: bytes, wanted: int) -> np.ndarray:
+        """Pairs of table cells in drawing order, shape ``(pairs, 2)``; fewer than ``wanted`` when no feasible pair is left."""
+        from engine.compiled import wrapping
+        from engine.mechanisms import kernels
+
+        pairs = np.empty((wanted, 2), np.int64)
+        with wrapping():
+            n_pairs = kernels.draw_pairs(
+                wanted,
+                self.counts,
+                self.class_of,
+                self.class_start,
+                self.first_class,
+                self.last_class,
+                self.values,
+                self.free,
+                self.need_free,
+                self.guide,
+                self.shift,
+                self.runs,
+                self.cumulated,
+                self.memo,
+                self.used,
+                kernel_state(derived),
+                pairs,
+            )
+        return self.order[pairs[:n_pairs]]
+
+
+def prepare(structure: Structure, table: ContingencyTable) -> Prepared:
+    """Sort a table's cells by block and class for one structure.
+
+    Blocks are equal on F and on the kinds of levels of ``same_kind``; classes are equal on S∪C.  Attributes with fewer levels sort
+    first, so that the classes a record may meet lie in few runs.
+    """
+    from engine.mechanisms import kernels
+
+    shape, attributes = table.domain.shape, table.domain.attributes
+    differ = sorted(structure.differ, key=lambda j: (shape[j], j))
+    kinds = [attributes[j].kind_codes[table.cells[:, j]] for j in structure.same_kind]
+    keys = np.column_stack([*(table.cells[:, j] for j in structure.equal), *kinds, *(table.cells[:, j] for j in differ)]).astype(np.int64)
+    sizes = np.array([*(shape[j] for j in structure.equal), *([3] * len(kinds)), *(shape[j] for j in differ)], np.int64)
+    order = kernels.sort_cells(keys, sizes)
+    keys = keys[order]
+    n_block = len(structure.equal) + len(kinds)
+    class_of, class_start, first_class, last_class = kernels.classes(keys, n_block)
+    counts = table.counts[order]
+    need_free = structure.needs_free_difference
+    free = np.ascontiguousarray(table.cells[:, list(structure.free)][order]) if need_free else np.zeros((len(order), 0), np.int32)
+    n, m = int(counts.sum()), len(counts)
+    shift = max(0, n.bit_length() - (2 * m).bit_length())
+    per_class = last_class - first_class
+    room = int(min(_RUNS_KEPT, (per_class // 2 + 1).sum() + 1))
+    return Prepared(
+        order=order,
+        counts=counts,
+        class_of=class_of,
+        class_start=class_start,
+        first_class=first_class,
+        last_class=last_class,
+        values=np.ascontiguousarray(keys[class_start[:-1], n_block:]),
+        free=free,
+        need_free=need_free,
+        shift=shift,
+        guide=np.empty((n >> shift) + 1, np.int64),
+        runs=np.empty((room, 2), np.int64),
+        cumulated=np.empty(room, np.int64),
+        memo=np.full((len(class_start) - 1, 3), -1, np.int64),
+    )
+
+
+def stream(key: bytes, structure: Structure, table: ContingencyTable, replicate: int) -> bytes:
+    """The derived key of one replicate of one structure; everything about its randomness follows from it."""
+    return derive(key, "random_swap", (*structure.stream_parts(table.domain), replicate))
+
+
+def exchange(
+    index: CellIndex, pairs: np.ndarray, stops: np.ndarray, splits: Sequence[AttributeSpec]
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+    """Post-swap tables of several splits of one structure after each number of pairs in ``stops`` (non-decreasing).
+
+    Returns per split ``(ends, cell, before, after, kept)`` as :class:`ReleaseBatch` holds them, one part per stop.
+    """
+    from engine.compiled import wrapping
+    from engine.mechanisms import kernels
+
+    results = []
+    most = 4 * int(stops.sum()) + 1
+    out = np.empty((4, most), np.int64)
+    with wrapping():
+        for spec in splits:
+            index.make_room(2 * len(pairs) + 1)
+            ends = np.empty(len(stops), np.int64)
+            index.n_cells = kernels.exchange(
+                pairs,
+                stops,
+                index.mask(spec.having("S")),
+                index.words,
+                index.n_cells,
+                index.buckets,
+                index.bucket_shift,
+                index.table.counts,
+                index.moves,
+                out[0],
+                out[1],
+                out[2],
+                out[3],
+                ends,
+            )
+            last = int(ends[-1])
+            results.append((ends, *(part[:last].copy() for part in out)))
+    return results
+
+
+def records_of_pairs(derived: bytes, pairs: np.ndarray, cell_of_record: np.ndarray) -> np.ndarray:
+    """Records for drawn pairs of cells, shape ``(pairs, 2)``, from a stream of their own.
+
+    Every cell deals its records in a random order; a pair takes the next one of each of its cells.  A lower rate takes the
+    same records as the beginning of a higher one.
+    """
+    if len(pairs) == 0:
+        return np.zeros((0, 2), np.int64)
+    shuffled = generator(derive(derived, "records")).permutation(len(cell_of_record))
+    by_cell = shuffled[np.argsort(cell_of_record[shuffled], kind="stable")]
+    size = np.bincount(cell_of_record)
+    start = np.cumsum(size) - size
+    flat = pairs.reshape(-1)
+    order = np.argsort(flat, kind="stable")
+    grouped = flat[order]
+    first = np.searchsorted(grouped, grouped)
+    taken = np.empty(len(flat), np.int64)
+    taken[order] = by_cell[start[grouped] + np.arange(len(grouped)) - first]
+    return taken.reshape(-1, 2)
+
+
+def batch(
+    index: CellIndex,
+    parts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]],
+    changed: Sequence[int],
+    splits: Sequence[AttributeSpec],
+) -> ReleaseBatch:
+    """Join the results of :func:`exchange`; ``splits`` and ``changed`` have one entry per candidate, in the same order."""
+    offsets = np.cumsum([0, *(len(part[1]) for part in parts)])
+    return ReleaseBatch(
+        original=index.table.counts,
+        n_records=index.table.n_records,
+        ends=np.concatenate([part[0] + at for part, at in zip(parts, offsets, strict=False)]),
+        cell=np.concatenate([part[1] for part in parts]),
+        before=np.concatenate([part[2] for part in parts]),
+        after=np.concatenate([part[3] for part in parts]),
+        kept=np.concatenate([part[4] for part in parts]),
+        changed=np.asarray(changed, np.int64),
+        swaps=np.array([[role == "S" for role in spec.roles] for spec in splits]),
+        index_words=index.words[: index.n_cells],
+        layout=index.layout,
+        shape=index.table.domain.shape,
+    )

@@ -1,0 +1,165 @@
+"""Candidate releases as sparse changes of the full table.
+
+A release differs from the original in few cells.  A :class:`ReleaseBatch` holds, for many candidates one after the other, the
+touched cells with their count before, their count after, and how many of the records in them are unchanged.  That is all that
+table-based measures need; records are made only for an export or for a measure that asks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from engine.table import ContingencyTable, occupied
+
+_WORD_BITS = 62
+
+
+class CellIndex:
+    """The cells of a table, packed into words, and those that releases add to them.
+
+    Cells ``0..len(table)-1`` are the table's own, in its order; later ones are met on the way.  An index is a name within this object
+    and never leaves it, so which cells were met first changes no result.
+    """
+
+    def __init__(self, table: ContingencyTable) -> None:
+        from engine.compiled import wrapping
+        from engine.mechanisms import kernels
+
+        self._kernels, self._wrapping = kernels, wrapping
+        self.table = table
+        self.layout: list[tuple[int, int, int]] = []  # word, shift and mask of each attribute
+        word = shift = 0
+        for size in table.domain.shape:
+            bits = max(1, (size - 1).bit_length())
+            if shift + bits > _WORD_BITS:
+                word, shift = word + 1, 0
+            self.layout.append((word, shift, (1 << bits) - 1))
+            shift += bits
+        self.n_words = word + 1
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all but the table's own cells."""
+        m = len(self.table)
+        self.words = np.zeros((2 * m + 1024, self.n_words), np.int64)
+        for j, (word, shift, _) in enumerate(self.layout):
+            self.words[:m, word] |= self.table.cells[:, j].astype(np.int64) << shift
+        self.n_cells = m
+        self._rebuild()
+
+    def _rebuild(self) -> None:
+        bits = (2 * len(self.words)).bit_length()
+        self.buckets = np.full(1 << bits, -1, np.int32)
+        self.bucket_shift = 64 - bits
+        with self._wrapping():
+            self._kernels.fill_buckets(self.words, self.n_cells, self.buckets, self.bucket_shift)
+        self.moves = np.zeros((len(self.words), 2), np.int32)
+
+    def make_room(self, new_cells: int) -> None:
+        """Make sure that ``new_cells`` more cells fit; indices given before stay good."""
+        if self.n_cells + new_cells >= len(self.words):
+            words = np.zeros((2 * (self.n_cells + new_cells), self.n_words), np.int64)
+            words[: self.n_cells] = self.words[: self.n_cells]
+            self.words = words
+            self._rebuild()
+
+    def trim(self) -> None:
+        """Start afresh when far more cells than the table's own have piled up; to be called between batches only."""
+        if self.n_cells > 4 * len(self.table) + (1 << 20):
+            self.reset()
+
+    def mask(self, attributes: Sequence[int]) -> np.ndarray:
+        """Words with all bits of some attributes set, shape ``(n_words,)``."""
+        mask = np.zeros(self.n_words, np.int64)
+        for j in attributes:
+            word, shift, ones = self.layout[j]
+            mask[word] |= ones << shift
+        return mask
+
+
+def unpack(words: np.ndarray, layout: tuple[int, int, int]) -> np.ndarray:
+    """Level codes of one attribute from packed words of shape ``(cells, n_words)``."""
+    word, shift, ones = layout
+    return (words[:, word] >> shift) & ones
+
+
+@dataclass
+class ReleaseBatch:
+    """Touched cells of several candidate releases, candidate after candidate.
+
+    ``ends[i]`` is where candidate ``i``'s cells end; ``before``, ``after`` and ``kept`` are counts per touched cell (``kept`` = unchanged
+    records in it).  ``changed[i]`` is the number of changed records; ``swaps[i, j]`` says whether those changed on attribute ``j`` (all of them do
+    or none does).  ``original`` are the counts of the occupied cells before.  A cell that is not listed is as it was.
+    """
+
+    original: np.ndarray
+    n_records: int
+    ends: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    kept: np.ndarray
+    changed: np.ndarray
+    swaps: np.ndarray
+    cell: np.ndarray
+    index_words: np.ndarray = field(repr=False)
+    layout: list[tuple[int, int, int]] = field(repr=False)
+    shape: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @cached_property
+    def owner(self) -> np.ndarray:
+        """The candidate that each touched cell belongs to."""
+        return np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
+
+    def total(self, values: np.ndarray) -> np.ndarray:
+        """Sums per candidate, added in the order of the cells (so the same alone as among others)."""
+        return np.bincount(self.owner, weights=values, minlength=len(self.ends))
+
+    def project(self, attributes: Sequence[int]) -> ReleaseBatch:
+        """The same releases seen on the margin of some attributes.
+
+        A record counts as changed there only if it changed on one of these attributes.
+        """
+        attributes = tuple(attributes)
+        if attributes == tuple(range(len(self.shape))):
+            return self
+        columns = [unpack(self.index_words, self.layout[j]) for j in attributes]
+        cells, inverse = occupied(columns, [self.shape[j] for j in attributes], len(self.index_words))
+        n_original = len(self.original)
+        counts = np.bincount(inverse[:n_original], weights=self.original, minlength=len(cells)).astype(np.int64)
+        seen = self.swaps[:, list(attributes)].any(axis=1)
+        visible = seen[self.owner]
+        flat = self.owner[visible] * len(cells) + inverse[self.cell[visible]]
+        removed, arrived = (self.before - self.kept)[visible], (self.after - self.kept)[visible]
+        size = len(self) * len(cells)
+        if size <= 4 * len(flat) + (1 << 20):
+            gone = np.bincount(flat, weights=removed, minlength=size).astype(np.int64)
+            come = np.bincount(flat, weights=arrived, minlength=size).astype(np.int64)
+            places = np.flatnonzero((gone > 0) | (come > 0))
+            gone, come = gone[places], come[places]
+        else:
+            places, where = np.unique(flat, return_inverse=True)
+            gone = np.bincount(where, weights=removed).astype(np.int64)
+            come = np.bincount(where, weights=arrived).astype(np.int64)
+        owner, cell = places // len(cells), places % len(cells)
+        before = counts[cell]
+        return ReleaseBatch(
+            original=counts[counts > 0],
+            n_records=self.n_records,
+            ends=np.searchsorted(owner, np.arange(len(self)), side="right"),
+            before=before,
+            after=before - gone + come,
+            kept=before - gone,
+            changed=np.where(seen, self.changed, 0),
+            swaps=self.swaps[:, list(attributes)],
+            cell=cell,
+            index_words=cells.astype(np.int64),
+            layout=[(i, 0, -1) for i in range(len(attributes))],
+            shape=tuple(self.shape[j] for j in attributes),
+        )

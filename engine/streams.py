@@ -1,0 +1,62 @@
+"""Where randomness comes from.
+
+Every realisation is a function of *what it is*, never of when, where or in which order it is computed.  Its generator is
+seeded with a keyed hash (BLAKE2b, RFC 7693) of
+
+    (study key, stream version, purpose, parts..., replicate)
+
+The study key has 128 bits from the operating system's secure source; replicates are indices under it, not seeds.  The hash
+is one-way: a derived key remakes one realisation and tells nothing about the study key or any other realisation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Iterable
+
+import numpy as np
+
+STREAM_VERSION = 1
+"""Version of everything a replay depends on: hashing, generator, cell order, order of draws, retry limit, rebuild rule."""
+
+KEY_BYTES = 16
+
+
+def new_key() -> bytes:
+    """A fresh study key: 128 bits from the operating system's secure source."""
+    return secrets.token_bytes(KEY_BYTES)
+
+
+def derive(key: bytes, purpose: str, parts: Iterable[object] = ()) -> bytes:
+    """The 32-byte key of one stream.
+
+    ``purpose`` separates streams of the same realisation (pairs of cells, records, ...); ``parts`` name the realisation.
+    Parts are hashed by ``repr`` with a separator that cannot occur inside one, so distinct lists never collide.
+    """
+    text = "\x1f".join([str(STREAM_VERSION), purpose, *map(repr, parts)])
+    return hashlib.blake2b(text.encode(), key=key, digest_size=32, person=b"swap-frontier").digest()
+
+
+def kernel_state(derived: bytes) -> np.ndarray:
+    """State of the in-kernel generator (xoshiro256**): four unsigned 64-bit words, never all zero."""
+    state = np.frombuffer(derived, dtype="<u8").astype(np.uint64)
+    if not state.any():  # one chance in 2**256; the generator would stand still
+        state[0] = np.uint64(1)
+    return state
+
+
+def generator(derived: bytes) -> np.random.Generator:
+    """A NumPy generator (PCG64) on a derived key, for everything that is not drawn inside a kernel."""
+    return np.random.Generator(np.random.PCG64(int.from_bytes(derived, "little")))
+
+
+def key_check(key: bytes) -> str:
+    """A value that tells whether a key is the one a study was made with, and nothing else about it."""
+    return derive(key, "check").hex()[:16]
+
+
+def fingerprint(key: bytes, content: bytes) -> str:
+    """Keyed fingerprint (HMAC-SHA-256) of the data; a plain hash would confirm a guess of them."""
+    return hmac.new(key, content, hashlib.sha256).hexdigest()

@@ -1,0 +1,66 @@
+"""What a raw value looks like as text and as a number: the one reading that plans, recodes and exports share."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?\s*$"
+_NUMBER_RE = re.compile(_NUMBER, re.ASCII)
+
+
+def as_text(values: pa.Array) -> pa.Array:
+    """Each value as text, shape kept: text unchanged, whole floats without a point (5.0 is "5"), dates as ISO 8601."""
+    import pyarrow as pa
+
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        return values
+    if pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type):
+        return pa.array([None if v is None else v.hex() for v in values.to_pylist()], pa.string())
+    return values.cast(pa.string())
+
+
+def texts(values: pa.Array) -> list[str]:
+    """:func:`as_text` as a Python list; ``values`` must not hold nulls (a raw column's distinct values never do)."""
+    return as_text(values).to_pylist()
+
+
+def numbers(values: pa.Array) -> np.ndarray:
+    """Each value as a float, NaN where it is no number; shape ``(len(values),)``.
+
+    Text counts as a number when it is written in ASCII digits with an optional sign, point and exponent: "1,234", "nan",
+    "1_000" and dates do not.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = values.type
+    if pa.types.is_boolean(kind):
+        return np.full(len(values), np.nan)
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return np.full(len(values), np.nan)
+    is_number = pc.match_substring_regex(values, _NUMBER)
+    digits = pc.ascii_trim_whitespace(pc.if_else(is_number, values, pa.scalar(None, kind)))
+    return digits.cast(pa.float64()).to_numpy(zero_copy_only=False)
+
+
+def is_number(text: str) -> bool:
+    """Whether one text counts as a number, by the rule of :func:`numbers`."""
+    return _NUMBER_RE.match(text) is not None
+
+
+def nan_mask(values: pa.Array) -> np.ndarray:
+    """Which values are a floating-point NaN (a missing value, not a number); shape ``(len(values),)``."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_floating(values.type):
+        return np.zeros(len(values), dtype=bool)
+    return pc.is_nan(values).to_numpy(zero_copy_only=False)
