@@ -1,16 +1,16 @@
 """Which candidates are on the frontier: maxima of a set of vectors, on plain arrays.
 
-Everything here works on *losses*: float arrays of shape ``(N, k)``, one row per candidate, one column per measure, smaller is
-better in every column.  Directions are turned and units are chosen elsewhere.  Row ``j`` *dominates* row ``i`` when it is
-no larger in every column and smaller in at least one; the frontier is the set of rows that nothing dominates.  That is the
-risk-utility frontier of Gomatam, Karr & Sanil (2005), eq. 5, for ``losses = (DR, -DU)``.  Eq. 5 is a preorder, so
-candidates with equal figures do not dominate one another and are all kept.
+Everything here works on *losses*: float arrays of shape ``(N, k)``, one row per candidate, one column per measure,
+smaller is better in every column.  Directions are turned and units are chosen elsewhere.  Row ``j`` *dominates* row
+``i`` when it is no larger in every column and smaller in at least one; the frontier is the set of rows that nothing
+dominates.  That is the risk-utility frontier of Gomatam, Karr & Sanil (2005), eq. 5, for ``losses = (DR, -DU)``.  Eq. 5
+is a preorder, so candidates with equal figures do not dominate one another and are all kept.
 
 The method is Kung, Luccio & Preparata (1975), *On Finding the Maxima of a Set of Vectors*, J. ACM 22, 469-476,
-doi 10.1145/321906.321910: O(N log N) for two and three columns and O(N log^(k-2) N) above.  Three things make it quick with
-NumPy alone: a prefilter that drops what a few good rows of a sample dominate before anything is sorted; a three-column
-sweep that runs all blocks of one depth of the recursion at once, so that Python loops over log N depths and never over
-rows; and plain pairwise comparison once pieces are small.
+doi 10.1145/321906.321910: O(N log N) for two and three columns and O(N log^(k-2) N) above.  Three things make it quick
+with NumPy alone: a prefilter that drops what a few good rows of a sample dominate before anything is sorted; a
+three-column sweep that runs all blocks of one depth of the recursion at once, so that Python loops over log N depths
+and never over rows; and plain pairwise comparison once pieces are small.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _PAIRS = 1 << 15
 
 
 def as_losses(losses: ArrayLike) -> Floats:
-    """The argument as a float array of shape ``(N, k)`` with ``k >= 1``; the caller's array itself when it already is one.
+    """The argument as a float array of shape ``(N, k)``, ``k >= 1``; the caller's own array when it already is one.
 
-    Integers beyond 2^53 are rounded.  Raises :class:`UsageError` for anything that is not a numeric table with a column.
+    Integers beyond 2^53 are rounded.  Raises :class:`UsageError` for anything but a numeric table with a column.
     """
     try:
         rows = np.asarray(losses, dtype=np.float64)
@@ -61,9 +61,9 @@ def as_losses(losses: ArrayLike) -> Floats:
 def undominated(losses: ArrayLike) -> Mask:
     """Which rows are on the frontier.
 
-    ``losses`` has shape ``(N, k)``, ``k >= 1``, smaller is better in every column, any units.  The answer has shape ``(N,)``:
-    True iff no row is no larger in every column and smaller in at least one.  Equal rows stand or fall together.
-    Infinities are ordinary values.  A row with a NaN is never on the frontier and never dominates.
+    ``losses`` has shape ``(N, k)``, ``k >= 1``, smaller is better in every column, any units.  The answer has shape
+    ``(N,)``: True iff no row is no larger in every column and smaller in at least one.  Equal rows stand or fall
+    together. Infinities are ordinary values.  A row with a NaN is never on the frontier and never dominates.
 
     Source: Gomatam, Karr & Sanil (2005), eq. 5; Kung, Luccio & Preparata (1975).  O(N log N) time for ``k <= 3``,
     O(N log^(k-2) N) above, close to O(N) when few rows are on the frontier; O(N k) memory.  The input is not changed.
@@ -90,7 +90,7 @@ def undominated(losses: ArrayLike) -> Mask:
 
 
 def dominated_by(losses: ArrayLike, i: int) -> Index:
-    """Indices, ascending, of the rows that dominate row ``i``: the answer to "why is this candidate not on the frontier".
+    """Indices, ascending, of the rows that dominate row ``i``: why it is not on the frontier.
 
     Empty iff row ``i`` is on the frontier or has a NaN.  ``losses`` as in :func:`undominated`; O(N k).  Raises
     :class:`UsageError` for a bad table or an ``i`` outside ``0 .. N-1``.
@@ -113,7 +113,7 @@ def _without_nan(index: Index, kept: Floats) -> tuple[Index, Floats]:
     return index[~bad], kept[~bad]
 
 
-# --- two columns --------------------------------------------------------------------------------------------------------
+# --- two columns ------------------------------------------------------------------------------------------------------
 
 
 def _maxima_two(first: Floats, second: Floats) -> Mask:
@@ -127,8 +127,8 @@ def _maxima_two(first: Floats, second: Floats) -> Mask:
     if new_x.all():
         np.less(y[1:], least[:-1], out=keep[1:])
     else:
-        # The order inside a run of equal x is arbitrary.  A point of the run stays iff it has the least y up to the *end*
-        # of its run (so nothing in the run beats it) and that is below everything up to the run's *beginning*.
+        # The order inside a run of equal x is arbitrary.  A point of the run stays iff it has the least y up to the
+        # *end* of its run (so nothing in the run beats it) and that is below everything up to the run's *beginning*.
         starts = np.concatenate(([0], np.flatnonzero(new_x) + 1))
         sizes = np.diff(np.append(starts, len(x)))
         at_end = least[starts + sizes - 1]
@@ -141,11 +141,11 @@ def _maxima_two(first: Floats, second: Floats) -> Mask:
 
 
 def _prefilter_two(rows: Floats) -> Index:
-    """Indices of the rows of an ``(N, 2)`` table that may be on the frontier; everything dropped is certainly dominated.
+    """Indices of the rows of an ``(N, 2)`` table that may be on the frontier; all others are dominated.
 
     The frontier of a strided sample is turned into a look-up table over equal cells of the first column.  The map from
-    value to cell is monotone in floating point too, so a witness in an earlier cell is strictly smaller in the first column,
-    and a row whose second column is no smaller than the least of those witnesses is dominated.
+    value to cell is monotone in floating point too, so a witness in an earlier cell is strictly smaller in the first
+    column, and a row whose second column is no smaller than the least of those witnesses is dominated.
     """
     index = np.arange(len(rows))
     part = rows
@@ -204,7 +204,7 @@ def _grid_pass(rows: Floats) -> Mask | None:
 
 
 def _prefilter_many(rows: Floats) -> Index:
-    """Indices of the rows of an ``(N, k)`` table that may be on the frontier; everything dropped is certainly dominated.
+    """Indices of the rows of an ``(N, k)`` table that may be on the frontier; all others are dominated.
 
     Each pass picks up to 64 rows from the frontier of a strided sample, each the one that dominates most of what the
     earlier ones left of the sample, and drops what they dominate.  Passes end when one drops less than half.
@@ -215,7 +215,10 @@ def _prefilter_many(rows: Floats) -> Index:
         if len(witnesses) == 0:
             break
         found = np.concatenate(
-            [begin + _not_dominated_by(part[begin : begin + _CHUNK], witnesses) for begin in range(0, len(part), _CHUNK)]
+            [
+                begin + _not_dominated_by(part[begin : begin + _CHUNK], witnesses)
+                for begin in range(0, len(part), _CHUNK)
+            ]
         )
         halved = 2 * len(found) < len(part)
         index, part = index[found], part[found]
@@ -289,15 +292,15 @@ def _maxima_many(table: Floats) -> Mask:
 def _maxima_sorted(table: Floats) -> Mask:
     """Frontier mask of a ``(k, N)`` table whose columns are distinct and in lexicographic order (the KLP recursion).
 
-    Only an earlier column can dominate a later one, and since they are distinct it does so exactly when it is no larger in
-    every row but the first.
+    Only an earlier column can dominate a later one, and since they are distinct it does so exactly when it is no larger
+    in every row but the first.
     """
     count = table.shape[1]
     if count * count <= _PAIRS:
         covered = np.tri(count, k=-1, dtype=np.bool_).T
         for values in table[1:]:
             covered &= values[:, None] <= values[None, :]
-        return ~covered.any(axis=0)
+        return np.asarray(~covered.any(axis=0))
     if len(table) == 3:
         everyone = np.ones(count, dtype=np.bool_)
         return ~_swept(table[1], table[2], everyone, everyone)
@@ -332,14 +335,14 @@ def _covered_inside(above: Floats, below: Floats) -> Mask:
         hit = above[0][:, None] <= below[0][None, :]
         for a, b in zip(above[1:], below[1:], strict=True):
             hit &= a[:, None] <= b[None, :]
-        return hit.any(axis=0)
+        return np.asarray(hit.any(axis=0))
     if len(above) == 1:
-        return below[0] >= above[0].min()
+        return np.asarray(below[0] >= above[0].min())
     if len(above) == 2:
         order = np.argsort(above[0])
         least = np.minimum.accumulate(above[1][order])
         place = np.searchsorted(above[0][order], below[0], side="right")
-        return (place > 0) & (least[np.maximum(place, 1) - 1] <= below[1])
+        return np.asarray((place > 0) & (least[np.maximum(place, 1) - 1] <= below[1]))
     if len(above) == 3:
         joint = np.concatenate((above, below), axis=1)
         # Stable, and `above` first: at equal values the row that may dominate comes before the row it may dominate.
@@ -371,10 +374,11 @@ def _covered_inside(above: Floats, below: Floats) -> Mask:
 def _swept(first: Floats, second: Floats, source: Mask, target: Mask) -> Mask:
     """Which targets have an *earlier* source no larger in both values; all arrays of shape ``(N,)``, in sweep order.
 
-    The recursion over the sweep order (left half against right half, then each half) is run one depth at a time for all blocks
-    together: O(N) per depth, O(N log N) in all, whatever the data.  ``order`` lists every block by its first value; inside
-    a block the running least ``second`` of the left half's sources decides the right half's targets.  Padding to a power of
-    two makes the blocks of a depth the rows of a matrix, and going down a depth a stable split of every row in two.
+    The recursion over the sweep order (left half against right half, then each half) is run one depth at a time for all
+    blocks together: O(N) per depth, O(N log N) in all, whatever the data.  ``order`` lists every block by its first
+    value; inside a block the running least ``second`` of the left half's sources decides the right half's targets.
+    Padding to a power of two makes the blocks of a depth the rows of a matrix, and going down a depth a stable split of
+    every row in two.
     """
     count = len(first)
     depth = max(1, (count - 1).bit_length())
@@ -396,8 +400,7 @@ def _swept(first: Floats, second: Floats, source: Mask, target: Mask) -> Mask:
     for level in range(depth - 1, -1, -1):
         half = 1 << level
         right = (order & np.int32(half)).astype(np.bool_)
-        best = np.where(right, nobody, gives).reshape(-1, 2 * half)
-        best = np.minimum.accumulate(best, axis=1).ravel()
+        best = np.minimum.accumulate(np.where(right, nobody, gives).reshape(-1, 2 * half), axis=1).ravel()
         found = right & (best <= takes)
         hit[order[found]] = True
         if level:

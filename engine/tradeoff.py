@@ -1,7 +1,8 @@
 """Choosing one candidate from the frontier: a bound on risk, a linear trade-off, and two aids, knee and hypervolume.
 
-Risk and loss are arrays of shape ``(N,)``, one figure per candidate, smaller is better in both.  The loss is the negative of
-the utility, ``DU = -loss``; a distortion measure is a loss as it stands.  A candidate with a NaN takes no part.
+Risk and loss are arrays of shape ``(N,)``, one figure per candidate, smaller is better in both.  The loss is the
+negative of the utility, ``DU = -loss``; a distortion measure is a loss as it stands.  A candidate with a NaN takes no
+part.
 
 Source: Gomatam, Karr & Sanil (2005), section 2.3: eq. 4 and its distortion form eq. 13 for the bound, the line
 ``DR = a * DU + c`` of their figure 1 for the trade-off.  Knee and hypervolume are not in the paper.
@@ -12,6 +13,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,12 +40,12 @@ def _pair(risk: ArrayLike, loss: ArrayLike) -> tuple[Floats, Floats]:
 def best_under_bound(risk: ArrayLike, loss: ArrayLike, bound: float, allowed: ArrayLike | None = None) -> int | None:
     """Index of the candidate with the least loss among those with ``risk <= bound`` (the bound itself is allowed).
 
-    Equal losses are decided by lower risk, then by lower index; with that rule the answer is always on the frontier of the
-    candidates that were ``allowed`` (a boolean mask of shape ``(N,)``; default all).  None when no candidate is within the
-    bound.  The bound is in the units of ``risk`` and compared exactly.  O(N).
+    Equal losses are decided by lower risk, then by lower index; with that rule the answer is always on the frontier of
+    the candidates that were ``allowed`` (a boolean mask of shape ``(N,)``; default all).  None when no candidate is
+    within the bound.  The bound is in the units of ``risk`` and compared exactly.  O(N).
 
-    Source: Gomatam, Karr & Sanil (2005), eq. 4 and 13.  Raises :class:`UsageError` for a bound that is NaN, for shapes that
-    differ and for a mask that is not boolean.
+    Source: Gomatam, Karr & Sanil (2005), eq. 4 and 13.  Raises :class:`UsageError` for a bound that is NaN, for shapes
+    that differ and for a mask that is not boolean.
     """
     x, y = _pair(risk, loss)
     if math.isnan(bound):
@@ -101,11 +103,11 @@ def _slope(a: tuple[float, float], b: tuple[float, float]) -> float:
 def hull_intervals(risk: ArrayLike, loss: ArrayLike) -> list[tuple[int, float, float]]:
     """Who wins under ``DR = a * DU + c`` for which slopes: ``(index, slope_low, slope_high)`` by ascending risk.
 
-    Listed are the vertices of the lower-right convex hull of the candidates in the (utility, risk) plane.  A vertex has the
-    smallest intercept ``c = risk + a * loss`` for every slope ``a`` in its closed interval; the intervals tile ``[0, inf]``
-    and meet at the slopes of the hull's edges, in units of risk per unit of utility.  Collinear points between two vertices
-    are not listed, of equal points the lowest index is.  Candidates with an infinite figure have no intercept and take no
-    part; the list is empty when none is left.
+    Listed are the vertices of the lower-right convex hull of the candidates in the (utility, risk) plane.  A vertex has
+    the smallest intercept ``c = risk + a * loss`` for every slope ``a`` in its closed interval; the intervals tile
+    ``[0, inf]`` and meet at the slopes of the hull's edges, in units of risk per unit of utility.  Collinear points
+    between two vertices are not listed, of equal points the lowest index is.  Candidates with an infinite figure have
+    no intercept and take no part; the list is empty when none is left.
 
     Source: Gomatam, Karr & Sanil (2005), section 2.3; the hull is Andrew's monotone chain with an exact turn test.
     O(N log N).  Raises :class:`UsageError` when the shapes differ.
@@ -120,7 +122,7 @@ def hull_intervals(risk: ArrayLike, loss: ArrayLike) -> list[tuple[int, float, f
         hull.append(place)
     if not hull:
         return []
-    edges = [_slope(points[a], points[b]) for a, b in zip(hull, hull[1:], strict=False)]
+    edges = [_slope(points[a], points[b]) for a, b in pairwise(hull)]
     lows, highs = [0.0, *edges], [*edges, math.inf]
     return [(int(front[place]), low, high) for place, low, high in zip(hull, lows, highs, strict=True)]
 
@@ -129,12 +131,12 @@ def supporting_line(risk: ArrayLike, loss: ArrayLike, slope: float) -> list[int]
     """Indices of the candidates on the line ``DR = slope * DU + c`` with the smallest ``c``, by ascending risk.
 
     ``slope`` is the risk accepted per unit of utility.  One index as a rule; both ends of a hull edge when the slope is
-    exactly that edge's (to the rounding of a float).  Slope 0 gives the least risk and, among equals, the most utility; an
-    infinite slope the most utility and, among equals, the least risk.  Of equal points the lowest index is given.  Empty when
-    no candidate has two finite figures.  O(N log N).
+    exactly that edge's (to the rounding of a float).  Slope 0 gives the least risk and, among equals, the most utility;
+    an infinite slope the most utility and, among equals, the least risk.  Of equal points the lowest index is given.
+    Empty when no candidate has two finite figures.  O(N log N).
 
-    Source: Gomatam, Karr & Sanil (2005), section 2.3 and figure 1.  Raises :class:`UsageError` for a slope that is negative
-    or NaN: it would reward risk.
+    Source: Gomatam, Karr & Sanil (2005), section 2.3 and figure 1.  Raises :class:`UsageError` for a slope that is
+    negative or NaN: it would reward risk.
     """
     if not slope >= 0:
         raise UsageError(
@@ -152,10 +154,10 @@ def supporting_line(risk: ArrayLike, loss: ArrayLike, slope: float) -> list[int]
 def knee(risk: ArrayLike, loss: ArrayLike) -> int | None:
     """Index of the frontier's knee: the point farthest on the better side of the chord between its two ends.
 
-    Both axes are scaled to 0..1 over the frontier first, so the answer does not depend on units, but it does depend on which
-    candidates are the ends.  It is an aid to look at, not a rule of the paper.  Ties go to lower risk, then lower index.  None
-    when the frontier has fewer than three distinct points or none lies on the better side.  Candidates with an infinite
-    figure take no part.  O(N log N).  Raises :class:`UsageError` when the shapes differ.
+    Both axes are scaled to 0..1 over the frontier first, so the answer does not depend on units, but it does depend on
+    which candidates are the ends.  It is an aid to look at, not a rule of the paper.  Ties go to lower risk, then lower
+    index.  None when the frontier has fewer than three distinct points or none lies on the better side.  Candidates
+    with an infinite figure take no part.  O(N log N).  Raises :class:`UsageError` when the shapes differ.
     """
     x, y = _pair(risk, loss)
     front = _finite_frontier(x, y)
@@ -163,8 +165,8 @@ def knee(risk: ArrayLike, loss: ArrayLike) -> int | None:
         return None
 
     def scaled(values: Floats) -> Floats:
-        # Dividing by the largest magnitude first keeps the range from overflowing.  That magnitude belongs to an end of the
-        # frontier, so the two ends stay distinct and the range positive.
+        # Dividing by the largest magnitude first keeps the range from overflowing.  That magnitude belongs to an end of
+        # the frontier, so the two ends stay distinct and the range positive.
         values = values / np.abs(values).max()
         low = values.min()
         return np.asarray((values - low) / (values.max() - low))
@@ -179,10 +181,11 @@ def knee(risk: ArrayLike, loss: ArrayLike) -> int | None:
 def hypervolume(losses: ArrayLike, reference: ArrayLike) -> float:
     """Volume that the rows of ``losses`` dominate within ``reference``: larger is better.
 
-    ``losses`` has shape ``(N, k)``, smaller is better; ``reference`` has shape ``(k,)``, is finite and bounds the volume from
-    above.  Rows that are not below it in every column, and rows with a NaN, add nothing; a row below it with a column at
-    -inf makes the volume infinite.  Exact up to rounding: O(N log N) for ``k <= 2``, the same plus insertions into
-    a sorted list for ``k = 3``, slicing with O(N^(k-2)) slices in the worst case above, which suits small frontiers.
+    ``losses`` has shape ``(N, k)``, smaller is better; ``reference`` has shape ``(k,)``, is finite and bounds the
+    volume from above.  Rows that are not below it in every column, and rows with a NaN, add nothing; a row below it
+    with a column at -inf makes the volume infinite.  Exact up to rounding: O(N log N) for ``k <= 2``, the same plus
+    insertions into a sorted list for ``k = 3``, slicing with O(N^(k-2)) slices in the worst case above, which suits
+    small frontiers.
 
     Raises :class:`UsageError` for a bad table or a reference of another length or not finite.
     """
@@ -190,7 +193,9 @@ def hypervolume(losses: ArrayLike, reference: ArrayLike) -> float:
     try:
         corner = np.asarray(reference, dtype=np.float64)
     except (TypeError, ValueError):
-        raise UsageError(f"reference {reference!r} cannot be read as numbers; wanted one per column of losses") from None
+        raise UsageError(
+            f"reference {reference!r} cannot be read as numbers; wanted one per column of losses"
+        ) from None
     if corner.shape != (rows.shape[1],) or not np.isfinite(corner).all():
         raise UsageError(
             f"reference is {corner.tolist()}, must be {rows.shape[1]} finite numbers, one per column of losses"
@@ -212,20 +217,19 @@ def _volume(sides: Floats) -> float:
     if columns == 2:
         # Ascending in the first column means descending in the second: a staircase.
         return float((np.diff(sides[:, 0], prepend=0.0) * sides[:, 1]).sum())
-    # Slice along the last column: between two heights the cross-section is the union of the boxes that reach the upper one.
+    # Slice along the last column: between two heights the cross-section is the union of the boxes that reach the upper
+    # one.
     sides = sides[np.argsort(-sides[:, -1], kind="stable")]
     heights = sides[:, -1]
     depths = heights - np.append(heights[1:], 0.0)
     if columns == 3:
         areas = _growing_areas(sides)
         return math.fsum(depth * area for depth, area in zip(depths.tolist(), areas, strict=True))
-    return math.fsum(
-        float(depth) * _volume(sides[: place + 1, :-1]) for place, depth in enumerate(depths) if depth > 0
-    )
+    return math.fsum(float(depth) * _volume(sides[: place + 1, :-1]) for place, depth in enumerate(depths) if depth > 0)
 
 
 def _growing_areas(sides: Floats) -> list[float]:
-    """Area of the union of the first 1, 2, ... rectangles ``[0, x] * [0, y]``, kept as a staircase in two sorted lists."""
+    """Area of the union of the first 1, 2, ... rectangles ``[0, x] * [0, y]``, kept as a staircase in sorted lists."""
     xs: list[float] = []
     negated: list[float] = []  # -y, ascending like xs because a longer step is a lower one
     area = 0.0
