@@ -1,0 +1,41 @@
+"""How the dashboard's server is started: on this machine only, reporting to nobody.
+
+``.streamlit/config.toml`` says the same for a plain ``streamlit run``, but Streamlit reads that file from the directory
+it is started in; the flags hold wherever the package is installed.
+"""
+
+from __future__ import annotations
+
+PRIVACY: dict[str, object] = {
+    "server.address": "127.0.0.1",
+    "server.allowedHosts": ["127.0.0.1", "localhost"],
+    "server.enableXsrfProtection": True,
+    "server.enableCORS": True,
+    "server.enableStaticServing": False,
+    "server.enableAgentApi": False,
+    "server.fileWatcherType": "none",
+    "server.headless": True,
+    "server.maxUploadSize": 2048,
+    "browser.gatherUsageStats": False,
+    "browser.serverAddress": "127.0.0.1",
+    "client.toolbarMode": "minimal",
+    "client.showErrorDetails": "none",
+    "client.showErrorLinks": False,
+}
+"""Streamlit option -> value."""
+
+CONTRAST_CSS = """<style>
+[data-testid^="stBaseButton-primary"] p, [data-testid="stMultiSelect"] [data-tag] {
+    color: light-dark(#FFFFFF, #10151A) !important;
+}
+</style>"""
+"""For ``st.html``: Streamlit writes white on the primary colour in both themes, which is 2.3:1 on the dark theme's blue."""
+
+
+def streamlit_flags() -> list[str]:
+    """:data:`PRIVACY` as command-line flags of ``streamlit run``; an option with several values is given several times."""
+    flags = []
+    for option, value in PRIVACY.items():
+        for item in value if isinstance(value, list) else [value]:
+            flags.append(f"--{option}={str(item).lower() if isinstance(item, bool) else item}")
+    return flags
