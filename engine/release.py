@@ -108,6 +108,7 @@ class ReleaseBatch:
     index_words: np.ndarray = field(repr=False)
     layout: list[tuple[int, int, int]] = field(repr=False)
     shape: tuple[int, ...] = ()
+    _margins: dict[tuple[int, ...], ReleaseBatch] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -124,11 +125,16 @@ class ReleaseBatch:
     def project(self, attributes: Sequence[int]) -> ReleaseBatch:
         """The same releases seen on the margin of some attributes.
 
-        A record counts as changed there only if it changed on one of these attributes.
+        A record counts as changed there only if it changed on one of these attributes.  Each margin is formed once per batch.
         """
         attributes = tuple(attributes)
         if attributes == tuple(range(len(self.shape))):
             return self
+        if attributes not in self._margins:
+            self._margins[attributes] = self._project(attributes)
+        return self._margins[attributes]
+
+    def _project(self, attributes: tuple[int, ...]) -> ReleaseBatch:
         columns = [unpack(self.index_words, self.layout[j]) for j in attributes]
         cells, inverse = occupied(columns, [self.shape[j] for j in attributes], len(self.index_words))
         n_original = len(self.original)

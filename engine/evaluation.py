@@ -1,0 +1,149 @@
+"""From realisations to scenarios: means, standard errors, dominance and how sure it is.
+
+A *scenario* is a release spec; its *realisations* are replicates under the study key.  Scenarios are compared by their means over
+successful replicates; a single run is what is released, but picking the luckiest one is selection on noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from engine.frontier import undominated
+from engine.measures import Measure
+
+OK, FAILED, NOOP = 0, 1, 2
+STATUS = ("ok", "failed", "noop")
+"""What became of a run: all pairs found, too few feasible pairs, or a rate that rounds to no swap."""
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Results:
+    """Realisations as columns: places of their scenarios, replicates, statuses, changed records, and one column of ``values`` per measure."""
+
+    scenario: np.ndarray
+    replicate: np.ndarray
+    status: np.ndarray
+    changed: np.ndarray
+    values: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.scenario)
+
+    def counted(self, allow_partial: bool) -> np.ndarray:
+        """Mask of realisations that enter means and frontiers: failed runs only when allowed."""
+        return np.ones(len(self), bool) if allow_partial else self.status != FAILED
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Per scenario: ``mean`` and ``se`` of every measure (scenarios × measures), ``loss`` and ``loss_se`` of the same turned so that
+    smaller is better (losses are formed per realisation and then averaged), counted and failed replicates, mean changed records.
+
+    A mean over no realisation, or over one in which the measure is undefined, is NaN; a standard error needs two.
+    """
+
+    mean: np.ndarray
+    se: np.ndarray
+    loss: np.ndarray
+    loss_se: np.ndarray
+    counted: np.ndarray
+    failed: np.ndarray
+    changed: np.ndarray
+
+
+def _moments(values: np.ndarray, scenario: np.ndarray, n_scenarios: int) -> tuple[np.ndarray, np.ndarray]:
+    """Means and standard errors by scenario, two passes."""
+    n = np.bincount(scenario, minlength=n_scenarios)
+    means, errors = np.full((2, n_scenarios, values.shape[1]), np.nan)
+    for k in range(values.shape[1]):
+        total = np.bincount(scenario, weights=values[:, k], minlength=n_scenarios)
+        mean = np.divide(total, n, out=np.full(n_scenarios, np.nan), where=n > 0)
+        squares = np.bincount(scenario, weights=(values[:, k] - mean[scenario]) ** 2, minlength=n_scenarios)
+        means[:, k] = mean
+        errors[:, k] = np.sqrt(np.divide(squares, n * (n - 1.0), out=np.full(n_scenarios, np.nan), where=n > 1))
+    return means, errors
+
+
+def losses(values: np.ndarray, measures: Sequence[Measure]) -> np.ndarray:
+    """Figures of several measures (one column each) turned so that smaller is better."""
+    return np.column_stack([measure.loss(values[:, k]) for k, measure in enumerate(measures)]) if len(measures) else values
+
+
+def summarise(results: Results, measures: Sequence[Measure], n_scenarios: int, allow_partial: bool = False) -> Summary:
+    """Means and standard errors per scenario."""
+    use = results.counted(allow_partial)
+    scenario, values = results.scenario[use], results.values[use]
+    mean, se = _moments(values, scenario, n_scenarios)
+    loss, loss_se = _moments(losses(values, measures), scenario, n_scenarios)
+    counted = np.bincount(scenario, minlength=n_scenarios)
+    changed = np.bincount(scenario, weights=results.changed[use], minlength=n_scenarios)
+    return Summary(
+        mean=mean,
+        se=se,
+        loss=loss,
+        loss_se=loss_se,
+        counted=counted,
+        failed=np.bincount(results.scenario[results.status == FAILED], minlength=n_scenarios),
+        changed=np.divide(changed, counted, out=np.full(n_scenarios, np.nan), where=counted > 0),
+    )
+
+
+@dataclass(frozen=True)
+class Dominance:
+    """The frontier over scenario means and how sure it is.
+
+    ``undominated`` is the frontier; ``clear`` says that a scenario's place (on it or off it) holds beyond the noise of its mean;
+    ``share`` is the fraction of replicates in which the scenario's own realisation is undominated among those of the same replicate.
+    ``z`` is the multiple of a standard error that a difference has to exceed.
+    """
+
+    undominated: np.ndarray
+    clear: np.ndarray
+    share: np.ndarray
+    z: float
+
+
+def threshold(comparisons: int, confidence: float = CONFIDENCE) -> float:
+    """The normal quantile for that many simultaneous two-sided comparisons (Bonferroni)."""
+    return NormalDist().inv_cdf(1 - (1 - confidence) / (2 * max(1, comparisons)))
+
+
+def dominance(summary: Summary, results: Results, measures: Sequence[Measure], objectives: Sequence[int], allow_partial: bool = False) -> Dominance:
+    """Frontier over the scenario means of some measures (columns ``objectives``), with certainty and frequency.
+
+    A dominated scenario is clear when some frontier scenario is better on every objective by more than ``z`` standard errors of the
+    difference; an undominated one when against every other scenario it is better on some objective by that much.
+    """
+    columns = list(objectives)
+    loss, se = summary.loss[:, columns], np.nan_to_num(summary.loss_se[:, columns], nan=np.inf)
+    on = undominated(loss)
+    known = ~np.isnan(loss).any(axis=1)
+    z = threshold(int(known.sum()) - 1)
+    clear = np.zeros(len(loss), bool)
+    front = np.flatnonzero(on)
+    for i in front:
+        margin = z * np.hypot(se, se[i])
+        with np.errstate(invalid="ignore"):
+            holds = (loss - loss[i] > margin).any(axis=1)
+            beaten = known & ~on
+            clear |= beaten & (loss - loss[i] > margin).all(axis=1)
+        holds[i] = True
+        clear[i] = bool(holds[known].all())
+    return Dominance(on, clear, _share(results, measures, columns, len(loss), allow_partial), z)
+
+
+def _share(results: Results, measures: Sequence[Measure], columns: list[int], n_scenarios: int, allow_partial: bool) -> np.ndarray:
+    use = np.flatnonzero(results.counted(allow_partial))
+    use = use[np.argsort(results.replicate[use], kind="stable")]
+    loss = losses(results.values, measures)[:, columns]
+    wins = np.zeros(n_scenarios)
+    for part in np.split(use, np.flatnonzero(np.diff(results.replicate[use])) + 1):
+        wins[results.scenario[part][undominated(loss[part])]] += 1
+    n = np.bincount(results.scenario[use], minlength=n_scenarios)
+    return np.divide(wins, n, out=np.full(n_scenarios, np.nan), where=n > 0)

@@ -1,0 +1,194 @@
+"""CSV and Parquet files become dictionary-coded columns.
+
+CSV values stay the text they were ("007" and "1.50" survive an export) and are read in blocks, so memory is a small
+multiple of the coded table and not of the file.  Messages name the file, never its folder, and never a record's content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from engine.errors import EngineError, UsageError
+from engine.io import sniff
+from engine.microdata import RawColumn, RawTable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+EXTENSIONS = (".csv", ".tsv", ".parquet")
+_BLOCK = 4 << 20
+_LONG_BLOCK = 256 << 20  # for records longer than a block
+
+
+def read_table(path_or_name: str | Path) -> RawTable:
+    """The records of a .csv, .tsv or .parquet file.
+
+    A wrong path or extension is a :class:`UsageError`; a file that is empty, ragged, not UTF-8 or corrupt is an
+    :class:`EngineError` that names the line where it can.
+    """
+    path = Path(path_or_name)
+    extension = path.suffix.lower()
+    if path.is_dir():
+        raise UsageError(f"'{path.name}' is a folder; give a file ending in {_or(EXTENSIONS)}")
+    if not path.exists():
+        raise UsageError(f"file '{path.name}' does not exist; check the spelling and the folder")
+    if extension not in EXTENSIONS:
+        what = f"'{extension}'" if extension else "no extension"
+        raise UsageError(f"file '{path.name}' has {what}, supported are {_or(EXTENSIONS)}; export it as one of these")
+    try:
+        if path.stat().st_size == 0:
+            raise EngineError(f"file '{path.name}' is empty; it needs a header line and records")
+        return _read_parquet(path) if extension == ".parquet" else _read_csv(path)
+    except OSError as error:
+        raise EngineError(f"file '{path.name}' could not be read: {error.strerror or 'input or output failed'}") from None
+
+
+def _or(words: tuple[str, ...]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _read_csv(path: Path) -> RawTable:
+    import pyarrow as pa
+
+    names, delimiter = sniff.header(path)
+    check_names(path.name, names)
+    for block_size in (_BLOCK, _LONG_BLOCK):
+        try:
+            columns = _csv_columns(path, names, delimiter, block_size)
+            break
+        except pa.ArrowInvalid as error:
+            # The message quotes the record, so it is only looked at here, never shown.
+            if "straddl" in str(error) and block_size == _BLOCK:
+                continue
+            raise EngineError(sniff.diagnose(path, names, delimiter)) from None
+    n_records = len(columns[0].codes)
+    if n_records == 0:
+        raise EngineError(f"file '{path.name}' has a header but no records; it needs at least one line below the header")
+    return RawTable({column.name: column for column in columns}, n_records, path.name)
+
+
+def _csv_columns(path: Path, names: list[str], delimiter: str, block_size: int) -> list[RawColumn]:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    text = pa.dictionary(pa.int32(), pa.string())
+    blocks: list[list[tuple[pa.Array, np.ndarray]]] = [[] for _ in names]
+    try:
+        reader = csv.open_csv(
+            path,
+            read_options=csv.ReadOptions(block_size=block_size),
+            parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            convert_options=csv.ConvertOptions(
+                column_types=dict.fromkeys(names, text), strings_can_be_null=False, quoted_strings_can_be_null=False
+            ),
+        )
+    except pa.ArrowInvalid as error:
+        if "Empty CSV" in str(error):
+            raise EngineError(f"file '{path.name}' has no records; it needs a header line and records") from None
+        raise
+    with reader:
+        if reader.schema.names != names:
+            raise pa.ArrowInvalid("header read differently")
+        for batch in reader:
+            for kept, column in zip(blocks, batch.columns, strict=True):
+                kept.append((column.dictionary, _smallest(column.indices.to_numpy(zero_copy_only=False), len(column.dictionary))))
+    # Popping frees a column's blocks as soon as it is joined.
+    return [_join(name, blocks.pop(0)) for name in names]
+
+
+def _smallest(codes: np.ndarray, n_values: int) -> np.ndarray:
+    """``codes`` (-1 for null) as the smallest signed integers that hold ``n_values`` codes."""
+    for kind in (np.int8, np.int16):
+        if n_values <= np.iinfo(kind).max:
+            return codes.astype(kind)
+    return codes.astype(np.int32)
+
+
+def _join(name: str, blocks: list[tuple[pa.Array, np.ndarray]]) -> RawColumn:
+    """One column from its blocks, each with its own dictionary; values end up in order of first appearance."""
+    import pyarrow as pa
+
+    dictionaries = [values for values, _ in blocks]
+    if sum(values.nbytes for values in dictionaries) > 2**30:
+        # 32-bit offsets end at 2 GiB of text.
+        dictionaries = [values.cast(pa.large_string()) for values in dictionaries]
+    coded = pa.concat_arrays(dictionaries or [pa.array([], pa.string())]).dictionary_encode()
+    global_codes = _smallest(coded.indices.to_numpy(zero_copy_only=False), len(coded.dictionary))
+    codes = np.empty(sum(len(local) for _, local in blocks), dtype=global_codes.dtype)
+    start = offset = 0
+    for values, local in blocks:
+        np.take(global_codes[offset : offset + len(values)], local, out=codes[start : start + len(local)], mode="clip")
+        start += len(local)
+        offset += len(values)
+    return RawColumn(name, coded.dictionary, codes)
+
+
+def check_names(file: str, names: list[str]) -> None:
+    """Refuse an empty or repeated column name."""
+    for place, name in enumerate(names, 1):
+        if not name.strip():
+            raise EngineError(f"file '{file}': column {place} of {len(names)} has no name; name every column in the header line")
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise EngineError(f"file '{file}' has two columns called '{twice[0]}'; give each column a name of its own")
+
+
+def _read_parquet(path: Path) -> RawTable:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    corrupt = EngineError(f"file '{path.name}' is no readable Parquet file (corrupt or cut short); write or copy it again")
+    try:
+        with parquet.ParquetFile(path) as file:
+            schema = file.schema_arrow
+            check_names(path.name, schema.names)
+            if file.metadata.num_rows == 0:
+                raise EngineError(f"file '{path.name}' has columns but no records")
+            if not schema.names:
+                raise EngineError(f"file '{path.name}' has no columns")
+            for column in schema:
+                _refuse_type(path.name, column)
+            columns = dict(_parquet_columns(path.name, file, schema.names))
+            return RawTable(columns, file.metadata.num_rows, path.name)
+    except (pa.ArrowInvalid, pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise
+        raise corrupt from None
+
+
+def _refuse_type(file: str, column: Any) -> None:
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
+        raise EngineError(
+            f"file '{file}': column '{column.name}' has the type {type(kind).__name__}, wanted are plain values "
+            "(numbers, text, truth values, dates); flatten or leave it out"
+        )
+
+
+def _parquet_columns(file: str, source: Any, names: list[str]) -> Iterator[tuple[str, RawColumn]]:
+    import pyarrow as pa
+
+    for name in names:
+        values = source.read(columns=[name]).column(name)
+        if pa.types.is_dictionary(values.type):
+            # A stored dictionary may hold unused or repeated values; only those that occur count.
+            values = values.cast(values.type.value_type)
+        if pa.types.is_null(values.type):
+            yield name, RawColumn(name, pa.array([], pa.string()), np.full(len(values), -1, dtype=np.int8))
+            continue
+        try:
+            coded = values.combine_chunks().dictionary_encode()
+        except pa.ArrowNotImplementedError:
+            raise EngineError(f"file '{file}': column '{name}' has the unsupported type {values.type}; store it as text or number") from None
+        if isinstance(coded, pa.ChunkedArray):
+            coded = coded.combine_chunks()
+        indices = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        yield name, RawColumn(name, coded.dictionary, _smallest(indices, len(coded.dictionary)))

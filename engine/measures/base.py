@@ -1,0 +1,131 @@
+"""What a measure is, and how its name is written.
+
+A measure is one :class:`Measure` in a literal dict (``engine.measures.MEASURES``): a function over a batch of candidate releases, with
+the words that explain it.  Figures that cannot be formed are NaN with a reason, never zero.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from engine.domain import Domain
+from engine.errors import UsageError, did_you_mean
+from engine.release import ReleaseBatch
+
+Parameter = int | str
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One risk or utility measure.
+
+    ``kind`` is risk or utility.  ``better`` says which direction is good: "lower", "higher", or "zero" for signed changes.
+    ``over`` is the plan's list that it tabulates unless told otherwise: keys or analyse.  ``parameters`` maps each parameter to its default;
+    ``compute(batch, **parameters)`` returns one figure per candidate, ``undefined`` says when that is NaN.
+    """
+
+    name: str
+    symbol: str
+    title: str
+    kind: str
+    better: str
+    range: str
+    unit: str
+    source: str
+    meaning: str
+    over: str
+    compute: Callable[..., np.ndarray]
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    check: Callable[..., None] | None = None
+    undefined: str = "it could not be formed"
+
+    def loss(self, values: np.ndarray) -> np.ndarray:
+        """The figures turned so that smaller is better: the one place where directions are handled."""
+        if self.better == "lower":
+            return values
+        return -values if self.better == "higher" else np.abs(values)
+
+
+@dataclass(frozen=True)
+class MeasureCall:
+    """A measure with its parameters and the attributes it tabulates (None: the plan's list for it)."""
+
+    measure: Measure
+    parameters: tuple[tuple[str, Parameter], ...] = ()
+    attributes: tuple[str, ...] | None = None
+
+    def __str__(self) -> str:
+        shown = [f"{key}={value}" for key, value in self.parameters if value != self.measure.parameters[key]]
+        if self.attributes is not None:
+            shown.append("attributes=" + "+".join(self.attributes))
+        return self.measure.name + (f"[{';'.join(shown)}]" if shown else "")
+
+    @property
+    def values(self) -> dict[str, Parameter]:
+        """All parameters with their values."""
+        return {**self.measure.parameters, **dict(self.parameters)}
+
+
+def parse_call(text: str, measures: Mapping[str, Measure]) -> MeasureCall:
+    """Read ``name`` or ``name[parameter=value;...]``, such as ``small_cells[n_rule=5;attributes=Age+Sex]``."""
+    match = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*(?:\[(.*)\])?\s*", text, re.DOTALL)
+    if not match:
+        raise UsageError(f"cannot read the measure '{text}'; write NAME or NAME[PARAMETER=VALUE], such as small_cells[n_rule=5].")
+    name, inside = match.group(1), match.group(2)
+    if name not in measures:
+        raise UsageError(f"unknown measure '{name}'.{did_you_mean(name, measures)}")
+    measure = measures[name]
+    given: dict[str, Parameter] = {}
+    attributes: tuple[str, ...] | None = None
+    for part in filter(None, re.split(r"[;,]", inside or "")):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or not value:
+            raise UsageError(f"cannot read '{part}' in the measure '{text}'; write PARAMETER=VALUE.")
+        if key == "attributes":
+            attributes = tuple(piece.strip() for piece in value.split("+"))
+        elif key not in measure.parameters:
+            raise UsageError(f"measure '{name}' has no parameter '{key}'.{did_you_mean(key, [*measure.parameters, 'attributes'])}")
+        elif isinstance(measure.parameters[key], int):
+            try:
+                given[key] = int(value)
+            except ValueError:
+                raise UsageError(f"{name}: {key} == '{value}', must be a whole number.") from None
+        else:
+            given[key] = value
+    call = MeasureCall(measure, tuple((key, given[key]) for key in measure.parameters if key in given), attributes)
+    if measure.check:
+        measure.check(**call.values)
+    return call
+
+
+def evaluate(call: MeasureCall, batch: ReleaseBatch, domain: Domain, lists: Mapping[str, tuple[str, ...]]) -> np.ndarray:
+    """One figure per candidate of the batch, shape ``(len(batch),)``; NaN where it is undefined.
+
+    ``lists`` gives the plan's keys and analyse lists.
+    """
+    names = call.attributes or lists[call.measure.over]
+    places = tuple(sorted(domain.indices(names)))
+    return np.asarray(call.measure.compute(batch.project(places), **call.values), dtype=float)
+
+
+def original_batch(counts: np.ndarray, cells: np.ndarray, shape: tuple[int, ...]) -> ReleaseBatch:
+    """The unaltered data as a batch of one release in which nothing has changed."""
+    none = np.zeros(0, np.int64)
+    return ReleaseBatch(
+        original=counts,
+        n_records=int(counts.sum()),
+        ends=np.zeros(1, np.int64),
+        before=none,
+        after=none,
+        kept=none,
+        changed=np.zeros(1, np.int64),
+        swaps=np.zeros((1, len(shape)), bool),
+        cell=none,
+        index_words=cells.astype(np.int64),
+        layout=[(j, 0, -1) for j in range(len(shape))],
+        shape=shape,
+    )

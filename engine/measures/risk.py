@@ -1,0 +1,48 @@
+"""Disclosure risk from tables."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.errors import UsageError
+from engine.measures.base import Measure
+from engine.release import ReleaseBatch
+
+
+def small_cells(batch: ReleaseBatch, n_rule: int) -> np.ndarray:
+    """Share of unchanged records that lie in small cells of the released table (Gomatam, Karr and Sanil 2005, eq. 6).
+
+    A cell is small when its released count is 1 to ``n_rule - 1``.  In [0, 1]; higher is riskier; NaN when no record is unchanged.
+    """
+    small_before = batch.before < n_rule
+    small_after = (batch.after > 0) & (batch.after < n_rule)
+    base = int(batch.original[batch.original < n_rule].sum())
+    at_risk = base - batch.total(batch.before * small_before) + batch.total(batch.kept * small_after)
+    unchanged = batch.n_records - batch.changed
+    return np.divide(at_risk, unchanged, out=np.full(len(batch), np.nan), where=unchanged > 0)
+
+
+def _check_n_rule(n_rule: int) -> None:
+    if n_rule < 2:
+        raise UsageError(f"small_cells: n_rule == {n_rule}, must be at least 2 (2 counts unique records only, 3 counts cells of one or two).")
+
+
+SMALL_CELLS = Measure(
+    name="small_cells",
+    symbol="DR",
+    title="Small-cell risk",
+    kind="risk",
+    better="lower",
+    range="0 to 1",
+    unit="share of unchanged records",
+    source="Gomatam, Karr and Sanil (2005), eq. 6",
+    meaning=(
+        "The share of unaltered records that stand alone or nearly alone (fewer than n_rule together) in the released table;"
+        " it counts exposed records and is not the chance that somebody is identified."
+    ),
+    over="keys",
+    compute=small_cells,
+    parameters={"n_rule": 3},
+    check=_check_n_rule,
+    undefined="no unchanged record",
+)

@@ -1,0 +1,274 @@
+"""The plan as TOML: read with the name of every entry that is wrong, written so that it reads well and comes back equal."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engine.errors import EngineError, UsageError, did_you_mean
+from engine.microdata import EditRule
+from engine.plan.types import (
+    DEFAULT_MEASURES,
+    DEFAULT_MISSING,
+    AttributePlan,
+    DataPlan,
+    DecisionPlan,
+    Plan,
+    SpacePlan,
+)
+
+if TYPE_CHECKING:
+    from tomlkit.items import Array, InlineTable, Table
+
+_TEXTS, _TEXT, _TABLE, _TRUTH, _WHOLE, _NUMBERS, _DECIMAL, _DECIMALS, _WHOLES = (
+    "a list of texts",
+    "a text",
+    "a table",
+    "true or false",
+    "a whole number",
+    "a list of numbers",
+    "a decimal number in quotes",
+    "a list of decimal numbers in quotes",
+    "a list of whole numbers",
+)
+_SECTIONS = {
+    "data": {"missing": _TEXTS, "weight": _TEXT, "id": _TEXT, "carry": _TEXTS, "drop": _TEXTS},
+    "attribute": {
+        "name": _TEXT,
+        "columns": _TEXTS,
+        "view": _TEXTS,
+        "cut": _NUMBERS,
+        "labels": _TEXTS,
+        "levels": _TEXTS,
+        "merge": _TABLE,
+        "skip": _TEXTS,
+        "missing": _TEXTS,
+        "on_missing": _TEXT,
+    },
+    "roles": {"keys": _TEXTS, "swap": _TEXTS, "analyse": _TEXTS},
+    "edit": {"name": _TEXT, "forbid": _TABLE},
+    "space": {
+        "swap_sizes": _WHOLES,
+        "all_specs": _TRUTH,
+        "specs": _TEXTS,
+        "fix": _TEXTS,
+        "change": _TEXTS,
+        "rule": _TEXT,
+        "rates": _DECIMALS,
+        "replicates": _WHOLE,
+    },
+    "measures": {"names": _TEXTS},
+    "decision": {"risk": _TEXT, "utility": _TEXT, "max_risk": _DECIMAL, "slope": _DECIMAL, "realisation": _TEXT},
+}
+_LISTS_OF_TABLES = ("attribute", "edit")
+# An empty list here would silently mean "all" or "the default", the opposite of what it seems to say.
+_NEVER_EMPTY = ("keys", "swap", "analyse", "swap_sizes", "specs", "rates", "names", "columns", "view", "cut", "levels", "labels")
+
+
+def read_plan(path: str | Path) -> Plan:
+    """The plan in a TOML file; every error names the file."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise UsageError(f"plan '{path.name}' does not exist; `frontier plan init DATA` writes a first one") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"plan '{path.name}' is not UTF-8 text; save it as UTF-8") from None
+    except OSError as error:
+        raise EngineError(f"plan '{path.name}' could not be read: {error.strerror}") from None
+    try:
+        return plan_from_toml(text)
+    except UsageError as error:
+        raise UsageError(f"plan '{path.name}': {error}") from None
+
+
+def plan_from_toml(text: str) -> Plan:
+    """The plan written in ``text``; a mistake in it is a :class:`UsageError` that names the entry."""
+    try:
+        entries = tomllib.loads(text.removeprefix("\ufeff"))
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"not valid TOML: {error}") from None
+    for name, section in entries.items():
+        if name not in _SECTIONS:
+            raise UsageError(f"unknown section '{name}'.{did_you_mean(name, _SECTIONS)}")
+        _check_section(name, section)
+    data = entries.get("data", {})
+    roles = entries.get("roles", {})
+    space = entries.get("space", {})
+    return Plan(
+        data=DataPlan(attributes=tuple(_attribute(entry, i) for i, entry in enumerate(entries.get("attribute", []), 1)), **data),
+        **roles,
+        edits=tuple(_edit(entry, i) for i, entry in enumerate(entries.get("edit", []), 1)),
+        space=SpacePlan(**space),
+        measures=entries.get("measures", {}).get("names", DEFAULT_MEASURES),
+        decision=DecisionPlan(**entries.get("decision", {})),
+    )
+
+
+def _check_section(name: str, section: object) -> None:
+    if name in _LISTS_OF_TABLES:
+        if not isinstance(section, list) or not all(isinstance(entry, dict) for entry in section):
+            raise UsageError(f"'{name}' must be a list of tables; write [[{name}]] above each")
+        for i, entry in enumerate(section, 1):
+            _check_entries(f"[[{name}]] number {i}", entry, _SECTIONS[name])
+    elif not isinstance(section, dict):
+        raise UsageError(f"'{name}' must be a table; write [{name}] above its entries")
+    else:
+        _check_entries(f"[{name}]", section, _SECTIONS[name])
+
+
+def _check_entries(where: str, entries: Mapping[str, object], known: Mapping[str, str]) -> None:
+    for key, value in entries.items():
+        if key not in known:
+            raise UsageError(f"{where} has the unknown entry '{key}'.{did_you_mean(key, known)}")
+        if not _fits(value, known[key]):
+            raise UsageError(f"{where}: {key} is {_show(value)}, must be {known[key]}")
+        if key in _NEVER_EMPTY and value == []:
+            raise UsageError(f"{where}: {key} is empty; leave it out for the default or list something")
+
+
+def _fits(value: object, want: str) -> bool:
+    if want in (_TEXTS, _NUMBERS, _DECIMALS, _WHOLES):
+        one = {_TEXTS: _TEXT, _DECIMALS: _DECIMAL, _WHOLES: _WHOLE}.get(want, "a number")
+        return isinstance(value, list) and all(_fits(item, one) for item in value)
+    if want == _TABLE:
+        return isinstance(value, dict) and all(_fits(item, _TEXTS) for item in value.values())
+    if want == _TRUTH:
+        return isinstance(value, bool)
+    if isinstance(value, bool):
+        return False
+    types: dict[str, tuple[type, ...]] = {_TEXT: (str,), _WHOLE: (int,), "a number": (int, float), _DECIMAL: (str, int, float)}
+    return isinstance(value, types[want])
+
+
+def _show(value: object) -> str:
+    shown = str(value).lower() if isinstance(value, bool) else repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
+
+
+def _attribute(entry: dict[str, Any], number: int) -> AttributePlan:
+    if "name" not in entry:
+        raise UsageError(f'[[attribute]] number {number} has no name; add name = "..."')
+    merge = tuple((level, tuple(raw)) for level, raw in entry.get("merge", {}).items())
+    return AttributePlan(**{**entry, "merge": merge})
+
+
+def _edit(entry: dict[str, Any], number: int) -> EditRule:
+    for key in ("name", "forbid"):
+        if key not in entry:
+            raise UsageError(f"[[edit]] number {number} has no {key}")
+    return EditRule(entry["name"], tuple((attribute, tuple(levels)) for attribute, levels in entry["forbid"].items()))
+
+
+def plan_to_toml(plan: Plan) -> str:
+    """``plan`` as TOML text that :func:`plan_from_toml` reads back to an equal plan; what is a default may be left out."""
+    import tomlkit
+
+    document = tomlkit.document()
+    data = tomlkit.table()
+    if plan.data.missing != DEFAULT_MISSING:
+        data["missing"] = _array(plan.data.missing)
+    for key in ("weight", "id"):
+        if getattr(plan.data, key) is not None:
+            data[key] = getattr(plan.data, key)
+    for key in ("carry", "drop"):
+        if getattr(plan.data, key):
+            data[key] = _array(getattr(plan.data, key))
+    if len(data):
+        document["data"] = data
+    attributes = tomlkit.aot()
+    for attribute in plan.attributes:
+        attributes.append(_attribute_table(attribute))
+    document["attribute"] = attributes
+    roles = tomlkit.table()
+    for key in ("keys", "swap", "analyse"):
+        if getattr(plan, key) != plan.names:
+            roles[key] = _array(getattr(plan, key))
+    if len(roles):
+        document["roles"] = roles
+    if plan.edits:
+        edits = tomlkit.aot()
+        for rule in plan.edits:
+            entry = tomlkit.table()
+            entry["name"] = rule.name
+            entry["forbid"] = _inline(rule.forbid)
+            edits.append(entry)
+        document["edit"] = edits
+    document["space"] = _space_table(plan.space)
+    measures = tomlkit.table()
+    measures["names"] = _array(plan.measures)
+    document["measures"] = measures
+    decision = tomlkit.table()
+    for key in ("risk", "utility", "max_risk", "slope"):
+        if getattr(plan.decision, key) is not None:
+            decision[key] = getattr(plan.decision, key)
+    decision["realisation"] = plan.decision.realisation
+    document["decision"] = decision
+    return tomlkit.dumps(document)
+
+
+def _attribute_table(attribute: AttributePlan) -> Table:
+    import tomlkit
+
+    entry = tomlkit.table()
+    entry["name"] = attribute.name
+    if attribute.columns != (attribute.name,):
+        entry["columns"] = _array(attribute.columns)
+    if attribute.view != attribute.columns[:1]:
+        entry["view"] = _array(attribute.view)
+    for key in ("cut", "labels", "levels"):
+        if getattr(attribute, key):
+            entry[key] = _array(getattr(attribute, key))
+    if attribute.merge:
+        entry["merge"] = _inline(attribute.merge)
+    for key in ("skip", "missing"):
+        if getattr(attribute, key):
+            entry[key] = _array(getattr(attribute, key))
+    if attribute.on_missing != "refuse":
+        entry["on_missing"] = attribute.on_missing
+    return entry
+
+
+def _space_table(space: SpacePlan) -> Table:
+    import tomlkit
+
+    table = tomlkit.table()
+    if space.all_specs:
+        table["all_specs"] = True
+    for key in ("swap_sizes", "specs", "fix", "change"):
+        if getattr(space, key):
+            table[key] = _array(getattr(space, key))
+    table["rule"] = space.rule
+    table["rates"] = _array(space.rates)
+    table["replicates"] = space.replicates
+    return table
+
+
+def _array(values: Iterable[object]) -> Array:
+    import tomlkit
+
+    array = tomlkit.array()
+    array.extend(list(values))
+    if len(array.as_string()) > 100:
+        array.multiline(True)
+    return array
+
+
+def _inline(pairs: Iterable[tuple[str, tuple[str, ...]]]) -> InlineTable | Table:
+    import tomlkit
+
+    pairs = tuple(pairs)
+    # An inline table must stay on one line, so a long one becomes a table of its own.
+    table: InlineTable | Table = tomlkit.inline_table()
+    for name, values in pairs:
+        inner = tomlkit.array()
+        inner.extend(list(values))
+        table[name] = inner
+    if len(table.as_string()) <= 100:
+        return table
+    table = tomlkit.table()
+    for name, values in pairs:
+        table[name] = _array(values)
+    return table

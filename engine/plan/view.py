@@ -1,0 +1,193 @@
+"""The levels of one attribute, worked out from the distinct raw values of the columns it views."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.errors import EngineError, UsageError, did_you_mean
+from engine.microdata import RawColumn, RawTable
+from engine.plan.types import MISSING_LEVEL, AttributePlan
+from engine.table import occupied
+from engine.values import is_number, nan_mask, numbers, texts
+
+JOIN = " | "
+"""Between the parts of a level that is a combination of several columns."""
+
+
+@dataclass(frozen=True)
+class View:
+    """An attribute's levels before any record is coded.
+
+    ``levels`` and ``kinds`` are those of the future attribute; ``level_of`` has one level code per observed combination
+    of raw values (-1: outside the declared levels; -2: missing and refused) and ``rows`` the combination of each record.
+    """
+
+    levels: tuple[str, ...]
+    kinds: tuple[str, ...]
+    level_of: np.ndarray
+    rows: np.ndarray
+    outside: tuple[str, ...] = ()
+
+    @property
+    def n_refused_missing(self) -> int:
+        """Records whose value is missing where the plan refuses that."""
+        refused = self.level_of == -2
+        return int(np.count_nonzero(refused[self.rows])) if refused.any() else 0
+
+
+def missing_mask(column: RawColumn, codes: Sequence[str]) -> np.ndarray:
+    """Which distinct values are missing: NaN, or text equal to one of ``codes``; shape ``(len(values),)``."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from engine.values import as_text
+
+    mask = nan_mask(column.values)
+    if codes and len(column.values):
+        mask = mask | pc.is_in(as_text(column.values).cast(pa.large_string()), pa.array(codes, pa.large_string())).to_numpy(
+            zero_copy_only=False
+        )
+    return mask
+
+
+def n_missing(column: RawColumn, mask: np.ndarray) -> int:
+    """Records of ``column`` that are null or whose value is in ``mask``."""
+    return int(np.count_nonzero(np.append(mask, True)[column.codes]))
+
+
+def view_of(attribute: AttributePlan, table: RawTable, missing: Sequence[str]) -> View:
+    """The view of ``attribute`` on ``table``, whose columns must be there; ``missing`` are the plan-wide missing codes."""
+    codes = (*missing, *attribute.missing)
+    if len(attribute.view) == 1:
+        return _single(attribute, table.columns[attribute.view[0]], codes)
+    return _joint(attribute, [table.columns[name] for name in attribute.view], codes)
+
+
+def _single(attribute: AttributePlan, column: RawColumn, codes: Sequence[str]) -> View:
+    # One combination per distinct value and a last one for null, which code -1 finds by itself.
+    mask = missing_mask(column, codes)
+    if attribute.cut:
+        level_of, levels, kinds = _cut(attribute, column, mask)
+        return _finish(attribute, levels, kinds, np.append(level_of, -2), column.codes)
+    labels: list[str | None] = [None if gone else text for text, gone in zip(texts(column.values), mask, strict=True)]
+    kinds = ["missing" if label is None else "skip" if label in attribute.skip else "value" for label in labels]
+    return _labelled(attribute, [*labels, None], [*kinds, "missing"], column.codes)
+
+
+def _cut(attribute: AttributePlan, column: RawColumn, mask: np.ndarray) -> tuple[np.ndarray, list[str], list[str]]:
+    """Level codes of the distinct values of a cut column (-2 where missing), then levels and kinds without "missing"."""
+    labels = list(attribute.cut_labels)
+    level_of = np.full(len(mask), -2, dtype=np.int64)
+    todo = ~mask
+    for i, skip in enumerate(attribute.skip):
+        hit = todo & missing_mask(column, [skip])
+        level_of[hit] = len(labels) + i
+        todo &= ~hit
+    parsed = numbers(column.values)
+    bad = todo & np.isnan(parsed)
+    if bad.any():
+        n_records = int(np.count_nonzero(np.append(bad, False)[column.codes]))
+        raise EngineError(
+            f"column '{column.name}' is cut by numbers but {int(bad.sum())} of its values ({n_records} records) are not numbers; "
+            "list them under skip or missing, or use merge instead of cut"
+        )
+    level_of[todo] = np.searchsorted(np.array(attribute.cut, dtype=float), parsed[todo], side="right")
+    return level_of, [*labels, *attribute.skip], ["value"] * len(labels) + ["skip"] * len(attribute.skip)
+
+
+def _joint(attribute: AttributePlan, columns: Sequence[RawColumn], codes: Sequence[str]) -> View:
+    sizes = [len(column.values) + 1 for column in columns]
+    combinations, rows = occupied([column.codes.astype(np.int64) + 1 for column in columns], sizes, len(columns[0].codes))
+    parts: list[list[tuple[str, str]]] = []
+    for column, picked in zip(columns, combinations.T, strict=True):
+        mask = missing_mask(column, codes)
+        own = [("missing", MISSING_LEVEL)]
+        own += [
+            ("missing", MISSING_LEVEL) if gone else ("skip" if text in attribute.skip else "value", text)
+            for text, gone in zip(texts(column.values), mask, strict=True)
+        ]
+        parts.append([own[code] for code in picked])
+    labels: list[str | None] = []
+    kinds: list[str] = []
+    for combination in zip(*parts, strict=True):
+        label = JOIN.join(text for _, text in combination)
+        kind = next((k for k in ("missing", "skip") if any(k == part for part, _ in combination)), "value")
+        gone = label in codes or all(part == "missing" for part, _ in combination)
+        labels.append(None if gone else label)
+        kinds.append("missing" if gone else "skip" if label in attribute.skip else kind)
+    seen: dict[str, tuple[tuple[str, str], ...]] = {}
+    for label, combination in zip(labels, zip(*parts, strict=True), strict=True):
+        if label is not None and seen.setdefault(label, combination) != combination:
+            raise EngineError(f"attribute '{attribute.name}': two combinations of values both read '{label}'; view one column instead")
+    return _labelled(attribute, labels, kinds, rows)
+
+
+def _labelled(attribute: AttributePlan, labels: Sequence[str | None], kinds: Sequence[str], rows: np.ndarray) -> View:
+    """Levels from one label and kind per combination (label None: missing), after ``merge`` and in declared order."""
+    merged = {raw: level for level, values in attribute.merge for raw in values}
+    final = [None if label is None else merged.get(label, label) for label in labels]
+    kind_of: dict[str, str] = {}
+    for label, kind in zip(final, kinds, strict=True):
+        if label is not None and kind_of.setdefault(label, kind) != kind:
+            raise UsageError(f"attribute '{attribute.name}': merge mixes answers with skipped or missing values in level '{label}'")
+    for skip in attribute.skip:
+        kind_of.setdefault(merged.get(skip, skip), "skip")
+    for level, values in attribute.merge:
+        kind_of.setdefault(level, "skip" if set(values) <= set(attribute.skip) else "value")
+    found = _ordered([level for level, kind in kind_of.items() if kind == "value"])
+    declared = list(attribute.levels)
+    values = declared or found
+    outside = tuple(level for level in found if level not in set(declared)) if declared else ()
+    levels = [*values, *_ordered([level for level, kind in kind_of.items() if kind == "skip"])]
+    n_value = len(values)
+    partly = _ordered([level for level, kind in kind_of.items() if kind == "missing"])
+    all_levels = [*levels, *partly] if attribute.on_missing == "level" else levels
+    code = {level: i for i, level in enumerate(all_levels)}
+    level_of = np.empty(len(final), dtype=np.int64)
+    for i, label in enumerate(final):
+        missing = label is None or kind_of[label] == "missing"
+        level_of[i] = -2 if label is None or (missing and attribute.on_missing == "refuse") else code.get(label, -1)
+    all_kinds = ["value"] * n_value + ["skip"] * (len(levels) - n_value) + ["missing"] * (len(all_levels) - len(levels))
+    return _finish(attribute, all_levels, all_kinds, level_of, rows, outside)
+
+
+def _finish(
+    attribute: AttributePlan,
+    levels: Sequence[str],
+    kinds: Sequence[str],
+    level_of: np.ndarray,
+    rows: np.ndarray,
+    outside: tuple[str, ...] = (),
+) -> View:
+    levels, kinds = tuple(levels), tuple(kinds)
+    if attribute.on_missing == "level":
+        if MISSING_LEVEL in levels:
+            raise UsageError(
+                f"attribute '{attribute.name}' already has a level '{MISSING_LEVEL}', so missing values cannot become one; "
+                f'add missing = ["{MISSING_LEVEL}"] to the attribute or merge that value under another name'
+            )
+        level_of = np.where(level_of == -2, len(levels), level_of)
+        levels, kinds = (*levels, MISSING_LEVEL), (*kinds, "missing")
+    return View(levels, kinds, level_of, rows, outside)
+
+
+def _ordered(labels: Sequence[str]) -> list[str]:
+    """Numeric order when every label is a number (equal numbers by text), else sorted text; combinations part by part."""
+    if all(is_number(label) for label in labels):
+        return sorted(labels, key=lambda label: (float(label), label))
+    parts = [label.split(JOIN) for label in labels]
+    width = len(parts[0])
+    if width == 1 or any(len(part) != width for part in parts):
+        return sorted(labels)
+    numeric = [all(is_number(part[i]) for part in parts) for i in range(width)]
+    return sorted(labels, key=lambda label: [(float(t) if n else 0.0, t) for t, n in zip(label.split(JOIN), numeric, strict=True)])
+
+
+def check_levels(attribute: str, known: Sequence[str], wanted: Sequence[str], what: str) -> None:
+    """Refuse the first of ``wanted`` that is not among the levels ``known``."""
+    for level in wanted:
+        if level not in known:
+            raise UsageError(f"{what} names the unknown level '{level}' of attribute '{attribute}'.{did_you_mean(level, known)}")

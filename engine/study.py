@@ -1,0 +1,372 @@
+"""The study file: plan, results and decisions in one SQLite database; never microdata, never the study key.
+
+Tables (open to any SQLite reader): ``about`` (name, value), ``scenario`` (one row per release spec), ``realisation`` (one wide row per
+run, a column per measure; status 0 ok, 1 failed, 2 noop), ``fresh`` (the same for re-evaluations on fresh replicates), ``run`` (the one writer's
+lease and progress), ``decision``.  Every change is one transaction, so a study killed at any moment is whole and can be resumed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine import __version__
+from engine.errors import EngineError, UsageError, did_you_mean
+from engine.evaluation import Results
+from engine.measures import MeasureCall, call
+from engine.places import hostname, is_network_path, process_is_alive
+from engine.plan import Plan, plan_from_toml, plan_to_toml
+from engine.spec import AttributeSpec, ReleaseSpec, short_ids
+from engine.streams import STREAM_VERSION
+
+FORMAT = 1
+_APPLICATION_ID = 0x53574150  # "SWAP"
+_STALE = 60.0  # seconds after which a silent writer on another host counts as gone
+
+_SCHEMA = """
+create table about (name text primary key, value text) without rowid;
+create table scenario (id integer primary key, label text unique, mechanism text, rate text, rule text, roles text, params text);
+create table run (one integer primary key check (one = 1), state text, pid integer, host text, beat real, started real,
+                  done integer, total integer, cancel integer, message text);
+create table decision (id integer primary key, at real, scenario integer, replicate integer, rule text, why text, state text, record text);
+"""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A release spec in a study: its place, its short label (such as ``x7f3``) and what it is."""
+
+    place: int
+    label: str
+    spec: ReleaseSpec
+
+
+@dataclass(frozen=True)
+class Progress:
+    """State of the sweep that fills a study: ``state`` is new, running, cancelled, finished or failed."""
+
+    state: str
+    done: int
+    total: int
+    started: float
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A recorded decision: scenario and realisation, the rule in words, the reason given, and when."""
+
+    at: float
+    label: str
+    replicate: int
+    rule: str
+    why: str
+    state: str
+    record: dict[str, Any]
+
+
+@contextmanager
+def _spoken(path: Path) -> Iterator[None]:
+    """Turn SQLite's complaints into one clear sentence."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        text = str(error)
+        if "full" in text or "disk I/O" in text:
+            raise EngineError(
+                f"study '{path.name}' could not be written: {text}; free some space and run the same command again, nothing is lost"
+            ) from None
+        if "readonly" in text:
+            raise EngineError(f"study '{path.name}' is read-only; copy it to a folder you may write to") from None
+        if "locked" in text:
+            raise EngineError(f"study '{path.name}' is locked by another program; wait for it or close it") from None
+        if "unable to open" in text:
+            raise EngineError(f"study '{path.name}' cannot be opened: its folder does not exist or may not be written to") from None
+        raise EngineError(f"study '{path.name}' could not be used: {text}") from None
+    except sqlite3.DatabaseError as error:
+        raise EngineError(f"'{path.name}' is no study, or a damaged one ({error}); a study is made by `frontier sweep`") from None
+
+
+class Study:
+    """An open study file.  Make one with :meth:`create` or :meth:`open`; use it as a context manager or close it."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._db = connection
+
+    # -- opening -----------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def create(cls, path: str | Path, plan: Plan, about: dict[str, Any], original: dict[str, float]) -> Study:
+        """A new study; refuses a path that exists.  ``about`` describes data and key (keyed values only), ``original`` the unaltered data."""
+        path = Path(path)
+        if path.exists():
+            raise UsageError(f"'{path.name}' exists already; choose another path")
+        if not path.parent.is_dir():
+            raise UsageError(f"the folder of '{path.name}' does not exist; make it first")
+        aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+        with _spoken(path):
+            try:
+                db = sqlite3.connect(aside, isolation_level=None)
+                db.execute(f"pragma application_id = {_APPLICATION_ID}")
+                db.executescript(_SCHEMA)
+                values = {
+                    **about,
+                    "format": FORMAT,
+                    "stream_version": STREAM_VERSION,
+                    "version": __version__,
+                    "created": time.time(),
+                    "plan": plan_to_toml(plan),
+                    "measures": list(plan.measures),
+                    "original": original,
+                }
+                db.execute("begin")
+                db.executemany("insert into about values (?, ?)", [(k, json.dumps(v)) for k, v in values.items()])
+                db.execute("insert into run values (1, 'new', 0, '', 0, 0, 0, 0, 0, '')")
+                columns = "".join(f", m{i} real" for i in range(len(plan.measures)))
+                for table in ("realisation", "fresh"):
+                    db.execute(
+                        f"create table {table} (scenario integer, replicate integer, status integer, changed integer{columns},"
+                        " primary key (scenario, replicate)) without rowid"
+                    )
+                db.execute("commit")
+                db.close()
+                os.replace(aside, path)
+            finally:
+                with suppress(OSError):
+                    aside.unlink()
+        return cls.open(path)
+
+    @classmethod
+    def open(cls, path: str | Path) -> Study:
+        """Open an existing study for reading and writing; other files are refused in one sentence."""
+        path = Path(path)
+        if not path.exists():
+            raise EngineError(f"study '{path.name}' does not exist; make it with `frontier sweep DATA --study {path.name}`")
+        if path.is_dir():
+            raise EngineError(f"'{path.name}' is a folder, not a study")
+        with _spoken(path):
+            with open(path, "rb") as file:
+                if file.read(16) != b"SQLite format 3\x00":
+                    raise EngineError(f"'{path.name}' is no study; a study is made by `frontier sweep`")
+            db = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
+            if db.execute("pragma application_id").fetchone()[0] != _APPLICATION_ID:
+                db.close()
+                raise EngineError(f"'{path.name}' is a database but no study; a study is made by `frontier sweep`")
+            # a write-ahead log lets readers go on beside the writer, but needs shared memory, which network drives lack
+            with suppress(sqlite3.OperationalError):
+                db.execute("pragma journal_mode = " + ("delete" if is_network_path(path) else "wal"))
+            db.execute("pragma synchronous = normal")
+            study = cls(path, db)
+            if study.about["format"] != FORMAT:
+                db.close()
+                raise EngineError(f"study '{path.name}' has format {study.about['format']}, this version reads format {FORMAT}")
+        return study
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def __enter__(self) -> Study:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing."""
+        with _spoken(self.path):
+            self._db.execute("begin immediate")
+            try:
+                yield self._db
+                self._db.execute("commit")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    self._db.execute("rollback")
+                raise
+
+    # -- what it is about --------------------------------------------------------------------------------------------
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Everything said about data, key check and version."""
+        with _spoken(self.path):
+            return {name: json.loads(value) for name, value in self._db.execute("select name, value from about")}
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The plan that the study runs."""
+        return plan_from_toml(self.about["plan"])
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Attribute names in domain order."""
+        return tuple(self.about["attributes"])
+
+    @cached_property
+    def measures(self) -> tuple[MeasureCall, ...]:
+        """The study's measures, in the order of the values' columns."""
+        return tuple(call(text) for text in self.about["measures"])
+
+    @property
+    def original(self) -> dict[str, float]:
+        """Each measure on the unaltered data, by its text."""
+        return {name: float("nan") if value is None else value for name, value in self.about["original"].items()}
+
+    def measure_place(self, text: str) -> int:
+        """Column of a measure asked for by its text, or by its bare name when that is unambiguous."""
+        texts = [str(measure) for measure in self.measures]
+        wanted = str(call(text))
+        if wanted in texts:
+            return texts.index(wanted)
+        same = [i for i, measure in enumerate(self.measures) if measure.measure.name == text.strip()]
+        if len(same) == 1:
+            return same[0]
+        raise UsageError(f"the study has no measure '{text}'.{did_you_mean(text, texts)}")
+
+    # -- scenarios and results ---------------------------------------------------------------------------------------
+
+    def add_scenarios(self, specs: Sequence[ReleaseSpec]) -> None:
+        """Add those specs that the study does not hold yet; labels given once never change."""
+        with self.transaction() as db:
+            known = {s.spec: s.label for s in self._read_scenarios()}
+            taken = {label: spec.digest() for spec, label in known.items()}
+            new = [spec for spec in dict.fromkeys(specs) if spec not in known]
+            at = len(known)
+            rows = [
+                (at + i, label, spec.mechanism, spec.rate, spec.rule, spec.attributes.roles, "{}")
+                for i, (spec, label) in enumerate(zip(new, short_ids(new, taken), strict=True))
+            ]
+            db.executemany("insert into scenario values (?, ?, ?, ?, ?, ?, ?)", rows)
+        self.__dict__.pop("scenarios", None)
+
+    def _read_scenarios(self) -> list[Scenario]:
+        rows = self._db.execute("select id, label, mechanism, rate, rule, roles from scenario order by id")
+        names = self.names
+        return [Scenario(i, label, ReleaseSpec(AttributeSpec(names, roles), rate, rule, mech)) for i, label, mech, rate, rule, roles in rows]
+
+    @cached_property
+    def scenarios(self) -> list[Scenario]:
+        """All scenarios, by place."""
+        with _spoken(self.path):
+            return self._read_scenarios()
+
+    def find(self, text: str) -> tuple[Scenario, int | None]:
+        """The scenario, and the replicate if one is named, of an id such as ``x7f3`` or ``x7f3/12``."""
+        label, slash, replicate = text.strip().partition("/")
+        for scenario in self.scenarios:
+            if scenario.label == label:
+                if not slash:
+                    return scenario, None
+                if replicate.isdecimal():
+                    return scenario, int(replicate)
+                raise UsageError(f"candidate '{text}': the replicate '{replicate}' must be a whole number, such as {label}/1.")
+        raise UsageError(f"the study has no candidate '{text}'.{did_you_mean(label, [s.label for s in self.scenarios])}")
+
+    def add_results(self, rows: Iterable[Sequence[Any]], table: str = "realisation") -> None:
+        """Add realisations ``(scenario, replicate, status, changed, values...)``; those already held stay as they are."""
+        with self.transaction() as db:
+            marks = ", ".join("?" * (4 + len(self.measures)))
+            db.executemany(f"insert or ignore into {table} values ({marks})", rows)
+
+    def held(self) -> np.ndarray:
+        """How many replicates each scenario has, by place."""
+        with _spoken(self.path):
+            counts = np.zeros(len(self.scenarios), np.int64)
+            for place, n in self._db.execute("select scenario, count(*) from realisation group by scenario"):
+                counts[place] = n
+        return counts
+
+    def results(self, table: str = "realisation") -> Results:
+        """All realisations, ordered by scenario and replicate; undefined figures are NaN."""
+        with _spoken(self.path):
+            rows = self._db.execute(f"select * from {table} order by scenario, replicate").fetchall()
+        data = np.array(rows, dtype=float) if rows else np.zeros((0, 4 + len(self.measures)))
+        whole = data[:, :4].astype(np.int64)
+        return Results(whole[:, 0], whole[:, 1], whole[:, 2], whole[:, 3], data[:, 4:])
+
+    def stamp(self) -> tuple[int, int]:
+        """A cheap value that changes whenever the study does (SQLite's data version and the sweep's progress)."""
+        with _spoken(self.path):
+            done = self._db.execute("select done from run").fetchone()[0]
+            decisions = self._db.execute("select count(*) from decision").fetchone()[0]
+        return int(done), int(decisions)
+
+    # -- the one writer ----------------------------------------------------------------------------------------------
+
+    def take(self, total: int, done: int) -> None:
+        """Become the writer; refused while another process is."""
+        with self.transaction() as db:
+            state, pid, host, beat = db.execute("select state, pid, host, beat from run").fetchone()
+            here = host == hostname()
+            if state == "running" and pid != os.getpid() and (process_is_alive(pid) if here else time.time() - beat < _STALE):
+                raise EngineError(f"another sweep (process {pid}{'' if here else ' on ' + host}) is writing '{self.path.name}'; wait for it or cancel it")
+            db.execute(
+                "update run set state='running', pid=?, host=?, beat=?, started=?, done=?, total=?, cancel=0, message=''",
+                (os.getpid(), hostname(), time.time(), time.time(), done, total),
+            )
+
+    def beat(self, done: int) -> bool:
+        """Report progress; returns whether somebody asked to cancel."""
+        with self.transaction() as db:
+            db.execute("update run set beat=?, done=?", (time.time(), done))
+            return bool(db.execute("select cancel from run").fetchone()[0])
+
+    def release(self, state: str, message: str = "") -> None:
+        """Stop being the writer and say how it ended."""
+        with self.transaction() as db:
+            db.execute("update run set state=?, message=?, beat=? where pid=?", (state, message, time.time(), os.getpid()))
+
+    def cancel(self) -> None:
+        """Ask the writer to stop after what it is doing; what is done stays."""
+        with self.transaction() as db:
+            db.execute("update run set cancel=1")
+
+    @property
+    def progress(self) -> Progress:
+        """How far the sweep is.  A writer that died is reported as cancelled: its work can be resumed."""
+        with _spoken(self.path):
+            state, pid, host, beat, started, done, total, message = self._db.execute(
+                "select state, pid, host, beat, started, done, total, message from run"
+            ).fetchone()
+        if state == "running":
+            alive = process_is_alive(pid) if host == hostname() else time.time() - beat < _STALE
+            state = "running" if alive else "cancelled"
+        return Progress(state, done, total, started, message)
+
+    # -- plan growth and decisions -----------------------------------------------------------------------------------
+
+    def grow(self, plan: Plan) -> None:
+        """Replace the plan by one that asks for more of the same."""
+        with self.transaction() as db:
+            db.execute("update about set value=? where name='plan'", (json.dumps(plan_to_toml(plan)),))
+        self.__dict__.pop("plan", None)
+
+    def decide(self, scenario: Scenario, replicate: int, rule: str, why: str, record: dict[str, Any]) -> Choice:
+        """Record a choice; earlier ones stay."""
+        at = time.time()
+        with self.transaction() as db:
+            db.execute(
+                "insert into decision (at, scenario, replicate, rule, why, state, record) values (?, ?, ?, ?, ?, 'draft', ?)",
+                (at, scenario.place, replicate, rule, why, json.dumps(record)),
+            )
+        return Choice(at, scenario.label, replicate, rule, why, "draft", record)
+
+    @property
+    def decisions(self) -> list[Choice]:
+        """All recorded choices, oldest first."""
+        with _spoken(self.path):
+            rows = self._db.execute("select at, scenario, replicate, rule, why, state, record from decision order by id").fetchall()
+        labels = [scenario.label for scenario in self.scenarios]
+        return [Choice(at, labels[place], rep, rule, why, state, json.loads(record)) for at, place, rep, rule, why, state, record in rows]
