@@ -29,11 +29,11 @@ CONTRAST_CSS = """<style>
     color: light-dark(#FFFFFF, #10151A) !important;
 }
 </style>"""
-"""For ``st.html``: Streamlit writes white on the primary colour in both themes, which is 2.3:1 on the dark theme's blue."""
+"""For ``st.html``: Streamlit writes white on the primary colour in both themes, 2.3:1 on the dark theme's blue."""
 
 
 def streamlit_flags() -> list[str]:
-    """:data:`PRIVACY` as command-line flags of ``streamlit run``; an option with several values is given several times."""
+    """:data:`PRIVACY` as command-line flags of ``streamlit run``; an option with several values comes several times."""
     flags = []
     for option, value in PRIVACY.items():
         for item in value if isinstance(value, list) else [value]:

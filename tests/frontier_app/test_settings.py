@@ -43,7 +43,7 @@ def test_streamlit_knows_the_theme_options():
 
 
 def test_streamlit_reads_the_flags_as_they_are_meant():
-    run = streamlit_command.commands["run"]  # type: ignore[attr-defined]
+    run = streamlit_command.commands["run"]
     read = run.make_context("run", [*streamlit_flags(), "--", "app.py"]).params
     for option, value in PRIVACY.items():
         got = read[option.replace(".", "_")]

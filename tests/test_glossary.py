@@ -1,0 +1,63 @@
+"""The glossary is regular, since the dashboard reads it: a heading, one to three sentences, perhaps a source."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+TEXT = (Path(__file__).parents[1] / "docs" / "GLOSSARY.md").read_text(encoding="utf-8")
+INTRODUCTION, *SECTIONS = re.split(r"^## ", TEXT, flags=re.MULTILINE)
+TERMS = [section.split("\n", 1)[0] for section in SECTIONS]
+
+
+def test_it_begins_with_one_title():
+    assert INTRODUCTION.startswith("# Glossary\n\n")
+    assert len(re.findall("^#", TEXT, flags=re.MULTILINE)) == 1 + len(SECTIONS)
+
+
+def test_terms_are_in_alphabetical_order_and_occur_once():
+    folded = [term.casefold() for term in TERMS]
+    assert folded == sorted(folded)
+    assert len(set(folded)) == len(folded)
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=TERMS)
+def test_a_term_is_defined_in_a_few_sentences(section):
+    term, *paragraphs = [part.strip() for part in section.strip().split("\n\n")]
+    assert term == term.strip() and "\n" not in term
+    assert 1 <= len(paragraphs) <= 2
+    definition = " ".join(paragraphs[0].split())
+    assert definition.endswith(".")
+    assert 1 <= len(re.findall(r"[.](?= [A-Z]|$)", definition)) <= 3
+    assert not definition.startswith("Source:")
+    if len(paragraphs) == 2:
+        assert re.fullmatch(r"Source: \S.*\.", paragraphs[1])
+
+
+def test_small_cell_risk_is_not_taken_for_a_probability():
+    section = next(section for section in SECTIONS if section.startswith("Small-cell risk\n"))
+    assert "not the chance of being identified" in " ".join(section.split())
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        "Candidate release",
+        "Data utility (DU)",
+        "Disclosure risk (DR)",
+        "Hellinger distance",
+        "Key",
+        "Realisation",
+        "Replicate",
+        "Risk–utility frontier",
+        "Scenario",
+        "Study key",
+        "Swap rate",
+        "True swap",
+        "Undominated",
+    ],
+)
+def test_the_words_on_screen_are_there(term):
+    assert term in TERMS
