@@ -94,6 +94,7 @@ class ReleaseBatch:
     ``ends[i]`` is where candidate ``i``'s cells end; ``before``, ``after`` and ``kept`` are counts per touched cell (``kept`` = unchanged
     records in it).  ``changed[i]`` is the number of changed records; ``swaps[i, j]`` says whether those changed on attribute ``j`` (all of them do
     or none does).  ``original`` are the counts of the occupied cells before.  A cell that is not listed is as it was.
+    ``failing`` marks the cells of the index that break an edit rule (None when the plan declares none).
     """
 
     original: np.ndarray
@@ -108,6 +109,7 @@ class ReleaseBatch:
     index_words: np.ndarray = field(repr=False)
     layout: list[tuple[int, int, int]] = field(repr=False)
     shape: tuple[int, ...] = ()
+    failing: np.ndarray | None = field(default=None, repr=False)
     _margins: dict[tuple[int, ...], ReleaseBatch] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:

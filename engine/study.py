@@ -281,11 +281,17 @@ class Study:
             db.executemany(f"insert or ignore into {table} values ({marks})", rows)
 
     def held(self) -> np.ndarray:
-        """How many replicates each scenario has, by place."""
+        """How many replicates from the first on, without a gap, each scenario has, by place.
+
+        Workers finish in any order, so a killed sweep may leave later replicates without earlier ones; those are made again and are equal.
+        """
         with _spoken(self.path):
             counts = np.zeros(len(self.scenarios), np.int64)
-            for place, n in self._db.execute("select scenario, count(*) from realisation group by scenario"):
-                counts[place] = n
+            for place, n, last in self._db.execute("select scenario, count(*), max(replicate) from realisation group by scenario"):
+                counts[place] = n if n == last else -1
+            for place in np.flatnonzero(counts < 0).tolist():
+                have = {r for (r,) in self._db.execute("select replicate from realisation where scenario = ?", (place,))}
+                counts[place] = next(r for r in range(1, len(have) + 2) if r not in have) - 1
         return counts
 
     def results(self, table: str = "realisation") -> Results:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.measures import distortion, risk
+from engine.measures import distortion, edits, risk
 from engine.measures.base import Measure, MeasureCall, evaluate, original_batch, parse_call
 
 MEASURES: dict[str, Measure] = {
@@ -15,6 +15,7 @@ MEASURES: dict[str, Measure] = {
     "hellinger_two_way": distortion.HELLINGER_TWO_WAY,
     "total_variation_two_way": distortion.TOTAL_VARIATION_TWO_WAY,
     "entropy_change_two_way": distortion.ENTROPY_CHANGE_TWO_WAY,
+    "edit_failures": edits.EDIT_FAILURES,
 }
 
 DEFAULT = ("small_cells", "hellinger", "total_variation", "entropy_change", "false_zeros")

@@ -24,7 +24,7 @@ class Measure:
     """One risk or utility measure.
 
     ``kind`` is risk or utility.  ``better`` says which direction is good: "lower", "higher", or "zero" for signed changes.
-    ``over`` is the plan's list that it tabulates unless told otherwise: keys or analyse.  ``parameters`` maps each parameter to its default;
+    ``over`` is the plan's list that it tabulates unless told otherwise: keys, analyse or all attributes.  ``parameters`` maps each parameter to its default;
     ``compute(batch, **parameters)`` returns one figure per candidate, ``undefined`` says when that is NaN.
     """
 
@@ -107,12 +107,12 @@ def evaluate(call: MeasureCall, batch: ReleaseBatch, domain: Domain, lists: Mapp
 
     ``lists`` gives the plan's keys and analyse lists.
     """
-    names = call.attributes or lists[call.measure.over]
+    names = call.attributes or (domain.names if call.measure.over == "all" else lists[call.measure.over])
     places = tuple(sorted(domain.indices(names)))
     return np.asarray(call.measure.compute(batch.project(places), **call.values), dtype=float)
 
 
-def original_batch(counts: np.ndarray, cells: np.ndarray, shape: tuple[int, ...]) -> ReleaseBatch:
+def original_batch(counts: np.ndarray, cells: np.ndarray, shape: tuple[int, ...], failing: np.ndarray | None = None) -> ReleaseBatch:
     """The unaltered data as a batch of one release in which nothing has changed."""
     none = np.zeros(0, np.int64)
     return ReleaseBatch(
@@ -128,4 +128,5 @@ def original_batch(counts: np.ndarray, cells: np.ndarray, shape: tuple[int, ...]
         index_words=cells.astype(np.int64),
         layout=[(j, 0, -1) for j in range(len(shape))],
         shape=shape,
+        failing=failing,
     )

@@ -180,6 +180,7 @@ def batch(
     parts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]],
     changed: Sequence[int],
     splits: Sequence[AttributeSpec],
+    failing: np.ndarray | None = None,
 ) -> ReleaseBatch:
     """Join the results of :func:`exchange`; ``splits`` and ``changed`` have one entry per candidate, in the same order."""
     offsets = np.cumsum([0, *(len(part[1]) for part in parts)])
@@ -196,4 +197,5 @@ def batch(
         index_words=index.words[: index.n_cells],
         layout=index.layout,
         shape=index.table.domain.shape,
+        failing=failing,
     )

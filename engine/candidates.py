@@ -1,0 +1,94 @@
+"""From a plan and coded data to the candidate releases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine import space
+from engine.errors import UsageError
+from engine.microdata import Microdata
+from engine.plan import Plan
+from engine.spec import AttributeSpec, ReleaseSpec, Structure, pairs_wanted
+from engine.table import ContingencyTable
+
+
+@dataclass(frozen=True)
+class Group:
+    """Scenarios that share a structure, and so their pairs: ``members`` are (place in the study, scenario)."""
+
+    structure: Structure
+    members: tuple[tuple[int, ReleaseSpec], ...]
+
+
+def space_of(plan: Plan, data: Microdata) -> space.Space:
+    """The plan's release space over these data: specs to run, merged ones, impossible ones.
+
+    A spec written out in the plan that can never work is an error; one met in an enumeration is explained and left out.
+    """
+    names, asked = data.domain.names, plan.space
+    if asked.specs:
+        specs = [AttributeSpec.parse(text, names) for text in asked.specs]
+        specs = [_with_outside(spec, asked.fix, asked.change) for spec in specs]
+        for spec in specs:
+            _check_written(spec, data.table, plan)
+    elif asked.all_specs:
+        specs = list(space.complete(names, plan.swap, asked.fix, asked.change))
+    else:
+        specs = list(space.by_swap_sizes(names, plan.swap, asked.swap_sizes, asked.fix, asked.change))
+    built = space.build(specs, data.table, asked.rule, data.has_carried_columns)
+    if not built.specs:
+        spec, reason = built.impossible[0] if built.impossible else (None, "no attribute may be swapped")
+        raise UsageError(f"no candidate release is possible: {reason}" + (f" (spec '{spec}')" if spec and str(spec) else ""))
+    return built
+
+
+def _with_outside(spec: AttributeSpec, fix: Sequence[str], change: Sequence[str]) -> AttributeSpec:
+    roles = dict(zip(spec.names, spec.roles, strict=True))
+    for names, role in ((fix, "F"), (change, "C")):
+        for name in names:
+            if roles.get(name, "U") not in ("U", role):
+                raise UsageError(f"spec '{spec}' gives '{name}' the role {roles[name]}, but the plan sets it to {role} from outside")
+            roles[name] = role
+    return AttributeSpec(spec.names, "".join(roles[name] for name in spec.names))
+
+
+def _check_written(spec: AttributeSpec, table: ContingencyTable, plan: Plan) -> None:
+    reason = space.fault(spec, table, plan.space.rule)
+    if reason:
+        raise UsageError(f"spec '{spec}': {reason}")
+    for name in spec.names_having("S"):
+        if name not in plan.swap:
+            raise UsageError(f"spec '{spec}' swaps '{name}', which is not among the attributes that may be swapped ({', '.join(plan.swap)})")
+
+
+def multi_kind(table: ContingencyTable) -> tuple[int, ...]:
+    """Places of the attributes in which more than one kind of level occurs."""
+    return tuple(
+        j for j, attribute in enumerate(table.domain.attributes) if len(set(attribute.kind_codes[table.cells[:, j]].tolist())) > 1
+    )
+
+
+def group(scenarios: Sequence[tuple[int, ReleaseSpec]], table: ContingencyTable) -> list[Group]:
+    """Scenarios by structure, in the order in which structures first appear."""
+    several = multi_kind(table)
+    found: dict[Structure, list[tuple[int, ReleaseSpec]]] = {}
+    for place, spec in scenarios:
+        found.setdefault(spec.structure(several), []).append((place, spec))
+    return [Group(structure, tuple(members)) for structure, members in found.items()]
+
+
+def predicted_failures(scenarios: Sequence[ReleaseSpec], table: ContingencyTable) -> list[tuple[ReleaseSpec, str]]:
+    """Scenarios whose rate asks for more pairs than can exist, with the reason in words."""
+    several, bounds = multi_kind(table), {}
+    failures = []
+    for spec in scenarios:
+        structure = spec.structure(several)
+        if structure not in bounds:
+            bounds[structure] = space.pair_bound(structure, table)
+        most, by = bounds[structure]
+        wanted = pairs_wanted(spec.rate, table.n_records)[1]
+        if wanted > most:
+            where = f"differ on '{table.domain.names[by]}'" if by >= 0 else "be formed"
+            failures.append((spec, f"at most {most} pairs can {where}; {wanted} requested"))
+    return failures

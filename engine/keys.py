@@ -1,0 +1,40 @@
+"""The study key: 128 secret bits in a file of their own, beside the study and never in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.errors import EngineError, UsageError
+from engine.places import write_private
+from engine.streams import KEY_BYTES, new_key
+
+
+def key_path(study: str | Path, key_file: str | Path | None = None) -> Path:
+    """Where a study's key lives: ``PATH.key`` beside it, unless another file is named."""
+    return Path(key_file) if key_file else Path(str(study) + ".key")
+
+
+def read_key(path: Path) -> bytes:
+    """The key in a file: 32 hexadecimal digits."""
+    try:
+        text = path.read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        raise EngineError(f"key file '{path.name}' does not exist; without its key a study cannot go on. Name it with --key-file PATH.") from None
+    except (OSError, UnicodeDecodeError):
+        raise EngineError(f"key file '{path.name}' cannot be read") from None
+    try:
+        key = bytes.fromhex(text)
+    except ValueError:
+        key = b""
+    if len(key) != KEY_BYTES:
+        raise UsageError(f"key file '{path.name}' holds no study key; wanted {2 * KEY_BYTES} hexadecimal digits")
+    return key
+
+
+def read_or_make_key(path: Path) -> bytes:
+    """The key in a file, made there from the system's secure source when the file does not exist."""
+    if not path.exists():
+        if not path.parent.is_dir():
+            raise UsageError(f"the folder of key file '{path.name}' does not exist; make it first")
+        write_private(path, new_key().hex().encode() + b"\n")
+    return read_key(path)

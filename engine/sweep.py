@@ -1,0 +1,413 @@
+"""Run a plan: draw every candidate, measure it, keep the figures.
+
+Work is cut into tasks of scenarios that share pairs.  A task is a pure function of the cell table, the study key and the replicates asked for,
+so where and in which order tasks run changes nothing; each task's rows are stored in one transaction, so a killed sweep resumes.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, fields
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.candidates import Group, group, space_of
+from engine.errors import EngineError, UsageError
+from engine.evaluation import FAILED, NOOP, OK
+from engine.io.recode import code, edit_failures
+from engine.keys import key_path, read_key, read_or_make_key
+from engine.measures import MeasureCall, call, evaluate, original_batch
+from engine.microdata import EditRule, Microdata, RawTable
+from engine.plan import Plan
+from engine.release import CellIndex, ReleaseBatch, unpack
+from engine.space import scenarios as all_scenarios
+from engine.spec import pairs_wanted
+from engine.streams import fingerprint, key_check
+from engine.study import Study
+from engine.table import ContingencyTable
+
+Announce = Callable[[str], None]
+Tick = Callable[[int, int], None]
+
+FRESH_FROM = 1_000_001
+"""First replicate index of re-evaluations, so that they never meet the replicates that led to a choice."""
+
+_TASK = 400  # candidates per task: long enough to pay for its commit, short enough to cancel at once
+_CELLS = 400_000  # touched cells measured together
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a worker needs to know: the cell table (never the records), the measures, and the plan's lists and edit rules."""
+
+    table: ContingencyTable
+    calls: tuple[MeasureCall, ...]
+    lists: dict[str, tuple[str, ...]]
+    edits: tuple[EditRule, ...]
+
+    def failing(self, words: np.ndarray, layout: Sequence[tuple[int, int, int]]) -> np.ndarray | None:
+        """Which packed cells break an edit rule."""
+        if not self.edits:
+            return None
+        cells = np.column_stack([unpack(words, place) for place in layout])
+        return edit_failures(cells, self.table.domain, self.edits)
+
+    def measure(self, batch: ReleaseBatch) -> np.ndarray:
+        """Every measure on every candidate of a batch, shape ``(candidates, measures)``."""
+        return np.column_stack([evaluate(c, batch, self.table.domain, self.lists) for c in self.calls])
+
+    def original(self) -> dict[str, float]:
+        """Every measure on the unaltered data."""
+        cells = self.table.cells
+        failing = edit_failures(cells, self.table.domain, self.edits) if self.edits else None
+        figures = self.measure(original_batch(self.table.counts, cells, self.table.domain.shape, failing))
+        return {str(c): float(v) for c, v in zip(self.calls, figures[0], strict=True)}
+
+
+def question(plan: Plan, data: Microdata) -> Question:
+    """The question that a plan asks of its data."""
+    return Question(data.table, measures_of(plan), {"keys": plan.keys, "analyse": plan.analyse}, plan.edits)
+
+
+def measures_of(plan: Plan) -> tuple[MeasureCall, ...]:
+    """The plan's measures; edit failures are always counted where edit rules are declared."""
+    texts = dict.fromkeys(str(call(text)) for text in plan.measures)
+    if plan.edits:
+        texts.setdefault("edit_failures")
+    return tuple(call(text) for text in texts)
+
+
+class Evaluator:
+    """Draws and measures groups of scenarios over one cell table."""
+
+    def __init__(self, question: Question, key: bytes) -> None:
+        self.question, self.key = question, key
+        self.index = CellIndex(question.table)
+
+    def run(self, group: Group, replicates: Sequence[int]) -> np.ndarray:
+        """Rows ``(scenario, replicate, status, changed, values...)`` of all members at the given replicates."""
+        from engine.mechanisms import random_swap
+
+        table = self.question.table
+        prepared = random_swap.prepare(group.structure, table)
+        wanted = {spec.rate: pairs_wanted(spec.rate, table.n_records) for _, spec in group.members}
+        rates = sorted(wanted, key=lambda rate: wanted[rate][1])
+        splits: dict[str, dict[str, int]] = {}
+        for place, spec in group.members:
+            splits.setdefault(spec.attributes.roles, {})[spec.rate] = place
+        specs = {spec.attributes.roles: spec.attributes for _, spec in group.members}
+        rows: list[np.ndarray] = []
+        parts: list[Any] = []
+        heads: list[tuple[int, int, int, int]] = []
+        shown: list[Any] = []
+
+        def flush() -> None:
+            if not heads:
+                return
+            failing = self.question.failing(self.index.words[: self.index.n_cells], self.index.layout)
+            batch = random_swap.batch(self.index, parts, [head[3] for head in heads], shown, failing)
+            rows.append(np.column_stack([np.array(heads, float), self.question.measure(batch)]))
+            for kept in (parts, heads, shown):
+                kept.clear()
+            self.index.trim()
+
+        held = 0
+        for replicate in replicates:
+            pairs = prepared.draw(random_swap.stream(self.key, group.structure, table, replicate), wanted[rates[-1]][1])
+            stops = np.minimum([wanted[rate][1] for rate in rates], len(pairs)).astype(np.int64)
+            for (roles, places), part in zip(
+                splits.items(), random_swap.exchange(self.index, pairs, stops, [specs[roles] for roles in splits]), strict=True
+            ):
+                ends, *cells = part
+                begin = 0
+                for rate, stop, end in zip(rates, stops, ends, strict=True):
+                    if rate in places:
+                        status = NOOP if wanted[rate][0] == 0 else OK if stop == wanted[rate][1] else FAILED
+                        parts.append((np.array([end - begin]), *(column[begin:end] for column in cells)))
+                        heads.append((places[rate], replicate, status, 2 * int(stop)))
+                        shown.append(specs[roles])
+                    begin = int(end)
+                held += begin
+            if held > _CELLS:
+                flush()
+                held = 0
+        flush()
+        return np.concatenate(rows)
+
+
+# -- tasks and workers -----------------------------------------------------------------------------------------------
+
+Task = tuple[Group, tuple[int, ...]]
+_evaluator: Evaluator | None = None
+
+
+def _start_worker(question: Question, key: bytes) -> None:
+    global _evaluator
+    _evaluator = Evaluator(question, key)
+
+
+def _work(tasks: list[Task]) -> np.ndarray:
+    assert _evaluator is not None
+    return np.concatenate([_evaluator.run(group, replicates) for group, replicates in tasks])
+
+
+def _tasks(groups: Sequence[Group], held: np.ndarray, replicates: int) -> Iterator[list[Task]]:
+    """Bundles of tasks of roughly equal size, leaving out replicates that all members of a group hold."""
+    bundle: list[Task] = []
+    size = 0
+    for one in groups:
+        have = min(int(held[place]) for place, _ in one.members)
+        step = max(1, _TASK // len(one.members))
+        for first in range(have + 1, replicates + 1, step):
+            numbers = tuple(range(first, min(first + step, replicates + 1)))
+            bundle.append((one, numbers))
+            size += len(numbers) * len(one.members)
+            if size >= _TASK:
+                yield bundle
+                bundle, size = [], 0
+    if bundle:
+        yield bundle
+
+
+def _run_all(bundles: Iterator[list[Task]], question: Question, key: bytes, workers: int) -> Iterator[np.ndarray]:
+    """Rows of every bundle; in order with one worker, as they come with more."""
+    if workers == 1:
+        evaluator = Evaluator(question, key)
+        for bundle in bundles:
+            yield np.concatenate([evaluator.run(group, replicates) for group, replicates in bundle])
+        return
+    with ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (question, key)) as pool:
+        waiting: set[Future[np.ndarray]] = set()
+        try:
+            for bundle in bundles:
+                waiting.add(pool.submit(_work, bundle))
+                if len(waiting) > 3 * workers:
+                    done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        yield future.result()
+            while waiting:
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield future.result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+# -- the sweep -------------------------------------------------------------------------------------------------------
+
+
+def sweep(
+    raw: RawTable,
+    plan: Plan | None,
+    path: str | Path,
+    *,
+    key_file: str | Path | None = None,
+    workers: int | None = None,
+    extend: bool = False,
+    tick: Tick | None = None,
+    announce: Announce | None = None,
+) -> Study:
+    """Fill a study: make it, resume it, or with ``extend`` add rates, specs and replicates to it.
+
+    ``plan`` None means the study's own plan.  Returns the open study, finished or cancelled.  ``tick(done, total)`` is called as results
+    are stored.  Other data, another key or another plan than the study's are refused with the difference.
+    """
+    path = Path(path)
+    say = announce or (lambda text: None)
+    if workers is not None and workers < 1:
+        raise UsageError(f"workers == {workers}, must be at least 1.")
+    is_new = not path.exists()
+    old = None if is_new else Study.open(path)
+    try:
+        if plan is None:
+            if old is None:
+                raise UsageError("a new study needs a plan")
+            plan = old.plan
+        data = code(raw, plan)
+        asked = question(plan, data)
+        key = read_or_make_key(key_path(path, key_file)) if is_new else read_key(key_path(path, key_file))
+        specs = all_scenarios(space_of(plan, data).specs, plan.space.rates, plan.space.rule)
+        if old is None:
+            study = Study.create(path, plan, _about(raw, data, asked, key), asked.original())
+            study.add_scenarios(specs)
+        else:
+            check_same(old, raw, key)
+            _check_plan(old, plan, extend)
+            study = old
+            missing = {s.spec for s in old.scenarios} - set(specs)
+            if missing:
+                raise UsageError(
+                    f"--extend only adds to a study; the new plan leaves out {len(missing)} of its scenarios, such as '{next(iter(missing))}'"
+                )
+    except BaseException:
+        if old is not None:
+            old.close()
+        raise
+    if old is not None:
+        study.add_scenarios(specs)
+        if study.plan != plan:
+            study.grow(plan)
+    fill(study, asked, key, workers=workers, tick=tick, announce=say)
+    return study
+
+
+def _about(raw: RawTable, data: Microdata, asked: Question, key: bytes) -> dict[str, Any]:
+    return {
+        "source": raw.source,
+        "n_records": data.n_records,
+        "n_cells": len(data.table),
+        "attributes": list(data.domain.names),
+        "levels": list(data.domain.shape),
+        "measures": [str(c) for c in asked.calls],
+        "fingerprint": fingerprint(key, raw.content_digest()),
+        "key_check": key_check(key),
+    }
+
+
+def check_same(study: Study, raw: RawTable, key: bytes) -> None:
+    """Refuse another key or other data than the study was made with."""
+    about = study.about
+    if about["key_check"] != key_check(key):
+        raise UsageError(f"the key is not the one that study '{study.path.name}' was made with; name the right file with --key-file")
+    if about["fingerprint"] != fingerprint(key, raw.content_digest()):
+        detail = f"{about['n_records']:,} records of '{about['source']}'"
+        raise UsageError(
+            f"study '{study.path.name}' was made on other data: {detail}, given {raw.n_records:,} records of '{raw.source}'"
+            + ("; the values differ" if about["n_records"] == raw.n_records else "")
+        )
+
+
+_MAY_GROW = {"rates", "replicates", "swap_sizes", "specs", "all_specs"}
+
+
+def plan_differences(old: Plan, new: Plan) -> dict[str, str]:
+    """What differs between two plans, one sentence per entry."""
+    found: dict[str, str] = {}
+    pairs = [("", old, new, ("keys", "swap", "analyse", "edits", "measures"))]
+    for part in ("data", "space", "decision"):
+        a, b = getattr(old, part), getattr(new, part)
+        pairs.append((part + ".", a, b, tuple(f.name for f in fields(a) if f.name != "attributes")))
+    for prefix, a, b, names in pairs:
+        for name in names:
+            x, y = getattr(a, name), getattr(b, name)
+            if x != y:
+                found[prefix + name] = f"{prefix}{name}: the study has {_words(x)}, asked {_words(y)}"
+    ours, theirs = {a.name: a for a in old.attributes}, {a.name: a for a in new.attributes}
+    for name in [*ours, *(n for n in theirs if n not in ours)]:
+        if ours.get(name) != theirs.get(name):
+            how = "is coded differently" if name in ours and name in theirs else "is new" if name in theirs else "is missing"
+            found["attribute." + name] = f"attribute '{name}' {how}"
+    return found
+
+
+def _words(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "nothing"
+    return "nothing" if value is None else str(value)
+
+
+def _check_plan(study: Study, plan: Plan, extend: bool) -> None:
+    differences = plan_differences(study.plan, plan)
+    growth = {f"space.{name}" for name in _MAY_GROW}
+    barred = [text for name, text in differences.items() if not (extend and name in growth)]
+    if plan.space.replicates < study.plan.space.replicates and extend:
+        barred.append(differences["space.replicates"])
+    if barred:
+        hint = "" if extend or not set(differences) <= growth else " Add --extend to add more of the same."
+        raise UsageError(f"study '{study.path.name}' has another plan: " + "; ".join(barred[:5]) + "." + hint)
+
+
+def fill(
+    study: Study,
+    asked: Question,
+    key: bytes,
+    *,
+    workers: int | None = None,
+    tick: Tick | None = None,
+    announce: Announce | None = None,
+) -> None:
+    """Draw and measure what a study does not hold yet; stops early, keeping everything, when the study is cancelled."""
+    replicates = study.plan.space.replicates
+    groups = group([(s.place, s.spec) for s in study.scenarios], asked.table)
+    held = study.held()
+    total = replicates * len(study.scenarios)
+    done = int(np.minimum(held, replicates).sum())
+    study.take(total, done)
+    try:
+        if tick:
+            tick(done, total)
+        if done < total:
+            _announce_compilation(announce)
+            count = workers or _default_workers(total - done, asked.table)
+            for rows in _run_all(_tasks(groups, held, replicates), asked, key, count):
+                study.add_results(_plain(rows))
+                done = min(total, done + len(rows))
+                if tick:
+                    tick(done, total)
+                if study.beat(done):
+                    study.release("cancelled", "cancelled by request")
+                    return
+        study.release("finished")
+    except KeyboardInterrupt:
+        study.release("cancelled", "interrupted")
+        raise
+    except Exception as error:
+        study.release("failed", str(error) if isinstance(error, EngineError) else type(error).__name__)
+        raise
+
+
+def _plain(rows: np.ndarray) -> list[tuple[Any, ...]]:
+    """Rows for SQLite: whole numbers first, undefined figures as nulls."""
+    whole = rows[:, :4].astype(np.int64).tolist()
+    return [(*head, *(None if v != v else v for v in values)) for head, values in zip(whole, rows[:, 4:].tolist(), strict=True)]
+
+
+def _default_workers(candidates: int, table: ContingencyTable) -> int:
+    """One process for little work (starting others costs more), else one per core."""
+    return 1 if candidates * (len(table) + 1000) < 30_000_000 else os.cpu_count() or 1
+
+
+def _announce_compilation(announce: Announce | None) -> None:
+    from engine import compiled
+
+    if not announce:
+        return
+    if not compiled.COMPILED:
+        announce(f"{compiled.WHY_NOT}: the same results, computed far more slowly")
+    elif not any(Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nbi")):
+        announce("compiling the kernels once; later runs start at once")
+
+
+def estimate(plan: Plan, data: Microdata, probes: int = 5) -> tuple[int, float]:
+    """``(candidates, seconds)``: realisations that the plan asks for and the time they will take, from a probe of a few groups."""
+    asked = question(plan, data)
+    specs = all_scenarios(space_of(plan, data).specs, plan.space.rates, plan.space.rule)
+    groups = group(list(enumerate(specs)), asked.table)
+    evaluator = Evaluator(asked, bytes(16))
+    chosen = [groups[i] for i in np.unique(np.linspace(0, len(groups) - 1, probes).astype(int))]
+    evaluator.run(chosen[0], [1])  # loads or compiles the kernels, which is not part of the rate
+    begin = time.perf_counter()
+    for one in chosen:
+        evaluator.run(one, [1])
+    per_group = (time.perf_counter() - begin) / len(chosen)
+    total = len(specs) * plan.space.replicates
+    return total, per_group * len(groups) * plan.space.replicates / (_default_workers(total, asked.table) ** 0.8)
+
+
+def reevaluate(study: Study, raw: RawTable, key: bytes, places: Sequence[int], replicates: int) -> None:
+    """Run some scenarios on fresh replicates, kept apart from those that led to the choice."""
+    if replicates < 2:
+        raise UsageError(f"replicates == {replicates}, must be at least 2 for a standard error.")
+    check_same(study, raw, key)
+    asked = question(study.plan, code(raw, study.plan))
+    evaluator = Evaluator(asked, key)
+    wanted = set(places)
+    for one in group([(s.place, s.spec) for s in study.scenarios if s.place in wanted], asked.table):
+        study.add_results(_plain(evaluator.run(one, range(FRESH_FROM, FRESH_FROM + replicates))), table="fresh")
