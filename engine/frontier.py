@@ -46,7 +46,11 @@ def as_losses(losses: ArrayLike) -> Floats:
     Integers beyond 2^53 are rounded.  Raises :class:`UsageError` for anything but a numeric table with a column.
     """
     try:
-        rows = np.asarray(losses, dtype=np.float64)
+        given = np.asarray(losses)
+        if given.dtype.kind not in "biufO":
+            # NumPy would drop imaginary parts and read dates and text as numbers.
+            raise TypeError(f"they are of type {given.dtype}")
+        rows = given.astype(np.float64, copy=False)
     except (TypeError, ValueError) as problem:
         raise UsageError(
             f"losses cannot be read as numbers ({problem}); wanted an array of shape (N, k), missing values as NaN"
@@ -256,7 +260,7 @@ def _witnesses(rows: Floats) -> Floats:
 
 
 def _reaches(witness: Floats | np.float64, values: Floats, column: int) -> Mask:
-    """Whether a witness is small enough in this column; strictly in the first, so that reaching in all is dominating."""
+    """Whether a witness is small enough in a column; strictly in the first, so that reaching in all dominates."""
     return np.asarray(witness < values if column == 0 else witness <= values)
 
 
@@ -285,10 +289,10 @@ def _maxima_many(table: Floats) -> Mask:
         # Ties in the first column: only the full lexicographic order puts every dominating row before what it dominates
         # and equal rows next to each other.  Without ties the plain sort, several times cheaper, already does.
         order = np.lexsort(table[::-1])
-    table = table[:, order]
+    table = table.take(order, axis=1)
     fresh = np.ones(table.shape[1], dtype=np.bool_)
     fresh[1:] = (table[:, 1:] != table[:, :-1]).any(axis=0)
-    distinct = _maxima_sorted(np.ascontiguousarray(table[:, fresh]))
+    distinct = _maxima_sorted(_pick(table, fresh))
     mask = np.empty(table.shape[1], dtype=np.bool_)
     mask[order] = distinct[np.cumsum(fresh) - 1]
     return mask
@@ -313,9 +317,14 @@ def _maxima_sorted(table: Floats) -> Mask:
     left, right = _maxima_sorted(table[:, :half]), _maxima_sorted(table[:, half:])
     survivors = np.flatnonzero(right)
     # What the left half dominates, its frontier dominates: the marriage needs survivors of both halves only.
-    married = _covered(table[1:, :half][:, left], table[1:, half:][:, survivors])
+    married = _covered(_pick(table[1:, :half], left), _pick(table[1:, half:], right))
     right[survivors[married]] = False
     return np.concatenate((left, right))
+
+
+def _pick(table: Floats, mask: Mask) -> Floats:
+    """Columns of ``table`` where ``mask`` is True; by places, since an irregular mask is several times slower."""
+    return np.asarray(table.take(np.flatnonzero(mask), axis=1))
 
 
 def _covered(above: Floats, below: Floats) -> Mask:
@@ -327,8 +336,8 @@ def _covered(above: Floats, below: Floats) -> Mask:
     might = (below >= above.min(axis=1, keepdims=True)).all(axis=0)
     if not might.any():
         return answer
-    below = below[:, might]
-    above = above[:, (above <= below.max(axis=1, keepdims=True)).all(axis=0)]
+    below = _pick(below, might)
+    above = _pick(above, (above <= below.max(axis=1, keepdims=True)).all(axis=0))
     if above.shape[1]:
         answer[might] = _covered_inside(above, below)
     return answer
@@ -366,12 +375,13 @@ def _covered_inside(above: Floats, below: Floats) -> Mask:
             return _covered(above[1:], below[1:])
         cut = lower.max()
     low_above, low_below = above[0] <= cut, below[0] <= cut
+    low = _pick(above, low_above)
     answer = np.empty(below.shape[1], dtype=np.bool_)
-    answer[low_below] = _covered(above[:, low_above], below[:, low_below])
-    high = below[:, ~low_below]
+    answer[low_below] = _covered(low, _pick(below, low_below))
+    high = _pick(below, ~low_below)
     # From low to high the first row is settled: one row less.  What that leaves meets the high part of `above`.
-    hit = _covered(above[1:, low_above], high[1:])
-    hit[~hit] = _covered(above[:, ~low_above], high[:, ~hit])
+    hit = _covered(low[1:], high[1:])
+    hit[~hit] = _covered(_pick(above, ~low_above), _pick(high, ~hit))
     answer[~low_below] = hit
     return answer
 

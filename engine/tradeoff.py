@@ -173,9 +173,10 @@ def knee(risk: ArrayLike, loss: ArrayLike) -> int | None:
 
     # The chord joins (0, 1) and (1, 0); the distance from it is this over the square root of two.
     better = 1.0 - scaled(x[front]) - scaled(y[front])
-    best = int(better.argmax())
-    # A few roundings wide: points on the chord are not better.
-    return int(front[best]) if better[best] > 1e-14 else None
+    most = float(better.max())
+    # A few roundings wide: points on the chord are not better than it, and equal distances are ties.
+    slack = 1e-14
+    return int(front[np.flatnonzero(better >= most - slack)[0]]) if most > slack else None
 
 
 def hypervolume(losses: ArrayLike, reference: ArrayLike) -> float:
