@@ -1,0 +1,240 @@
+"""The risk–utility map of a study, the rules that pick from it, and the choice that is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from engine.errors import UsageError
+from engine.evaluation import FAILED, STATUS, Dominance, Results, Summary, dominance, losses, summarise
+from engine.frontier import dominated_by, undominated
+from engine.measures import MeasureCall
+from engine.study import Choice, Scenario, Study
+from engine.tradeoff import best_under_bound, hull_intervals, knee, supporting_line
+
+
+@dataclass(frozen=True)
+class RiskUtilityMap:
+    """All scenarios of a study under one risk and one utility measure (columns ``risk`` and ``utility`` of the values).
+
+    ``original`` are the figures of the unaltered data, always shown beside the candidates.  Scenarios without a counted run, or whose
+    measure is undefined in one of them, have NaN means and take no part in frontiers.
+    """
+
+    scenarios: Sequence[Scenario]
+    measures: tuple[MeasureCall, ...]
+    risk: int
+    utility: int
+    results: Results
+    summary: Summary
+    dominance: Dominance
+    original: np.ndarray
+    allow_partial: bool
+
+    @property
+    def risk_loss(self) -> np.ndarray:
+        """Mean risk per scenario, smaller is better."""
+        return self.summary.loss[:, self.risk]
+
+    @property
+    def utility_loss(self) -> np.ndarray:
+        """Mean loss of utility per scenario, smaller is better."""
+        return self.summary.loss[:, self.utility]
+
+    @property
+    def original_losses(self) -> np.ndarray:
+        """The unaltered data's figures turned so that smaller is better."""
+        return losses(self.original[None, :], [call.measure for call in self.measures])[0]
+
+    @property
+    def riskier_than_original(self) -> np.ndarray:
+        """Mask of scenarios whose mean risk is above that of doing nothing: swapping can raise a small-cell risk."""
+        return self.risk_loss > self.original_losses[self.risk]
+
+    def realisations_undominated(self) -> np.ndarray:
+        """Mask over the realisations that no other counted realisation dominates."""
+        loss = losses(self.results.values, [call.measure for call in self.measures])[:, [self.risk, self.utility]]
+        loss[~self.results.counted(self.allow_partial)] = np.nan
+        return undominated(loss)
+
+    def dominators(self, place: int) -> np.ndarray:
+        """Places of the scenarios whose means dominate this one's."""
+        return np.asarray(dominated_by(np.column_stack([self.risk_loss, self.utility_loss]), place))
+
+    def under_bound(self, bound: float) -> int:
+        """The most useful scenario with mean risk at or below ``bound`` (eq. 4 and 13); ties go to less risk, then to the earlier spec."""
+        best = best_under_bound(self.risk_loss, self.utility_loss, bound)
+        if best is None:
+            if np.isnan(self.risk_loss).all():
+                raise UsageError("no candidate has a completed run, so none can be chosen; --allow-partial includes failed runs")
+            least = int(np.nanargmin(self.risk_loss))
+            raise UsageError(
+                f"no candidate has risk at or below {bound:g}; the smallest is {self.risk_loss[least]:.6g} (swap {self.scenarios[least].spec})"
+            )
+        return best
+
+    def by_slope(self, slope: float) -> list[int]:
+        """The scenarios that a straight trade-off DR = slope·DU + c favours: one, or both ends when the slope is an edge's."""
+        best = supporting_line(self.risk_loss, self.utility_loss, slope)
+        if not best:
+            raise UsageError("no candidate has a completed run, so none can be chosen; --allow-partial includes failed runs")
+        return best
+
+    def knee(self) -> int | None:
+        """The scenario at the bend of the frontier, an aid and not a rule."""
+        return knee(self.risk_loss, self.utility_loss)
+
+    def slope_intervals(self) -> list[tuple[int, float, float]]:
+        """Per scenario at a corner of the frontier's hull, the slopes for which it wins."""
+        return hull_intervals(self.risk_loss, self.utility_loss)
+
+    def frontier(self) -> np.ndarray:
+        """Places on the frontier, from least to most risk."""
+        on = np.flatnonzero(self.dominance.undominated)
+        return on[np.lexsort((self.utility_loss[on], self.risk_loss[on]))]
+
+
+def objective_places(study: Study, risk: str | None = None, utility: str | None = None) -> tuple[int, int]:
+    """Columns of the risk and the utility measure: as asked, else as the plan's decision says, else the first of each kind."""
+    places = []
+    for kind, asked in (("risk", risk or study.plan.decision.risk), ("utility", utility or study.plan.decision.utility)):
+        if asked:
+            place = study.measure_place(asked)
+            got = study.measures[place].measure.kind
+            if got != kind:
+                raise UsageError(f"'{asked}' is a measure of {got}, wanted one of {kind}")
+        else:
+            place = next((i for i, call in enumerate(study.measures) if call.measure.kind == kind), -1)
+            if place < 0:
+                raise UsageError(f"the study has no {kind} measure; its measures are {', '.join(map(str, study.measures))}")
+        places.append(place)
+    return places[0], places[1]
+
+
+def risk_utility_map(
+    study: Study, risk: str | None = None, utility: str | None = None, *, allow_partial: bool = False, fresh: bool = False
+) -> RiskUtilityMap:
+    """The map of a study; ``fresh`` uses re-evaluations on fresh replicates in place of the sweep's own."""
+    places = objective_places(study, risk, utility)
+    results = study.results("fresh" if fresh else "realisation")
+    measures = [call.measure for call in study.measures]
+    summary = summarise(results, measures, len(study.scenarios), allow_partial)
+    original = study.original
+    return RiskUtilityMap(
+        scenarios=study.scenarios,
+        measures=study.measures,
+        risk=places[0],
+        utility=places[1],
+        results=results,
+        summary=summary,
+        dominance=dominance(summary, results, measures, places, allow_partial),
+        original=np.array([original[str(call)] for call in study.measures]),
+        allow_partial=allow_partial,
+    )
+
+
+def realisation_of(study: Study, results: Results, place: int, allow_partial: bool = False) -> int:
+    """The replicate that stands for a scenario, by the plan's rule: the first completed one, or a number fixed beforehand."""
+    rule = study.plan.decision.realisation
+    mine = results.scenario == place
+    label = study.scenarios[place].label
+    if rule != "first":
+        check_realisation(results, place, int(rule), label, allow_partial)
+        return int(rule)
+    usable = np.flatnonzero(mine & results.counted(allow_partial))
+    if not len(usable):
+        if mine.any():
+            raise UsageError(f"every run of {label} failed: no feasible pair was left before the rate was reached; --allow-partial takes one all the same")
+        raise UsageError(f"{label} has not been run yet; finish the sweep first")
+    return int(results.replicate[usable].min())
+
+
+def check_realisation(results: Results, place: int, replicate: int, label: str, allow_partial: bool = False) -> int:
+    """Row of a realisation; refuses one that does not exist or, unless allowed, that failed."""
+    at = np.flatnonzero((results.scenario == place) & (results.replicate == replicate))
+    if not len(at):
+        most = int((results.scenario == place).sum())
+        raise UsageError(f"{label} has no replicate {replicate}; it has {most}")
+    row = int(at[0])
+    if results.status[row] == FAILED and not allow_partial:
+        raise UsageError(f"run {label}/{replicate} failed: it swapped {results.changed[row]} records before no feasible pair was left; --allow-partial takes it all the same")
+    return row
+
+
+def choose(
+    study: Study,
+    view: RiskUtilityMap,
+    why: str,
+    *,
+    candidate: str | None = None,
+    max_risk: float | None = None,
+    slope: float | None = None,
+) -> Choice:
+    """Record the choice of a scenario: by its id, under a bound on risk, or by a slope; without any, by the rule of the plan.
+
+    The realisation follows the plan's rule, never the figures.  A reason in words is required.  Nothing is recorded on one replicate: a frontier
+    from single runs is mostly luck.
+    """
+    if not why.strip():
+        raise UsageError("a decision needs its reason in words; give --why TEXT")
+    plan = study.plan.decision
+    if candidate is None and max_risk is None and slope is None:
+        max_risk = None if plan.max_risk is None else float(plan.max_risk)
+        slope = None if plan.slope is None else float(plan.slope)
+    if sum(given is not None for given in (candidate, max_risk, slope)) != 1:
+        raise UsageError("choose by exactly one of --candidate ID, --max-risk A and --slope A (the plan's rule counts when none is given)")
+    asked = None
+    if candidate is not None:
+        scenario, asked = study.find(candidate)
+        place, rule = scenario.place, "named by hand"
+    elif max_risk is not None:
+        place, rule = view.under_bound(max_risk), f"most useful with {view.measures[view.risk]} at or below {max_risk:g}"
+    else:
+        assert slope is not None
+        places = view.by_slope(slope)
+        if len(places) > 1:
+            ends = " and ".join(view.scenarios[i].label for i in places)
+            raise UsageError(f"at slope {slope:g} {ends} are equally good; choose one of them with --candidate")
+        place, rule = places[0], f"best on the line of slope {slope:g} between {view.measures[view.risk]} and {view.measures[view.utility]}"
+    if int(view.summary.counted[place]) + int(view.summary.failed[place]) < 2:
+        raise UsageError("no decision is recorded on one replicate; add more with `frontier sweep ... --replicates 20 --extend`")
+    first = realisation_of(study, view.results, place, view.allow_partial)
+    if asked is not None and asked != first:
+        raise UsageError(
+            f"the plan releases replicate {first} of {view.scenarios[place].label}, not {asked}: choosing among runs by their figures is"
+            " selection on noise. Leave the replicate out, or fix it in the plan before the sweep."
+        )
+    return study.decide(view.scenarios[place], first, rule, why.strip(), _record(view, place))
+
+
+def _record(view: RiskUtilityMap, place: int) -> dict[str, Any]:
+    """The figures that the choice rests on."""
+    figures = {
+        str(call): {"mean": _number(view.summary.mean[place, k]), "se": _number(view.summary.se[place, k]), "original": _number(view.original[k])}
+        for k, call in enumerate(view.measures)
+    }
+    return {
+        "spec": str(view.scenarios[place].spec.attributes),
+        "rate": view.scenarios[place].spec.rate,
+        "risk": str(view.measures[view.risk]),
+        "utility": str(view.measures[view.utility]),
+        "figures": figures,
+        "replicates": int(view.summary.counted[place]),
+        "failed": int(view.summary.failed[place]),
+        "undominated": bool(view.dominance.undominated[place]),
+        "clear": bool(view.dominance.clear[place]),
+        "share": _number(view.dominance.share[place]),
+        "riskier_than_original": bool(view.riskier_than_original[place]),
+    }
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def status_word(code: int) -> str:
+    """ok, failed or noop."""
+    return STATUS[code]
