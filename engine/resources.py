@@ -27,7 +27,7 @@ def user_folder() -> Path:
 
     ``FRONTIER_HOME`` wins; otherwise the platform's own place for application data.
     """
-    folder = _user_folder(os.environ, sys.platform, Path.home())
+    folder = user_folder_place()
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -37,6 +37,11 @@ def user_folder() -> Path:
             "set FRONTIER_HOME to a folder you may write to"
         ) from None
     return folder
+
+
+def user_folder_place() -> Path:
+    """Where :func:`user_folder` is or would be, without making it."""
+    return _user_folder(os.environ, sys.platform, Path.home())
 
 
 def _user_folder(environment: os._Environ[str] | dict[str, str], platform: str, home: Path) -> Path:

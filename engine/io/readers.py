@@ -44,7 +44,9 @@ def read_table(path_or_name: str | Path) -> RawTable:
             raise EngineError(f"file '{path.name}' is empty; it needs a header line and records")
         return _read_parquet(path) if extension == ".parquet" else _read_csv(path)
     except OSError as error:
-        raise EngineError(f"file '{path.name}' could not be read: {error.strerror or 'input or output failed'}") from None
+        raise EngineError(
+            f"file '{path.name}' could not be read: {error.strerror or 'input or output failed'}"
+        ) from None
 
 
 def _or(words: tuple[str, ...]) -> str:
@@ -67,7 +69,9 @@ def _read_csv(path: Path) -> RawTable:
             raise EngineError(sniff.diagnose(path, names, delimiter)) from None
     n_records = len(columns[0].codes)
     if n_records == 0:
-        raise EngineError(f"file '{path.name}' has a header but no records; it needs at least one line below the header")
+        raise EngineError(
+            f"file '{path.name}' has a header but no records; it needs at least one line below the header"
+        )
     return RawTable({column.name: column for column in columns}, n_records, path.name)
 
 
@@ -95,7 +99,12 @@ def _csv_columns(path: Path, names: list[str], delimiter: str, block_size: int) 
             raise pa.ArrowInvalid("header read differently")
         for batch in reader:
             for kept, column in zip(blocks, batch.columns, strict=True):
-                kept.append((column.dictionary, _smallest(column.indices.to_numpy(zero_copy_only=False), len(column.dictionary))))
+                kept.append(
+                    (
+                        column.dictionary,
+                        _smallest(column.indices.to_numpy(zero_copy_only=False), len(column.dictionary)),
+                    )
+                )
     # Popping frees a column's blocks as soon as it is joined.
     return [_join(name, blocks.pop(0)) for name in names]
 
@@ -131,7 +140,9 @@ def check_names(file: str, names: list[str]) -> None:
     """Refuse an empty or repeated column name."""
     for place, name in enumerate(names, 1):
         if not name.strip():
-            raise EngineError(f"file '{file}': column {place} of {len(names)} has no name; name every column in the header line")
+            raise EngineError(
+                f"file '{file}': column {place} of {len(names)} has no name; name every column in the header line"
+            )
     twice = [name for i, name in enumerate(names) if name in names[:i]]
     if twice:
         raise EngineError(f"file '{file}' has two columns called '{twice[0]}'; give each column a name of its own")
@@ -141,7 +152,9 @@ def _read_parquet(path: Path) -> RawTable:
     import pyarrow as pa
     from pyarrow import parquet
 
-    corrupt = EngineError(f"file '{path.name}' is no readable Parquet file (corrupt or cut short); write or copy it again")
+    corrupt = EngineError(
+        f"file '{path.name}' is no readable Parquet file (corrupt or cut short); write or copy it again"
+    )
     try:
         with parquet.ParquetFile(path) as file:
             schema = file.schema_arrow
@@ -187,7 +200,9 @@ def _parquet_columns(file: str, source: Any, names: list[str]) -> Iterator[tuple
         try:
             coded = values.combine_chunks().dictionary_encode()
         except pa.ArrowNotImplementedError:
-            raise EngineError(f"file '{file}': column '{name}' has the unsupported type {values.type}; store it as text or number") from None
+            raise EngineError(
+                f"file '{file}': column '{name}' has the unsupported type {values.type}; store it as text or number"
+            ) from None
         if isinstance(coded, pa.ChunkedArray):
             coded = coded.combine_chunks()
         indices = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)

@@ -15,7 +15,6 @@ from engine.plan.view import View, check_levels, view_of
 from engine.table import occupied
 
 
-
 def code(table: RawTable, plan: Plan) -> Microdata:
     """Code the records of ``table`` as ``plan`` says.
 
@@ -42,7 +41,7 @@ def _refuse(part: AttributePlan, view: View) -> None:
     if n:
         raise EngineError(
             f"{where} has {n} missing value{'' if n == 1 else 's'}; fill, drop or recode them as a level before using it in random swap "
-            f'(for a level of their own: on_missing = "level" in the plan\'s attribute \'{part.name}\')'
+            f"(for a level of their own: on_missing = \"level\" in the plan's attribute '{part.name}')"
         )
     if view.outside:
         first = view.outside[0]
@@ -73,7 +72,9 @@ def check_edits(domain: Domain, edits: Sequence[EditRule]) -> None:
     for rule in edits:
         for name, levels in rule.forbid:
             if name not in domain.names:
-                raise UsageError(f"edit rule '{rule.name}' names the unknown attribute '{name}'.{did_you_mean(name, domain.names)}")
+                raise UsageError(
+                    f"edit rule '{rule.name}' names the unknown attribute '{name}'.{did_you_mean(name, domain.names)}"
+                )
             check_levels(name, domain.attributes[domain.index(name)].levels, levels, f"edit rule '{rule.name}'")
 
 

@@ -22,20 +22,30 @@ class Fates:
 
 def fates(data: DataPlan, columns: Sequence[str]) -> Fates:
     """Sort ``columns`` by the plan.  A claim by exact name wins over a pattern; two patterns must not disagree."""
-    claims = dict(data.claims())
-    for what in ("carry", "drop"):
-        # A column may really be called "x[1]" or "what?": its exact name wins over reading the entry as a pattern.
-        for entry in getattr(data, what):
-            if is_pattern(entry) and entry in columns:
-                if entry in claims:
-                    raise UsageError(f"column '{entry}' is claimed twice, by {claims[entry]} and by {what}; keep one of them")
+    return sort_columns(dict(data.claims()), data.carry, data.drop, columns)
+
+
+def sort_columns(claims: dict[str, str], carry: Sequence[str], drop: Sequence[str], columns: Sequence[str]) -> Fates:
+    """:func:`fates` from bare parts: ``claims`` are the columns claimed by exact name, with the words for who claims."""
+    claims = dict(claims)
+    # A column may really be called "x[1]" or "what?": an entry that is a column's name is no pattern.
+    patterns: dict[str, list[str]] = {"carry": [], "drop": []}
+    for what, entries in (("carry", carry), ("drop", drop)):
+        for entry in entries:
+            if entry in columns and claims.get(entry, what) != what:
+                raise UsageError(f"column '{entry}' is claimed by {claims[entry]} and by {what}; keep one of them")
+            if entry in columns or not is_pattern(entry):
                 claims[entry] = what
+            else:
+                patterns[what].append(entry)
     for column in columns:
         if column in claims:
             continue
-        hits = [what for what in ("carry", "drop") if any(fnmatchcase(column, entry) for entry in getattr(data, what))]
+        hits = [what for what, entries in patterns.items() if any(fnmatchcase(column, entry) for entry in entries)]
         if len(hits) > 1:
-            raise UsageError(f"column '{column}' matches a pattern under carry and one under drop; name it in one of them")
+            raise UsageError(
+                f"column '{column}' matches a pattern under carry and one under drop; name it in one of them"
+            )
         if hits:
             claims[column] = hits[0]
     return Fates(

@@ -64,7 +64,20 @@ _SECTIONS = {
 }
 _LISTS_OF_TABLES = ("attribute", "edit")
 # An empty list here would silently mean "all" or "the default", the opposite of what it seems to say.
-_NEVER_EMPTY = ("keys", "swap", "analyse", "swap_sizes", "specs", "rates", "names", "columns", "view", "cut", "levels", "labels")
+_NEVER_EMPTY = (
+    "keys",
+    "swap",
+    "analyse",
+    "swap_sizes",
+    "specs",
+    "rates",
+    "names",
+    "columns",
+    "view",
+    "cut",
+    "levels",
+    "labels",
+)
 
 
 def read_plan(path: str | Path) -> Plan:
@@ -98,7 +111,9 @@ def plan_from_toml(text: str) -> Plan:
     roles = entries.get("roles", {})
     space = entries.get("space", {})
     return Plan(
-        data=DataPlan(attributes=tuple(_attribute(entry, i) for i, entry in enumerate(entries.get("attribute", []), 1)), **data),
+        data=DataPlan(
+            attributes=tuple(_attribute(entry, i) for i, entry in enumerate(entries.get("attribute", []), 1)), **data
+        ),
         **roles,
         edits=tuple(_edit(entry, i) for i, entry in enumerate(entries.get("edit", []), 1)),
         space=SpacePlan(**space),
@@ -139,7 +154,12 @@ def _fits(value: object, want: str) -> bool:
         return isinstance(value, bool)
     if isinstance(value, bool):
         return False
-    types: dict[str, tuple[type, ...]] = {_TEXT: (str,), _WHOLE: (int,), "a number": (int, float), _DECIMAL: (str, int, float)}
+    types: dict[str, tuple[type, ...]] = {
+        _TEXT: (str,),
+        _WHOLE: (int,),
+        "a number": (int, float),
+        _DECIMAL: (str, int, float),
+    }
     return isinstance(value, types[want])
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from engine.errors import UsageError, did_you_mean
 from engine.microdata import EditRule
+from engine.spec import RULES, AttributeSpec, rate_text
 
 DEFAULT_MISSING = ("", "NA", "N/A", "NaN", "null", ".")
 """Raw codes that mean missing when a plan says nothing."""
@@ -25,7 +26,6 @@ DEFAULT_SIZES = (1, 2)
 MISSING_LEVEL = "missing"
 """Label of the level that ``on_missing = "level"`` adds."""
 ON_MISSING = ("refuse", "level")
-RULES = ("strict", "loose")
 
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?", re.ASCII)
 _MEASURE = re.compile(r"[A-Za-z_]\w*(\[[^\[\]]*\])?")
@@ -105,7 +105,9 @@ class AttributePlan:
         added = (*self.skip, *((MISSING_LEVEL,) if self.on_missing == "level" else ()))
         for level in (*self.levels, *self.labels):
             if level in added:
-                raise UsageError(f"{me}: '{level}' is both a declared level and a skip or missing level; those come last by themselves")
+                raise UsageError(
+                    f"{me}: '{level}' is both a declared level and a skip or missing level; those come last by themselves"
+                )
 
     def _check_merge(self, me: str) -> None:
         merge = tuple(self.merge.items() if isinstance(self.merge, dict) else self.merge)
@@ -118,7 +120,9 @@ class AttributePlan:
                 raise UsageError(f"{me}: merge uses the value '{sorted(seen.intersection(raw))[0]}' more than once")
             seen.update(raw)
             if self.levels and level not in self.levels and level not in self.skip:
-                raise UsageError(f"{me}: merge makes '{level}', which is not in levels: {', '.join(self.levels)}")
+                raise UsageError(
+                    f"{me}: merge makes '{level}', which is not in levels.{did_you_mean(level, self.levels)}"
+                )
         _set(self, merge=merge)
 
     def _check_cut(self, me: str) -> None:
@@ -142,7 +146,9 @@ class AttributePlan:
         if len(self.view) > 1:
             raise UsageError(f"{me} cuts a view of {len(self.view)} columns; cut needs exactly one")
         if self.labels and len(self.labels) != len(edges) + 1:
-            raise UsageError(f"{me} has {len(self.labels)} labels for {len(edges) + 1} cut levels; give one label per level")
+            raise UsageError(
+                f"{me} has {len(self.labels)} labels for {len(edges) + 1} cut levels; give one label per level"
+            )
 
     @property
     def cut_labels(self) -> tuple[str, ...]:
@@ -174,12 +180,14 @@ class DataPlan:
             if column is not None and (not isinstance(column, str) or not column):
                 raise UsageError(f"{what} is {column!r}, must be the name of one column")
         if not self.attributes:
-            raise UsageError("the plan codes no attribute; name at least one, with --attributes or as [[attribute]] in the plan")
+            raise UsageError(
+                "the plan codes no attribute; name some, with --attributes or as [[attribute]] in the plan"
+            )
         _names([attribute.name for attribute in self.attributes], "the plan's attributes")
         claims: dict[str, str] = {}
         for column, claim in self.claims():
             if column in claims:
-                raise UsageError(f"column '{column}' is claimed twice, by {claims[column]} and by {claim}; keep one of them")
+                raise UsageError(f"column '{column}' is claimed by {claims[column]} and by {claim}; keep one of them")
             claims[column] = claim
 
     def claims(self) -> list[tuple[str, str]]:
@@ -221,7 +229,7 @@ class SpacePlan:
             if isinstance(size, bool) or not isinstance(size, int):
                 raise UsageError(f"swap_sizes holds {size!r}, must hold whole numbers such as 1 and 2")
             if size < 1:
-                raise UsageError(f"swap size == {size}, must be at least 1; a release that swaps no attribute is the original")
+                raise UsageError(f"swap size == {size}, must be at least 1; swapping no attribute leaves the original")
         if not isinstance(self.all_specs, bool):
             raise UsageError(f"all_specs is {self.all_specs!r}, must be true or false")
         given = [w for w, v in (("swap_sizes", sizes), ("all_specs", self.all_specs), ("specs", self.specs)) if v]
@@ -231,7 +239,9 @@ class SpacePlan:
             raise UsageError('a spec is empty; write it as for example "Age:S Race:F"')
         both = set(self.fix) & set(self.change)
         if both:
-            raise UsageError(f"attribute '{sorted(both)[0]}' is in fix and in change; it can be held equal or made to differ, not both")
+            raise UsageError(
+                f"attribute '{sorted(both)[0]}' is in fix and in change; pairs are equal on it or differ on it"
+            )
         if self.rule not in RULES:
             raise UsageError(f"rule is {self.rule!r}, must be one of {', '.join(RULES)}")
         if isinstance(self.replicates, bool) or not isinstance(self.replicates, int):
@@ -243,16 +253,10 @@ class SpacePlan:
     def _rates(self) -> tuple[str, ...]:
         if isinstance(self.rates, str) or not isinstance(self.rates, Iterable):
             raise UsageError(f'rates is {self.rates!r}, must be a list such as ["0.01", "0.02"]')
-        rates = []
-        for rate in self.rates:
-            text = decimal_text(rate, "rate")
-            if not 0 <= Decimal(text) <= 1:
-                hint = " A percentage is written as a share: 10 % is 0.10." if 1 < Decimal(text) <= 100 else ""
-                raise UsageError(f"rate == {text}, must be between 0 and 1.{hint}")
-            rates.append(text)
+        rates = tuple(dict.fromkeys(rate_text(rate) for rate in self.rates))
         if not rates:
             raise UsageError("rates is empty; give at least one, for example 0.01")
-        return tuple(dict.fromkeys(rates))
+        return rates
 
 
 @dataclass(frozen=True)
@@ -285,7 +289,9 @@ class DecisionPlan:
         realisation = self.realisation
         if isinstance(realisation, int) and not isinstance(realisation, bool):
             realisation = str(realisation)
-        if realisation != "first" and not (isinstance(realisation, str) and re.fullmatch("[1-9][0-9]{0,8}", realisation)):
+        if realisation != "first" and not (
+            isinstance(realisation, str) and re.fullmatch("[1-9][0-9]{0,8}", realisation)
+        ):
             raise UsageError(f"realisation is {self.realisation!r}, must be 'first' or the number of a replicate")
         _set(self, realisation=realisation)
 
@@ -313,10 +319,13 @@ class Plan:
             self._known(getattr(self, what), what)
         for what in ("fix", "change"):
             self._known(getattr(self.space, what), what)
+        if self.space.specs:
+            specs = (str(AttributeSpec.parse(spec, self.names)) for spec in self.space.specs)
+            _set(self, space=replace(self.space, specs=tuple(dict.fromkeys(specs))))
         self._check_measures()
         self._check_edits()
         candidates = self.swap_candidates
-        if not candidates:
+        if not candidates and not self.space.specs:
             raise UsageError("fix and change leave no attribute to swap; take one out of them")
         sizes = self.space.swap_sizes
         if not (sizes or self.space.all_specs or self.space.specs):
@@ -326,8 +335,8 @@ class Plan:
             _set(self, space=replace(self.space, swap_sizes=sizes))
         if sizes and sizes[-1] > len(candidates):
             raise UsageError(
-                f"swap size == {sizes[-1]}, must be at most {len(candidates)}, the number of attributes that may be swapped: "
-                f"{', '.join(candidates)}"
+                f"swap size == {sizes[-1]}, must be at most {len(candidates)}, the number of attributes that may be "
+                f"swapped: {', '.join(candidates)}"
             )
 
     @property
@@ -356,12 +365,15 @@ class Plan:
             raise UsageError("measures is empty; name at least one risk measure and one utility measure")
         for measure in measures:
             if not _MEASURE.fullmatch(measure):
-                raise UsageError(f"measure {measure!r} is not a name; write for example hellinger or small_cells[n_rule=5]")
+                raise UsageError(
+                    f"measure {measure!r} is no name; write for example hellinger or small_cells[n_rule=5]"
+                )
         _set(self, measures=measures)
         for what in ("risk", "utility"):
             chosen = getattr(self.decision, what)
             if chosen is not None and chosen not in measures and chosen not in [m.partition("[")[0] for m in measures]:
-                raise UsageError(f"decision {what} is '{chosen}', which is not among the measures.{did_you_mean(chosen, measures)}")
+                hint = did_you_mean(chosen, measures)
+                raise UsageError(f"decision {what} is '{chosen}', which is not among the measures.{hint}")
 
     def _check_edits(self) -> None:
         _set(self, edits=tuple(self.edits))

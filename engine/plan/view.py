@@ -47,9 +47,9 @@ def missing_mask(column: RawColumn, codes: Sequence[str]) -> np.ndarray:
 
     mask = nan_mask(column.values)
     if codes and len(column.values):
-        mask = mask | pc.is_in(as_text(column.values).cast(pa.large_string()), pa.array(codes, pa.large_string())).to_numpy(
-            zero_copy_only=False
-        )
+        mask = mask | pc.is_in(
+            as_text(column.values).cast(pa.large_string()), pa.array(codes, pa.large_string())
+        ).to_numpy(zero_copy_only=False)
     return mask
 
 
@@ -100,7 +100,9 @@ def _cut(attribute: AttributePlan, column: RawColumn, mask: np.ndarray) -> tuple
 
 def _joint(attribute: AttributePlan, columns: Sequence[RawColumn], codes: Sequence[str]) -> View:
     sizes = [len(column.values) + 1 for column in columns]
-    combinations, rows = occupied([column.codes.astype(np.int64) + 1 for column in columns], sizes, len(columns[0].codes))
+    combinations, rows = occupied(
+        [column.codes.astype(np.int64) + 1 for column in columns], sizes, len(columns[0].codes)
+    )
     parts: list[list[tuple[str, str]]] = []
     for column, picked in zip(columns, combinations.T, strict=True):
         mask = missing_mask(column, codes)
@@ -121,7 +123,9 @@ def _joint(attribute: AttributePlan, columns: Sequence[RawColumn], codes: Sequen
     seen: dict[str, tuple[tuple[str, str], ...]] = {}
     for label, combination in zip(labels, zip(*parts, strict=True), strict=True):
         if label is not None and seen.setdefault(label, combination) != combination:
-            raise EngineError(f"attribute '{attribute.name}': two combinations of values both read '{label}'; view one column instead")
+            raise EngineError(
+                f"attribute '{attribute.name}': two combinations of values both read '{label}'; view one column instead"
+            )
     return _labelled(attribute, labels, kinds, rows)
 
 
@@ -132,7 +136,9 @@ def _labelled(attribute: AttributePlan, labels: Sequence[str | None], kinds: Seq
     kind_of: dict[str, str] = {}
     for label, kind in zip(final, kinds, strict=True):
         if label is not None and kind_of.setdefault(label, kind) != kind:
-            raise UsageError(f"attribute '{attribute.name}': merge mixes answers with skipped or missing values in level '{label}'")
+            raise UsageError(
+                f"attribute '{attribute.name}': merge mixes answers with skipped or missing values in level '{label}'"
+            )
     for skip in attribute.skip:
         kind_of.setdefault(merged.get(skip, skip), "skip")
     for level, values in attribute.merge:
@@ -183,11 +189,15 @@ def _ordered(labels: Sequence[str]) -> list[str]:
     if width == 1 or any(len(part) != width for part in parts):
         return sorted(labels)
     numeric = [all(is_number(part[i]) for part in parts) for i in range(width)]
-    return sorted(labels, key=lambda label: [(float(t) if n else 0.0, t) for t, n in zip(label.split(JOIN), numeric, strict=True)])
+    return sorted(
+        labels, key=lambda label: [(float(t) if n else 0.0, t) for t, n in zip(label.split(JOIN), numeric, strict=True)]
+    )
 
 
 def check_levels(attribute: str, known: Sequence[str], wanted: Sequence[str], what: str) -> None:
     """Refuse the first of ``wanted`` that is not among the levels ``known``."""
     for level in wanted:
         if level not in known:
-            raise UsageError(f"{what} names the unknown level '{level}' of attribute '{attribute}'.{did_you_mean(level, known)}")
+            raise UsageError(
+                f"{what} names the unknown level '{level}' of attribute '{attribute}'.{did_you_mean(level, known)}"
+            )

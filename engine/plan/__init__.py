@@ -1,0 +1,34 @@
+"""The plan, its TOML form, its edits, its first guess and its check against a file."""
+
+from __future__ import annotations
+
+from engine.plan.check import check_plan
+from engine.plan.edit import edit_plan
+from engine.plan.guess import first_plan, guess_plan
+from engine.plan.init import plan_init_text
+from engine.plan.toml import plan_from_toml, plan_to_toml, read_plan
+from engine.plan.types import (
+    DEFAULT_MISSING,
+    AttributePlan,
+    DataPlan,
+    DecisionPlan,
+    Plan,
+    SpacePlan,
+)
+
+__all__ = [
+    "DEFAULT_MISSING",
+    "AttributePlan",
+    "DataPlan",
+    "DecisionPlan",
+    "Plan",
+    "SpacePlan",
+    "check_plan",
+    "edit_plan",
+    "first_plan",
+    "guess_plan",
+    "plan_from_toml",
+    "plan_init_text",
+    "plan_to_toml",
+    "read_plan",
+]

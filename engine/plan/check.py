@@ -1,0 +1,81 @@
+"""What differs between a plan and a new file, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from engine.errors import EngineError
+from engine.microdata import RawTable
+from engine.plan.fates import fates
+from engine.plan.types import AttributePlan, Plan
+from engine.plan.view import View, check_levels, view_of
+
+_MOST = 5
+
+
+def check_plan(plan: Plan, table: RawTable) -> list[str]:
+    """One sentence for each way in which ``table`` does not fit ``plan``; an empty list when it fits.
+
+    Says: columns that are missing or without a fate, levels that are new or have vanished, values of a cut column that
+    are no numbers, missing values where the plan refuses them, edit rules on levels that are not there.
+    """
+    return list(_problems(plan, table))
+
+
+def _problems(plan: Plan, table: RawTable) -> Iterator[str]:
+    try:
+        found = fates(plan.data, table.names)
+    except EngineError as error:
+        yield str(error)
+        return
+    claims = dict(plan.data.claims())
+    for column in found.absent:
+        yield f"column '{column}' ({claims[column]}) is not in the data"
+    for column in found.homeless:
+        yield f"column '{column}' of the data has no fate in the plan"
+    levels: dict[str, tuple[str, ...]] = {}
+    for part in plan.attributes:
+        if set(part.columns) & set(found.absent):
+            continue
+        try:
+            view = view_of(part, table, plan.data.missing)
+        except EngineError as error:
+            yield str(error)
+            continue
+        levels[part.name] = view.levels
+        yield from _view_problems(part, view)
+    for rule in plan.edits:
+        for name, forbidden in rule.forbid:
+            if name in levels:
+                try:
+                    check_levels(name, levels[name], forbidden, f"edit rule '{rule.name}'")
+                except EngineError as error:
+                    yield str(error)
+
+
+def _view_problems(part: AttributePlan, view: View) -> Iterator[str]:
+    if view.outside:
+        yield f"attribute '{part.name}' has {_levels(view.outside)} not declared in the plan"
+    if part.levels or part.cut:
+        counts = np.bincount(view.level_of[view.rows] + 2, minlength=len(view.levels) + 2)
+        gone = tuple(
+            level
+            for level, kind, count in zip(view.levels, view.kinds, counts[2:], strict=True)
+            if kind == "value" and count == 0
+        )
+        if gone:
+            yield f"attribute '{part.name}' has {_levels(gone)} in the plan but not in the data"
+    n = view.n_refused_missing
+    if n:
+        yield (
+            f"attribute '{part.name}' has {n} missing value{'' if n == 1 else 's'}, which the plan refuses "
+            '(on_missing = "level" makes them a level)'
+        )
+
+
+def _levels(levels: tuple[str, ...]) -> str:
+    shown = ", ".join(f"'{level}'" for level in levels[:_MOST])
+    more = f" and {len(levels) - _MOST} more" if len(levels) > _MOST else ""
+    return f"{len(levels)} level{'' if len(levels) == 1 else 's'} ({shown}{more})"

@@ -1,0 +1,157 @@
+"""A first plan from the columns of a file: for flags alone (refusing what it cannot know) and for ``plan init``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engine.errors import EngineError, UsageError, did_you_mean
+from engine.microdata import RawColumn, RawTable
+from engine.plan.fates import sort_columns
+from engine.plan.types import DEFAULT_MISSING, AttributePlan, DataPlan, Plan
+from engine.plan.view import missing_mask, n_missing, view_of
+from engine.values import as_text, numbers
+
+MOST_NUMERIC_LEVELS = 30
+"""A numeric column with more distinct values than this is taken for a measurement, not for a category."""
+MOST_TEXT_LEVELS = 1000
+"""A text column with more distinct values than this looks like an id."""
+_SAMPLE = 2000  # distinct values that decide whether a long column is numeric
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a column looks like, missing values aside."""
+
+    n_distinct: int
+    n_missing: int
+    numeric: bool
+    looks_like_id: bool
+
+    @property
+    def categorical(self) -> bool:
+        """Whether the column can be an attribute as it stands."""
+        return (
+            0 < self.n_distinct
+            and not self.looks_like_id
+            and not (self.numeric and self.n_distinct > MOST_NUMERIC_LEVELS)
+        )
+
+
+def facts(column: RawColumn, n_records: int, missing: Sequence[str] = DEFAULT_MISSING) -> Facts:
+    """The :class:`Facts` of one column; linear in its distinct values."""
+    mask = missing_mask(column, missing)
+    n_distinct = int(np.count_nonzero(~mask))
+    some = column.values.take(np.flatnonzero(~mask)[:_SAMPLE])
+    numeric = n_distinct > 0 and not bool(np.isnan(numbers(some)).any())
+    gone = n_missing(column, mask)
+    all_distinct = n_records > 50 and n_distinct == n_records - gone and n_distinct > 50
+    return Facts(n_distinct, gone, numeric, not numeric and (n_distinct > MOST_TEXT_LEVELS or all_distinct))
+
+
+def guess_plan(
+    table: RawTable,
+    *,
+    attributes: Sequence[str] | None = None,
+    carry: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    weight: str | None = None,
+    id: str | None = None,
+    cut: Mapping[str, Sequence[float]] | None = None,
+) -> Plan:
+    """The plan that flags alone describe.
+
+    Attributes are the named ones, or every column that looks categorical; other categorical columns are then carried.
+    A numeric column of many values or one that looks like an id, which nothing names, is refused with what to do.
+    """
+    cut = dict(cut or {})
+    for name in (*(attributes or ()), *cut, *(column for column in (weight, id) if column is not None)):
+        if name not in table.columns:
+            raise UsageError(f"unknown column '{name}'.{did_you_mean(name, table.names)}")
+    for name in cut:
+        if attributes is not None and name not in attributes:
+            raise UsageError(f"cut names '{name}', which is not among the attributes; add it to them")
+    named = tuple(attributes) if attributes is not None else tuple(cut)
+    claimed = {name: f"attribute '{name}'" for name in named}
+    claimed |= {column: what for what, column in (("weight", weight), ("id", id)) if column is not None}
+    placed = sort_columns(claimed, carry, drop, table.names)
+    if placed.absent:
+        raise UsageError(f"unknown column '{placed.absent[0]}'.{did_you_mean(placed.absent[0], table.names)}")
+    elsewhere = {*placed.carried, *placed.dropped}
+    found, carried = [], []
+    for name, column in table.columns.items():
+        if name in elsewhere or (name in claimed and name not in named):
+            continue
+        seen = facts(column, table.n_records)
+        if name in named:
+            if seen.numeric and seen.n_distinct > MOST_NUMERIC_LEVELS and name not in cut:
+                raise UsageError(
+                    f"attribute '{name}' is numeric with {seen.n_distinct} distinct values; give the edges of its levels, "
+                    f'for example --cut "{name}={_edges(column)}"'
+                )
+            continue
+        _refuse_unnamed(name, column, seen)
+        if attributes is None:
+            found.append(name)
+        else:
+            carried.append(name)
+    names = named if attributes is not None else tuple(name for name in table.names if name in found or name in named)
+    if not names:
+        raise UsageError("no column of the data looks categorical; name some with --attributes, and edges with --cut")
+    parts = tuple(AttributePlan(name, cut=tuple(cut.get(name, ()))) for name in names)
+    return Plan(DataPlan(parts, DEFAULT_MISSING, weight, id, (*carry, *carried), tuple(drop)))
+
+
+def _refuse_unnamed(name: str, column: RawColumn, seen: Facts) -> None:
+    if seen.n_distinct == 0:
+        raise EngineError(f"column '{name}' has no values at all; leave it out with --drop {name}")
+    if seen.looks_like_id:
+        raise EngineError(
+            f"column '{name}' looks like an id: {seen.n_distinct} distinct texts; declare it with --id {name}, keep it with its record "
+            f"with --carry {name}, or leave it out with --drop {name}"
+        )
+    if not seen.categorical:
+        raise EngineError(
+            f"column '{name}' is numeric with {seen.n_distinct} distinct values; give the edges of its levels with "
+            f'--cut "{name}={_edges(column)}", keep it with its record with --carry {name}, or leave it out with --drop {name}'
+        )
+
+
+def _edges(column: RawColumn) -> str:
+    """Two round example edges inside the range of a numeric column (from its distinct values, so no record shows)."""
+    values = numbers(column.values)
+    values = values[np.isfinite(values)]
+    low, high = (float(f"{q:.1g}") for q in np.quantile(values, [1 / 3, 2 / 3]))
+    return f"{low:g},{high:g}" if low < high else f"{low:g}"
+
+
+def first_plan(table: RawTable) -> Plan:
+    """A plan for ``table`` that never refuses: measurements and id-like columns are carried, missing values become a level.
+
+    The first id-like column is the ``id``.  Attributes have explicit levels, so that a later file can be checked.
+    """
+    parts, carried, id = [], [], None
+    for name, column in table.columns.items():
+        seen = facts(column, table.n_records)
+        if not seen.categorical:
+            if seen.looks_like_id and id is None:
+                id = name
+            else:
+                carried.append(name)
+            continue
+        part = AttributePlan(name, on_missing="level" if seen.n_missing else "refuse")
+        if seen.n_missing and "missing" in as_text(column.values).to_pylist():
+            part = replace(part, missing=("missing",))
+        view = view_of(part, table, DEFAULT_MISSING)
+        values = tuple(level for level, kind in zip(view.levels, view.kinds, strict=True) if kind == "value")
+        if values:
+            parts.append(replace(part, levels=values))
+        else:
+            carried.append(name)
+    if not parts:
+        raise EngineError(
+            "no column of the data looks categorical; write a plan by hand with a cut for each numeric attribute"
+        )
+    return Plan(DataPlan(tuple(parts), DEFAULT_MISSING, None, id, tuple(carried)))

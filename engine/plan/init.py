@@ -1,0 +1,48 @@
+"""The first plan as a text to edit."""
+
+from __future__ import annotations
+
+from engine.microdata import RawTable
+from engine.plan.guess import first_plan
+from engine.plan.toml import plan_to_toml
+
+_HEAD = """\
+# A first plan, guessed from the columns of the data. Check every line before a study.
+#
+# Each column has one fate: part of an [[attribute]], or carry (stays with its record), drop (never leaves), weight or id.
+# Weight and id follow their record and are exported only when asked for.
+#
+# An attribute may have
+#   columns = ["age", "age_flag"]               raw columns that move as one block (default: the one of its name)
+#   view = ["age"]                              the column(s) whose values make the levels
+#   cut = [25, 55]                              numeric edges: below 25, from 25 to below 55, 55 and above
+#   labels = ["<25", "25-54", "55+"]            names of the cut levels
+#   merge = { Govt = ["Federal-gov", "State-gov"] }   new level = raw values
+#   levels = ["no", "yes"]                      order of the levels; a value outside them is refused
+#   skip = ["-1"]                               raw values of a question validly skipped
+#   missing = ["-9"]                            further raw values that mean missing
+#   on_missing = "level"                        missing values become a level; the default is "refuse"
+"""
+_BEFORE = {
+    "[space]": (
+        "# [roles]                  # each list defaults to all attributes\n"
+        '# keys = ["Age", "Sex"]    # what an intruder may know: risk measures tabulate these\n'
+        '# swap = ["Age"]           # what may be swapped\n'
+        '# analyse = ["Age", "Sex"] # what users tabulate: utility measures tabulate these\n'
+        "\n"
+        "# [[edit]]                 # a forbidden combination, counted before and after\n"
+        '# name = "no married children"\n'
+        '# forbid = { Age = ["<25"], MS = ["Married"] }\n'
+        "\n"
+        '# Candidate releases: swap_sizes, or all_specs = true, or specs = ["Age:S Race:F"]; rates are shares of records.\n'
+    ),
+    "[decision]": '# max_risk = "0.014" bounds the risk, or slope = "0.05" trades it against utility.\n',
+}
+
+
+def plan_init_text(table: RawTable) -> str:
+    """The text of :func:`engine.plan.first_plan` with comments on what may be changed; it reads back to that plan."""
+    lines = []
+    for line in plan_to_toml(first_plan(table)).splitlines():
+        lines.append(_BEFORE.get(line, "") + line)
+    return _HEAD + "\n" + "\n".join(lines) + "\n"
