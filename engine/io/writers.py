@@ -1,0 +1,110 @@
+"""Released columns become CSV and Parquet: no index, no names of tools beyond what a format forces, equal bytes for equal columns.
+
+CSV holds text exactly as it was read, quoted only where it must be; a null is empty.  Parquet is written without the
+schema copies and library metadata that could carry an original's traces; ``created_by`` alone is forced by the library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engine.errors import EngineError
+from engine.values import as_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_ROWS = 1 << 18  # records turned into lines at a time
+_SPECIAL = ',"\r\n'
+
+
+def write_csv(path: str | Path, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> None:
+    """Write equally long ``columns`` as UTF-8 CSV with a header, commas and ``\\n`` line ends."""
+    import pyarrow as pa
+
+    n_records = _n_records(columns)
+    alone = len(columns) == 1
+    # A lone empty value would be an empty line, which readers skip; quotes keep it a record.
+    nothing = '""' if alone else ""
+    coded = []
+    for place, values in enumerate(columns.values()):
+        end = "\n" if place == len(columns) - 1 else ","
+        coded.append(_coded_lines(values, nothing, end))
+    with Path(path).open("wb") as file:
+        file.write((",".join(_header_text(name) for name in columns) + "\n").encode())
+        for start in range(0, n_records, _ROWS):
+            file.write(_block(pa, [column.slice(start, _ROWS) for column in coded]))
+
+
+def _coded_lines(values: pa.Array | pa.ChunkedArray, nothing: str, end: str) -> pa.Array:
+    """The column as dictionary codes over its distinct texts, each quoted where needed and followed by ``end``."""
+    import pyarrow as pa
+
+    coded = _one(_plain(values)).dictionary_encode()
+    texts = [_quoted(text, _SPECIAL) or nothing for text in as_text(coded.dictionary).to_pylist()]
+    lines = pa.array([text + end for text in texts] + [nothing + end], pa.large_string())
+    return pa.DictionaryArray.from_arrays(coded.indices.fill_null(len(texts)), lines)
+
+
+def _block(pa: Any, columns: list[pa.Array]) -> memoryview:
+    """The lines of some records: joined texts lie one after the other in the array's own buffer."""
+    import pyarrow.compute as pc
+
+    parts = [column.cast(pa.large_string()) for column in columns]
+    lines = pc.binary_join_element_wise(*parts, pa.scalar("", pa.large_string())) if len(parts) > 1 else parts[0]
+    _, offsets, data = lines.buffers()
+    places = memoryview(offsets).cast("q")
+    return memoryview(data)[places[lines.offset] : places[lines.offset + len(lines)]]
+
+
+def _quoted(text: str, special: str) -> str:
+    if any(sign in text for sign in special):
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def _header_text(name: str) -> str:
+    # The header is also where a reader looks for the delimiter and for a byte order mark.
+    return _quoted(name, _SPECIAL + ";\t|\ufeff")
+
+
+def write_parquet(path: str | Path, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> None:
+    """Write equally long ``columns`` as Parquet, types kept; dictionary-coded columns are written as plain values.
+
+    A stored dictionary could hold values that no record has any more, so none is taken over.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    _n_records(columns)
+    fields = {name: _plain(values) for name, values in columns.items()}
+    table = pa.table(list(fields.values()), schema=pa.schema([pa.field(name, v.type) for name, v in fields.items()]))
+    parquet.write_table(table, path, store_schema=False, compression="snappy", version="2.6")
+
+
+def _plain(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    import pyarrow as pa
+
+    return values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
+
+
+def _one(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    import pyarrow as pa
+
+    if isinstance(values, pa.ChunkedArray):
+        combined = values.combine_chunks()
+        return combined if isinstance(combined, pa.Array) else pa.concat_arrays(combined.chunks)
+    return values
+
+
+def _n_records(columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> int:
+    """The common length of the columns; none, or unequal ones, are refused."""
+    lengths = {name: len(values) for name, values in columns.items()}
+    if not lengths:
+        raise EngineError("there is no column to write; release at least one")
+    if len(set(lengths.values())) > 1:
+        a, b = next((a, b) for a in lengths for b in lengths if lengths[a] != lengths[b])
+        raise EngineError(f"column '{a}' has {lengths[a]} values and column '{b}' {lengths[b]}; all must be equally long")
+    return next(iter(lengths.values()))
