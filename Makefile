@@ -18,8 +18,8 @@ help:
 	@echo "make clean   remove .venv"
 
 $(READY): requirements.lock pyproject.toml
-	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" \
-		|| { echo "Python 3.11 or later is needed; name one with: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -c "import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))" \
+		|| { echo "requirements.lock is for Python 3.11 to 3.14; name one with: make PYTHON=python3.12 ..." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .

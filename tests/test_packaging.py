@@ -49,6 +49,10 @@ def test_samples_and_glossary_travel_inside_the_engine(wheel):
     assert wheel.read("engine/_shipped/GLOSSARY.md") == (ROOT / "docs" / "GLOSSARY.md").read_bytes()
 
 
+def test_the_dashboards_settings_travel_with_it(wheel):
+    assert wheel.read("frontier_app/.streamlit/config.toml") == (ROOT / ".streamlit" / "config.toml").read_bytes()
+
+
 def test_every_package_says_that_it_is_one(wheel):
     names = set(wheel.namelist())
     modules = [name for name in names if name.endswith(".py") and "/_shipped/" not in name]
