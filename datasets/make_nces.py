@@ -1,9 +1,9 @@
 """Writes nces.csv: a synthetic stand-in for the NCES data of Gomatam, Karr and Sanil (2005), Table 3.
 
 The original extract (Common Core of Data 1993 with the Schools and Staffing Survey 1993-94) is not public in this form.
-Every record here is drawn from a made-up model with plausible dependence: locale follows region, enrolment follows locale,
-teachers follow enrolment, race follows region and locale, sex follows enrolment, salary follows experience, region and
-enrolment.  No figure is estimated from survey data, and results on these records say nothing about schools.
+Every record here is drawn from a made-up model with plausible dependence: locale follows region, enrolment follows
+locale, teachers follow enrolment, race follows region and locale, sex follows enrolment, salary follows experience,
+region and enrolment.  No figure is estimated from survey data, and results on these records say nothing about schools.
 
 Run `python datasets/make_nces.py` to write the file again; the seed is fixed and only integers decide a draw, so every
 machine writes the same bytes.
@@ -56,8 +56,8 @@ ENROLLMENT_WEIGHTS = (
     (260, 400, 280, 60),
     (480, 340, 150, 30),
 )
-TEACHERS_WEIGHTS = ((920, 75, 4, 1), (230, 690, 72, 8), (25, 420, 450, 105), (4, 40, 240, 716))
-NON_WHITE_BY_LOCALE = (380, 230, 190, 130, 120, 90, 60)
+TEACHERS_WEIGHTS = ((985, 15, 0, 0), (60, 925, 15, 0), (0, 110, 870, 20), (0, 0, 90, 910))
+NON_WHITE_BY_LOCALE = (380, 200, 150, 90, 70, 50, 40)
 NON_WHITE_BY_REGION = (-20, -40, 60, 40)
 FEMALE_BY_ENROLLMENT = (400, 420, 360, 200)
 EXPERIENCE_WEIGHTS = {0: (190, 270, 540), 1: (240, 300, 460)}  # by sex: women became heads more recently

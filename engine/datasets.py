@@ -1,7 +1,7 @@
 """Sample data by name.
 
-``czech`` and ``nces`` ship as counts of cells, ``fair`` is read from the statsmodels package, and ``cps8d`` is made from
-the UCI Adult file by :func:`add` and kept in the user's own folder.  Provenance: ``datasets/README.md``.
+``czech`` and ``nces`` ship as counts of cells, ``fair`` is read from the statsmodels package, and ``cps8d`` is made
+from the UCI Adult file by :func:`add` and kept in the user's own folder.  Provenance: ``datasets/README.md``.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def load(name: str) -> tuple[RawTable, Plan]:
 
 
 def open_data(text: str) -> tuple[RawTable, Plan | None]:
-    """The data that the command line calls DATA: a sample's name (with its plan) or the path of a file (without one)."""
+    """What the command line calls DATA: a sample's name (with its plan) or the path of a file (without one)."""
     if text in _SAMPLES:
         return load(text)
     path = Path(text).expanduser()
@@ -68,7 +68,7 @@ def open_data(text: str) -> tuple[RawTable, Plan | None]:
 
 
 def add(name: str, from_files: str | Path | Sequence[str | Path] | None = None) -> int:
-    """Make the sample ``name`` from files of its publisher, or from a download without any; returns its number of records.
+    """Make the sample ``name`` from its publisher's files, or from a download; returns its number of records.
 
     Only ``cps8d`` needs this.  What is made stays in the user's own folder.
     """

@@ -33,8 +33,8 @@ def texts(values: pa.Array) -> list[str]:
 def numbers(values: pa.Array) -> np.ndarray:
     """Each value as a float, NaN where it is no number; shape ``(len(values),)``.
 
-    Text counts as a number when it is written in ASCII digits with an optional sign, point and exponent: "1,234", "nan",
-    "1_000" and dates do not.
+    Text counts as a number when it is written in ASCII digits with an optional sign, point and exponent: "1,234",
+    "nan", "1_000" and dates do not.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

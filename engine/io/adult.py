@@ -1,6 +1,7 @@
-"""The UCI Adult file (Becker and Kohavi 1996, doi 10.24432/C5XW20) recoded to CPS-8D of Gomatam, Karr and Sanil (2005), Table 1.
+"""The UCI Adult file (Becker and Kohavi 1996, doi 10.24432/C5XW20) recoded to CPS-8D.
 
-The recode gives exactly the paper's 1,695 non-zero cells; it is a post-hoc choice (see ``datasets/README.md``).
+CPS-8D is Table 1 of Gomatam, Karr and Sanil (2005).  The recode gives exactly the paper's 1,695 non-zero cells; it is a
+post-hoc choice (see ``datasets/README.md``).
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def download(url: str = URL, timeout: float = _TIMEOUT) -> bytes:
 
 
 def recode(text: str, file: str) -> list[Row]:
-    """Recoded records of one Adult file: with or without a header, spaces after commas, dots after labels, a comment line."""
+    """Recoded records of one Adult file; tolerates a header, spaces after commas, dots after labels, a comment line."""
     rows: list[Row] = []
     places = {name: place for name, (place, _) in _COLUMNS.items()}
     width = 15
@@ -167,11 +168,9 @@ def check(rows: Iterable[Row]) -> None:
     counts = list(cells.values())
     got = (sum(counts), len(cells), counts.count(1), counts.count(2))
     if got != _WANTED:
-        raise EngineError(
-            "the records are not CPS-8D: found {:,} records, {:,} non-zero cells, {:,} ones and {:,} twos; wanted {:,}, {:,}, {:,} and "
-            "{:,}; ".format(*got, *_WANTED)
-            + _HINT
-        )
+        words = "{:,} records, {:,} non-zero cells, {:,} ones and {:,} twos"
+        found, wanted = words.format(*got), words.format(*_WANTED)
+        raise EngineError(f"the records are not CPS-8D: found {found}; wanted {wanted}; {_HINT}")
     text = "".join(",".join(cell) + f",{cells[cell]}\n" for cell in sorted(cells))
     if hashlib.sha256(text.encode()).hexdigest() != _SHA256:
         raise EngineError(f"the records have the size of CPS-8D but other contents; {_HINT}")

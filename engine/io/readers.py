@@ -1,7 +1,7 @@
 """CSV and Parquet files become dictionary-coded columns.
 
 CSV values stay the text they were ("007" and "1.50" survive an export) and are read in blocks, so memory is a small
-multiple of the coded table and not of the file.  Messages name the file, never its folder, and never a record's content.
+multiple of the coded table and not of the file.  Messages name the file, never its folder or a record's content.
 """
 
 from __future__ import annotations

@@ -9,9 +9,11 @@ import numpy as np
 from engine.domain import Attribute, Domain
 from engine.errors import EngineError, UsageError, did_you_mean
 from engine.microdata import EditRule, Microdata, RawTable
+from engine.plan.attribute import AttributePlan
 from engine.plan.fates import check_fates
-from engine.plan.types import AttributePlan, Plan
+from engine.plan.types import Plan
 from engine.plan.view import View, check_levels, view_of
+from engine.plan.words import count
 from engine.table import occupied
 
 
@@ -40,14 +42,16 @@ def _refuse(part: AttributePlan, view: View) -> None:
     n = view.n_refused_missing
     if n:
         raise EngineError(
-            f"{where} has {n} missing value{'' if n == 1 else 's'}; fill, drop or recode them as a level before using it in random swap "
+            f"{where} has {count(n, 'missing value')}; "
+            "fill, drop or recode them as a level before using it in random swap "
             f"(for a level of their own: on_missing = \"level\" in the plan's attribute '{part.name}')"
         )
     if view.outside:
         first = view.outside[0]
         raise EngineError(
-            f"{where} has {len(view.outside)} level{'' if len(view.outside) == 1 else 's'} that the plan does not declare, first "
-            f"'{first}'.{did_you_mean(first, view.levels)} Add to levels of attribute '{part.name}', or use merge"
+            f"{where} has {count(len(view.outside), 'level')} that the plan does not "
+            f"declare, "
+            f"first '{first}'.{did_you_mean(first, view.levels)} Add to levels of attribute '{part.name}', or use merge"
         )
     if not view.levels:
         raise EngineError(f"{where} has no values at all; drop it")

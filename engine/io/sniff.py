@@ -54,12 +54,14 @@ def diagnose(path: Path, names: list[str], delimiter: str) -> str:
             for fields in reader:
                 if fields and len(fields) != wanted:
                     return (
-                        f"file '{path.name}': line {line} has {len(fields)} field{'' if len(fields) == 1 else 's'}, {wanted} were expected; "
-                        f"a value that holds {_said(delimiter)} must stand in quotes"
+                        f"file '{path.name}': line {line} has {len(fields)} field{'' if len(fields) == 1 else 's'}, "
+                        f"{wanted} were expected; a value that holds {_said(delimiter)} must stand in quotes"
                     )
                 line = reader.line_num + 1
         except csv.Error:
-            return f"file '{path.name}': the record that begins in line {line} has a quote that is misplaced or never closed"
+            return (
+                f"file '{path.name}': the record that begins in line {line} has a misplaced quote or one never closed"
+            )
     return f"file '{path.name}' could not be read as CSV; check its quotes and line ends"
 
 

@@ -1,4 +1,4 @@
-"""Released columns become CSV and Parquet: no index, no names of tools beyond what a format forces, equal bytes for equal columns.
+"""Released columns become CSV and Parquet: no index, no traces of tools, equal bytes for equal columns.
 
 CSV holds text exactly as it was read, quoted only where it must be; a null is empty.  Parquet is written without the
 schema copies and library metadata that could carry an original's traces; ``created_by`` alone is forced by the library.
@@ -106,5 +106,7 @@ def _n_records(columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> int:
         raise EngineError("there is no column to write; release at least one")
     if len(set(lengths.values())) > 1:
         a, b = next((a, b) for a in lengths for b in lengths if lengths[a] != lengths[b])
-        raise EngineError(f"column '{a}' has {lengths[a]} values and column '{b}' {lengths[b]}; all must be equally long")
+        raise EngineError(
+            f"column '{a}' has {lengths[a]} values and column '{b}' {lengths[b]}; all must be equally long"
+        )
     return next(iter(lengths.values()))

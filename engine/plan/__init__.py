@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.plan.attribute import AttributePlan
 from engine.plan.check import check_plan
 from engine.plan.edit import edit_plan
 from engine.plan.guess import first_plan, guess_plan
@@ -9,7 +10,6 @@ from engine.plan.init import plan_init_text
 from engine.plan.toml import plan_from_toml, plan_to_toml, read_plan
 from engine.plan.types import (
     DEFAULT_MISSING,
-    AttributePlan,
     DataPlan,
     DecisionPlan,
     Plan,

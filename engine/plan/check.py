@@ -8,11 +8,11 @@ import numpy as np
 
 from engine.errors import EngineError
 from engine.microdata import RawTable
+from engine.plan.attribute import AttributePlan
 from engine.plan.fates import fates
-from engine.plan.types import AttributePlan, Plan
+from engine.plan.types import Plan
 from engine.plan.view import View, check_levels, view_of
-
-_MOST = 5
+from engine.plan.words import count, listed
 
 
 def check_plan(plan: Plan, table: RawTable) -> list[str]:
@@ -70,12 +70,10 @@ def _view_problems(part: AttributePlan, view: View) -> Iterator[str]:
     n = view.n_refused_missing
     if n:
         yield (
-            f"attribute '{part.name}' has {n} missing value{'' if n == 1 else 's'}, which the plan refuses "
+            f"attribute '{part.name}' has {count(n, 'missing value')}, which the plan refuses "
             '(on_missing = "level" makes them a level)'
         )
 
 
 def _levels(levels: tuple[str, ...]) -> str:
-    shown = ", ".join(f"'{level}'" for level in levels[:_MOST])
-    more = f" and {len(levels) - _MOST} more" if len(levels) > _MOST else ""
-    return f"{len(levels)} level{'' if len(levels) == 1 else 's'} ({shown}{more})"
+    return f"{count(len(levels), 'level')} ({listed(levels)})"

@@ -40,14 +40,16 @@ def edit_plan(
     ``attributes`` restricts the plan to those attributes: each of keys, swap and analyse keeps the ones it had among
     them, or becomes all of them when it had none.  An attribute that some list named before and none names any more is
     no attribute any longer: its raw columns are carried with their record.  One of ``swap_sizes``, ``all_specs`` and
-    ``specs`` replaces the others, and so do ``max_risk`` and ``slope``.  Entries that the plan itself had for fix, change
-    and specs follow a restriction; an edit rule on an attribute that goes is refused rather than silently forgotten.
+    ``specs`` replaces the others, and so do ``max_risk`` and ``slope``.  What the plan itself had for fix, change and
+    specs follows a restriction; an edit rule on an attribute that goes is refused rather than silently forgotten.
     """
     kept = _known(plan, attributes, "attributes") if attributes is not None else plan.names
     if not kept:
         raise UsageError("attributes is empty; name at least one")
-    roles = {role: _role(plan, role, given, kept) for role, given in zip(_ROLES, (keys, swap, analyse), strict=True)}
-    outside: dict[str, tuple[str, ...]] = {}
+    roles: dict[str, Any] = {
+        role: _role(plan, role, given, kept) for role, given in zip(_ROLES, (keys, swap, analyse), strict=True)
+    }
+    outside: dict[str, Any] = {}
     for what, given in (("fix", fix), ("change", change)):
         old = tuple(name for name in getattr(plan.space, what) if name in kept)
         outside[what] = old if given is None else _known(plan, given, what, kept)
@@ -74,8 +76,8 @@ def edit_plan(
         gone = [name for name, _ in edit.forbid if name not in stays]
         if gone:
             raise UsageError(
-                f"edit rule '{edit.name}' names '{gone[0]}', which would no longer be an attribute; keep '{gone[0]}' among the "
-                "attributes or take the rule out of the plan"
+                f"edit rule '{edit.name}' names '{gone[0]}', which would no longer be an attribute; "
+                f"keep '{gone[0]}' among the attributes or take the rule out of the plan"
             )
     columns = tuple(c for a in plan.attributes if a.name not in stays for c in a.columns)
     data = replace(
@@ -123,7 +125,7 @@ def _role(plan: Plan, role: str, given: Sequence[str] | None, kept: tuple[str, .
 
 
 def _choice(*, swap_sizes: Sequence[int] | None, all_specs: bool | None, specs: Sequence[str] | None) -> dict[str, Any]:
-    """The one way of describing the space that was asked for, or {} when none was (``all_specs=False`` asks for nothing)."""
+    """The one description of the space that was asked for, or {}; ``all_specs=False`` asks for nothing."""
     given = {"swap_sizes": swap_sizes, "all_specs": all_specs or None, "specs": specs}
     asked = [what for what, value in given.items() if value is not None]
     if len(asked) > 1:

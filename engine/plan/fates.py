@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from engine.errors import UsageError, did_you_mean
 from engine.plan.types import DataPlan, is_pattern
+from engine.plan.words import count, listed
 
 
 @dataclass(frozen=True)
 class Fates:
-    """Columns of a file by fate, each in file order; ``homeless`` have none and ``absent`` are claimed but not there."""
+    """Columns by fate, each in file order; ``homeless`` have none and ``absent`` are claimed but not there."""
 
     carried: tuple[str, ...]
     dropped: tuple[str, ...]
@@ -26,7 +27,7 @@ def fates(data: DataPlan, columns: Sequence[str]) -> Fates:
 
 
 def sort_columns(claims: dict[str, str], carry: Sequence[str], drop: Sequence[str], columns: Sequence[str]) -> Fates:
-    """:func:`fates` from bare parts: ``claims`` are the columns claimed by exact name, with the words for who claims."""
+    """:func:`fates` from bare parts: ``claims`` are columns claimed by exact name, with the words for who claims."""
     claims = dict(claims)
     # A column may really be called "x[1]" or "what?": an entry that is a column's name is no pattern.
     patterns: dict[str, list[str]] = {"carry": [], "drop": []}
@@ -60,23 +61,14 @@ def check_fates(data: DataPlan, columns: Sequence[str]) -> Fates:
     """:func:`fates`, refusing columns that are claimed but absent and columns without a fate."""
     found = fates(data, columns)
     if found.absent:
-        claim = dict(data.claims())[found.absent[0]]
-        raise UsageError(
-            f"the plan names column '{found.absent[0]}' ({claim}), which is not in the data.{did_you_mean(found.absent[0], columns)}"
-        )
+        name = found.absent[0]
+        claim = dict(data.claims())[name]
+        hint = did_you_mean(name, columns)
+        raise UsageError(f"the plan names column '{name}' ({claim}), which is not in the data.{hint}")
     if found.homeless:
+        n = len(found.homeless)
         raise UsageError(
-            f"{_count(len(found.homeless), 'column')} of the data {'has' if len(found.homeless) == 1 else 'have'} no fate in the plan: "
-            f"{_listed(found.homeless)}; make each an attribute, or keep it with its record with carry, or leave it out with drop"
+            f"{count(n, 'column')} of the data {'has' if n == 1 else 'have'} no fate in the plan: {listed(found.homeless)}; "
+            "make each an attribute, or keep it with its record with carry, or leave it out with drop"
         )
     return found
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}{'' if n == 1 else 's'}"
-
-
-def _listed(names: Iterable[str], most: int = 5) -> str:
-    names = list(names)
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(f"'{name}'" for name in names[:most]) + more

@@ -9,8 +9,9 @@ import numpy as np
 
 from engine.errors import EngineError, UsageError, did_you_mean
 from engine.microdata import RawColumn, RawTable
+from engine.plan.attribute import AttributePlan
 from engine.plan.fates import sort_columns
-from engine.plan.types import DEFAULT_MISSING, AttributePlan, DataPlan, Plan
+from engine.plan.types import DEFAULT_MISSING, DataPlan, Plan
 from engine.plan.view import missing_mask, n_missing, view_of
 from engine.values import as_text, numbers
 
@@ -34,7 +35,7 @@ class Facts:
     def categorical(self) -> bool:
         """Whether the column can be an attribute as it stands."""
         return (
-            0 < self.n_distinct
+            self.n_distinct > 0
             and not self.looks_like_id
             and not (self.numeric and self.n_distinct > MOST_NUMERIC_LEVELS)
         )
@@ -88,8 +89,8 @@ def guess_plan(
         if name in named:
             if seen.numeric and seen.n_distinct > MOST_NUMERIC_LEVELS and name not in cut:
                 raise UsageError(
-                    f"attribute '{name}' is numeric with {seen.n_distinct} distinct values; give the edges of its levels, "
-                    f'for example --cut "{name}={_edges(column)}"'
+                    f"attribute '{name}' is numeric with {seen.n_distinct} distinct values; "
+                    f'give the edges of its levels, for example --cut "{name}={_edges(column)}"'
                 )
             continue
         _refuse_unnamed(name, column, seen)
@@ -109,13 +110,14 @@ def _refuse_unnamed(name: str, column: RawColumn, seen: Facts) -> None:
         raise EngineError(f"column '{name}' has no values at all; leave it out with --drop {name}")
     if seen.looks_like_id:
         raise EngineError(
-            f"column '{name}' looks like an id: {seen.n_distinct} distinct texts; declare it with --id {name}, keep it with its record "
-            f"with --carry {name}, or leave it out with --drop {name}"
+            f"column '{name}' looks like an id: {seen.n_distinct} distinct texts; declare it with --id {name}, "
+            f"keep it with its record with --carry {name}, or leave it out with --drop {name}"
         )
     if not seen.categorical:
         raise EngineError(
             f"column '{name}' is numeric with {seen.n_distinct} distinct values; give the edges of its levels with "
-            f'--cut "{name}={_edges(column)}", keep it with its record with --carry {name}, or leave it out with --drop {name}'
+            f'--cut "{name}={_edges(column)}", keep it with its record with --carry {name}, '
+            f"or leave it out with --drop {name}"
         )
 
 
@@ -128,7 +130,7 @@ def _edges(column: RawColumn) -> str:
 
 
 def first_plan(table: RawTable) -> Plan:
-    """A plan for ``table`` that never refuses: measurements and id-like columns are carried, missing values become a level.
+    """A plan for ``table`` that never refuses: measurements and ids are carried, missing values become a level.
 
     The first id-like column is the ``id``.  Attributes have explicit levels, so that a later file can be checked.
     """

@@ -9,7 +9,7 @@ from engine.plan.toml import plan_to_toml
 _HEAD = """\
 # A first plan, guessed from the columns of the data. Check every line before a study.
 #
-# Each column has one fate: part of an [[attribute]], or carry (stays with its record), drop (never leaves), weight or id.
+# Each column has one fate: part of an [[attribute]], or carry (stays with its record), drop (never leaves), weight, id.
 # Weight and id follow their record and are exported only when asked for.
 #
 # An attribute may have
@@ -34,7 +34,8 @@ _BEFORE = {
         '# name = "no married children"\n'
         '# forbid = { Age = ["<25"], MS = ["Married"] }\n'
         "\n"
-        '# Candidate releases: swap_sizes, or all_specs = true, or specs = ["Age:S Race:F"]; rates are shares of records.\n'
+        '# Candidate releases: swap_sizes, or all_specs = true, or specs = ["Age:S Race:F"].\n'
+        "# Rates are shares of records.\n"
     ),
     "[decision]": '# max_risk = "0.014" bounds the risk, or slope = "0.05" trades it against utility.\n',
 }

@@ -1,4 +1,4 @@
-"""The plan as TOML: read with the name of every entry that is wrong, written so that it reads well and comes back equal."""
+"""The plan as TOML: a wrong entry is refused by its name, and what is written comes back equal."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from engine.errors import EngineError, UsageError, did_you_mean
 from engine.microdata import EditRule
+from engine.plan.attribute import AttributePlan
 from engine.plan.types import (
     DEFAULT_MEASURES,
     DEFAULT_MISSING,
-    AttributePlan,
     DataPlan,
     DecisionPlan,
     Plan,
@@ -183,7 +183,7 @@ def _edit(entry: dict[str, Any], number: int) -> EditRule:
 
 
 def plan_to_toml(plan: Plan) -> str:
-    """``plan`` as TOML text that :func:`plan_from_toml` reads back to an equal plan; what is a default may be left out."""
+    """``plan`` as TOML text that :func:`plan_from_toml` reads back to an equal plan; defaults may be left out."""
     import tomlkit
 
     document = tomlkit.document()

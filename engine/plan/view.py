@@ -9,7 +9,8 @@ import numpy as np
 
 from engine.errors import EngineError, UsageError, did_you_mean
 from engine.microdata import RawColumn, RawTable
-from engine.plan.types import MISSING_LEVEL, AttributePlan
+from engine.plan.attribute import MISSING_LEVEL, AttributePlan
+from engine.plan.words import count
 from engine.table import occupied
 from engine.values import is_number, nan_mask, numbers, texts
 
@@ -22,7 +23,7 @@ class View:
     """An attribute's levels before any record is coded.
 
     ``levels`` and ``kinds`` are those of the future attribute; ``level_of`` has one level code per observed combination
-    of raw values (-1: outside the declared levels; -2: missing and refused) and ``rows`` the combination of each record.
+    of raw values (-1: outside the declared levels; -2: missing and refused) and ``rows`` each record's combination.
     """
 
     levels: tuple[str, ...]
@@ -59,7 +60,7 @@ def n_missing(column: RawColumn, mask: np.ndarray) -> int:
 
 
 def view_of(attribute: AttributePlan, table: RawTable, missing: Sequence[str]) -> View:
-    """The view of ``attribute`` on ``table``, whose columns must be there; ``missing`` are the plan-wide missing codes."""
+    """The view of ``attribute`` on ``table``, whose columns must be there; ``missing`` are plan-wide codes."""
     codes = (*missing, *attribute.missing)
     if len(attribute.view) == 1:
         return _single(attribute, table.columns[attribute.view[0]], codes)
@@ -78,7 +79,7 @@ def _single(attribute: AttributePlan, column: RawColumn, codes: Sequence[str]) -
 
 
 def _cut(attribute: AttributePlan, column: RawColumn, mask: np.ndarray) -> tuple[np.ndarray, list[str], list[str]]:
-    """Level codes of the distinct values of a cut column (-2 where missing), then levels and kinds without "missing"."""
+    """Level codes of a cut column's distinct values (-2 where missing), then levels and kinds without "missing"."""
     labels = list(attribute.cut_labels)
     level_of = np.full(len(mask), -2, dtype=np.int64)
     todo = ~mask
@@ -91,7 +92,8 @@ def _cut(attribute: AttributePlan, column: RawColumn, mask: np.ndarray) -> tuple
     if bad.any():
         n_records = int(np.count_nonzero(np.append(bad, False)[column.codes]))
         raise EngineError(
-            f"column '{column.name}' is cut by numbers but {int(bad.sum())} of its values ({n_records} records) are not numbers; "
+            f"column '{column.name}' is cut by numbers but {int(bad.sum())} of its values "
+            f"({count(n_records, 'record')}) are not numbers; "
             "list them under skip or missing, or use merge instead of cut"
         )
     level_of[todo] = np.searchsorted(np.array(attribute.cut, dtype=float), parsed[todo], side="right")
@@ -121,10 +123,10 @@ def _joint(attribute: AttributePlan, columns: Sequence[RawColumn], codes: Sequen
         labels.append(None if gone else label)
         kinds.append("missing" if gone else "skip" if label in attribute.skip else kind)
     seen: dict[str, tuple[tuple[str, str], ...]] = {}
-    for label, combination in zip(labels, zip(*parts, strict=True), strict=True):
-        if label is not None and seen.setdefault(label, combination) != combination:
+    for read, combination in zip(labels, zip(*parts, strict=True), strict=True):
+        if read is not None and seen.setdefault(read, combination) != combination:
             raise EngineError(
-                f"attribute '{attribute.name}': two combinations of values both read '{label}'; view one column instead"
+                f"attribute '{attribute.name}': two combinations of values both read '{read}'; view one column instead"
             )
     return _labelled(attribute, labels, kinds, rows)
 
@@ -145,10 +147,10 @@ def _labelled(attribute: AttributePlan, labels: Sequence[str | None], kinds: Seq
         kind_of.setdefault(level, "skip" if set(values) <= set(attribute.skip) else "value")
     found = _ordered([level for level, kind in kind_of.items() if kind == "value"])
     declared = list(attribute.levels)
-    values = declared or found
+    answers = declared or found
     outside = tuple(level for level in found if level not in set(declared)) if declared else ()
-    levels = [*values, *_ordered([level for level, kind in kind_of.items() if kind == "skip"])]
-    n_value = len(values)
+    levels = [*answers, *_ordered([level for level, kind in kind_of.items() if kind == "skip"])]
+    n_value = len(answers)
     partly = _ordered([level for level, kind in kind_of.items() if kind == "missing"])
     all_levels = [*levels, *partly] if attribute.on_missing == "level" else levels
     code = {level: i for i, level in enumerate(all_levels)}
@@ -168,20 +170,19 @@ def _finish(
     rows: np.ndarray,
     outside: tuple[str, ...] = (),
 ) -> View:
-    levels, kinds = tuple(levels), tuple(kinds)
     if attribute.on_missing == "level":
         if MISSING_LEVEL in levels:
             raise UsageError(
-                f"attribute '{attribute.name}' already has a level '{MISSING_LEVEL}', so missing values cannot become one; "
+                f"attribute '{attribute.name}' already has a level '{MISSING_LEVEL}'; "
                 f'add missing = ["{MISSING_LEVEL}"] to the attribute or merge that value under another name'
             )
         level_of = np.where(level_of == -2, len(levels), level_of)
         levels, kinds = (*levels, MISSING_LEVEL), (*kinds, "missing")
-    return View(levels, kinds, level_of, rows, outside)
+    return View(tuple(levels), tuple(kinds), level_of, rows, outside)
 
 
 def _ordered(labels: Sequence[str]) -> list[str]:
-    """Numeric order when every label is a number (equal numbers by text), else sorted text; combinations part by part."""
+    """Numeric order when every label is a number (ties by text), else sorted text; combinations part by part."""
     if all(is_number(label) for label in labels):
         return sorted(labels, key=lambda label: (float(label), label))
     parts = [label.split(JOIN) for label in labels]
