@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy as np
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?\s*$"
-_NUMBER_RE = re.compile(_NUMBER, re.ASCII)
+_NUMBER = r"^[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?[ \t]*\z"
+_NUMBER_RE = re.compile(_NUMBER.replace(r"\z", r"\Z"))
+_FEW = 10_000  # up to here plain Python is as fast, and spares the import of pandas that some pyarrow calls bring along
 
 
 def as_text(values: pa.Array) -> pa.Array:
@@ -46,8 +48,10 @@ def numbers(values: pa.Array) -> np.ndarray:
         return values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         return np.full(len(values), np.nan)
-    is_number = pc.match_substring_regex(values, _NUMBER)
-    digits = pc.ascii_trim_whitespace(pc.if_else(is_number, values, pa.scalar(None, kind)))
+    if len(values) <= _FEW:
+        return np.array([float(text) if is_number(text) else np.nan for text in values.to_pylist()], dtype=float)
+    numeric = pc.match_substring_regex(values, _NUMBER)
+    digits = pc.ascii_trim_whitespace(pc.if_else(numeric, values, pa.scalar(None, kind)))
     return digits.cast(pa.float64()).to_numpy(zero_copy_only=False)
 
 
@@ -64,3 +68,27 @@ def nan_mask(values: pa.Array) -> np.ndarray:
     if not pa.types.is_floating(values.type):
         return np.zeros(len(values), dtype=bool)
     return pc.is_nan(values).to_numpy(zero_copy_only=False)
+
+
+def text_mask(values: pa.Array, wanted: Sequence[str]) -> np.ndarray:
+    """Which values read, as text, like one of ``wanted``; shape ``(len(values),)``."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not wanted or not len(values):
+        return np.zeros(len(values), dtype=bool)
+    if len(values) <= _FEW:
+        known = set(wanted)
+        return np.array([text in known for text in texts(values)], dtype=bool)
+    kind = pa.large_string()
+    return pc.is_in(as_text(values).cast(kind), pa.array(wanted, kind)).to_numpy(zero_copy_only=False)
+
+
+def index_codes(indices: pa.Array) -> np.ndarray:
+    """The 32-bit indices of a dictionary-coded array without nulls, as a NumPy view.
+
+    Read from the buffer itself: ``to_numpy`` would import pandas, which takes longer than reading a small file.
+    """
+    if not len(indices):
+        return np.zeros(0, dtype=np.int32)
+    return np.frombuffer(indices.buffers()[1], dtype=np.int32, count=len(indices), offset=4 * indices.offset)

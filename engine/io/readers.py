@@ -15,6 +15,7 @@ import numpy as np
 from engine.errors import EngineError, UsageError
 from engine.io import sniff
 from engine.microdata import RawColumn, RawTable
+from engine.values import index_codes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -102,7 +103,7 @@ def _csv_columns(path: Path, names: list[str], delimiter: str, block_size: int) 
                 kept.append(
                     (
                         column.dictionary,
-                        _smallest(column.indices.to_numpy(zero_copy_only=False), len(column.dictionary)),
+                        _smallest(index_codes(column.indices), len(column.dictionary)),
                     )
                 )
     # Popping frees a column's blocks as soon as it is joined.
@@ -126,7 +127,7 @@ def _join(name: str, blocks: list[tuple[pa.Array, np.ndarray]]) -> RawColumn:
         # 32-bit offsets end at 2 GiB of text.
         dictionaries = [values.cast(pa.large_string()) for values in dictionaries]
     coded = pa.concat_arrays(dictionaries or [pa.array([], pa.string())]).dictionary_encode()
-    global_codes = _smallest(coded.indices.to_numpy(zero_copy_only=False), len(coded.dictionary))
+    global_codes = _smallest(index_codes(coded.indices), len(coded.dictionary))
     codes = np.empty(sum(len(local) for _, local in blocks), dtype=global_codes.dtype)
     start = offset = 0
     for values, local in blocks:

@@ -68,7 +68,7 @@ def check_fates(data: DataPlan, columns: Sequence[str]) -> Fates:
     if found.homeless:
         n = len(found.homeless)
         raise UsageError(
-            f"{count(n, 'column')} of the data {'has' if n == 1 else 'have'} no fate in the plan: {listed(found.homeless)}; "
+            f"{count(n, 'column')} of the data without a fate in the plan: {listed(found.homeless)}; "
             "make each an attribute, or keep it with its record with carry, or leave it out with drop"
         )
     return found

@@ -45,8 +45,8 @@ def facts(column: RawColumn, n_records: int, missing: Sequence[str] = DEFAULT_MI
     """The :class:`Facts` of one column; linear in its distinct values."""
     mask = missing_mask(column, missing)
     n_distinct = int(np.count_nonzero(~mask))
-    some = column.values.take(np.flatnonzero(~mask)[:_SAMPLE])
-    numeric = n_distinct > 0 and not bool(np.isnan(numbers(some)).any())
+    first = ~mask[:_SAMPLE]
+    numeric = bool(first.any()) and not bool(np.isnan(numbers(column.values.slice(0, _SAMPLE))[first]).any())
     gone = n_missing(column, mask)
     all_distinct = n_records > 50 and n_distinct == n_records - gone and n_distinct > 50
     return Facts(n_distinct, gone, numeric, not numeric and (n_distinct > MOST_TEXT_LEVELS or all_distinct))

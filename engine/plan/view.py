@@ -12,7 +12,7 @@ from engine.microdata import RawColumn, RawTable
 from engine.plan.attribute import MISSING_LEVEL, AttributePlan
 from engine.plan.words import count
 from engine.table import occupied
-from engine.values import is_number, nan_mask, numbers, texts
+from engine.values import is_number, nan_mask, numbers, text_mask, texts
 
 JOIN = " | "
 """Between the parts of a level that is a combination of several columns."""
@@ -41,17 +41,7 @@ class View:
 
 def missing_mask(column: RawColumn, codes: Sequence[str]) -> np.ndarray:
     """Which distinct values are missing: NaN, or text equal to one of ``codes``; shape ``(len(values),)``."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    from engine.values import as_text
-
-    mask = nan_mask(column.values)
-    if codes and len(column.values):
-        mask = mask | pc.is_in(
-            as_text(column.values).cast(pa.large_string()), pa.array(codes, pa.large_string())
-        ).to_numpy(zero_copy_only=False)
-    return mask
+    return nan_mask(column.values) | text_mask(column.values, codes)
 
 
 def n_missing(column: RawColumn, mask: np.ndarray) -> int:
