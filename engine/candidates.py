@@ -38,8 +38,10 @@ def space_of(plan: Plan, data: Microdata) -> space.Space:
         specs = list(space.by_swap_sizes(names, plan.swap, asked.swap_sizes, asked.fix, asked.change))
     built = space.build(specs, data.table, asked.rule, data.has_carried_columns)
     if not built.specs:
-        spec, reason = built.impossible[0] if built.impossible else (None, "no attribute may be swapped")
-        raise UsageError(f"no candidate release is possible: {reason}" + (f" (spec '{spec}')" if spec and str(spec) else ""))
+        if not built.impossible:
+            raise UsageError("no candidate release is possible: no attribute may be swapped")
+        hopeless, reason = built.impossible[0]
+        raise UsageError(f"no candidate release is possible: {reason} (spec '{hopeless}')")
     return built
 
 
@@ -48,7 +50,9 @@ def _with_outside(spec: AttributeSpec, fix: Sequence[str], change: Sequence[str]
     for names, role in ((fix, "F"), (change, "C")):
         for name in names:
             if roles.get(name, "U") not in ("U", role):
-                raise UsageError(f"spec '{spec}' gives '{name}' the role {roles[name]}, but the plan sets it to {role} from outside")
+                raise UsageError(
+                    f"spec '{spec}' gives '{name}' the role {roles[name]}, but the plan sets it to {role} from outside"
+                )
             roles[name] = role
     return AttributeSpec(spec.names, "".join(roles[name] for name in spec.names))
 
@@ -59,13 +63,18 @@ def _check_written(spec: AttributeSpec, table: ContingencyTable, plan: Plan) -> 
         raise UsageError(f"spec '{spec}': {reason}")
     for name in spec.names_having("S"):
         if name not in plan.swap:
-            raise UsageError(f"spec '{spec}' swaps '{name}', which is not among the attributes that may be swapped ({', '.join(plan.swap)})")
+            raise UsageError(
+                f"spec '{spec}' swaps '{name}', which is not among the attributes that may be swapped "
+                f"({', '.join(plan.swap)})"
+            )
 
 
 def multi_kind(table: ContingencyTable) -> tuple[int, ...]:
     """Places of the attributes in which more than one kind of level occurs."""
     return tuple(
-        j for j, attribute in enumerate(table.domain.attributes) if len(set(attribute.kind_codes[table.cells[:, j]].tolist())) > 1
+        j
+        for j, attribute in enumerate(table.domain.attributes)
+        if len(set(attribute.kind_codes[table.cells[:, j]].tolist())) > 1
     )
 
 

@@ -1,8 +1,8 @@
 """Compile integer kernels with numba where it is there; run the same functions as they stand where it is not.
 
 Import this module only from kernel modules, and those only inside the functions that need them: importing numba takes a
-third of a second that the first page and ``--help`` should not pay.  Kernels hold integers only, so the compiled and the
-plain run give the same bits.
+third of a second that the first page and ``--help`` should not pay.  Kernels hold integers only, so the compiled and
+the plain run give the same bits.
 
 ``FRONTIER_NUMBA=0`` in the environment blocks numba (as some sites' policies do).
 """
@@ -31,7 +31,9 @@ def cache_folder() -> Path:
     if named:
         candidates = [Path(named)]
     elif os.name == "nt":
-        candidates = [Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "swap-frontier" / "cache"]
+        candidates = [
+            Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "swap-frontier" / "cache"
+        ]
     elif sys.platform == "darwin":
         candidates = [Path.home() / "Library" / "Caches" / "swap-frontier"]
     else:

@@ -20,8 +20,8 @@ from engine.tradeoff import best_under_bound, hull_intervals, knee, supporting_l
 class RiskUtilityMap:
     """All scenarios of a study under one risk and one utility measure (columns ``risk`` and ``utility`` of the values).
 
-    ``original`` are the figures of the unaltered data, always shown beside the candidates.  Scenarios without a counted run, or whose
-    measure is undefined in one of them, have NaN means and take no part in frontiers.
+    ``original`` are the figures of the unaltered data, always shown beside the candidates.  Scenarios without a counted
+    run, or whose measure is undefined in one of them, have NaN means and take no part in frontiers.
     """
 
     scenarios: Sequence[Scenario]
@@ -65,22 +65,29 @@ class RiskUtilityMap:
         return np.asarray(dominated_by(np.column_stack([self.risk_loss, self.utility_loss]), place))
 
     def under_bound(self, bound: float) -> int:
-        """The most useful scenario with mean risk at or below ``bound`` (eq. 4 and 13); ties go to less risk, then to the earlier spec."""
+        """The most useful scenario with mean risk at or below ``bound`` (eq. 4 and 13); ties go to less risk, then to
+        the earlier spec."""
         best = best_under_bound(self.risk_loss, self.utility_loss, bound)
         if best is None:
             if np.isnan(self.risk_loss).all():
-                raise UsageError("no candidate has a completed run, so none can be chosen; --allow-partial includes failed runs")
+                raise UsageError(
+                    "no candidate has a completed run, so none can be chosen; --allow-partial includes failed runs"
+                )
             least = int(np.nanargmin(self.risk_loss))
             raise UsageError(
-                f"no candidate has risk at or below {bound:g}; the smallest is {self.risk_loss[least]:.6g} (swap {self.scenarios[least].spec})"
+                f"no candidate has risk at or below {bound:g}; the smallest is {self.risk_loss[least]:.6g} (swap "
+                f"{self.scenarios[least].spec})"
             )
         return best
 
     def by_slope(self, slope: float) -> list[int]:
-        """The scenarios that a straight trade-off DR = slope·DU + c favours: one, or both ends when the slope is an edge's."""
+        """The scenarios that a straight trade-off DR = slope·DU + c favours: one, or both ends when the slope is an
+        edge's."""
         best = supporting_line(self.risk_loss, self.utility_loss, slope)
         if not best:
-            raise UsageError("no candidate has a completed run, so none can be chosen; --allow-partial includes failed runs")
+            raise UsageError(
+                "no candidate has a completed run, so none can be chosen; --allow-partial includes failed runs"
+            )
         return best
 
     def knee(self) -> int | None:
@@ -98,9 +105,13 @@ class RiskUtilityMap:
 
 
 def objective_places(study: Study, risk: str | None = None, utility: str | None = None) -> tuple[int, int]:
-    """Columns of the risk and the utility measure: as asked, else as the plan's decision says, else the first of each kind."""
+    """Columns of the risk and the utility measure: as asked, else as the plan's decision says, else the first of each
+    kind."""
     places = []
-    for kind, asked in (("risk", risk or study.plan.decision.risk), ("utility", utility or study.plan.decision.utility)):
+    for kind, asked in (
+        ("risk", risk or study.plan.decision.risk),
+        ("utility", utility or study.plan.decision.utility),
+    ):
         if asked:
             place = study.measure_place(asked)
             got = study.measures[place].measure.kind
@@ -109,13 +120,20 @@ def objective_places(study: Study, risk: str | None = None, utility: str | None 
         else:
             place = next((i for i, call in enumerate(study.measures) if call.measure.kind == kind), -1)
             if place < 0:
-                raise UsageError(f"the study has no {kind} measure; its measures are {', '.join(map(str, study.measures))}")
+                raise UsageError(
+                    f"the study has no {kind} measure; its measures are {', '.join(map(str, study.measures))}"
+                )
         places.append(place)
     return places[0], places[1]
 
 
 def risk_utility_map(
-    study: Study, risk: str | None = None, utility: str | None = None, *, allow_partial: bool = False, fresh: bool = False
+    study: Study,
+    risk: str | None = None,
+    utility: str | None = None,
+    *,
+    allow_partial: bool = False,
+    fresh: bool = False,
 ) -> RiskUtilityMap:
     """The map of a study; ``fresh`` uses re-evaluations on fresh replicates in place of the sweep's own."""
     places = objective_places(study, risk, utility)
@@ -137,7 +155,8 @@ def risk_utility_map(
 
 
 def realisation_of(study: Study, results: Results, place: int, allow_partial: bool = False) -> int:
-    """The replicate that stands for a scenario, by the plan's rule: the first completed one, or a number fixed beforehand."""
+    """The replicate that stands for a scenario, by the plan's rule: the first completed one, or a number fixed
+    beforehand."""
     rule = study.plan.decision.realisation
     mine = results.scenario == place
     label = study.scenarios[place].label
@@ -147,7 +166,10 @@ def realisation_of(study: Study, results: Results, place: int, allow_partial: bo
     usable = np.flatnonzero(mine & results.counted(allow_partial))
     if not len(usable):
         if mine.any():
-            raise UsageError(f"every run of {label} failed: no feasible pair was left before the rate was reached; --allow-partial takes one all the same")
+            raise UsageError(
+                f"every run of {label} failed: no feasible pair was left before the rate was reached; --allow-partial "
+                "takes one all the same"
+            )
         raise UsageError(f"{label} has not been run yet; finish the sweep first")
     return int(results.replicate[usable].min())
 
@@ -160,7 +182,10 @@ def check_realisation(results: Results, place: int, replicate: int, label: str, 
         raise UsageError(f"{label} has no replicate {replicate}; it has {most}")
     row = int(at[0])
     if results.status[row] == FAILED and not allow_partial:
-        raise UsageError(f"run {label}/{replicate} failed: it swapped {results.changed[row]} records before no feasible pair was left; --allow-partial takes it all the same")
+        raise UsageError(
+            f"run {label}/{replicate} failed: it swapped {results.changed[row]} records before no feasible pair was "
+            "left; --allow-partial takes it all the same"
+        )
     return row
 
 
@@ -173,10 +198,11 @@ def choose(
     max_risk: float | None = None,
     slope: float | None = None,
 ) -> Choice:
-    """Record the choice of a scenario: by its id, under a bound on risk, or by a slope; without any, by the rule of the plan.
+    """Record the choice of a scenario: by its id, under a bound on risk, or by a slope; without any, by the rule of the
+    plan.
 
-    The realisation follows the plan's rule, never the figures.  A reason in words is required.  Nothing is recorded on one replicate: a frontier
-    from single runs is mostly luck.
+    The realisation follows the plan's rule, never the figures.  A reason in words is required.  Nothing is recorded on
+    one replicate: a frontier from single runs is mostly luck.
     """
     if not why.strip():
         raise UsageError("a decision needs its reason in words; give --why TEXT")
@@ -185,26 +211,38 @@ def choose(
         max_risk = None if plan.max_risk is None else float(plan.max_risk)
         slope = None if plan.slope is None else float(plan.slope)
     if sum(given is not None for given in (candidate, max_risk, slope)) != 1:
-        raise UsageError("choose by exactly one of --candidate ID, --max-risk A and --slope A (the plan's rule counts when none is given)")
+        raise UsageError(
+            "choose by exactly one of --candidate ID, --max-risk A and --slope A (the plan's rule counts when none is "
+            "given)"
+        )
     asked = None
     if candidate is not None:
         scenario, asked = study.find(candidate)
         place, rule = scenario.place, "named by hand"
     elif max_risk is not None:
-        place, rule = view.under_bound(max_risk), f"most useful with {view.measures[view.risk]} at or below {max_risk:g}"
+        place, rule = (
+            view.under_bound(max_risk),
+            f"most useful with {view.measures[view.risk]} at or below {max_risk:g}",
+        )
     else:
         assert slope is not None
         places = view.by_slope(slope)
         if len(places) > 1:
             ends = " and ".join(view.scenarios[i].label for i in places)
             raise UsageError(f"at slope {slope:g} {ends} are equally good; choose one of them with --candidate")
-        place, rule = places[0], f"best on the line of slope {slope:g} between {view.measures[view.risk]} and {view.measures[view.utility]}"
+        place, rule = (
+            places[0],
+            f"best on the line of slope {slope:g} between {view.measures[view.risk]} and {view.measures[view.utility]}",
+        )
     if int(view.summary.counted[place]) + int(view.summary.failed[place]) < 2:
-        raise UsageError("no decision is recorded on one replicate; add more with `frontier sweep ... --replicates 20 --extend`")
+        raise UsageError(
+            "no decision is recorded on one replicate; add more with `frontier sweep ... --replicates 20 --extend`"
+        )
     first = realisation_of(study, view.results, place, view.allow_partial)
     if asked is not None and asked != first:
         raise UsageError(
-            f"the plan releases replicate {first} of {view.scenarios[place].label}, not {asked}: choosing among runs by their figures is"
+            f"the plan releases replicate {first} of {view.scenarios[place].label}, not {asked}: choosing among runs "
+            "by their figures is"
             " selection on noise. Leave the replicate out, or fix it in the plan before the sweep."
         )
     return study.decide(view.scenarios[place], first, rule, why.strip(), _record(view, place))
@@ -213,7 +251,11 @@ def choose(
 def _record(view: RiskUtilityMap, place: int) -> dict[str, Any]:
     """The figures that the choice rests on."""
     figures = {
-        str(call): {"mean": _number(view.summary.mean[place, k]), "se": _number(view.summary.se[place, k]), "original": _number(view.original[k])}
+        str(call): {
+            "mean": _number(view.summary.mean[place, k]),
+            "se": _number(view.summary.se[place, k]),
+            "original": _number(view.original[k]),
+        }
         for k, call in enumerate(view.measures)
     }
     return {

@@ -46,11 +46,14 @@ class Attribute:
             raise EngineError(f"attribute '{self.name}' names the level '{twice[0]}' more than once")
         if len(self.kinds) != len(self.levels):
             raise EngineError(
-                f"attribute '{self.name}' has {len(self.levels)} levels but {len(self.kinds)} kinds; give one kind per level"
+                f"attribute '{self.name}' has {len(self.levels)} levels but {len(self.kinds)} kinds; give one kind "
+                "per level"
             )
         for kind in self.kinds:
             if kind not in KINDS:
-                raise EngineError(f"attribute '{self.name}' has a level of kind '{kind}', must be one of {', '.join(KINDS)}")
+                raise EngineError(
+                    f"attribute '{self.name}' has a level of kind '{kind}', must be one of {', '.join(KINDS)}"
+                )
 
     @property
     def size(self) -> int:

@@ -18,7 +18,8 @@ class EngineError(Exception):
 
 
 class UsageError(EngineError):
-    """The request itself is wrong (exit code 2): an unknown name, a value out of range, options that exclude each other."""
+    """The request itself is wrong (exit code 2): an unknown name, a value out of range, options that exclude each
+    other."""
 
     exit_code = 2
 

@@ -1,7 +1,7 @@
 """From realisations to scenarios: means, standard errors, dominance and how sure it is.
 
-A *scenario* is a release spec; its *realisations* are replicates under the study key.  Scenarios are compared by their means over
-successful replicates; a single run is what is released, but picking the luckiest one is selection on noise.
+A *scenario* is a release spec; its *realisations* are replicates under the study key.  Scenarios are compared by their
+means over successful replicates; a single run is what is released, but picking the luckiest one is selection on noise.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Results:
-    """Realisations as columns: places of their scenarios, replicates, statuses, changed records, and one column of ``values`` per measure."""
+    """Realisations as columns: places of their scenarios, replicates, statuses, changed records, and one column of
+    ``values`` per measure."""
 
     scenario: np.ndarray
     replicate: np.ndarray
@@ -42,8 +43,9 @@ class Results:
 
 @dataclass(frozen=True)
 class Summary:
-    """Per scenario: ``mean`` and ``se`` of every measure (scenarios × measures), ``loss`` and ``loss_se`` of the same turned so that
-    smaller is better (losses are formed per realisation and then averaged), counted and failed replicates, mean changed records.
+    """Per scenario: ``mean`` and ``se`` of every measure (scenarios × measures), ``loss`` and ``loss_se`` of the same
+    turned so that smaller is better (losses are formed per realisation and then averaged), counted and failed
+    replicates, mean changed records.
 
     A mean over no realisation, or over one in which the measure is undefined, is NaN; a standard error needs two.
     """
@@ -72,7 +74,9 @@ def _moments(values: np.ndarray, scenario: np.ndarray, n_scenarios: int) -> tupl
 
 def losses(values: np.ndarray, measures: Sequence[Measure]) -> np.ndarray:
     """Figures of several measures (one column each) turned so that smaller is better."""
-    return np.column_stack([measure.loss(values[:, k]) for k, measure in enumerate(measures)]) if len(measures) else values
+    return (
+        np.column_stack([measure.loss(values[:, k]) for k, measure in enumerate(measures)]) if len(measures) else values
+    )
 
 
 def summarise(results: Results, measures: Sequence[Measure], n_scenarios: int, allow_partial: bool = False) -> Summary:
@@ -98,9 +102,9 @@ def summarise(results: Results, measures: Sequence[Measure], n_scenarios: int, a
 class Dominance:
     """The frontier over scenario means and how sure it is.
 
-    ``undominated`` is the frontier; ``clear`` says that a scenario's place (on it or off it) holds beyond the noise of its mean;
-    ``share`` is the fraction of replicates in which the scenario's own realisation is undominated among those of the same replicate.
-    ``z`` is the multiple of a standard error that a difference has to exceed.
+    ``undominated`` is the frontier; ``clear`` says that a scenario's place (on it or off it) holds beyond the noise of
+    its mean; ``share`` is the fraction of replicates in which the scenario's own realisation is undominated among those
+    of the same replicate. ``z`` is the multiple of a standard error that a difference has to exceed.
     """
 
     undominated: np.ndarray
@@ -114,11 +118,18 @@ def threshold(comparisons: int, confidence: float = CONFIDENCE) -> float:
     return NormalDist().inv_cdf(1 - (1 - confidence) / (2 * max(1, comparisons)))
 
 
-def dominance(summary: Summary, results: Results, measures: Sequence[Measure], objectives: Sequence[int], allow_partial: bool = False) -> Dominance:
+def dominance(
+    summary: Summary,
+    results: Results,
+    measures: Sequence[Measure],
+    objectives: Sequence[int],
+    allow_partial: bool = False,
+) -> Dominance:
     """Frontier over the scenario means of some measures (columns ``objectives``), with certainty and frequency.
 
-    A dominated scenario is clear when some frontier scenario is better on every objective by more than ``z`` standard errors of the
-    difference; an undominated one when against every other scenario it is better on some objective by that much.
+    A dominated scenario is clear when some frontier scenario is better on every objective by more than ``z`` standard
+    errors of the difference; an undominated one when against every other scenario it is better on some objective by
+    that much.
     """
     columns = list(objectives)
     loss, se = summary.loss[:, columns], np.nan_to_num(summary.loss_se[:, columns], nan=np.inf)
@@ -138,7 +149,9 @@ def dominance(summary: Summary, results: Results, measures: Sequence[Measure], o
     return Dominance(on, clear, _share(results, measures, columns, len(loss), allow_partial), z)
 
 
-def _share(results: Results, measures: Sequence[Measure], columns: list[int], n_scenarios: int, allow_partial: bool) -> np.ndarray:
+def _share(
+    results: Results, measures: Sequence[Measure], columns: list[int], n_scenarios: int, allow_partial: bool
+) -> np.ndarray:
     use = np.flatnonzero(results.counted(allow_partial))
     use = use[np.argsort(results.replicate[use], kind="stable")]
     loss = losses(results.values, measures)[:, columns]

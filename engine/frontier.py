@@ -328,7 +328,7 @@ def _pick(table: Floats, mask: Mask) -> Floats:
 
 
 def _covered(above: Floats, below: Floats) -> Mask:
-    """Which columns of ``below``, shape ``(m, B)``, have a column of ``above``, ``(m, A)``, no larger in every row."""
+    """Which columns of ``below`` ``(m, B)`` have a column of ``above`` ``(m, A)`` no larger in every row, m >= 3."""
     answer = np.zeros(below.shape[1], dtype=np.bool_)
     if above.shape[1] == 0 or below.shape[1] == 0:
         return answer
@@ -350,13 +350,6 @@ def _covered_inside(above: Floats, below: Floats) -> Mask:
         for a, b in zip(above[1:], below[1:], strict=True):
             hit &= a[:, None] <= b[None, :]
         return np.asarray(hit.any(axis=0))
-    if len(above) == 1:
-        return np.asarray(below[0] >= above[0].min())
-    if len(above) == 2:
-        order = np.argsort(above[0])
-        least = np.minimum.accumulate(above[1][order])
-        place = np.searchsorted(above[0][order], below[0], side="right")
-        return np.asarray((place > 0) & (least[np.maximum(place, 1) - 1] <= below[1]))
     if len(above) == 3:
         joint = np.concatenate((above, below), axis=1)
         # Stable, and `above` first: at equal values the row that may dominate comes before the row it may dominate.

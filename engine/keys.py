@@ -19,7 +19,10 @@ def read_key(path: Path) -> bytes:
     try:
         text = path.read_text(encoding="ascii").strip()
     except FileNotFoundError:
-        raise EngineError(f"key file '{path.name}' does not exist; without its key a study cannot go on. Name it with --key-file PATH.") from None
+        raise EngineError(
+            f"key file '{path.name}' does not exist; without its key a study cannot go on. Name it with --key-file "
+            "PATH."
+        ) from None
     except (OSError, UnicodeDecodeError):
         raise EngineError(f"key file '{path.name}' cannot be read") from None
     try:

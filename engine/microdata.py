@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class RawColumn:
     """One column as read: distinct ``values`` in order of first appearance and one integer code per record.
 
-    A null has code -1 and no value.  Text from a CSV file stays the text it was, so an export can write it back unchanged.
+    A null has code -1 and no value.  Text from a CSV file stays the text it was, so an export can write it back
+    unchanged.
     """
 
     name: str
@@ -38,7 +39,8 @@ class RawColumn:
 
 @dataclass(frozen=True)
 class RawTable:
-    """The file: its columns in file order.  ``n_records`` rows; ``source`` is a short label such as a sample's name, never a path."""
+    """The file: its columns in file order.  ``n_records`` rows; ``source`` is a short label such as a sample's name,
+    never a path."""
 
     columns: dict[str, RawColumn]
     n_records: int
@@ -50,7 +52,8 @@ class RawTable:
         return tuple(self.columns)
 
     def content_digest(self) -> bytes:
-        """A digest of names, values and order of all records (32 bytes); keyed by the study before it is stored anywhere."""
+        """A digest of names, values and order of all records (32 bytes); keyed by the study before it is stored
+        anywhere."""
         digest = hashlib.blake2b(digest_size=32)
         for column in self.columns.values():
             digest.update(repr((column.name, str(column.values.type))).encode())
@@ -91,7 +94,9 @@ class Microdata:
             raise EngineError(f"the data hold {self.raw.n_records} record(s); swapping needs at least two")
         for attribute, codes in zip(self.domain.attributes, self.codes, strict=True):
             if len(codes) != self.raw.n_records:
-                raise EngineError(f"attribute '{attribute.name}' has {len(codes)} codes for {self.raw.n_records} records")
+                raise EngineError(
+                    f"attribute '{attribute.name}' has {len(codes)} codes for {self.raw.n_records} records"
+                )
             if int(codes.min()) < 0 or int(codes.max()) >= attribute.size:
                 raise EngineError(f"attribute '{attribute.name}' has a code outside 0..{attribute.size - 1}")
 
@@ -123,5 +128,6 @@ class Microdata:
 
     @property
     def has_carried_columns(self) -> bool:
-        """Whether anything that is not an attribute stays with its record (and so tells the two partners of a swap apart)."""
+        """Whether anything that is not an attribute stays with its record (and so tells the two partners of a swap
+        apart)."""
         return bool(self.carried or self.weight or self.id)

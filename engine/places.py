@@ -9,7 +9,22 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-_NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "9p", "fuse.sshfs", "fuse.davfs", "davfs", "ncpfs", "lustre", "glusterfs", "ceph"}
+_NETWORK = {
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "smbfs",
+    "afs",
+    "9p",
+    "fuse.sshfs",
+    "fuse.davfs",
+    "davfs",
+    "ncpfs",
+    "lustre",
+    "glusterfs",
+    "ceph",
+}
 
 
 def hostname() -> str:
@@ -76,4 +91,6 @@ def write_private(path: Path, content: bytes) -> None:
         file.write(content)
     if sys.platform == "win32":  # the mode above means nothing there: take inherited rights away, grant the owner
         user = os.environ.get("USERNAME", "")
-        subprocess.run(["icacls", str(path), "/inheritance:r", "/grant:r", f"{user}:F"], check=True, capture_output=True)
+        subprocess.run(
+            ["icacls", str(path), "/inheritance:r", "/grant:r", f"{user}:F"], check=True, capture_output=True
+        )

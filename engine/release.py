@@ -1,8 +1,8 @@
 """Candidate releases as sparse changes of the full table.
 
-A release differs from the original in few cells.  A :class:`ReleaseBatch` holds, for many candidates one after the other, the
-touched cells with their count before, their count after, and how many of the records in them are unchanged.  That is all that
-table-based measures need; records are made only for an export or for a measure that asks for them.
+A release differs from the original in few cells.  A :class:`ReleaseBatch` holds, for many candidates one after the
+other, the touched cells with their count before, their count after, and how many of the records in them are unchanged.
+That is all that table-based measures need; records are made only for an export or for a measure that asks for them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _WORD_BITS = 62
 class CellIndex:
     """The cells of a table, packed into words, and those that releases add to them.
 
-    Cells ``0..len(table)-1`` are the table's own, in its order; later ones are met on the way.  An index is a name within this object
-    and never leaves it, so which cells were met first changes no result.
+    Cells ``0..len(table)-1`` are the table's own, in its order; later ones are met on the way.  An index is a name
+    within this object and never leaves it, so which cells were met first changes no result.
     """
 
     def __init__(self, table: ContingencyTable) -> None:
@@ -91,10 +91,11 @@ def unpack(words: np.ndarray, layout: tuple[int, int, int]) -> np.ndarray:
 class ReleaseBatch:
     """Touched cells of several candidate releases, candidate after candidate.
 
-    ``ends[i]`` is where candidate ``i``'s cells end; ``before``, ``after`` and ``kept`` are counts per touched cell (``kept`` = unchanged
-    records in it).  ``changed[i]`` is the number of changed records; ``swaps[i, j]`` says whether those changed on attribute ``j`` (all of them do
-    or none does).  ``original`` are the counts of the occupied cells before.  A cell that is not listed is as it was.
-    ``failing`` marks the cells of the index that break an edit rule (None when the plan declares none).
+    ``ends[i]`` is where candidate ``i``'s cells end; ``before``, ``after`` and ``kept`` are counts per touched cell
+    (``kept`` = unchanged records in it).  ``changed[i]`` is the number of changed records; ``swaps[i, j]`` says whether
+    those changed on attribute ``j`` (all of them do or none does).  ``original`` are the counts of the occupied cells
+    before.  A cell that is not listed is as it was. ``failing`` marks the cells of the index that break an edit rule
+    (None when the plan declares none).
     """
 
     original: np.ndarray
@@ -127,7 +128,8 @@ class ReleaseBatch:
     def project(self, attributes: Sequence[int]) -> ReleaseBatch:
         """The same releases seen on the margin of some attributes.
 
-        A record counts as changed there only if it changed on one of these attributes.  Each margin is formed once per batch.
+        A record counts as changed there only if it changed on one of these attributes.  Each margin is formed once per
+        batch.
         """
         attributes = tuple(attributes)
         if attributes == tuple(range(len(self.shape))):
@@ -141,7 +143,7 @@ class ReleaseBatch:
         cells, inverse = occupied(columns, [self.shape[j] for j in attributes], len(self.index_words))
         n_original = len(self.original)
         counts = np.bincount(inverse[:n_original], weights=self.original, minlength=len(cells)).astype(np.int64)
-        seen = self.swaps[:, list(attributes)].any(axis=1)
+        seen: np.ndarray = self.swaps[:, list(attributes)].any(axis=1)
         visible = seen[self.owner]
         flat = self.owner[visible] * len(cells) + inverse[self.cell[visible]]
         removed, arrived = (self.before - self.kept)[visible], (self.after - self.kept)[visible]

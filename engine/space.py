@@ -1,7 +1,8 @@
 """Release spaces: which specs to try, how many there are, which are the same, and which cannot work.
 
 Counts follow the enumeration of all 4**d role strings (closed forms in :func:`counts`).  Two specs are the same release
-when their feasible pairs and the exchanged sets coincide; complementing S is *not* generally the same once U attributes exist.
+when their feasible pairs and the exchanged sets coincide; complementing S is *not* generally the same once U attributes
+exist.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ MOST_SPECS = 2_000_000
 class Space:
     """An enumerated space: ``specs`` to run, and what became of the others.
 
-    ``legal`` counts specs with at least one S and one non-S attribute, ``feasible`` those of them in which some unswapped
-    attribute may differ; ``merged`` pairs each skipped spec with its equivalent; ``impossible`` pairs a spec with the reason
-    why no pair of these records can satisfy it.
+    ``legal`` counts specs with at least one S and one non-S attribute, ``feasible`` those of them in which some
+    unswapped attribute may differ; ``merged`` pairs each skipped spec with its equivalent; ``impossible`` pairs a spec
+    with the reason why no pair of these records can satisfy it.
     """
 
     specs: tuple[AttributeSpec, ...]
@@ -52,26 +53,33 @@ def counts(d: int) -> tuple[int, int, int]:
 def by_swap_sizes(
     names: Sequence[str], swap: Sequence[str], sizes: Iterable[int], fix: Sequence[str] = (), change: Sequence[str] = ()
 ) -> Iterator[AttributeSpec]:
-    """Every choice of the given numbers of S attributes among ``swap``; the others are U, or F and C where fixed from outside."""
+    """Every choice of the given numbers of S attributes among ``swap``; the others are U, or F and C where fixed from
+    outside."""
     outside = _outside(names, fix, change)
     able = [name for name in names if name in set(swap) and name not in outside]
     for size in sizes:
         if size < 1 or size > len(able):
-            raise UsageError(f"swap size == {size}, must be between 1 and {len(able)}, the number of attributes that may be swapped.")
+            raise UsageError(
+                f"swap size == {size}, must be between 1 and {len(able)}, the number of attributes that may be swapped."
+            )
         for chosen in combinations(able, size):
             roles = [outside.get(name, "S" if name in chosen else "U") for name in names]
             yield AttributeSpec(tuple(names), "".join(roles))
 
 
-def complete(names: Sequence[str], swap: Sequence[str], fix: Sequence[str] = (), change: Sequence[str] = ()) -> Iterator[AttributeSpec]:
-    """Every role string with at least one S; attributes outside ``swap`` are never S, those fixed from outside keep F or C."""
+def complete(
+    names: Sequence[str], swap: Sequence[str], fix: Sequence[str] = (), change: Sequence[str] = ()
+) -> Iterator[AttributeSpec]:
+    """Every role string with at least one S; attributes outside ``swap`` are never S, those fixed from outside keep F
+    or C."""
     outside = _outside(names, fix, change)
     able = set(swap)
     choices = [outside.get(name, "SFCU" if name in able else "FCU") for name in names]
     size = float(np.prod([float(len(choice)) for choice in choices]))
     if size > MOST_SPECS:
         raise UsageError(
-            f"the complete space over {len(names)} attributes has {size:,.0f} role strings, at most {MOST_SPECS:,} can be enumerated;"
+            f"the complete space over {len(names)} attributes has {size:,.0f} role strings, at most {MOST_SPECS:,} "
+            "can be enumerated;"
             " fix some attributes with --fix or --change, list fewer under --swap, or use --swap-sizes."
         )
     for roles in product(*choices):
@@ -110,7 +118,8 @@ def fault(spec: AttributeSpec, table: ContingencyTable | None, rule: str) -> str
 def canonical(spec: AttributeSpec) -> AttributeSpec:
     """The representative of a spec's equivalence class under the strict rule.
 
-    A single U without any C must differ, so it is C; with no U, S and C trade places, and the one with the first attribute is S.
+    A single U without any C must differ, so it is C; with no U, S and C trade places, and the one with the first
+    attribute is S.
     """
     roles = spec.roles
     if "C" not in roles and roles.count("U") == 1:
@@ -123,8 +132,9 @@ def canonical(spec: AttributeSpec) -> AttributeSpec:
 def may_merge(spec: AttributeSpec, domain: Domain, rule: str, carries: bool) -> bool:
     """Whether merging a spec with its complement leaves the released file the same.
 
-    Not under the loose rule; not when something stays with its record (carried columns, weights, ids); not when equality on
-    an F attribute leaves its raw values free to differ; not when several kinds of level occur among S and C.
+    Not under the loose rule; not when something stays with its record (carried columns, weights, ids); not when
+    equality on an F attribute leaves its raw values free to differ; not when several kinds of level occur among S and
+    C.
     """
     if rule != "strict" or carries:
         return False
@@ -134,7 +144,9 @@ def may_merge(spec: AttributeSpec, domain: Domain, rule: str, carries: bool) -> 
     return all(len(set(attributes[j].kinds)) == 1 for j, role in enumerate(spec.roles) if role in "SCU")
 
 
-def build(specs: Iterable[AttributeSpec], table: ContingencyTable, rule: str = "strict", carries: bool = False) -> Space:
+def build(
+    specs: Iterable[AttributeSpec], table: ContingencyTable, rule: str = "strict", carries: bool = False
+) -> Space:
     """Sort specs into those to run, those merged into an earlier one, and those that can never work on this table."""
     kept: list[AttributeSpec] = []
     merged: list[tuple[AttributeSpec, AttributeSpec]] = []
@@ -160,8 +172,8 @@ def build(specs: Iterable[AttributeSpec], table: ContingencyTable, rule: str = "
 def pair_bound(structure: Structure, table: ContingencyTable) -> tuple[int, int]:
     """An upper bound on the number of pairs and the place of the attribute that sets it.
 
-    Within each cell of the F attributes every pair holds at most one record of the commonest level of each attribute that
-    must differ: ``min over S∪C of min(floor(n/2), n - largest count)``, summed over the F cells.
+    Within each cell of the F attributes every pair holds at most one record of the commonest level of each attribute
+    that must differ: ``min over S∪C of min(floor(n/2), n - largest count)``, summed over the F cells.
     """
     _, counts_f, block = table.margin(structure.equal)
     tightest, by = int((counts_f // 2).sum()), -1

@@ -65,7 +65,9 @@ class AttributeSpec:
 
     def __post_init__(self) -> None:
         if len(self.roles) != len(self.names):
-            raise UsageError(f"spec has {len(self.roles)} roles for {len(self.names)} attributes; give one of S, F, C, U to each")
+            raise UsageError(
+                f"spec has {len(self.roles)} roles for {len(self.names)} attributes; give one of S, F, C, U to each"
+            )
         for name, role in zip(self.names, self.roles, strict=True):
             if role not in ROLES:
                 raise UsageError(f"role of '{name}' == '{role}', must be one of S, F, C, U.")
@@ -89,7 +91,9 @@ class AttributeSpec:
                 word = rest.split()[0]
                 got, colon, role = word.rpartition(":")
                 if not colon or not got:
-                    raise UsageError(f"cannot read '{word}' in the spec '{text}'; write NAME:ROLE, such as \"Age:S Race:F\".")
+                    raise UsageError(
+                        f"cannot read '{word}' in the spec '{text}'; write NAME:ROLE, such as \"Age:S Race:F\"."
+                    )
                 if got in names:
                     raise UsageError(f"role of '{got}' == '{role}', must be one of S, F, C, U.")
                 raise UsageError(f"unknown attribute '{got}' in the spec '{text}'.{did_you_mean(got, names)}")
@@ -117,7 +121,8 @@ class AttributeSpec:
 
 @dataclass(frozen=True)
 class Structure:
-    """What decides which pairs are feasible, and so the key of a stream: all splits of ``differ`` into S and C share pairs.
+    """What decides which pairs are feasible, and so the key of a stream: all splits of ``differ`` into S and C share
+    pairs.
 
     ``differ`` = S∪C, ``equal`` = F, ``free`` = U (places in domain order); ``constrained`` says whether C is non-empty
     (then a true swap is automatic); ``rule`` is strict or loose; ``same_kind`` are the swapped attributes on which the
@@ -159,14 +164,17 @@ class ReleaseSpec:
     def canonical(self) -> str:
         """Canonical text: equal for equal scenarios, whatever way they were written."""
         record = {"mech": self.mechanism, "rate": self.rate, "rule": self.rule}
-        return json.dumps({**record, "spec": dict(zip(self.attributes.names, self.attributes.roles, strict=True))}, sort_keys=True)
+        return json.dumps(
+            {**record, "spec": dict(zip(self.attributes.names, self.attributes.roles, strict=True))}, sort_keys=True
+        )
 
     def digest(self) -> str:
         """Hexadecimal digest from which short ids are cut."""
         return hashlib.blake2b(self.canonical().encode(), digest_size=10).hexdigest()
 
     def structure(self, multi_kind: Sequence[int] = ()) -> Structure:
-        """The stream structure; ``multi_kind`` are the places of attributes in which more than one kind of level occurs."""
+        """The stream structure; ``multi_kind`` are the places of attributes in which more than one kind of level
+        occurs."""
         swapped, changed = self.attributes.having("S"), self.attributes.having("C")
         return Structure(
             differ=tuple(sorted(swapped + changed)),

@@ -1,12 +1,12 @@
 """Where randomness comes from.
 
-Every realisation is a function of *what it is*, never of when, where or in which order it is computed.  Its generator is
-seeded with a keyed hash (BLAKE2b, RFC 7693) of
+Every realisation is a function of *what it is*, never of when, where or in which order it is computed.  Its generator
+is seeded with a keyed hash (BLAKE2b, RFC 7693) of
 
     (study key, stream version, purpose, parts..., replicate)
 
-The study key has 128 bits from the operating system's secure source; replicates are indices under it, not seeds.  The hash
-is one-way: a derived key remakes one realisation and tells nothing about the study key or any other realisation.
+The study key has 128 bits from the operating system's secure source; replicates are indices under it, not seeds.  The
+hash is one-way: a derived key remakes one realisation and tells nothing about the study key or any other realisation.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from collections.abc import Iterable
 import numpy as np
 
 STREAM_VERSION = 1
-"""Version of everything a replay depends on: hashing, generator, cell order, order of draws, retry limit, rebuild rule."""
+"""Version of everything a replay depends on: hashing, generator, cell order, order of draws, retry limit, rebuild
+rule."""
 
 KEY_BYTES = 16
 
@@ -32,8 +33,9 @@ def new_key() -> bytes:
 def derive(key: bytes, purpose: str, parts: Iterable[object] = ()) -> bytes:
     """The 32-byte key of one stream.
 
-    ``purpose`` separates streams of the same realisation (pairs of cells, records, ...); ``parts`` name the realisation.
-    Parts are hashed by ``repr`` with a separator that cannot occur inside one, so distinct lists never collide.
+    ``purpose`` separates streams of the same realisation (pairs of cells, records, ...); ``parts`` name the
+    realisation. Parts are hashed by ``repr`` with a separator that cannot occur inside one, so distinct lists never
+    collide.
     """
     text = "\x1f".join([str(STREAM_VERSION), purpose, *map(repr, parts)])
     return hashlib.blake2b(text.encode(), key=key, digest_size=32, person=b"swap-frontier").digest()

@@ -1,8 +1,9 @@
 """The study file: plan, results and decisions in one SQLite database; never microdata, never the study key.
 
-Tables (open to any SQLite reader): ``about`` (name, value), ``scenario`` (one row per release spec), ``realisation`` (one wide row per
-run, a column per measure; status 0 ok, 1 failed, 2 noop), ``fresh`` (the same for re-evaluations on fresh replicates), ``run`` (the one writer's
-lease and progress), ``decision``.  Every change is one transaction, so a study killed at any moment is whole and can be resumed.
+Tables (open to any SQLite reader): ``about`` (name, value), ``scenario`` (one row per release spec), ``realisation``
+(one wide row per run, a column per measure; status 0 ok, 1 failed, 2 noop), ``fresh`` (the same for re-evaluations on
+fresh replicates), ``run`` (the one writer's lease and progress), ``decision``.  Every change is one transaction, so a
+study killed at any moment is whole and can be resumed.
 """
 
 from __future__ import annotations
@@ -33,12 +34,11 @@ FORMAT = 1
 _APPLICATION_ID = 0x53574150  # "SWAP"
 _STALE = 60.0  # seconds after which a silent writer on another host counts as gone
 
-_SCHEMA = """
-create table about (name text primary key, value text) without rowid;
-create table scenario (id integer primary key, label text unique, mechanism text, rate text, rule text, roles text, params text);
-create table run (one integer primary key check (one = 1), state text, pid integer, host text, beat real, started real,
-                  done integer, total integer, cancel integer, message text);
-create table decision (id integer primary key, at real, scenario integer, replicate integer, rule text, why text, state text, record text);
+_SCHEMA = """ create table about (name text primary key, value text) without rowid; create table scenario (id integer
+primary key, label text unique, mechanism text, rate text, rule text, roles text, params text); create table run (one
+integer primary key check (one = 1), state text, pid integer, host text, beat real, started real, done integer, total
+integer, cancel integer, message text); create table decision (id integer primary key, at real, scenario integer,
+replicate integer, rule text, why text, state text, record text);
 """
 
 
@@ -84,17 +84,22 @@ def _spoken(path: Path) -> Iterator[None]:
         text = str(error)
         if "full" in text or "disk I/O" in text:
             raise EngineError(
-                f"study '{path.name}' could not be written: {text}; free some space and run the same command again, nothing is lost"
+                f"study '{path.name}' could not be written: {text}; free some space and run the same command again, "
+                "nothing is lost"
             ) from None
         if "readonly" in text:
             raise EngineError(f"study '{path.name}' is read-only; copy it to a folder you may write to") from None
         if "locked" in text:
             raise EngineError(f"study '{path.name}' is locked by another program; wait for it or close it") from None
         if "unable to open" in text:
-            raise EngineError(f"study '{path.name}' cannot be opened: its folder does not exist or may not be written to") from None
+            raise EngineError(
+                f"study '{path.name}' cannot be opened: its folder does not exist or may not be written to"
+            ) from None
         raise EngineError(f"study '{path.name}' could not be used: {text}") from None
     except sqlite3.DatabaseError as error:
-        raise EngineError(f"'{path.name}' is no study, or a damaged one ({error}); a study is made by `frontier sweep`") from None
+        raise EngineError(
+            f"'{path.name}' is no study, or a damaged one ({error}); a study is made by `frontier sweep`"
+        ) from None
 
 
 class Study:
@@ -108,7 +113,8 @@ class Study:
 
     @classmethod
     def create(cls, path: str | Path, plan: Plan, about: dict[str, Any], original: dict[str, float]) -> Study:
-        """A new study; refuses a path that exists.  ``about`` describes data and key (keyed values only), ``original`` the unaltered data."""
+        """A new study; refuses a path that exists.  ``about`` describes data and key (keyed values only), ``original``
+        the unaltered data."""
         path = Path(path)
         if path.exists():
             raise UsageError(f"'{path.name}' exists already; choose another path")
@@ -136,7 +142,8 @@ class Study:
                 columns = "".join(f", m{i} real" for i in range(len(plan.measures)))
                 for table in ("realisation", "fresh"):
                     db.execute(
-                        f"create table {table} (scenario integer, replicate integer, status integer, changed integer{columns},"
+                        f"create table {table} (scenario integer, replicate integer, status integer, changed "
+                        f"integer{columns},"
                         " primary key (scenario, replicate)) without rowid"
                     )
                 db.execute("commit")
@@ -152,7 +159,9 @@ class Study:
         """Open an existing study for reading and writing; other files are refused in one sentence."""
         path = Path(path)
         if not path.exists():
-            raise EngineError(f"study '{path.name}' does not exist; make it with `frontier sweep DATA --study {path.name}`")
+            raise EngineError(
+                f"study '{path.name}' does not exist; make it with `frontier sweep DATA --study {path.name}`"
+            )
         if path.is_dir():
             raise EngineError(f"'{path.name}' is a folder, not a study")
         with _spoken(path):
@@ -170,7 +179,9 @@ class Study:
             study = cls(path, db)
             if study.about["format"] != FORMAT:
                 db.close()
-                raise EngineError(f"study '{path.name}' has format {study.about['format']}, this version reads format {FORMAT}")
+                raise EngineError(
+                    f"study '{path.name}' has format {study.about['format']}, this version reads format {FORMAT}"
+                )
         return study
 
     def close(self) -> None:
@@ -254,7 +265,10 @@ class Study:
     def _read_scenarios(self) -> list[Scenario]:
         rows = self._db.execute("select id, label, mechanism, rate, rule, roles from scenario order by id")
         names = self.names
-        return [Scenario(i, label, ReleaseSpec(AttributeSpec(names, roles), rate, rule, mech)) for i, label, mech, rate, rule, roles in rows]
+        return [
+            Scenario(i, label, ReleaseSpec(AttributeSpec(names, roles), rate, rule, mech))
+            for i, label, mech, rate, rule, roles in rows
+        ]
 
     @cached_property
     def scenarios(self) -> list[Scenario]:
@@ -271,11 +285,16 @@ class Study:
                     return scenario, None
                 if replicate.isdecimal():
                     return scenario, int(replicate)
-                raise UsageError(f"candidate '{text}': the replicate '{replicate}' must be a whole number, such as {label}/1.")
-        raise UsageError(f"the study has no candidate '{text}'.{did_you_mean(label, [s.label for s in self.scenarios])}")
+                raise UsageError(
+                    f"candidate '{text}': the replicate '{replicate}' must be a whole number, such as {label}/1."
+                )
+        raise UsageError(
+            f"the study has no candidate '{text}'.{did_you_mean(label, [s.label for s in self.scenarios])}"
+        )
 
     def add_results(self, rows: Iterable[Sequence[Any]], table: str = "realisation") -> None:
-        """Add realisations ``(scenario, replicate, status, changed, values...)``; those already held stay as they are."""
+        """Add realisations ``(scenario, replicate, status, changed, values...)``; those already held stay as they
+        are."""
         with self.transaction() as db:
             marks = ", ".join("?" * (4 + len(self.measures)))
             db.executemany(f"insert or ignore into {table} values ({marks})", rows)
@@ -283,14 +302,19 @@ class Study:
     def held(self) -> np.ndarray:
         """How many replicates from the first on, without a gap, each scenario has, by place.
 
-        Workers finish in any order, so a killed sweep may leave later replicates without earlier ones; those are made again and are equal.
+        Workers finish in any order, so a killed sweep may leave later replicates without earlier ones; those are made
+        again and are equal.
         """
         with _spoken(self.path):
             counts = np.zeros(len(self.scenarios), np.int64)
-            for place, n, last in self._db.execute("select scenario, count(*), max(replicate) from realisation group by scenario"):
+            for place, n, last in self._db.execute(
+                "select scenario, count(*), max(replicate) from realisation group by scenario"
+            ):
                 counts[place] = n if n == last else -1
             for place in np.flatnonzero(counts < 0).tolist():
-                have = {r for (r,) in self._db.execute("select replicate from realisation where scenario = ?", (place,))}
+                have = {
+                    r for (r,) in self._db.execute("select replicate from realisation where scenario = ?", (place,))
+                }
                 counts[place] = next(r for r in range(1, len(have) + 2) if r not in have) - 1
         return counts
 
@@ -316,10 +340,18 @@ class Study:
         with self.transaction() as db:
             state, pid, host, beat = db.execute("select state, pid, host, beat from run").fetchone()
             here = host == hostname()
-            if state == "running" and pid != os.getpid() and (process_is_alive(pid) if here else time.time() - beat < _STALE):
-                raise EngineError(f"another sweep (process {pid}{'' if here else ' on ' + host}) is writing '{self.path.name}'; wait for it or cancel it")
+            if (
+                state == "running"
+                and pid != os.getpid()
+                and (process_is_alive(pid) if here else time.time() - beat < _STALE)
+            ):
+                raise EngineError(
+                    f"another sweep (process {pid}{'' if here else ' on ' + host}) is writing '{self.path.name}'; "
+                    "wait for it or cancel it"
+                )
             db.execute(
-                "update run set state='running', pid=?, host=?, beat=?, started=?, done=?, total=?, cancel=0, message=''",
+                "update run set state='running', pid=?, host=?, beat=?, started=?, done=?, total=?, cancel=0, "
+                "message=''",
                 (os.getpid(), hostname(), time.time(), time.time(), done, total),
             )
 
@@ -332,7 +364,9 @@ class Study:
     def release(self, state: str, message: str = "") -> None:
         """Stop being the writer and say how it ended."""
         with self.transaction() as db:
-            db.execute("update run set state=?, message=?, beat=? where pid=?", (state, message, time.time(), os.getpid()))
+            db.execute(
+                "update run set state=?, message=?, beat=? where pid=?", (state, message, time.time(), os.getpid())
+            )
 
     def cancel(self) -> None:
         """Ask the writer to stop after what it is doing; what is done stays."""
@@ -364,7 +398,8 @@ class Study:
         at = time.time()
         with self.transaction() as db:
             db.execute(
-                "insert into decision (at, scenario, replicate, rule, why, state, record) values (?, ?, ?, ?, ?, 'draft', ?)",
+                "insert into decision (at, scenario, replicate, rule, why, state, record) values (?, ?, ?, ?, ?, "
+                "'draft', ?)",
                 (at, scenario.place, replicate, rule, why, json.dumps(record)),
             )
         return Choice(at, scenario.label, replicate, rule, why, "draft", record)
@@ -373,6 +408,11 @@ class Study:
     def decisions(self) -> list[Choice]:
         """All recorded choices, oldest first."""
         with _spoken(self.path):
-            rows = self._db.execute("select at, scenario, replicate, rule, why, state, record from decision order by id").fetchall()
+            rows = self._db.execute(
+                "select at, scenario, replicate, rule, why, state, record from decision order by id"
+            ).fetchall()
         labels = [scenario.label for scenario in self.scenarios]
-        return [Choice(at, labels[place], rep, rule, why, state, json.loads(record)) for at, place, rep, rule, why, state, record in rows]
+        return [
+            Choice(at, labels[place], rep, rule, why, state, json.loads(record))
+            for at, place, rep, rule, why, state, record in rows
+        ]

@@ -1,7 +1,8 @@
 """Run a plan: draw every candidate, measure it, keep the figures.
 
-Work is cut into tasks of scenarios that share pairs.  A task is a pure function of the cell table, the study key and the replicates asked for,
-so where and in which order tasks run changes nothing; each task's rows are stored in one transaction, so a killed sweep resumes.
+Work is cut into tasks of scenarios that share pairs.  A task is a pure function of the cell table, the study key and
+the replicates asked for, so where and in which order tasks run changes nothing; each task's rows are stored in one
+transaction, so a killed sweep resumes.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ _CELLS = 400_000  # touched cells measured together
 
 @dataclass(frozen=True)
 class Question:
-    """What a worker needs to know: the cell table (never the records), the measures, and the plan's lists and edit rules."""
+    """What a worker needs to know: the cell table (never the records), the measures, and the plan's lists and edit
+    rules."""
 
     table: ContingencyTable
     calls: tuple[MeasureCall, ...]
@@ -122,7 +124,9 @@ class Evaluator:
             pairs = prepared.draw(random_swap.stream(self.key, group.structure, table, replicate), wanted[rates[-1]][1])
             stops = np.minimum([wanted[rate][1] for rate in rates], len(pairs)).astype(np.int64)
             for (roles, places), part in zip(
-                splits.items(), random_swap.exchange(self.index, pairs, stops, [specs[roles] for roles in splits]), strict=True
+                splits.items(),
+                random_swap.exchange(self.index, pairs, stops, [specs[roles] for roles in splits]),
+                strict=True,
             ):
                 ends, *cells = part
                 begin = 0
@@ -216,8 +220,9 @@ def sweep(
 ) -> Study:
     """Fill a study: make it, resume it, or with ``extend`` add rates, specs and replicates to it.
 
-    ``plan`` None means the study's own plan.  Returns the open study, finished or cancelled.  ``tick(done, total)`` is called as results
-    are stored.  Other data, another key or another plan than the study's are refused with the difference.
+    ``plan`` None means the study's own plan.  Returns the open study, finished or cancelled.  ``tick(done, total)`` is
+    called as results are stored.  Other data, another key or another plan than the study's are refused with the
+    difference.
     """
     path = Path(path)
     say = announce or (lambda text: None)
@@ -244,7 +249,8 @@ def sweep(
             missing = {s.spec for s in old.scenarios} - set(specs)
             if missing:
                 raise UsageError(
-                    f"--extend only adds to a study; the new plan leaves out {len(missing)} of its scenarios, such as '{next(iter(missing))}'"
+                    f"--extend only adds to a study; the new plan leaves out {len(missing)} of its scenarios, such as "
+                    f"'{next(iter(missing))}'"
                 )
     except BaseException:
         if old is not None:
@@ -275,12 +281,14 @@ def check_same(study: Study, raw: RawTable, key: bytes) -> None:
     """Refuse another key or other data than the study was made with."""
     about = study.about
     if about["key_check"] != key_check(key):
-        raise UsageError(f"the key is not the one that study '{study.path.name}' was made with; name the right file with --key-file")
+        raise UsageError(
+            f"the key is not the one that study '{study.path.name}' was made with; name the right file with --key-file"
+        )
     if about["fingerprint"] != fingerprint(key, raw.content_digest()):
         detail = f"{about['n_records']:,} records of '{about['source']}'"
         raise UsageError(
-            f"study '{study.path.name}' was made on other data: {detail}, given {raw.n_records:,} records of '{raw.source}'"
-            + ("; the values differ" if about["n_records"] == raw.n_records else "")
+            f"study '{study.path.name}' was made on other data: {detail}, given {raw.n_records:,} records of "
+            f"'{raw.source}'" + ("; the values differ" if about["n_records"] == raw.n_records else "")
         )
 
 
@@ -290,7 +298,9 @@ _MAY_GROW = {"rates", "replicates", "swap_sizes", "specs", "all_specs"}
 def plan_differences(old: Plan, new: Plan) -> dict[str, str]:
     """What differs between two plans, one sentence per entry."""
     found: dict[str, str] = {}
-    pairs = [("", old, new, ("keys", "swap", "analyse", "edits", "measures"))]
+    pairs: list[tuple[str, Any, Any, tuple[str, ...]]] = [
+        ("", old, new, ("keys", "swap", "analyse", "edits", "measures"))
+    ]
     for part in ("data", "space", "decision"):
         a, b = getattr(old, part), getattr(new, part)
         pairs.append((part + ".", a, b, tuple(f.name for f in fields(a) if f.name != "attributes")))
@@ -302,7 +312,13 @@ def plan_differences(old: Plan, new: Plan) -> dict[str, str]:
     ours, theirs = {a.name: a for a in old.attributes}, {a.name: a for a in new.attributes}
     for name in [*ours, *(n for n in theirs if n not in ours)]:
         if ours.get(name) != theirs.get(name):
-            how = "is coded differently" if name in ours and name in theirs else "is new" if name in theirs else "is missing"
+            how = (
+                "is coded differently"
+                if name in ours and name in theirs
+                else "is new"
+                if name in theirs
+                else "is missing"
+            )
             found["attribute." + name] = f"attribute '{name}' {how}"
     return found
 
@@ -366,7 +382,10 @@ def fill(
 def _plain(rows: np.ndarray) -> list[tuple[Any, ...]]:
     """Rows for SQLite: whole numbers first, undefined figures as nulls."""
     whole = rows[:, :4].astype(np.int64).tolist()
-    return [(*head, *(None if v != v else v for v in values)) for head, values in zip(whole, rows[:, 4:].tolist(), strict=True)]
+    return [
+        (*head, *(None if v != v else v for v in values))
+        for head, values in zip(whole, rows[:, 4:].tolist(), strict=True)
+    ]
 
 
 def _default_workers(candidates: int, table: ContingencyTable) -> int:
@@ -386,7 +405,8 @@ def _announce_compilation(announce: Announce | None) -> None:
 
 
 def estimate(plan: Plan, data: Microdata, probes: int = 5) -> tuple[int, float]:
-    """``(candidates, seconds)``: realisations that the plan asks for and the time they will take, from a probe of a few groups."""
+    """``(candidates, seconds)``: realisations that the plan asks for and the time they will take, from a probe of a few
+    groups."""
     asked = question(plan, data)
     specs = all_scenarios(space_of(plan, data).specs, plan.space.rates, plan.space.rule)
     groups = group(list(enumerate(specs)), asked.table)

@@ -17,7 +17,8 @@ def occupied(columns: Sequence[np.ndarray], sizes: Sequence[int], n_rows: int) -
     """Occupied combinations of coded columns.
 
     ``columns`` are integer arrays of length ``n_rows`` with codes below ``sizes``.  Returns ``(cells, inverse)``:
-    ``cells`` of shape ``(m, d)`` in lexicographic order of codes, ``inverse`` of shape ``(n_rows,)`` with each row's cell.
+    ``cells`` of shape ``(m, d)`` in lexicographic order of codes, ``inverse`` of shape ``(n_rows,)`` with each row's
+    cell.
 
     Columns are folded in one at a time and re-ranked to the combinations that occur, so neither time nor memory follows
     the product of the sizes.
@@ -67,7 +68,8 @@ class ContingencyTable:
         return tuple(len(np.unique(self.cells[:, j])) for j in range(self.cells.shape[1]))
 
     def margin(self, attributes: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Marginal table over some attributes: ``(cells, counts, inverse)`` with ``inverse`` mapping full cells to it."""
+        """Marginal table over some attributes: ``(cells, counts, inverse)`` with ``inverse`` mapping full cells to
+        it."""
         sizes = [self.domain.shape[j] for j in attributes]
         cells, inverse = occupied([self.cells[:, j] for j in attributes], sizes, len(self))
         return cells, np.bincount(inverse, weights=self.counts, minlength=len(cells)).astype(np.int64), inverse

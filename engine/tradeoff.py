@@ -230,26 +230,27 @@ def _volume(sides: Floats) -> float:
 
 
 def _growing_areas(sides: Floats) -> list[float]:
-    """Area of the union of the first 1, 2, ... rectangles ``[0, x] * [0, y]``, kept as a staircase in sorted lists."""
+    """Area of the union of the first 1, 2, ... rectangles ``[0, x] * [0, y]``, kept as a staircase in sorted lists.
+
+    No rectangle may lie within an earlier one.
+    """
     xs: list[float] = []
     negated: list[float] = []  # -y, ascending like xs because a longer step is a lower one
     area = 0.0
     areas: list[float] = []
     for x, y in zip(sides[:, 0].tolist(), sides[:, 1].tolist(), strict=True):
-        place = bisect_left(xs, x)
-        if place == len(xs) or -negated[place] < y:
-            # Steps that end at or before x and are no higher than y disappear under the new one.
-            end = bisect_right(xs, x)
-            begin = bisect_left(negated, -y, 0, end)
-            before = xs[begin - 1] if begin else 0.0
-            old, at = 0.0, before
-            for step in range(begin, end):
-                old += (xs[step] - at) * -negated[step]
-                at = xs[step]
-            if end < len(xs):
-                old += (x - at) * -negated[end]
-            area += (x - before) * y - old
-            xs[begin:end] = [x]
-            negated[begin:end] = [-y]
+        # Steps that end at or before x and are no higher than y disappear under the new one.
+        end = bisect_right(xs, x)
+        begin = bisect_left(negated, -y, 0, end)
+        before = xs[begin - 1] if begin else 0.0
+        old, at = 0.0, before
+        for step in range(begin, end):
+            old += (xs[step] - at) * -negated[step]
+            at = xs[step]
+        if end < len(xs):
+            old += (x - at) * -negated[end]
+        area += (x - before) * y - old
+        xs[begin:end] = [x]
+        negated[begin:end] = [-y]
         areas.append(area)
     return areas

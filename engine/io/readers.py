@@ -93,7 +93,7 @@ def _csv_columns(path: Path, names: list[str], delimiter: str, block_size: int) 
         )
     except pa.ArrowInvalid as error:
         if "Empty CSV" in str(error):
-            raise EngineError(f"file '{path.name}' has no records; it needs a header line and records") from None
+            return [RawColumn(name, pa.array([], pa.string()), np.zeros(0, dtype=np.int8)) for name in names]
         raise
     with reader:
         if reader.schema.names != names:

@@ -1,7 +1,7 @@
 """What a measure is, and how its name is written.
 
-A measure is one :class:`Measure` in a literal dict (``engine.measures.MEASURES``): a function over a batch of candidate releases, with
-the words that explain it.  Figures that cannot be formed are NaN with a reason, never zero.
+A measure is one :class:`Measure` in a literal dict (``engine.measures.MEASURES``): a function over a batch of candidate
+releases, with the words that explain it.  Figures that cannot be formed are NaN with a reason, never zero.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ Parameter = int | str
 class Measure:
     """One risk or utility measure.
 
-    ``kind`` is risk or utility.  ``better`` says which direction is good: "lower", "higher", or "zero" for signed changes.
-    ``over`` is the plan's list that it tabulates unless told otherwise: keys, analyse or all attributes.  ``parameters`` maps each parameter to its default;
-    ``compute(batch, **parameters)`` returns one figure per candidate, ``undefined`` says when that is NaN.
+    ``kind`` is risk or utility.  ``better`` says which direction is good: "lower", "higher", or "zero" for signed
+    changes. ``over`` is the plan's list that it tabulates unless told otherwise: keys, analyse or all attributes.
+    ``parameters`` maps each parameter to its default; ``compute(batch, **parameters)`` returns one figure per
+    candidate, ``undefined`` says when that is NaN.
     """
 
     name: str
@@ -74,7 +75,9 @@ def parse_call(text: str, measures: Mapping[str, Measure]) -> MeasureCall:
     """Read ``name`` or ``name[parameter=value;...]``, such as ``small_cells[n_rule=5;attributes=Age+Sex]``."""
     match = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*(?:\[(.*)\])?\s*", text, re.DOTALL)
     if not match:
-        raise UsageError(f"cannot read the measure '{text}'; write NAME or NAME[PARAMETER=VALUE], such as small_cells[n_rule=5].")
+        raise UsageError(
+            f"cannot read the measure '{text}'; write NAME or NAME[PARAMETER=VALUE], such as small_cells[n_rule=5]."
+        )
     name, inside = match.group(1), match.group(2)
     if name not in measures:
         raise UsageError(f"unknown measure '{name}'.{did_you_mean(name, measures)}")
@@ -88,7 +91,9 @@ def parse_call(text: str, measures: Mapping[str, Measure]) -> MeasureCall:
         if key == "attributes":
             attributes = tuple(piece.strip() for piece in value.split("+"))
         elif key not in measure.parameters:
-            raise UsageError(f"measure '{name}' has no parameter '{key}'.{did_you_mean(key, [*measure.parameters, 'attributes'])}")
+            raise UsageError(
+                f"measure '{name}' has no parameter '{key}'.{did_you_mean(key, [*measure.parameters, 'attributes'])}"
+            )
         elif isinstance(measure.parameters[key], int):
             try:
                 given[key] = int(value)
@@ -102,7 +107,9 @@ def parse_call(text: str, measures: Mapping[str, Measure]) -> MeasureCall:
     return call
 
 
-def evaluate(call: MeasureCall, batch: ReleaseBatch, domain: Domain, lists: Mapping[str, tuple[str, ...]]) -> np.ndarray:
+def evaluate(
+    call: MeasureCall, batch: ReleaseBatch, domain: Domain, lists: Mapping[str, tuple[str, ...]]
+) -> np.ndarray:
     """One figure per candidate of the batch, shape ``(len(batch),)``; NaN where it is undefined.
 
     ``lists`` gives the plan's keys and analyse lists.
@@ -112,7 +119,9 @@ def evaluate(call: MeasureCall, batch: ReleaseBatch, domain: Domain, lists: Mapp
     return np.asarray(call.measure.compute(batch.project(places), **call.values), dtype=float)
 
 
-def original_batch(counts: np.ndarray, cells: np.ndarray, shape: tuple[int, ...], failing: np.ndarray | None = None) -> ReleaseBatch:
+def original_batch(
+    counts: np.ndarray, cells: np.ndarray, shape: tuple[int, ...], failing: np.ndarray | None = None
+) -> ReleaseBatch:
     """The unaltered data as a batch of one release in which nothing has changed."""
     none = np.zeros(0, np.int64)
     return ReleaseBatch(

@@ -1,7 +1,7 @@
 """Distortion of contingency tables: how far the released table is from the original one.
 
-Gomatam, Karr and Sanil (2005), section 4.1, eq. 8–11, on proportions; utility is the negative of distortion.  All are sums over
-touched cells only, because every other cell contributes nothing.
+Gomatam, Karr and Sanil (2005), section 4.1, eq. 8–11, on proportions; utility is the negative of distortion.  All are
+sums over touched cells only, because every other cell contributes nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ SUMMARIES = ("mean", "max")
 
 
 def hellinger(batch: ReleaseBatch) -> np.ndarray:
-    """Hellinger distance, eq. 9: ``sqrt(sum (sqrt p - sqrt q)^2 / 2)``.  In [0, 1]; lower is better; 0 for identical tables.
+    """Hellinger distance, eq. 9: ``sqrt(sum (sqrt p - sqrt q)^2 / 2)``.  In [0, 1]; lower is better; 0 for identical
+    tables.
 
     Squared differences are summed, since ``1 - sum sqrt(pq)`` cancels near zero.
     """
@@ -27,7 +28,8 @@ def hellinger(batch: ReleaseBatch) -> np.ndarray:
 
 
 def total_variation(batch: ReleaseBatch) -> np.ndarray:
-    """Total variation distance, eq. 10: ``sum |p - q| / 2``.  In [0, 1]; lower is better; at most the share of changed records."""
+    """Total variation distance, eq. 10: ``sum |p - q| / 2``.  In [0, 1]; lower is better; at most the share of changed
+    records."""
     return batch.total(np.abs(batch.after - batch.before)) / (2 * batch.n_records)
 
 
@@ -84,7 +86,10 @@ HELLINGER = Measure(
     range="0 to 1",
     unit="distance",
     source=_PAPER + "eq. 9",
-    meaning="How far the released table is from the original one, counting shifts in small cells more than the same shift in large ones.",
+    meaning=(
+        "How far the released table is from the original one, counting shifts in small cells more than "
+        "the same shift in large ones."
+    ),
     over="analyse",
     compute=hellinger,
 )
@@ -97,7 +102,10 @@ TOTAL_VARIATION = Measure(
     range="0 to 1",
     unit="share of records",
     source=_PAPER + "eq. 10",
-    meaning="The share of records that would have to move to another cell to turn the released table back into the original one.",
+    meaning=(
+        "The share of records that would have to move to another cell to turn the released table back "
+        "into the original one."
+    ),
     over="analyse",
     compute=total_variation,
 )
@@ -110,7 +118,10 @@ ENTROPY_CHANGE = Measure(
     range="-log(cells) to log(cells)",
     unit="nats",
     source=_PAPER + "eq. 11",
-    meaning="How much more (positive) or less (negative) spread out over the cells the released table is; zero means unchanged.",
+    meaning=(
+        "How much more (positive) or less (negative) spread out over the cells the released table is; "
+        "zero means unchanged."
+    ),
     over="analyse",
     compute=entropy_change,
 )
@@ -161,10 +172,15 @@ def _two_way(full: Measure, better_words: str) -> Measure:
     )
 
 
-HELLINGER_TWO_WAY = _two_way(HELLINGER, "The Hellinger distance of the tables of every two attributes, averaged (or the largest, with summary=max).")
+HELLINGER_TWO_WAY = _two_way(
+    HELLINGER,
+    "The Hellinger distance of the tables of every two attributes, averaged (or the largest, with summary=max).",
+)
 TOTAL_VARIATION_TWO_WAY = _two_way(
-    TOTAL_VARIATION, "The total variation distance of the tables of every two attributes, averaged (or the largest, with summary=max)."
+    TOTAL_VARIATION,
+    "The total variation distance of the tables of every two attributes, averaged (or the largest, with summary=max).",
 )
 ENTROPY_CHANGE_TWO_WAY = _two_way(
-    ENTROPY_CHANGE, "The entropy change of the tables of every two attributes, averaged (or the largest in size, with summary=max)."
+    ENTROPY_CHANGE,
+    "The entropy change of the tables of every two attributes, averaged (or the largest in size, with summary=max).",
 )

@@ -9,7 +9,8 @@ from engine.release import ReleaseBatch
 
 
 def edit_failures(batch: ReleaseBatch) -> np.ndarray:
-    """Number of released records whose combination of levels an edit rule forbids.  A count; lower is better; NaN without rules."""
+    """Number of released records whose combination of levels an edit rule forbids.  A count; lower is better; NaN
+    without rules."""
     if batch.failing is None:
         return np.full(len(batch), np.nan)
     base = int(batch.original[batch.failing[: len(batch.original)]].sum())
@@ -25,7 +26,10 @@ EDIT_FAILURES = Measure(
     range="0 to the number of records",
     unit="records",
     source="count of records in forbidden combinations (edit rules of the plan)",
-    meaning="The number of released records whose combination of values the plan's edit rules forbid; the original may hold some already.",
+    meaning=(
+        "The number of released records whose combination of values the plan's edit rules forbid; the "
+        "original may hold some already."
+    ),
     over="all",
     compute=edit_failures,
     undefined="the plan declares no edit rules",

@@ -12,7 +12,8 @@ from engine.release import ReleaseBatch
 def small_cells(batch: ReleaseBatch, n_rule: int) -> np.ndarray:
     """Share of unchanged records that lie in small cells of the released table (Gomatam, Karr and Sanil 2005, eq. 6).
 
-    A cell is small when its released count is 1 to ``n_rule - 1``.  In [0, 1]; higher is riskier; NaN when no record is unchanged.
+    A cell is small when its released count is 1 to ``n_rule - 1``.  In [0, 1]; higher is riskier; NaN when no record is
+    unchanged.
     """
     small_before = batch.before < n_rule
     small_after = (batch.after > 0) & (batch.after < n_rule)
@@ -24,7 +25,10 @@ def small_cells(batch: ReleaseBatch, n_rule: int) -> np.ndarray:
 
 def _check_n_rule(n_rule: int) -> None:
     if n_rule < 2:
-        raise UsageError(f"small_cells: n_rule == {n_rule}, must be at least 2 (2 counts unique records only, 3 counts cells of one or two).")
+        raise UsageError(
+            f"small_cells: n_rule == {n_rule}, must be at least 2 (2 counts unique records only, 3 counts cells of "
+            "one or two)."
+        )
 
 
 SMALL_CELLS = Measure(
@@ -37,7 +41,8 @@ SMALL_CELLS = Measure(
     unit="share of unchanged records",
     source="Gomatam, Karr and Sanil (2005), eq. 6",
     meaning=(
-        "The share of unaltered records that stand alone or nearly alone (fewer than n_rule together) in the released table;"
+        "The share of unaltered records that stand alone or nearly alone (fewer than n_rule together) in the released "
+        "table;"
         " it counts exposed records and is not the chance that somebody is identified."
     ),
     over="keys",

@@ -1,21 +1,23 @@
 """The random swap over cells: integer kernels.
 
-Why cells suffice.  Whether two records may swap depends only on their original attribute values, so records in one cell of
-the full table are exchangeable: drawing *which cells* swap, with each cell weighted by its records still available, has exactly
-the law of drawing records (Gomatam, Karr and Sanil 2005, Appendix A).  Records are chosen afterwards, and only when asked for.
+Why cells suffice.  Whether two records may swap depends only on their original attribute values, so records in one cell
+of the full table are exchangeable: drawing *which cells* swap, with each cell weighted by its records still available,
+has exactly the law of drawing records (Gomatam, Karr and Sanil 2005, Appendix A).  Records are chosen afterwards, and
+only when asked for.
 
-How a partner is drawn.  Cells are sorted by *block* (equal on F, equal kinds where that is asked) and inside it by *class*
-(the values on S∪C).  The classes that differ from a given class on all of S∪C form a few runs of cells; one uniform draw
-over the runs, rejected while it falls on a used record or (strict rule without C) on equal U values, is uniform over
-the feasible partners.  After ``RETRIES`` rejections the feasible partners are counted exactly and one of them is drawn: the same
-law, and the proof that there is none.  Unavailability is permanent because the pool only shrinks and feasibility is symmetric;
-when nothing available differs on S∪C the whole class is closed at once.
+How a partner is drawn.  Cells are sorted by *block* (equal on F, equal kinds where that is asked) and inside it by
+*class* (the values on S∪C).  The classes that differ from a given class on all of S∪C form a few runs of cells; one
+uniform draw over the runs, rejected while it falls on a used record or (strict rule without C) on equal U values, is
+uniform over the feasible partners.  After ``RETRIES`` rejections the feasible partners are counted exactly and one of
+them is drawn: the same law, and the proof that there is none.  Unavailability is permanent because the pool only
+shrinks and feasibility is symmetric; when nothing available differs on S∪C the whole class is closed at once.
 
-Positions.  Available records are addressed by positions ``0..start[-1]``, cell after cell; the first ``left[c]`` positions of cell ``c``
-are still available.  Once draws on used positions have cost as much as numbering anew, positions are numbered anew.
+Positions.  Available records are addressed by positions ``0..start[-1]``, cell after cell; the first ``left[c]``
+positions of cell ``c`` are still available.  Once draws on used positions have cost as much as numbering anew,
+positions are numbered anew.
 
-Everything that decides which random number is used for what is part of the stream: sort order, runs, ``RETRIES``, the rule for
-renumbering.  Changing any of it needs a new ``streams.STREAM_VERSION``.
+Everything that decides which random number is used for what is part of the stream: sort order, runs, ``RETRIES``, the
+rule for renumbering.  Changing any of it needs a new ``streams.STREAM_VERSION``.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ def next_word(s):
 
 @kernel
 def below(s, n):
-    """A uniform integer in ``0..n-1`` for ``1 <= n < 2**32``, without modulo bias (Lemire 2019, doi 10.1145/3230636)."""
+    """A uniform integer in ``0..n-1`` for ``1 <= n < 2**32``, without modulo bias (Lemire 2019, doi
+    10.1145/3230636)."""
     bound = np.uint64(n)
     m = (next_word(s) >> np.uint64(32)) * bound
     if (m & _LOW) < bound:
@@ -59,7 +62,8 @@ def below(s, n):
 
 @kernel
 def sort_cells(keys, sizes):
-    """Order of cells by the columns of ``keys``, first column first: stable counting sorts from the last column to the first."""
+    """Order of cells by the columns of ``keys``, first column first: stable counting sorts from the last column to the
+    first."""
     m, width = keys.shape
     order = np.arange(m)
     other = np.empty(m, np.int64)
@@ -82,8 +86,8 @@ def sort_cells(keys, sizes):
 def classes(keys, n_block):
     """Classes and blocks of sorted keys.
 
-    Returns ``(class_of, class_start, first_class, last_class)``: each cell's class, each class's first cell (one more entry at the
-    end), and for each class the range of classes of its block.
+    Returns ``(class_of, class_start, first_class, last_class)``: each cell's class, each class's first cell (one more
+    entry at the end), and for each class the range of classes of its block.
     """
     m, width = keys.shape
     class_of = np.zeros(m, np.int64)
@@ -143,7 +147,8 @@ def cell_at(position, start, guide, shift):
 
 @kernel
 def find_runs(k, values, class_start, first_class, last_class, runs, at):
-    """Runs of cells whose class differs from class ``k`` on every column of ``values`` (one row per class), inside its block.
+    """Runs of cells whose class differs from class ``k`` on every column of ``values`` (one row per class), inside its
+    block.
 
     Written to ``runs[at:]`` as (first cell, cell after the last); returns how many, or -1 when ``runs`` is full.
     """
@@ -181,15 +186,32 @@ def same_row(free, a, b):
 
 @kernel
 def draw_pairs(
-    wanted, counts, class_of, class_start, first_class, last_class, values, free, need_free, guide, shift, runs, cumulated, memo, used, s, pairs
+    wanted,
+    counts,
+    class_of,
+    class_start,
+    first_class,
+    last_class,
+    values,
+    free,
+    need_free,
+    guide,
+    shift,
+    runs,
+    cumulated,
+    memo,
+    used,
+    s,
+    pairs,
 ):
     """Draw up to ``wanted`` pairs of cells; returns how many were drawn.
 
-    All cells are in sorted order.  ``counts`` are records per cell; ``values`` the S∪C codes per class; ``free`` the U codes per
-    cell, looked at when ``need_free``.  ``runs``, ``cumulated``, ``memo`` and ``used`` remember the runs of classes met before: what
-    is remembered saves time and never changes a draw.  (``memo[k]`` = where the runs of class ``k`` begin or -1, how many, and the
-    numbering that their cumulated lengths belong to; numbering 0 is the same in every replicate, later ones get numbers of their
-    own from ``used[1]``.)  ``pairs`` of shape ``(wanted, 2)`` receives the cells, in drawing order.
+    All cells are in sorted order.  ``counts`` are records per cell; ``values`` the S∪C codes per class; ``free`` the U
+    codes per cell, looked at when ``need_free``.  ``runs``, ``cumulated``, ``memo`` and ``used`` remember the runs of
+    classes met before: what is remembered saves time and never changes a draw.  (``memo[k]`` = where the runs of class
+    ``k`` begin or -1, how many, and the numbering that their cumulated lengths belong to; numbering 0 is the same in
+    every replicate, later ones get numbers of their own from ``used[1]``.)  ``pairs`` of shape ``(wanted, 2)`` receives
+    the cells, in drawing order.
     """
     m = len(counts)
     left = counts.copy()
@@ -211,7 +233,7 @@ def draw_pairs(
                 number_positions(left, start, guide, shift)
                 used[1] += 1
                 epoch = used[1]
-                wasted = 0
+                wasted = np.int64(0)
             continue
 
         # runs of its class: remembered, or looked up now; cumulated lengths are those of the current numbering
@@ -300,7 +322,7 @@ def draw_pairs(
             number_positions(left, start, guide, shift)
             used[1] += 1
             epoch = used[1]
-            wasted = 0
+            wasted = np.int64(0)
     return n_pairs
 
 
@@ -346,13 +368,29 @@ def locate(words, n_cells, buckets, shift):
 
 
 @kernel
-def exchange(pairs, stops, swapped, words, n_cells, buckets, shift, counts, moves, out_cell, out_before, out_after, out_kept, ends):
+def exchange(
+    pairs,
+    stops,
+    swapped,
+    words,
+    n_cells,
+    buckets,
+    shift,
+    counts,
+    moves,
+    out_cell,
+    out_before,
+    out_after,
+    out_kept,
+    ends,
+):
     """Post-swap cells that differ from the original, after each number of pairs in ``stops`` (non-decreasing).
 
-    ``swapped`` masks the words of the S attributes; ``words`` holds the packed cells known so far (the original ones first) with room for
-    new ones; ``moves`` counts records removed and arrived per cell and is scratch, zero on entry and on return.  For each stop the touched cells are appended to the
-    ``out_`` arrays in the order of first touch: cell, count before, count after, records that stayed; ``ends`` receives where each
-    stop's part ends.  Returns the number of known cells.
+    ``swapped`` masks the words of the S attributes; ``words`` holds the packed cells known so far (the original ones
+    first) with room for new ones; ``moves`` counts records removed and arrived per cell and is scratch, zero on entry
+    and on return.  For each stop the touched cells are appended to the ``out_`` arrays in the order of first touch:
+    cell, count before, count after, records that stayed; ``ends`` receives where each stop's part ends.  Returns the
+    number of known cells.
     """
     n_out = 0
     n_touched = 0

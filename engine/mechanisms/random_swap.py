@@ -1,8 +1,8 @@
 """Random data swapping with role constraints (Gomatam, Karr and Sanil 2005, Appendix A).
 
-:func:`prepare` does once what all replicates, rates and splits of a structure share; :meth:`Prepared.draw` draws pairs of cells from a
-replicate's stream (a lower rate is the beginning of a higher one); :func:`exchange` turns pairs into post-swap tables;
-:func:`records_of_pairs` chooses the records, when somebody wants them.
+:func:`prepare` does once what all replicates, rates and splits of a structure share; :meth:`Prepared.draw` draws pairs
+of cells from a replicate's stream (a lower rate is the beginning of a higher one); :func:`exchange` turns pairs into
+post-swap tables; :func:`records_of_pairs` chooses the records, when somebody wants them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class Prepared:
     used: np.ndarray = field(default_factory=lambda: np.zeros(2, np.int64))
 
     def draw(self, derived: bytes, wanted: int) -> np.ndarray:
-        """Pairs of table cells in drawing order, shape ``(pairs, 2)``; fewer than ``wanted`` when no feasible pair is left."""
+        """Pairs of table cells in drawing order, shape ``(pairs, 2)``; fewer than ``wanted`` when no feasible pair is
+        left."""
         from engine.compiled import wrapping
         from engine.mechanisms import kernels
 
@@ -72,15 +73,17 @@ class Prepared:
 def prepare(structure: Structure, table: ContingencyTable) -> Prepared:
     """Sort a table's cells by block and class for one structure.
 
-    Blocks are equal on F and on the kinds of levels of ``same_kind``; classes are equal on S∪C.  Attributes with fewer levels sort
-    first, so that the classes a record may meet lie in few runs.
+    Blocks are equal on F and on the kinds of levels of ``same_kind``; classes are equal on S∪C.  Attributes with fewer
+    levels sort first, so that the classes a record may meet lie in few runs.
     """
     from engine.mechanisms import kernels
 
     shape, attributes = table.domain.shape, table.domain.attributes
     differ = sorted(structure.differ, key=lambda j: (shape[j], j))
     kinds = [attributes[j].kind_codes[table.cells[:, j]] for j in structure.same_kind]
-    keys = np.column_stack([*(table.cells[:, j] for j in structure.equal), *kinds, *(table.cells[:, j] for j in differ)]).astype(np.int64)
+    keys = np.column_stack(
+        [*(table.cells[:, j] for j in structure.equal), *kinds, *(table.cells[:, j] for j in differ)]
+    ).astype(np.int64)
     sizes = np.array([*(shape[j] for j in structure.equal), *([3] * len(kinds)), *(shape[j] for j in differ)], np.int64)
     order = kernels.sort_cells(keys, sizes)
     keys = keys[order]
@@ -88,7 +91,11 @@ def prepare(structure: Structure, table: ContingencyTable) -> Prepared:
     class_of, class_start, first_class, last_class = kernels.classes(keys, n_block)
     counts = table.counts[order]
     need_free = structure.needs_free_difference
-    free = np.ascontiguousarray(table.cells[:, list(structure.free)][order]) if need_free else np.zeros((len(order), 0), np.int32)
+    free = (
+        np.ascontiguousarray(table.cells[:, list(structure.free)][order])
+        if need_free
+        else np.zeros((len(order), 0), np.int32)
+    )
     n, m = int(counts.sum()), len(counts)
     shift = max(0, n.bit_length() - (2 * m).bit_length())
     per_class = last_class - first_class
@@ -118,7 +125,7 @@ def stream(key: bytes, structure: Structure, table: ContingencyTable, replicate:
 
 def exchange(
     index: CellIndex, pairs: np.ndarray, stops: np.ndarray, splits: Sequence[AttributeSpec]
-) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+) -> list[tuple[np.ndarray, ...]]:
     """Post-swap tables of several splits of one structure after each number of pairs in ``stops`` (non-decreasing).
 
     Returns per split ``(ends, cell, before, after, kept)`` as :class:`ReleaseBatch` holds them, one part per stop.
@@ -157,8 +164,8 @@ def exchange(
 def records_of_pairs(derived: bytes, pairs: np.ndarray, cell_of_record: np.ndarray) -> np.ndarray:
     """Records for drawn pairs of cells, shape ``(pairs, 2)``, from a stream of their own.
 
-    Every cell deals its records in a random order; a pair takes the next one of each of its cells.  A lower rate takes the
-    same records as the beginning of a higher one.
+    Every cell deals its records in a random order; a pair takes the next one of each of its cells.  A lower rate takes
+    the same records as the beginning of a higher one.
     """
     if len(pairs) == 0:
         return np.zeros((0, 2), np.int64)
@@ -177,12 +184,13 @@ def records_of_pairs(derived: bytes, pairs: np.ndarray, cell_of_record: np.ndarr
 
 def batch(
     index: CellIndex,
-    parts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]],
+    parts: Sequence[tuple[np.ndarray, ...]],
     changed: Sequence[int],
     splits: Sequence[AttributeSpec],
     failing: np.ndarray | None = None,
 ) -> ReleaseBatch:
-    """Join the results of :func:`exchange`; ``splits`` and ``changed`` have one entry per candidate, in the same order."""
+    """Join the results of :func:`exchange`; ``splits`` and ``changed`` have one entry per candidate, in the same
+    order."""
     offsets = np.cumsum([0, *(len(part[1]) for part in parts)])
     return ReleaseBatch(
         original=index.table.counts,

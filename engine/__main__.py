@@ -1,0 +1,8 @@
+"""``python -m engine`` is the ``frontier`` command."""
+
+import sys
+
+from engine.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,178 @@
+"""Options of the command line that several commands share, and the plan that they describe."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.errors import UsageError
+
+if TYPE_CHECKING:
+    from engine.microdata import RawTable
+    from engine.plan import Plan
+
+
+def names(text: str) -> list[str]:
+    """``A,B`` as a list; a name that holds a comma stands in double quotes."""
+    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True)) if name.strip()]
+
+
+def measures(text: str) -> list[str]:
+    """Measures separated by commas outside brackets: ``small_cells[n_rule=5],hellinger``."""
+    return [part.strip() for part in re.split(r",(?![^\[]*\])", text) if part.strip()]
+
+
+def cut(text: str) -> tuple[str, list[float]]:
+    """``Age=25,55`` as a column and its edges."""
+    column, equals, edges = text.rpartition("=")
+    try:
+        if not equals or not column:
+            raise ValueError
+        return column.strip(), [float(edge) for edge in edges.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no cut; write COLUMN=EDGE,EDGE such as Age=25,55") from None
+
+
+def add_plan_options(parser: argparse.ArgumentParser) -> None:
+    """Options that make or edit a plan."""
+    group = parser.add_argument_group(
+        "plan options",
+        "With --plan they edit the plan in FILE, without it they describe one; samples bring a plan along.",
+    )
+    group.add_argument("--plan", metavar="FILE", help="a plan.toml; `frontier plan init DATA` writes a first one")
+    group.add_argument(
+        "--attributes", type=names, metavar="A,B", help="attributes for all three lists: keys, swap, analyse"
+    )
+    group.add_argument("--keys", type=names, metavar="A,B", help="attributes that an intruder knows (risk)")
+    group.add_argument("--swap", type=names, metavar="A,B", help="attributes that may be swapped")
+    group.add_argument("--analyse", type=names, metavar="A,B", help="attributes that users tabulate (utility)")
+    group.add_argument(
+        "--cut",
+        type=cut,
+        action="append",
+        metavar="COL=EDGES",
+        help="cut a numeric column at edges, such as Age=25,55 (repeatable)",
+    )
+    group.add_argument("--carry", type=names, metavar="A,B", help="columns that stay with their record")
+    group.add_argument("--drop", type=names, metavar="A,B", help="columns that never leave")
+    group.add_argument(
+        "--weight", metavar="COLUMN", help="the weight; follows its record, not exported unless asked for"
+    )
+    group.add_argument("--id", metavar="COLUMN", help="the id; follows its record, not exported unless asked for")
+    group.add_argument(
+        "--rates", type=names, metavar="R,R", help="swap rates as shares of records, such as 0.01,0.02,0.10"
+    )
+    group.add_argument(
+        "--swap-sizes", type=names, metavar="K,K", help="try every choice of that many swapped attributes, such as 1,2"
+    )
+    group.add_argument(
+        "--all-specs", action="store_true", default=None, help="try every role S, F, C, U of every attribute"
+    )
+    group.add_argument(
+        "--spec", action="append", metavar="SPEC", help='one spec in text form, such as "Age:S Race:F" (repeatable)'
+    )
+    group.add_argument(
+        "--fix", type=names, metavar="A,B", help="attributes on which partners must be equal (F) in every spec"
+    )
+    group.add_argument(
+        "--change", type=names, metavar="A,B", help="attributes on which partners must differ (C) in every spec"
+    )
+    group.add_argument("--rule", choices=("strict", "loose"), help="what counts as a true swap")
+    group.add_argument(
+        "--measures",
+        type=measures,
+        metavar="NAMES",
+        help="such as small_cells[n_rule=5],hellinger; `frontier measures` lists them",
+    )
+
+
+def plan_of(args: argparse.Namespace, raw: RawTable, sample_plan: Plan | None, study_plan: Plan | None = None) -> Plan:
+    """The plan that the options describe: from a file, else the study's own, else the sample's, else a first guess;
+    then edited."""
+    from engine.plan import edit_plan, guess_plan, read_plan
+
+    shaping = {"cut": args.cut, "carry": args.carry, "drop": args.drop, "weight": args.weight, "id": args.id}
+    if args.plan:
+        base = read_plan(args.plan)
+    elif study_plan is not None:
+        base = study_plan
+    elif sample_plan is not None:
+        base = sample_plan
+    else:
+        base = guess_plan(
+            raw,
+            attributes=args.attributes,
+            carry=args.carry or (),
+            drop=args.drop or (),
+            weight=args.weight,
+            id=args.id,
+            cut=dict(args.cut or ()),
+        )
+        shaping = {}
+    given = [f"--{name}" for name, value in shaping.items() if value]
+    if given and study_plan is None:
+        raise UsageError(
+            f"{given[0]} describes a first plan and cannot change this one; write it into the plan's [data] section "
+            "instead"
+        )
+    sizes = None
+    if args.swap_sizes is not None:
+        if not all(size.isdecimal() for size in args.swap_sizes):
+            raise UsageError(f"swap sizes == {','.join(args.swap_sizes)}, must be whole numbers such as 1,2.")
+        sizes = [int(size) for size in args.swap_sizes]
+    replicates = getattr(args, "replicates", None)
+    return edit_plan(
+        base,
+        attributes=args.attributes,
+        keys=args.keys,
+        swap=args.swap,
+        analyse=args.analyse,
+        rates=args.rates,
+        swap_sizes=sizes,
+        all_specs=args.all_specs,
+        specs=args.spec,
+        fix=args.fix,
+        change=args.change,
+        rule=args.rule,
+        measures=args.measures,
+        replicates=replicates,
+    )
+
+
+def grown(old: Plan, new: Plan) -> Plan:
+    """The plan for ``--extend``: everything the old one had, and what the new one adds."""
+    space = new.space
+    if space.specs and old.space.specs:
+        space = replace(space, specs=tuple(dict.fromkeys((*old.space.specs, *space.specs))))
+    if space.swap_sizes and old.space.swap_sizes:
+        space = replace(space, swap_sizes=tuple(sorted({*old.space.swap_sizes, *space.swap_sizes})))
+    rates = sorted({*old.space.rates, *space.rates}, key=float)
+    return replace(new, space=replace(space, rates=tuple(rates)))
+
+
+def whole(text: str) -> int:
+    """A whole number, said in the project's words when it is none."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
+
+
+def number(text: str) -> float:
+    """A number such as 0.014."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if value != value:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number; write it such as 0.014")
+    return value
+
+
+def existing(path: str) -> Path:
+    """A path, unchecked; kept as a type of its own for --help."""
+    return Path(path)
