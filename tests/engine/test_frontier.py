@@ -132,6 +132,36 @@ def test_large_tables_go_through_the_prefilter(columns):
         assert losses.tobytes() == before.tobytes()
 
 
+@pytest.mark.parametrize("columns", [3, 4])
+def test_every_pair_of_places_meets_in_the_sweep(monkeypatch, columns):
+    monkeypatch.setattr(frontier, "_PAIRS", 4)
+    # Nothing dominates anything, the first column rising and the second falling, but i dominates j: same second value.
+    size = 40
+    for i in range(size):
+        for j in range(i + 1, size):
+            losses = np.ones((size, columns))
+            losses[:, 0], losses[:, 1] = np.arange(size), np.arange(size)[::-1]
+            losses[j, 1] = losses[i, 1]
+            losses[[i, j], 2:] = 0.0
+            assert np.flatnonzero(~undominated(losses)).tolist() == [j]
+
+
+@pytest.mark.parametrize("columns", [2, 3, 4, 5])
+def test_several_prefilter_passes(columns):
+    losses = np.random.default_rng(columns).random((60_000, columns))
+    mask = undominated(losses)
+    front = losses[mask]
+    assert 0 < len(front) < 3000
+    assert quadratic(front).all()
+    # A witness for every row that was dropped is enough: it is dominated, so the frontier is exactly what is left.
+    dropped = losses[~mask]
+    for part in np.array_split(dropped, 200):
+        no_larger = np.ones((len(part), len(front)), dtype=bool)
+        for column in range(columns):
+            no_larger &= front[:, column] <= part[:, column, None]
+        assert no_larger.any(axis=1).all()
+
+
 @pytest.mark.parametrize("columns", [2, 3, 4])
 def test_two_thousand_rows_against_the_literal_twin(columns):
     losses = np.round(np.random.default_rng(7).random((2000 if columns == 2 else 700, columns)), 2)
@@ -321,6 +351,39 @@ def test_hull_intervals_tile_all_slopes_and_their_vertices_win(points):
             assert index == touching[0]
             assert len({(risk[i], loss[i]) for i in touching}) == 1
             assert supporting_line(risk, loss, middle) == [index]
+
+
+def seeded_pairs(seed):
+    """Many small sets of candidates: tie-heavy whole numbers, decimals that floats only approximate, near-lines."""
+    rng = np.random.default_rng(seed)
+    for _ in range(150):
+        size = int(rng.integers(1, 16))
+        yield rng.integers(0, 4, size).astype(float), rng.integers(0, 4, size).astype(float)
+        yield rng.integers(-30, 30, size) / 10, rng.integers(-30, 30, size) / 10
+        steps = rng.integers(0, 40, size)
+        yield steps / 10, -steps * 3 / 10
+        yield 0.1 + steps * 0.1, 0.7 - steps * 0.3
+
+
+def test_hulls_of_ties_and_near_lines_are_exact():
+    for risk, loss in seeded_pairs(1):
+        expected = twin.hull(risk.tolist(), loss.tolist())
+        assert hull_intervals(risk, loss) == [(i, float(low), float(high)) for i, low, high in expected]
+
+
+def test_bounds_lines_and_knees_among_ties():
+    for number, (risk, loss) in enumerate(seeded_pairs(2)):
+        for bound in (0.0, 1.0, 2.0, 3.0, 0.1 * 3):
+            found = best_under_bound(risk, loss, bound)
+            assert found == twin.best_under_bound(risk.tolist(), loss.tolist(), bound)
+        if number % 4 > 1:
+            assert knee(risk, loss) is None  # on a line but for the rounding of decimals
+        if number % 4 == 0:
+            assert knee(risk, loss) == twin.knee(risk.tolist(), loss.tolist())
+            for slope in (0.0, 0.5, 1.0, 2.0, math.inf):
+                touching = twin.on_supporting_line(risk.tolist(), loss.tolist(), slope)
+                ends = {min(touching, key=lambda i: (risk[i], i)), min(touching, key=lambda i: (-risk[i], i))}
+                assert set(supporting_line(risk, loss, slope)) == ends
 
 
 def test_collinear_points_are_no_vertices_even_where_floats_waver():

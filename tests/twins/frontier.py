@@ -47,6 +47,22 @@ def on_supporting_line(risk: Sequence[float], loss: Sequence[float], slope: floa
     return [i for i, value in enumerate(values) if value == min(values)]
 
 
+def hull(risk: Sequence[float], loss: Sequence[float]) -> list[tuple[int, Fraction, Fraction | float]]:
+    """O(N^2): a frontier point is a vertex when every slope up to it is smaller than every slope from it."""
+    mask = undominated(list(zip(risk, loss, strict=True)))
+    first: dict[tuple[Fraction, Fraction], int] = {}
+    for i, on in enumerate(mask):
+        if on:
+            first.setdefault((Fraction(risk[i]), -Fraction(loss[i])), i)
+    answer = []
+    for (x, u), i in sorted(first.items()):
+        low = max([(x - a) / (u - b) for a, b in first if b < u], default=Fraction(0))
+        high = min([(a - x) / (b - u) for a, b in first if b > u], default=math.inf)
+        if low < high:
+            answer.append((i, low, high))
+    return answer
+
+
 def knee(risk: Sequence[float], loss: Sequence[float]) -> int | None:
     """Largest exact distance below the chord after min-max scaling over the frontier; None as the engine has it."""
     mask = undominated(list(zip(risk, loss, strict=True)))
