@@ -143,7 +143,7 @@ class ReleaseBatch:
         cells, inverse = occupied(columns, [self.shape[j] for j in attributes], len(self.index_words))
         n_original = len(self.original)
         counts = np.bincount(inverse[:n_original], weights=self.original, minlength=len(cells)).astype(np.int64)
-        seen: np.ndarray = self.swaps[:, list(attributes)].any(axis=1)
+        seen = np.asarray(self.swaps[:, list(attributes)].any(axis=1))
         visible = seen[self.owner]
         flat = self.owner[visible] * len(cells) + inverse[self.cell[visible]]
         removed, arrived = (self.before - self.kept)[visible], (self.after - self.kept)[visible]
