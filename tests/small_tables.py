@@ -1,0 +1,131 @@
+"""Small tables of records, and one swap run over them the way a sweep does it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from engine.candidates import multi_kind
+from engine.domain import KINDS, Attribute, Domain
+from engine.mechanisms import random_swap
+from engine.microdata import RawColumn, RawTable
+from engine.release import CellIndex, ReleaseBatch
+from engine.spec import AttributeSpec, ReleaseSpec, Structure, pairs_wanted
+from engine.table import ContingencyTable, occupied
+
+Record = tuple[int, ...]
+KEY = bytes(range(16))
+
+
+@dataclass(frozen=True)
+class Small:
+    """Records as tuples of level codes, over attributes A, B, C, ... with that many levels each."""
+
+    records: tuple[Record, ...]
+    shape: tuple[int, ...]
+    kinds: tuple[tuple[str, ...], ...] | None = None
+
+    @property
+    def domain(self) -> Domain:
+        return Domain(
+            tuple(
+                Attribute(chr(65 + j), tuple(f"v{level}" for level in range(size)), self.kinds[j] if self.kinds else ())
+                for j, size in enumerate(self.shape)
+            )
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(chr(65 + j) for j in range(len(self.shape)))
+
+    @property
+    def columns(self) -> list[np.ndarray]:
+        return list(np.array(self.records, dtype=np.int64).reshape(len(self.records), len(self.shape)).T)
+
+    def coded(self) -> tuple[ContingencyTable, np.ndarray]:
+        """The table, and each record's cell in it."""
+        cells, inverse = occupied(self.columns, self.shape, len(self.records))
+        return ContingencyTable(
+            self.domain, cells, np.bincount(inverse, minlength=len(cells)).astype(np.int64)
+        ), inverse
+
+    def spec(self, roles: str) -> AttributeSpec:
+        return AttributeSpec(self.names, roles)
+
+    def raw(self, source: str = "small") -> RawTable:
+        """The records as a file would give them, levels as text."""
+        columns = {}
+        for name, codes in zip(self.names, self.columns, strict=True):
+            values, inverse = np.unique(codes, return_inverse=True)
+            columns[name] = RawColumn(name, pa.array([f"v{v}" for v in values]), inverse.astype(np.int32))
+        return RawTable(columns, len(self.records), source)
+
+
+def expand(cells: Sequence[Record], counts: Sequence[int], shape: tuple[int, ...]) -> Small:
+    """Records from a table of counts."""
+    return Small(tuple(cell for cell, count in zip(cells, counts, strict=True) for _ in range(count)), shape)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One release of one spec: the drawn cells, the records chosen for them, and the batch of one that is measured."""
+
+    structure: Structure
+    table: ContingencyTable
+    cells: np.ndarray
+    records: np.ndarray
+    batch: ReleaseBatch
+    to_swap: int
+    wanted: int
+
+    @property
+    def failed(self) -> bool:
+        return len(self.cells) < self.wanted
+
+
+def run(small: Small, roles: str, rate: str, rule: str = "strict", replicate: int = 1, key: bytes = KEY) -> Run:
+    """Draw, exchange, choose records."""
+    table, cell_of_record = small.coded()
+    spec = ReleaseSpec(small.spec(roles), rate, rule)
+    structure = spec.structure(multi_kind(table))
+    to_swap, wanted = pairs_wanted(spec.rate, table.n_records)
+    derived = random_swap.stream(key, structure, table, replicate)
+    pairs = random_swap.prepare(structure, table).draw(derived, wanted)
+    index = CellIndex(table)
+    parts = random_swap.exchange(index, pairs, np.array([len(pairs)], np.int64), [spec.attributes])
+    batch = random_swap.batch(index, parts, [2 * len(pairs)], [spec.attributes])
+    records = random_swap.records_of_pairs(derived, pairs, cell_of_record)
+    return Run(structure, table, pairs, records, batch, to_swap, wanted)
+
+
+@st.composite
+def smalls(draw: st.DrawFn, with_kinds: bool = False, most_records: int = 40) -> Small:
+    """Tables of 2 to 40 records over 2 to 5 attributes of 1 to 4 levels: unique cells and all-equal rows among them."""
+    d = draw(st.integers(2, 5))
+    shape = tuple(draw(st.lists(st.integers(1, 4), min_size=d, max_size=d)))
+    row = st.tuples(*(st.integers(0, size - 1) for size in shape))
+    few = draw(st.lists(row, min_size=1, max_size=6))
+    records = draw(st.lists(st.one_of(st.sampled_from(few), row), min_size=2, max_size=most_records))
+    kinds = None
+    if with_kinds:
+        kinds = tuple(tuple(draw(st.sampled_from(KINDS)) for _ in range(size)) for size in shape)
+    return Small(tuple(records), shape, kinds)
+
+
+@st.composite
+def roles_for(draw: st.DrawFn, d: int, letters: str = "SFCU") -> str:
+    """Roles of d attributes: at least one S and one that is not."""
+    roles = draw(st.lists(st.sampled_from(letters), min_size=d, max_size=d))
+    at = draw(st.integers(0, d - 1))
+    roles[at] = "S"
+    if set(roles) == {"S"}:
+        roles[at - 1] = draw(st.sampled_from(letters.replace("S", "")))
+    return "".join(roles)
+
+
+rates = st.sampled_from(["0", "0.01", "0.1", "0.3", "0.5", "0.77", "1"])
+rules = st.sampled_from(["strict", "loose"])
