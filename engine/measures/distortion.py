@@ -35,7 +35,7 @@ def total_variation(batch: ReleaseBatch) -> np.ndarray:
 
 def entropy_change(batch: ReleaseBatch) -> np.ndarray:
     """Change of Shannon entropy, eq. 11, ``h(post) - h(pre)`` in natural units.  Signed; nearer to zero is better."""
-    return -batch.total(_x_log_x(batch.after) - _x_log_x(batch.before)) / batch.n_records
+    return batch.total(_x_log_x(batch.before) - _x_log_x(batch.after)) / batch.n_records
 
 
 def _x_log_x(counts: np.ndarray) -> np.ndarray:
