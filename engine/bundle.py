@@ -29,6 +29,7 @@ from engine.candidates import multi_kind
 from engine.decision import check_realisation, realisation_of
 from engine.errors import EngineError, UsageError
 from engine.evaluation import FAILED, NOOP, OK, STATUS
+from engine.evaluator import Question, question
 from engine.io.recode import code
 from engine.keys import key_path, read_key
 from engine.microdata import Microdata, RawTable
@@ -38,7 +39,7 @@ from engine.plan.fates import check_fates
 from engine.spec import AttributeSpec, ReleaseSpec, pairs_wanted
 from engine.streams import STREAM_VERSION, derive, fingerprint, generator
 from engine.study import Study
-from engine.sweep import Question, check_same, question
+from engine.sweep import check_same
 from engine.table import occupied
 
 if TYPE_CHECKING:

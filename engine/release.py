@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from engine.memory import Memory
 from engine.table import ContingencyTable, occupied
 
 _WORD_BITS = 62
@@ -31,6 +32,7 @@ class CellIndex:
 
         self._kernels, self._wrapping = kernels, wrapping
         self.table = table
+        self.shared = Memory()
         self.layout: list[tuple[int, int, int]] = []  # word, shift and mask of each attribute
         word = shift = 0
         for size in table.domain.shape:
@@ -111,6 +113,7 @@ class ReleaseBatch:
     layout: list[tuple[int, int, int]] = field(repr=False)
     shape: tuple[int, ...] = ()
     failing: np.ndarray | None = field(default=None, repr=False)
+    shared: Memory = field(default_factory=Memory, repr=False)
     _margins: dict[tuple[int, ...], ReleaseBatch] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -172,4 +175,5 @@ class ReleaseBatch:
             index_words=cells.astype(np.int64),
             layout=[(i, 0, -1) for i in range(len(attributes))],
             shape=tuple(self.shape[j] for j in attributes),
+            shared=self.shared.memo(("margin", attributes), Memory),
         )

@@ -34,12 +34,17 @@ FORMAT = 1
 _APPLICATION_ID = 0x53574150  # "SWAP"
 _STALE = 60.0  # seconds after which a silent writer on another host counts as gone
 
-_SCHEMA = """ create table about (name text primary key, value text) without rowid; create table scenario (id integer
-primary key, label text unique, mechanism text, rate text, rule text, roles text, params text); create table run (one
-integer primary key check (one = 1), state text, pid integer, host text, beat real, started real, done integer, total
-integer, cancel integer, message text); create table decision (id integer primary key, at real, scenario integer,
-replicate integer, rule text, why text, state text, record text);
-"""
+_SCHEMA = (
+    "create table about (name text primary key, value text) without rowid",
+    "create table scenario (id integer primary key, label text unique, mechanism text, rate text, rule text,"
+    " roles text, params text)",
+    "create table run (one integer primary key check (one = 1), state text, pid integer, host text, beat real,"
+    " started real, done integer, total integer, cancel integer, message text)",
+    "create table note (scenario integer, replicate integer, measure integer, text text,"
+    " primary key (scenario, replicate, measure)) without rowid",
+    "create table decision (id integer primary key, at real, scenario integer, replicate integer, rule text, why text,"
+    " state text, record text)",
+)
 
 
 @dataclass(frozen=True)
@@ -125,7 +130,8 @@ class Study:
             try:
                 db = sqlite3.connect(aside, isolation_level=None)
                 db.execute(f"pragma application_id = {_APPLICATION_ID}")
-                db.executescript(_SCHEMA)
+                for statement in _SCHEMA:
+                    db.execute(statement)
                 values = {
                     **about,
                     "format": FORMAT,
@@ -292,12 +298,24 @@ class Study:
             f"the study has no candidate '{text}'.{did_you_mean(label, [s.label for s in self.scenarios])}"
         )
 
-    def add_results(self, rows: Iterable[Sequence[Any]], table: str = "realisation") -> None:
-        """Add realisations ``(scenario, replicate, status, changed, values...)``; those already held stay as they
-        are."""
+    def add_results(
+        self, rows: Iterable[Sequence[Any]], notes: Iterable[Sequence[Any]] = (), table: str = "realisation"
+    ) -> None:
+        """Add realisations ``(scenario, replicate, status, changed, values...)``; those already held stay as they are.
+
+        ``notes`` are ``(scenario, replicate, measure, text)``: what a measure had to say beside its figure.
+        """
         with self.transaction() as db:
             marks = ", ".join("?" * (4 + len(self.measures)))
             db.executemany(f"insert or ignore into {table} values ({marks})", rows)
+            db.executemany("insert or ignore into note values (?, ?, ?, ?)", notes)
+
+    def notes(self, place: int) -> list[tuple[int, int, str]]:
+        """What measures said about a scenario's runs: (replicate, column of the measure, text)."""
+        with _spoken(self.path):
+            return self._db.execute(
+                "select replicate, measure, text from note where scenario = ? order by replicate, measure", (place,)
+            ).fetchall()
 
     def held(self) -> np.ndarray:
         """How many replicates from the first on, without a gap, each scenario has, by place.

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -20,15 +20,12 @@ import numpy as np
 
 from engine.candidates import Group, group, space_of
 from engine.errors import EngineError, UsageError
-from engine.evaluation import FAILED, NOOP, OK
-from engine.io.recode import code, edit_failures
+from engine.evaluator import Evaluator, Outcome, Question, question
+from engine.io.recode import code
 from engine.keys import key_path, read_key, read_or_make_key
-from engine.measures import MeasureCall, call, evaluate, original_batch
-from engine.microdata import EditRule, Microdata, RawTable
+from engine.microdata import Microdata, RawTable
 from engine.plan import Plan
-from engine.release import CellIndex, ReleaseBatch, unpack
 from engine.space import scenarios as all_scenarios
-from engine.spec import pairs_wanted
 from engine.streams import fingerprint, key_check
 from engine.study import Study
 from engine.table import ContingencyTable
@@ -40,109 +37,6 @@ FRESH_FROM = 1_000_001
 """First replicate index of re-evaluations, so that they never meet the replicates that led to a choice."""
 
 _TASK = 400  # candidates per task: long enough to pay for its commit, short enough to cancel at once
-_CELLS = 400_000  # touched cells measured together
-
-
-@dataclass(frozen=True)
-class Question:
-    """What a worker needs to know: the cell table (never the records), the measures, and the plan's lists and edit
-    rules."""
-
-    table: ContingencyTable
-    calls: tuple[MeasureCall, ...]
-    lists: dict[str, tuple[str, ...]]
-    edits: tuple[EditRule, ...]
-
-    def failing(self, words: np.ndarray, layout: Sequence[tuple[int, int, int]]) -> np.ndarray | None:
-        """Which packed cells break an edit rule."""
-        if not self.edits:
-            return None
-        cells = np.column_stack([unpack(words, place) for place in layout])
-        return edit_failures(cells, self.table.domain, self.edits)
-
-    def measure(self, batch: ReleaseBatch) -> np.ndarray:
-        """Every measure on every candidate of a batch, shape ``(candidates, measures)``."""
-        return np.column_stack([evaluate(c, batch, self.table.domain, self.lists) for c in self.calls])
-
-    def original(self) -> dict[str, float]:
-        """Every measure on the unaltered data."""
-        cells = self.table.cells
-        failing = edit_failures(cells, self.table.domain, self.edits) if self.edits else None
-        figures = self.measure(original_batch(self.table.counts, cells, self.table.domain.shape, failing))
-        return {str(c): float(v) for c, v in zip(self.calls, figures[0], strict=True)}
-
-
-def question(plan: Plan, data: Microdata) -> Question:
-    """The question that a plan asks of its data."""
-    return Question(data.table, measures_of(plan), {"keys": plan.keys, "analyse": plan.analyse}, plan.edits)
-
-
-def measures_of(plan: Plan) -> tuple[MeasureCall, ...]:
-    """The plan's measures; edit failures are always counted where edit rules are declared."""
-    texts = dict.fromkeys(str(call(text)) for text in plan.measures)
-    if plan.edits:
-        texts.setdefault("edit_failures")
-    return tuple(call(text) for text in texts)
-
-
-class Evaluator:
-    """Draws and measures groups of scenarios over one cell table."""
-
-    def __init__(self, question: Question, key: bytes) -> None:
-        self.question, self.key = question, key
-        self.index = CellIndex(question.table)
-
-    def run(self, group: Group, replicates: Sequence[int]) -> np.ndarray:
-        """Rows ``(scenario, replicate, status, changed, values...)`` of all members at the given replicates."""
-        from engine.mechanisms import random_swap
-
-        table = self.question.table
-        prepared = random_swap.prepare(group.structure, table)
-        wanted = {spec.rate: pairs_wanted(spec.rate, table.n_records) for _, spec in group.members}
-        rates = sorted(wanted, key=lambda rate: wanted[rate][1])
-        splits: dict[str, dict[str, int]] = {}
-        for place, spec in group.members:
-            splits.setdefault(spec.attributes.roles, {})[spec.rate] = place
-        specs = {spec.attributes.roles: spec.attributes for _, spec in group.members}
-        rows: list[np.ndarray] = []
-        parts: list[Any] = []
-        heads: list[tuple[int, int, int, int]] = []
-        shown: list[Any] = []
-
-        def flush() -> None:
-            if not heads:
-                return
-            failing = self.question.failing(self.index.words[: self.index.n_cells], self.index.layout)
-            batch = random_swap.batch(self.index, parts, [head[3] for head in heads], shown, failing)
-            rows.append(np.column_stack([np.array(heads, float), self.question.measure(batch)]))
-            for kept in (parts, heads, shown):
-                kept.clear()
-            self.index.trim()
-
-        held = 0
-        for replicate in replicates:
-            pairs = prepared.draw(random_swap.stream(self.key, group.structure, table, replicate), wanted[rates[-1]][1])
-            stops = np.minimum([wanted[rate][1] for rate in rates], len(pairs)).astype(np.int64)
-            for (roles, places), part in zip(
-                splits.items(),
-                random_swap.exchange(self.index, pairs, stops, [specs[roles] for roles in splits]),
-                strict=True,
-            ):
-                ends, *cells = part
-                begin = 0
-                for rate, stop, end in zip(rates, stops, ends, strict=True):
-                    if rate in places:
-                        status = NOOP if wanted[rate][0] == 0 else OK if stop == wanted[rate][1] else FAILED
-                        parts.append((np.array([end - begin]), *(column[begin:end] for column in cells)))
-                        heads.append((places[rate], replicate, status, 2 * int(stop)))
-                        shown.append(specs[roles])
-                    begin = int(end)
-                held += begin
-            if held > _CELLS:
-                flush()
-                held = 0
-        flush()
-        return np.concatenate(rows)
 
 
 # -- tasks and workers -----------------------------------------------------------------------------------------------
@@ -156,9 +50,15 @@ def _start_worker(question: Question, key: bytes) -> None:
     _evaluator = Evaluator(question, key)
 
 
-def _work(tasks: list[Task]) -> np.ndarray:
+def _work(tasks: list[Task]) -> Outcome:
     assert _evaluator is not None
-    return np.concatenate([_evaluator.run(group, replicates) for group, replicates in tasks])
+    return _joined(_evaluator, tasks)
+
+
+def _joined(evaluator: Evaluator, tasks: list[Task]) -> Outcome:
+    """The outcomes of several tasks as one."""
+    outcomes = [evaluator.run(group, replicates) for group, replicates in tasks]
+    return Outcome(np.concatenate([o.rows for o in outcomes]), [note for o in outcomes for note in o.notes])
 
 
 def _tasks(groups: Sequence[Group], held: np.ndarray, replicates: int) -> Iterator[list[Task]]:
@@ -179,15 +79,15 @@ def _tasks(groups: Sequence[Group], held: np.ndarray, replicates: int) -> Iterat
         yield bundle
 
 
-def _run_all(bundles: Iterator[list[Task]], question: Question, key: bytes, workers: int) -> Iterator[np.ndarray]:
-    """Rows of every bundle; in order with one worker, as they come with more."""
+def _run_all(bundles: Iterator[list[Task]], question: Question, key: bytes, workers: int) -> Iterator[Outcome]:
+    """The outcome of every bundle; in order with one worker, as they come with more."""
     if workers == 1:
         evaluator = Evaluator(question, key)
         for bundle in bundles:
-            yield np.concatenate([evaluator.run(group, replicates) for group, replicates in bundle])
+            yield _joined(evaluator, bundle)
         return
     with ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (question, key)) as pool:
-        waiting: set[Future[np.ndarray]] = set()
+        waiting: set[Future[Outcome]] = set()
         try:
             for bundle in bundles:
                 waiting.add(pool.submit(_work, bundle))
@@ -362,9 +262,9 @@ def fill(
         if done < total:
             _announce_compilation(announce)
             count = workers or _default_workers(total - done, asked.table)
-            for rows in _run_all(_tasks(groups, held, replicates), asked, key, count):
-                study.add_results(_plain(rows))
-                done = min(total, done + len(rows))
+            for outcome in _run_all(_tasks(groups, held, replicates), asked, key, count):
+                study.add_results(_plain(outcome.rows), outcome.notes)
+                done = min(total, done + len(outcome.rows))
                 if tick:
                     tick(done, total)
                 if study.beat(done):
@@ -430,4 +330,5 @@ def reevaluate(study: Study, raw: RawTable, key: bytes, places: Sequence[int], r
     evaluator = Evaluator(asked, key)
     wanted = set(places)
     for one in group([(s.place, s.spec) for s in study.scenarios if s.place in wanted], asked.table):
-        study.add_results(_plain(evaluator.run(one, range(FRESH_FROM, FRESH_FROM + replicates))), table="fresh")
+        outcome = evaluator.run(one, range(FRESH_FROM, FRESH_FROM + replicates))
+        study.add_results(_plain(outcome.rows), outcome.notes, table="fresh")

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from engine.measures import distortion, edits, risk
-from engine.measures.base import Measure, MeasureCall, evaluate, original_batch, parse_call
+from engine.measures.base import (
+    Figure,
+    Measure,
+    MeasureCall,
+    evaluate,
+    evaluate_records,
+    original_batch,
+    parse_call,
+)
 
 MEASURES: dict[str, Measure] = {
     "small_cells": risk.SMALL_CELLS,
@@ -26,4 +34,14 @@ def call(text: str) -> MeasureCall:
     return parse_call(text, MEASURES)
 
 
-__all__ = ["DEFAULT", "MEASURES", "Measure", "MeasureCall", "call", "evaluate", "original_batch"]
+__all__ = [
+    "DEFAULT",
+    "MEASURES",
+    "Figure",
+    "Measure",
+    "MeasureCall",
+    "call",
+    "evaluate",
+    "evaluate_records",
+    "original_batch",
+]

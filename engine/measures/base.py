@@ -9,12 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from engine.domain import Domain
-from engine.errors import UsageError, did_you_mean
+from engine.errors import EngineError, UsageError, did_you_mean
 from engine.release import ReleaseBatch
+
+if TYPE_CHECKING:
+    from engine.records import RecordRelease
 
 Parameter = int | str
 
@@ -25,8 +29,12 @@ class Measure:
 
     ``kind`` is risk or utility.  ``better`` says which direction is good: "lower", "higher", or "zero" for signed
     changes. ``over`` is the plan's list that it tabulates unless told otherwise: keys, analyse or all attributes.
-    ``parameters`` maps each parameter to its default; ``compute(batch, **parameters)`` returns one figure per
-    candidate, ``undefined`` says when that is NaN.
+    ``parameters`` maps each parameter to its default; ``undefined`` says when a figure is NaN.
+
+    A measure that ``needs`` counts is ``compute(batch, **parameters)``, one figure per candidate of a
+    :class:`~engine.release.ReleaseBatch` over its attributes.  One that needs records is
+    ``compute(release, attributes, **parameters)`` on one :class:`~engine.records.RecordRelease` and the places of its
+    attributes; it returns a :class:`Figure`.  ``cost`` says in words what one candidate takes.
     """
 
     name: str
@@ -39,16 +47,25 @@ class Measure:
     source: str
     meaning: str
     over: str
-    compute: Callable[..., np.ndarray]
+    compute: Callable[..., Any]
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     check: Callable[..., None] | None = None
     undefined: str = "it could not be formed"
+    needs: str = "counts"
+    cost: str = "microseconds"
 
     def loss(self, values: np.ndarray) -> np.ndarray:
         """The figures turned so that smaller is better: the one place where directions are handled."""
         if self.better == "lower":
             return values
         return -values if self.better == "higher" else np.abs(values)
+
+
+class Figure(NamedTuple):
+    """A figure and, where there is something to say, a note: the worst-hit analysis or subgroup, or why it is NaN."""
+
+    value: float
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -117,6 +134,23 @@ def evaluate(
     names = call.attributes or (domain.names if call.measure.over == "all" else lists[call.measure.over])
     places = tuple(sorted(domain.indices(names)))
     return np.asarray(call.measure.compute(batch.project(places), **call.values), dtype=float)
+
+
+def evaluate_records(call: MeasureCall, release: RecordRelease) -> Figure:
+    """One figure of a measure that needs records, with its note.
+
+    A measure that cannot be formed on this release gives NaN and the reason; it never stops a sweep.
+    """
+    domain, plan = release.data.domain, release.plan
+    lists = {"all": domain.names, "keys": plan.keys, "analyse": plan.analyse}
+    places = tuple(sorted(domain.indices(call.attributes or lists[call.measure.over])))
+    try:
+        value, note = call.measure.compute(release, places, **call.values)
+    except UsageError:
+        raise
+    except (EngineError, ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
+        return Figure(float("nan"), f"{call}: {error or type(error).__name__}")
+    return Figure(float(value), note if value == value or note else call.measure.undefined)
 
 
 def original_batch(

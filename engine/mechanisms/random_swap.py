@@ -206,4 +206,5 @@ def batch(
         layout=index.layout,
         shape=index.table.domain.shape,
         failing=failing,
+        shared=index.shared,
     )
