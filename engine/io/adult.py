@@ -115,12 +115,13 @@ def recode(text: str, file: str) -> list[Row]:
     """Recoded records of one Adult file; tolerates a header, spaces after commas, dots after labels, a comment line."""
     rows: list[Row] = []
     places = {name: place for name, (place, _) in _COLUMNS.items()}
-    width = 15
+    width, begun = 15, False
     reader = csv.reader(io.StringIO(text), skipinitialspace=True)
     for fields in reader:
         if not fields or fields[0].startswith("|") or fields == [""]:
             continue
-        if not rows and not fields[0].strip().isdigit():
+        first, begun = not begun, True
+        if first and not any(field.strip().isdigit() for field in fields):
             places, width = _header(fields, file), len(fields)
             continue
         if len(fields) != width:

@@ -82,9 +82,8 @@ def _cut(attribute: AttributePlan, column: RawColumn, mask: np.ndarray) -> tuple
     if bad.any():
         n_records = int(np.count_nonzero(np.append(bad, False)[column.codes]))
         raise EngineError(
-            f"column '{column.name}' is cut by numbers but {int(bad.sum())} of its values "
-            f"({count(n_records, 'record')}) are not numbers; "
-            "list them under skip or missing, or use merge instead of cut"
+            f"column '{column.name}' is cut by numbers, but {count(int(bad.sum()), 'value')} "
+            f"({count(n_records, 'record')}) cannot be read as one; list them under skip or missing, or use merge instead of cut"
         )
     level_of[todo] = np.searchsorted(np.array(attribute.cut, dtype=float), parsed[todo], side="right")
     return level_of, [*labels, *attribute.skip], ["value"] * len(labels) + ["skip"] * len(attribute.skip)
@@ -131,7 +130,8 @@ def _labelled(attribute: AttributePlan, labels: Sequence[str | None], kinds: Seq
             raise UsageError(
                 f"attribute '{attribute.name}': merge mixes answers with skipped or missing values in level '{label}'"
             )
-    for skip in attribute.skip:
+    # A declared skip is a level even where it does not occur; in a combination it is only a part of one.
+    for skip in attribute.skip if len(attribute.view) == 1 else ():
         kind_of.setdefault(merged.get(skip, skip), "skip")
     for level, values in attribute.merge:
         kind_of.setdefault(level, "skip" if set(values) <= set(attribute.skip) else "value")
