@@ -1,18 +1,22 @@
-"""Small tables of records, and one swap run over them the way a sweep does it."""
+"""Small tables of records, and swap runs over them the way a sweep makes them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from engine.candidates import multi_kind
+from engine.candidates import Group, group, multi_kind
 from engine.domain import KINDS, Attribute, Domain
+from engine.evaluator import Evaluator, Question
+from engine.measures import DEFAULT, call
 from engine.mechanisms import random_swap
 from engine.microdata import RawColumn, RawTable
+from engine.plan import AttributePlan, DataPlan, Plan
 from engine.release import CellIndex, ReleaseBatch
 from engine.spec import AttributeSpec, ReleaseSpec, Structure, pairs_wanted
 from engine.table import ContingencyTable, occupied
@@ -55,6 +59,15 @@ class Small:
 
     def spec(self, roles: str) -> AttributeSpec:
         return AttributeSpec(self.names, roles)
+
+    def plan(self, **parts: Any) -> Plan:
+        """A plan that codes every attribute as it stands; ``parts`` are the plan's other parts."""
+        return Plan(DataPlan(tuple(AttributePlan(name) for name in self.names)), **parts)
+
+    def asked(self, *measures: str, **parts: Any) -> Question:
+        """What an evaluator is asked: this table, some measures, a plan."""
+        calls = tuple(call(name) for name in measures or DEFAULT)
+        return Question(self.coded()[0], calls, self.plan(**parts))
 
     def raw(self, source: str = "small") -> RawTable:
         """The records as a file would give them, levels as text."""
@@ -100,6 +113,18 @@ def run(small: Small, roles: str, rate: str, rule: str = "strict", replicate: in
     batch = random_swap.batch(index, parts, [2 * len(pairs)], [spec.attributes])
     records = random_swap.records_of_pairs(derived, pairs, cell_of_record)
     return Run(structure, table, pairs, records, batch, to_swap, wanted)
+
+
+def groups(asked: Question, specs: Sequence[ReleaseSpec]) -> list[Group]:
+    """Scenarios by structure, numbered in the order given."""
+    return group(list(enumerate(specs)), asked.table)
+
+
+def rows(asked: Question, specs: Sequence[ReleaseSpec], replicates: Sequence[int], key: bytes = KEY) -> np.ndarray:
+    """All candidates as a sweep has them, ordered by scenario and replicate."""
+    evaluator = Evaluator(asked, key)
+    found = np.concatenate([evaluator.run(one, replicates).rows for one in groups(asked, specs)])
+    return found[np.lexsort((found[:, 1], found[:, 0]))]
 
 
 @st.composite
