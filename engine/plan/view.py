@@ -83,7 +83,8 @@ def _cut(attribute: AttributePlan, column: RawColumn, mask: np.ndarray) -> tuple
         n_records = int(np.count_nonzero(np.append(bad, False)[column.codes]))
         raise EngineError(
             f"column '{column.name}' is cut by numbers, but {count(int(bad.sum()), 'value')} "
-            f"({count(n_records, 'record')}) cannot be read as one; list them under skip or missing, or use merge instead of cut"
+            f"({count(n_records, 'record')}) cannot be read as one; "
+            "list them under skip or missing, or use merge instead of cut"
         )
     level_of[todo] = np.searchsorted(np.array(attribute.cut, dtype=float), parsed[todo], side="right")
     return level_of, [*labels, *attribute.skip], ["value"] * len(labels) + ["skip"] * len(attribute.skip)
