@@ -1,0 +1,72 @@
+"""The dashboard's frame: pages, the workspace in the address, and what is at hand in one line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import streamlit as st
+
+from engine.errors import EngineError
+from frontier_app import actions, state, workspace
+from frontier_app.settings import CONTRAST_CSS
+
+VIEWS = Path(__file__).parent / "views"
+_CSS = """<style>
+.block-container {padding-top: 4.2rem; padding-bottom: 3rem; max-width: 1680px;}
+[data-testid="stMetricValue"] {font-size: 1.45rem; font-variant-numeric: tabular-nums;}
+[data-testid="stMetricLabel"] p {font-size: .85rem;}
+</style>"""
+
+
+def _restore() -> None:
+    """Find the workspace that the address names; without one, a study named in the environment."""
+    if state.get().workspace is not None:
+        return
+    token = st.query_params.get("w")
+    at = workspace.find(token)
+    if at is None and token is not None:
+        st.query_params.clear()
+        state.put(notice="The workspace in this address does not exist any more. Open data to begin a new one.")
+    if at is None and token is None and not state.get().page:
+        study, data = os.environ.get("FRONTIER_STUDY"), os.environ.get("FRONTIER_DATA")
+        at = workspace.link(Path(study) if study else None, data) if study or data else None
+    if at is not None:
+        try:
+            actions.open_workspace(at)
+        except EngineError as error:
+            state.put(error=str(error), workspace=None)
+
+
+def main() -> None:
+    """One run of the page script."""
+    st.set_page_config("swap-frontier", page_icon=":material/swap_horiz:", layout="wide")
+    st.html(CONTRAST_CSS + _CSS)
+    _restore()
+    pages = {
+        name: st.Page(VIEWS / f"{name}.py", title=title, icon=f":material/{icon}:", url_path=name, default=name == "data")
+        for name, title, icon in (
+            ("data", "Data", "table"),
+            ("plan", "Plan", "tune"),
+            ("sweep", "Sweep", "autorenew"),
+            ("explore", "Explore", "scatter_plot"),
+            ("release", "Release", "inventory_2"),
+            ("glossary", "Glossary", "menu_book"),
+        )
+    }
+    page = st.navigation(list(pages.values()), position="top")
+    now = state.get()
+    if page.title != now.page:
+        state.put(page=page.title)
+        state.renew()
+    if now.workspace and st.query_params.get("w") != now.workspace.token:
+        st.query_params["w"] = now.workspace.token
+    if now.notice:
+        st.info(now.notice, icon=":material/info:")
+        state.put(notice="")
+    if now.error:
+        st.error(now.error, icon=":material/error:")
+    page.run()
+
+
+main()

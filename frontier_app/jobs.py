@@ -1,0 +1,149 @@
+"""Sweeps as processes of their own: started, watched and cancelled from any page, and found again after a reload.
+
+The study says how far a sweep is and who writes it; only the moments before it exists are kept here, in the workspace.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.errors import EngineError
+from engine.places import process_is_alive
+from engine.study import Study
+from frontier_app.launch import environment
+from frontier_app.workspace import Workspace
+
+_children: dict[int, subprocess.Popen[bytes]] = {}  # so that ended ones are waited for and leave no zombie
+
+
+@dataclass(frozen=True)
+class Job:
+    """How a sweep is going: ``state`` is none, starting, running, cancelled, finished or failed."""
+
+    state: str
+    done: int = 0
+    total: int = 0
+    seconds: float = 0.0
+    message: str = ""
+    began: int = 0  # results that were there when it started
+
+    @property
+    def busy(self) -> bool:
+        """Whether a process is at work."""
+        return self.state in ("starting", "running")
+
+
+def _job_path(workspace: Workspace) -> Path:
+    return workspace.folder / "job.json"
+
+
+def _noted(workspace: Workspace) -> dict[str, int]:
+    try:
+        return {"pid": 0, "began": 0, **json.loads(_job_path(workspace).read_text())}
+    except (OSError, ValueError, TypeError):
+        return {"pid": 0, "began": 0}
+
+
+def _alive(workspace: Workspace) -> bool:
+    for pid, child in list(_children.items()):
+        if child.poll() is not None:
+            del _children[pid]
+    return process_is_alive(_noted(workspace)["pid"])
+
+
+def start(workspace: Workspace, *, extend: bool = False) -> None:
+    """Sweep the workspace's study by its plan; it resumes what is there.  Nothing happens while one is at work."""
+    before = status(workspace)
+    if before.busy:
+        return
+    study, data, began = workspace.study, workspace.about["data"], before.done
+    if study is None or data is None:
+        raise EngineError("there is nothing to sweep yet; open data and settle a plan first")
+    arguments = [sys.executable, "-P", "-m", "engine", "sweep", data, "--study", str(study)]
+    arguments += ["--plan", str(workspace.plan_path)] + (["--extend"] if extend else [])
+    detached = {"creationflags": 0x00000200} if os.name == "nt" else {"start_new_session": True}
+    descriptor = os.open(workspace.log_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as log:
+        child = subprocess.Popen(
+            arguments,
+            env=environment(),
+            cwd=workspace.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            **detached,  # type: ignore[call-overload]
+        )
+    _children[child.pid] = child
+    _job_path(workspace).write_text(json.dumps({"pid": child.pid, "began": began}))
+
+
+def cancel(workspace: Workspace) -> None:
+    """Ask the sweep to stop; what is done stays."""
+    if workspace.study and workspace.study.exists():
+        with Study.open(workspace.study) as study:
+            study.cancel()
+
+
+def stop(workspace: Workspace, patience: float = 5.0) -> None:
+    """Cancel and wait; a sweep that does not listen is ended."""
+    if not status(workspace).busy:
+        return
+    cancel(workspace)
+    until = time.monotonic() + patience
+    while _alive(workspace) and time.monotonic() < until:
+        time.sleep(0.1)
+    child = _children.get(_noted(workspace)["pid"])
+    if child is not None and child.poll() is None:
+        child.terminate()
+        child.wait()
+
+
+_NAME = "frontier: "
+
+
+def complaint(workspace: Workspace) -> str:
+    """The sentence with which the command ended, if it ended with one."""
+    try:
+        lines = workspace.log_path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    except OSError:
+        return ""
+    if not lines:
+        return ""
+    if lines[-1].startswith(_NAME):
+        return lines[-1].removeprefix(_NAME)
+    # A traceback stays in the log: it may quote what nobody should see.
+    return "the sweep ended unexpectedly; its log is in the workspace" if "Error" in lines[-1] else ""
+
+
+def status(workspace: Workspace) -> Job:
+    """How the workspace's sweep is going."""
+    alive = _alive(workspace)
+    study = workspace.study
+    if study is None:
+        return Job("none")
+    if study.exists():
+        with Study.open(study) as opened:
+            progress = opened.progress
+        seconds = max(0.0, time.time() - progress.started) if progress.state == "running" else 0.0
+        if progress.state != "running" and alive:
+            return Job("starting", progress.done, progress.total)
+        words = complaint(workspace) if progress.state != "finished" and not alive else ""
+        if words:
+            return Job("failed", progress.done, progress.total, 0.0, words)
+        return Job(progress.state, progress.done, progress.total, seconds, progress.message, _noted(workspace)["began"])
+    if alive:
+        return Job("starting")
+    words = complaint(workspace)
+    return Job("failed", message=words) if words else Job("none")
+
+
+def seconds_left(job: Job) -> float | None:
+    """Time until the end at the pace so far; None before there is a pace."""
+    fresh = job.done - job.began
+    return job.seconds / fresh * (job.total - job.done) if fresh > 0 and job.seconds > 0 else None

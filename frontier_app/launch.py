@@ -1,0 +1,128 @@
+"""Start the dashboard's server on this machine and stay with it until it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+import webbrowser
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+
+from engine.datasets import names
+from engine.errors import EngineError
+from frontier_app.settings import streamlit_flags
+from frontier_app.workspace import link
+
+APP = Path(__file__).resolve().parent / "app.py"
+HOST = "127.0.0.1"
+_PATIENCE = 60.0  # seconds until a server that does not answer is given up
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def _check_port(port: int) -> None:
+    with socket.socket() as probe:
+        if os.name != "nt":  # there it would allow to take a port in use
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except (OSError, OverflowError):
+            raise EngineError(
+                f"port {port} cannot be used, another program may hold it; leave --port out for a free one"
+            ) from None
+
+
+def command(port: int) -> list[str]:
+    """The server's command line.  ``-P`` keeps the folder it is started in, which may hold anything, out of imports."""
+    return [
+        sys.executable,
+        "-P",
+        "-m",
+        "streamlit",
+        "run",
+        str(APP),
+        f"--server.port={port}",
+        *streamlit_flags(),
+    ]
+
+
+def environment() -> dict[str, str]:
+    """The server's environment: finds this package from any folder; a study asked for travels in the address instead."""
+    env = {name: value for name, value in os.environ.items() if name not in ("FRONTIER_STUDY", "FRONTIER_DATA")}
+    here = str(APP.parents[1])
+    env["PYTHONPATH"] = os.pathsep.join(filter(None, [here, env.get("PYTHONPATH", "")]))
+    return env
+
+
+def launch(study: Path | None, data: str | None, port: int | None, open_browser: bool) -> int:
+    """Serve the dashboard, on a study if one is named, until it is stopped; returns the server's exit code.
+
+    The address holds the secret name of the workspace, so that other users of this machine cannot open the study.
+    """
+    if data is not None and data not in names():
+        data = str(Path(data).expanduser().absolute())
+    workspace = link(study, data) if study or data else None
+    if port is None:
+        port = free_port()
+    else:
+        _check_port(port)
+    address = f"http://{HOST}:{port}/" + (f"explore?w={workspace.token}" if study and workspace else "")
+    if workspace and not study:
+        address += f"?w={workspace.token}"
+    # Streamlit prints an address of its own on standard output, without the workspace.
+    server = subprocess.Popen(command(port), env=environment(), stdout=subprocess.DEVNULL)
+    try:
+        previous = signal.signal(signal.SIGTERM, _stop)
+        try:
+            if not _wait_until_up(server, port):
+                return _end(server) or 1
+            print(f"the dashboard is at {address}\nCtrl-C ends it; sweeps that run go on", flush=True)
+            if open_browser:
+                with suppress(webbrowser.Error):
+                    webbrowser.open(address)
+            return server.wait()
+        finally:
+            signal.signal(signal.SIGTERM, previous)
+    except KeyboardInterrupt:
+        _end(server)
+        return 0
+    finally:
+        _end(server)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _wait_until_up(server: subprocess.Popen[bytes], port: int) -> bool:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    until = time.monotonic() + _PATIENCE
+    while server.poll() is None and time.monotonic() < until:
+        with suppress(urllib.error.URLError, OSError), opener.open(f"http://{HOST}:{port}/_stcore/health", timeout=5):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def _end(server: subprocess.Popen[bytes]) -> int:
+    """Ask the server to end, then make it."""
+    if server.poll() is None:
+        server.terminate()
+        try:
+            server.wait(5)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+    return server.returncode
