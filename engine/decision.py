@@ -20,6 +20,8 @@ from engine.tradeoff import best_under_bound, hull_intervals, knee, supporting_l
 class RiskUtilityMap:
     """All scenarios of a study under one risk and one utility measure (columns ``risk`` and ``utility`` of the values).
 
+    The frontier is over ``objectives`` (columns too): these two, or any number of measures together.
+
     ``original`` are the figures of the unaltered data, always shown beside the candidates.  Scenarios without a counted
     run, or whose measure is undefined in one of them, have NaN means and take no part in frontiers.
     """
@@ -33,6 +35,7 @@ class RiskUtilityMap:
     dominance: Dominance
     original: np.ndarray
     allow_partial: bool
+    objectives: tuple[int, ...] = ()
 
     @property
     def risk_loss(self) -> np.ndarray:
@@ -56,13 +59,13 @@ class RiskUtilityMap:
 
     def realisations_undominated(self) -> np.ndarray:
         """Mask over the realisations that no other counted realisation dominates."""
-        loss = losses(self.results.values, [call.measure for call in self.measures])[:, [self.risk, self.utility]]
+        loss = losses(self.results.values, [call.measure for call in self.measures])[:, list(self.objectives)]
         loss[~self.results.counted(self.allow_partial)] = np.nan
         return undominated(loss)
 
     def dominators(self, place: int) -> np.ndarray:
         """Places of the scenarios whose means dominate this one's."""
-        return np.asarray(dominated_by(np.column_stack([self.risk_loss, self.utility_loss]), place))
+        return np.asarray(dominated_by(self.summary.loss[:, list(self.objectives)], place))
 
     def under_bound(self, bound: float) -> int:
         """The most useful scenario with mean risk at or below ``bound`` (eq. 4 and 13); ties go to less risk, then to
@@ -127,16 +130,34 @@ def objective_places(study: Study, risk: str | None = None, utility: str | None 
     return places[0], places[1]
 
 
+def objective_set(study: Study, texts: Sequence[str]) -> tuple[int, ...]:
+    """Columns of any number of measures that together define a frontier; each at most once."""
+    places = tuple(study.measure_place(text) for text in texts)
+    if len(places) < 2 or len(set(places)) < len(places):
+        raise UsageError(f"objectives == {','.join(texts)}, must name two or more different measures")
+    return places
+
+
 def risk_utility_map(
     study: Study,
     risk: str | None = None,
     utility: str | None = None,
     *,
+    objectives: Sequence[str] = (),
     allow_partial: bool = False,
     fresh: bool = False,
 ) -> RiskUtilityMap:
-    """The map of a study; ``fresh`` uses re-evaluations on fresh replicates in place of the sweep's own."""
+    """The map of a study; ``fresh`` uses re-evaluations on fresh replicates in place of the sweep's own.
+
+    ``objectives`` names any two or more measures that define the frontier together (default: risk and utility).
+    """
+    together = objective_set(study, objectives) if objectives else ()
+    for kind, asked in (("risk", risk), ("utility", utility)):
+        first = next((str(study.measures[k]) for k in together if study.measures[k].measure.kind == kind), None)
+        if asked is None and first:
+            risk, utility = (first, utility) if kind == "risk" else (risk, first)
     places = objective_places(study, risk, utility)
+    together = together or places
     results = study.results("fresh" if fresh else "realisation")
     measures = [call.measure for call in study.measures]
     summary = summarise(results, measures, len(study.scenarios), allow_partial)
@@ -148,9 +169,10 @@ def risk_utility_map(
         utility=places[1],
         results=results,
         summary=summary,
-        dominance=dominance(summary, results, measures, places, allow_partial),
+        dominance=dominance(summary, results, measures, together, allow_partial),
         original=np.array([original[str(call)] for call in study.measures]),
         allow_partial=allow_partial,
+        objectives=together,
     )
 
 

@@ -137,8 +137,8 @@ class Evaluator:
                 ends, *cells = part
                 begin = 0
                 for rate, stop, end in zip(rates, stops.tolist(), ends.tolist(), strict=True):
-                    place = places[attributes].get(rate)
-                    if place is not None:
+                    if rate in places[attributes]:
+                        place = places[attributes][rate]
                         status = NOOP if wanted[rate][0] == 0 else OK if stop == wanted[rate][1] else FAILED
                         batch.parts.append((np.array([end - begin]), *(column[begin:end] for column in cells)))
                         batch.heads.append((place, replicate, status, 2 * stop))

@@ -18,4 +18,4 @@ class Memory:
         """The remembered result of ``work`` under ``name``."""
         if name not in self._known:
             self._known[name] = work()
-        return self._known[name]  # type: ignore[no-any-return]
+        return self._known[name]

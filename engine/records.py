@@ -104,7 +104,7 @@ class ReleasedTable(Memory):
             if name in domain.names:
                 j = domain.index(name)
                 columns[name] = pd.Categorical.from_codes(
-                    self.codes(j).astype(np.int64), list(domain.attributes[j].levels)
+                    self.codes(j).astype(np.int64), pd.Index(domain.attributes[j].levels, dtype=object)
                 )
             else:
                 raw = name.removesuffix("_raw") if name not in self.data.raw.columns else name

@@ -146,6 +146,11 @@ class ReleaseBatch:
         cells, inverse = occupied(columns, [self.shape[j] for j in attributes], len(self.index_words))
         n_original = len(self.original)
         counts = np.bincount(inverse[:n_original], weights=self.original, minlength=len(cells)).astype(np.int64)
+        # the original's cells first, as in the full table, so that a margin of this margin finds them there
+        order = np.argsort(counts == 0, kind="stable")
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        cells, counts, inverse = cells[order], counts[order], rank[inverse]
         seen = np.asarray(self.swaps[:, list(attributes)].any(axis=1))
         visible = seen[self.owner]
         flat = self.owner[visible] * len(cells) + inverse[self.cell[visible]]

@@ -80,6 +80,13 @@ class Choice:
     record: dict[str, Any]
 
 
+def _json(value: Any) -> str:
+    """JSON with null in place of a figure that is not defined."""
+    if isinstance(value, dict):
+        value = {k: None if isinstance(v, float) and v != v else v for k, v in value.items()}
+    return json.dumps(value)
+
+
 @contextmanager
 def _spoken(path: Path) -> Iterator[None]:
     """Turn SQLite's complaints into one clear sentence."""
@@ -143,7 +150,7 @@ class Study:
                     "original": original,
                 }
                 db.execute("begin")
-                db.executemany("insert into about values (?, ?)", [(k, json.dumps(v)) for k, v in values.items()])
+                db.executemany("insert into about values (?, ?)", [(k, _json(v)) for k, v in values.items()])
                 db.execute("insert into run values (1, 'new', 0, '', 0, 0, 0, 0, 0, '')")
                 columns = "".join(f", m{i} real" for i in range(len(plan.measures)))
                 for table in ("realisation", "fresh"):
@@ -410,6 +417,39 @@ class Study:
         with self.transaction() as db:
             db.execute("update about set value=? where name='plan'", (json.dumps(plan_to_toml(plan)),))
         self.__dict__.pop("plan", None)
+
+    def begin_measures(self, calls: Sequence[MeasureCall]) -> list[int]:
+        """Make room for further measures and return their columns; they count only after :meth:`finish_measures`."""
+        first = len(self.measures)
+        with self.transaction() as db:
+            have = {name for _, name, *_ in db.execute("pragma table_info(realisation)")}
+            for k in range(first, first + len(calls)):
+                for table in ("realisation", "fresh"):
+                    if f"m{k}" not in have:
+                        db.execute(f"alter table {table} add column m{k} real")
+            db.execute("delete from note where measure >= ?", (first,))
+        return list(range(first, first + len(calls)))
+
+    def update_results(
+        self, columns: Sequence[int], rows: Iterable[Sequence[Any]], notes: Iterable[Sequence[Any]], table: str
+    ) -> None:
+        """Fill columns of realisations: rows are ``(values..., scenario, replicate)``."""
+        with self.transaction() as db:
+            setting = ", ".join(f"m{k} = ?" for k in columns)
+            db.executemany(f"update {table} set {setting} where scenario = ? and replicate = ?", rows)
+            db.executemany("insert or replace into note values (?, ?, ?, ?)", notes)
+
+    def finish_measures(self, plan: Plan, calls: Sequence[MeasureCall], original: dict[str, float]) -> None:
+        """Let further measures count, in one step."""
+        with self.transaction() as db:
+            values = {
+                "measures": [*map(str, self.measures), *map(str, calls)],
+                "original": {**self.about["original"], **original},
+                "plan": plan_to_toml(plan),
+            }
+            db.executemany("update about set value = ? where name = ?", [(_json(v), k) for k, v in values.items()])
+        for name in ("plan", "measures"):
+            self.__dict__.pop(name, None)
 
     def decide(self, scenario: Scenario, replicate: int, rule: str, why: str, record: dict[str, Any]) -> Choice:
         """Record a choice; earlier ones stay."""

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import fields
+from dataclasses import fields, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,13 @@ from engine.errors import EngineError, UsageError
 from engine.evaluator import Evaluator, Outcome, Question, question
 from engine.io.recode import code
 from engine.keys import key_path, read_key, read_or_make_key
+from engine.measures import call
 from engine.microdata import Microdata, RawTable
 from engine.plan import Plan
 from engine.space import scenarios as all_scenarios
+from engine.spec import ReleaseSpec
 from engine.streams import fingerprint, key_check
 from engine.study import Study
-from engine.table import ContingencyTable
 
 Announce = Callable[[str], None]
 Tick = Callable[[int, int], None]
@@ -261,7 +262,7 @@ def fill(
             tick(done, total)
         if done < total:
             _announce_compilation(announce)
-            count = workers or _default_workers(total - done, asked.table)
+            count = workers or _default_workers(total - done, asked)
             for outcome in _run_all(_tasks(groups, held, replicates), asked, key, count):
                 study.add_results(_plain(outcome.rows), outcome.notes)
                 done = min(total, done + len(outcome.rows))
@@ -288,9 +289,10 @@ def _plain(rows: np.ndarray) -> list[tuple[Any, ...]]:
     ]
 
 
-def _default_workers(candidates: int, table: ContingencyTable) -> int:
+def _default_workers(candidates: int, asked: Question) -> int:
     """One process for little work (starting others costs more), else one per core."""
-    return 1 if candidates * (len(table) + 1000) < 30_000_000 else os.cpu_count() or 1
+    each = len(asked.table) + 1000 if asked.data is None else 100_000 * len(asked.on_records)
+    return 1 if candidates * each < 30_000_000 else os.cpu_count() or 1
 
 
 def _announce_compilation(announce: Announce | None) -> None:
@@ -318,7 +320,74 @@ def estimate(plan: Plan, data: Microdata, probes: int = 5) -> tuple[int, float]:
         evaluator.run(one, [1])
     per_group = (time.perf_counter() - begin) / len(chosen)
     total = len(specs) * plan.space.replicates
-    return total, per_group * len(groups) * plan.space.replicates / (_default_workers(total, asked.table) ** 0.8)
+    return total, per_group * len(groups) * plan.space.replicates / (_default_workers(total, asked) ** 0.8)
+
+
+def add_measures(
+    study: Study,
+    raw: RawTable,
+    key: bytes,
+    texts: Sequence[str],
+    *,
+    workers: int | None = None,
+    tick: Tick | None = None,
+    announce: Announce | None = None,
+) -> list[str]:
+    """Add measures to a study by remaking its releases from the same streams; returns the names of those added.
+
+    Figures stored before stay as they are.  Killed or cancelled half-way, the study is as it was.
+    """
+    check_same(study, raw, key)
+    have = {str(c) for c in study.measures}
+    calls = [call(text) for text in dict.fromkeys(str(call(text)) for text in texts) if text not in have]
+    if not calls:
+        return []
+    plan = replace(study.plan, measures=(*study.plan.measures, *map(str, calls)))
+    asked = question(plan, code(raw, plan), calls)
+    original = asked.original()
+    tables: dict[str, np.ndarray] = {}
+    for table in ("realisation", "fresh"):
+        results = study.results(table)
+        tables[table] = np.column_stack([results.scenario, results.replicate])
+    total = sum(len(rows) for rows in tables.values())
+    study.take(total, 0)
+    done = 0
+    try:
+        _announce_compilation(announce)
+        columns = study.begin_measures(calls)
+        for table, held in tables.items():
+            bundles = _held_tasks(group([(s.place, s.spec) for s in study.scenarios], asked.table), held)
+            count = workers or _default_workers(len(held), asked)
+            for outcome in _run_all(bundles, asked, key, count):
+                rows = [(*row[4:], int(row[0]), int(row[1])) for row in _plain(outcome.rows)]
+                notes = [(place, replicate, columns[k], text) for place, replicate, k, text in outcome.notes]
+                study.update_results(columns, rows, notes, table)
+                done += len(rows)
+                if tick:
+                    tick(done, total)
+                if study.beat(done):
+                    study.release("finished", "adding measures was cancelled")
+                    raise EngineError("cancelled; the study is as it was before")
+        study.finish_measures(plan, calls, original)
+    finally:
+        study.release("finished")
+    return [str(c) for c in calls]
+
+
+def _held_tasks(groups: Sequence[Group], held: np.ndarray) -> Iterator[list[Task]]:
+    """Bundles of tasks that make exactly the realisations held (scenario, replicate) again."""
+    by_scenario: dict[int, list[int]] = {}
+    for place, number in held.tolist():
+        by_scenario.setdefault(place, []).append(number)
+    for one in groups:
+        by_numbers: dict[tuple[int, ...], list[tuple[int, ReleaseSpec]]] = {}
+        for place, spec in one.members:
+            if place in by_scenario:
+                by_numbers.setdefault(tuple(by_scenario[place]), []).append((place, spec))
+        for numbers, members in by_numbers.items():
+            step = max(1, _TASK // len(members))
+            for first in range(0, len(numbers), step):
+                yield [(Group(one.structure, tuple(members)), numbers[first : first + step])]
 
 
 def reevaluate(study: Study, raw: RawTable, key: bytes, places: Sequence[int], replicates: int) -> None:

@@ -1,0 +1,386 @@
+"""What the ``frontier`` command does: one function per user action; the dashboard calls the same engine functions.
+
+Imports stand inside the functions, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engine.errors import UsageError
+from engine.options import grown, plan_of
+
+if TYPE_CHECKING:
+    from engine.decision import RiskUtilityMap
+    from engine.microdata import RawTable
+    from engine.plan import Plan
+
+_BETTER = {"lower": "lower is better", "higher": "higher is better", "zero": "nearer to zero is better"}
+
+
+def _open(text: str) -> tuple[RawTable, Plan | None]:
+    from engine.datasets import open_data
+
+    return open_data(text)
+
+
+def run_demo(args: argparse.Namespace) -> int:
+    """Sweep the sample and open the dashboard on it."""
+    from engine.datasets import load
+    from engine.resources import user_folder
+    from engine.sweep import sweep
+
+    folder = user_folder() / "demo"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    path = folder / "fair.study"
+    raw, plan = load("fair")
+    for attempt in range(2):
+        try:
+            print(
+                f"sweeping the sample 'fair' ({raw.n_records:,} records); the study is kept in {folder}",
+                file=sys.stderr,
+            )
+            sweep(raw, plan, path, tick=_Ticker(), announce=_announce).close()
+            break
+        except UsageError:
+            # The demo's study is nobody's work: one made by another version is made anew.
+            if attempt:
+                raise
+            for old in folder.glob("fair.study*"):
+                old.unlink()
+    return _launch(path, "fair", args)
+
+
+def run_app(args: argparse.Namespace) -> int:
+    """Open the dashboard."""
+    path = None
+    if args.study:
+        from engine.study import Study
+
+        path = Path(args.study)
+        with Study.open(path) as study:
+            about = study.about
+        from engine.datasets import names
+
+        if args.data is None and about["source"] in names():
+            args.data = about["source"]
+    return _launch(path, args.data, args)
+
+
+def _launch(study: Path | None, data: str | None, args: argparse.Namespace) -> int:
+    from frontier_app.launch import launch
+
+    return launch(study, data, args.port, not args.no_browser)
+
+
+def run_datasets(args: argparse.Namespace) -> None:
+    """List the samples."""
+    from engine.datasets import describe
+
+    for sample in describe():
+        size = f"{sample.n_records:,} records, {sample.n_attributes} attributes"
+        print(f"{sample.name:8} {size:32} {sample.summary}")
+
+
+def run_datasets_add(args: argparse.Namespace) -> None:
+    """Add a sample that is not shipped."""
+    from engine.datasets import add
+
+    print(f"added '{args.name}': {add(args.name, args.source):,} records")
+
+
+def run_plan_init(args: argparse.Namespace) -> None:
+    """Write a first plan."""
+    from engine.plan import plan_init_text, plan_to_toml
+
+    raw, plan = _open(args.data)
+    text = plan_to_toml(plan) if plan is not None else plan_init_text(raw)
+    if args.out == "-":
+        print(text, end="")
+        return
+    out = Path(args.out)
+    if out.exists():
+        raise UsageError(f"'{out.name}' exists already; name another file with --out")
+    out.write_text(text, encoding="utf-8")
+    print(f"wrote {out}; read it, edit it, then: frontier space {args.data} --plan {out}")
+
+
+def run_plan_check(args: argparse.Namespace) -> int:
+    """List what differs between a plan and a file; exit code 1 when something does."""
+    from engine.plan import check_plan, read_plan
+
+    problems = check_plan(read_plan(args.plan), _open(args.data)[0])
+    for problem in problems:
+        print(problem)
+    if not problems:
+        print("the plan fits the data")
+    return 1 if problems else 0
+
+
+def run_space(args: argparse.Namespace) -> None:
+    """Count candidates and estimate the time."""
+    from engine.candidates import predicted_failures, space_of
+    from engine.io.recode import code
+    from engine.space import scenarios
+    from engine.spec import percent
+    from engine.sweep import estimate
+
+    raw, sample_plan = _open(args.data)
+    plan = plan_of(args, raw, sample_plan)
+    data = code(raw, plan)
+    found = space_of(plan, data)
+    table = data.table
+    print(
+        f"{data.n_records:,} records in {len(table):,} occupied cells of {len(data.domain)} attributes, "
+        f"{table.n_below(3):,} of them with one or two records"
+    )
+    print(f"specs: {found.legal:,} legal, {found.feasible:,} feasible, {len(found.specs):,} distinct to run")
+    for spec, earlier in found.merged[:3]:
+        print(f"  '{spec}' is equivalent to '{earlier}' (swap of complement) and was skipped")
+    for hopeless, reason in found.impossible[:3]:
+        print(f"  '{hopeless}' cannot work: {reason}")
+    for what, count in (("equivalent", len(found.merged)), ("impossible", len(found.impossible))):
+        if count > 3:
+            print(f"  ... {count:,} {what} specs in all")
+    specs = scenarios(found.specs, plan.space.rates, plan.space.rule)
+    rates = ", ".join(percent(rate) for rate in plan.space.rates)
+    if len(specs) <= 5000:
+        failing = predicted_failures(specs, table)
+        for doomed, reason in failing[:3]:
+            print(f"  '{doomed}' will fail: {reason}")
+        if len(failing) > 3:
+            print(f"  ... {len(failing):,} scenarios will fail in all")
+    print(f"scenarios: {len(specs):,} ({len(found.specs):,} specs at {rates})")
+    total, seconds = estimate(plan, data)
+    print(f"candidates: {total:,} ({plan.space.replicates} replicates each)")
+    print(f"estimated time: {_duration(seconds)}")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+class _Ticker:
+    """Progress on standard error: a line that moves on a terminal, a line per tenth elsewhere."""
+
+    def __init__(self) -> None:
+        self.begin: tuple[float, int] | None = None
+        self.shown = -1
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if self.begin is None:
+            self.begin = (now, done)
+        tenth = 10 * done // max(1, total)
+        if not sys.stderr.isatty() and tenth == self.shown:
+            return
+        self.shown = tenth
+        fresh = done - self.begin[1]
+        left = f", {_duration((now - self.begin[0]) / fresh * (total - done))} left" if fresh and done < total else ""
+        line = f"{done:,} of {total:,} candidates{left}"
+        if sys.stderr.isatty():
+            print(f"\r\x1b[K{line}", end="\n" if done >= total else "", file=sys.stderr, flush=True)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+
+def _announce(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def run_sweep(args: argparse.Namespace) -> None:
+    """Fill a study."""
+    from engine.study import Study
+    from engine.sweep import sweep
+
+    path = Path(args.study)
+    study_plan = None
+    if path.exists():
+        with Study.open(path) as old:
+            study_plan = old.plan
+    raw, sample_plan = _open(args.data)
+    plan = plan_of(args, raw, sample_plan, study_plan)
+    if args.extend and study_plan is not None:
+        plan = grown(study_plan, plan)
+    with sweep(
+        raw,
+        plan,
+        path,
+        key_file=args.key_file,
+        workers=args.workers,
+        extend=args.extend,
+        tick=_Ticker(),
+        announce=_announce,
+    ) as study:
+        progress = study.progress
+        failed = int((study.results().status == 1).sum()) if progress.total <= 200_000 else None
+    if progress.state == "finished":
+        note = f", {failed:,} failed runs among them" if failed else ""
+        print(f"{progress.total:,} candidates in {path}{note}; next: frontier show {path} --undominated")
+    else:
+        print(
+            f"{progress.state}: {progress.done:,} of {progress.total:,} candidates in {path}; the same command goes on"
+        )
+
+
+def run_measures(args: argparse.Namespace) -> None:
+    """List the measures."""
+    from engine.measures import MEASURES
+
+    for measure in MEASURES.values():
+        parameters = "; ".join(f"{key}={value}" for key, value in measure.parameters.items())
+        direction = _BETTER[measure.better]
+        print(f"{measure.name}" + (f"[{parameters}]" if parameters else ""))
+        print(
+            f"    {measure.title} ({measure.symbol}), {measure.kind}; {direction}; {measure.range}, {measure.unit}; "
+            f"tabulates {measure.over}"
+        )
+        print(f"    {measure.meaning}")
+        print(f"    Source: {measure.source}.")
+
+
+def run_show(args: argparse.Namespace) -> None:
+    """List candidates."""
+    from engine.decision import risk_utility_map
+    from engine.show import as_csv, as_json, columns_of, realisation_rows, scenario_rows
+    from engine.study import Study
+
+    if args.max_risk is not None and args.slope is not None:
+        raise UsageError("--max-risk and --slope are two rules; give one of them")
+    with Study.open(args.study) as study:
+        view = risk_utility_map(
+            study, args.risk, args.utility, objectives=args.objectives, allow_partial=args.allow_partial
+        )
+        progress = study.progress
+    make = scenario_rows if args.by == "scenario" else realisation_rows
+    rows = make(view, args.max_risk, args.slope, args.undominated)
+    columns = columns_of(view, args.by)
+    if args.format == "csv":
+        print(as_csv(rows, columns), end="")
+    elif args.format == "json":
+        print(as_json(rows), end="")
+    else:
+        _print_table(view, rows, columns, args.by)
+        if args.max_risk is not None and args.by == "scenario":
+            view.under_bound(args.max_risk)  # says why when nothing is within the bound
+        if progress.state != "finished":
+            print(f"the sweep is {progress.state}: {progress.done:,} of {progress.total:,} candidates so far")
+
+
+def _print_table(view: RiskUtilityMap, rows: list[dict[str, Any]], columns: list[str], by: str) -> None:
+    from engine.show import as_table
+
+    figures = "; ".join(f"{call} {value:.5g}" for call, value in zip(view.measures, view.original, strict=True))
+    print(f"doing nothing: {figures}")
+    objectives = [view.measures[k] for k in view.objectives]
+    print(f"frontier: {'; '.join(f'{c} ({c.measure.kind}, {_BETTER[c.measure.better]})' for c in objectives)}")
+    hidden = {"mechanism"} | ({"replicates", "riskier_than_original"} if by == "scenario" else set())
+    kept = [c for c in columns if c not in hidden and not (c == "failed" and not any(row["failed"] for row in rows))]
+    kept = [c for c in kept if c not in ("optimal",) or any(row["optimal"] for row in rows)]
+    print(as_table(rows, kept), end="")
+
+
+def run_choose(args: argparse.Namespace) -> None:
+    """Record a choice."""
+    from engine.decision import choose, risk_utility_map
+    from engine.study import Study
+
+    with Study.open(args.study) as study:
+        view = risk_utility_map(
+            study, args.risk, args.utility, objectives=args.objectives, allow_partial=args.allow_partial
+        )
+        choice = choose(study, view, args.why, candidate=args.candidate, max_risk=args.max_risk, slope=args.slope)
+        scenario, _ = study.find(choice.label)
+    record = choice.record
+    print(f"chosen: {choice.label}/{choice.replicate}, swap {scenario.spec} ({choice.rule})")
+    place = (
+        "on the frontier"
+        if record["undominated"]
+        else "not on the frontier: another candidate is safer and at least as useful, or the reverse"
+    )
+    print(f"it is {place} ({'clear' if record['clear'] else 'uncertain, given the noise of the means'})")
+    if record["riskier_than_original"]:
+        print("warning: its mean risk is above that of releasing the data unchanged")
+    print(f"next: frontier export {args.study} --data DATA --candidate {choice.label} --out DIR")
+
+
+def run_measure(args: argparse.Namespace) -> None:
+    """Add measures to a study."""
+    from engine.keys import key_path, read_key
+    from engine.study import Study
+    from engine.sweep import add_measures
+
+    if args.workers is not None and args.workers < 1:
+        raise UsageError(f"workers == {args.workers}, must be at least 1.")
+    raw, _ = _open(args.data)
+    with Study.open(args.study) as study:
+        key = read_key(key_path(study.path, args.key_file))
+        added = add_measures(study, raw, key, args.measures, workers=args.workers, tick=_Ticker(), announce=_announce)
+    print(f"added {', '.join(added)}" if added else "the study has these measures already")
+
+
+def run_recheck(args: argparse.Namespace) -> None:
+    """Run finalists on fresh replicates and list both sets of figures."""
+    from engine.decision import risk_utility_map
+    from engine.keys import key_path, read_key
+    from engine.show import columns_of, scenario_rows
+    from engine.study import Study
+    from engine.sweep import reevaluate
+
+    raw, _ = _open(args.data)
+    with Study.open(args.study) as study:
+        view = risk_utility_map(
+            study, args.risk, args.utility, objectives=args.objectives, allow_partial=args.allow_partial
+        )
+        places = [study.find(text)[0].place for text in args.candidate] if args.candidate else view.frontier().tolist()
+        key = read_key(key_path(study.path, args.key_file))
+        reevaluate(study, raw, key, places, args.replicates)
+        again = risk_utility_map(
+            study, args.risk, args.utility, objectives=args.objectives, allow_partial=args.allow_partial, fresh=True
+        )
+    wanted = {view.scenarios[place].label for place in places}
+    print(f"as swept ({len(wanted)} scenarios):")
+    _print_table(
+        view, [row for row in scenario_rows(view) if row["id"] in wanted], columns_of(view, "scenario"), "scenario"
+    )
+    print("on fresh replicates:")
+    _print_table(
+        again, [row for row in scenario_rows(again) if row["id"] in wanted], columns_of(again, "scenario"), "scenario"
+    )
+
+
+def run_export(args: argparse.Namespace) -> None:
+    """Write one release."""
+    from engine.bundle import export
+    from engine.study import Study
+
+    raw, _ = _open(args.data)
+    with Study.open(args.study) as study:
+        out = export(
+            study,
+            raw,
+            args.candidate,
+            args.out,
+            key_file=args.key_file,
+            include=args.include,
+            allow_partial=args.allow_partial,
+        )
+    print(f"wrote {out / 'release'} (may leave the building) and {out / 'internal'} (must not: it can undo the swap)")
+
+
+def run_replay(args: argparse.Namespace) -> int:
+    """Remake an exported release; exit code 1 when it differs."""
+    from engine.bundle import replay
+
+    found = replay(args.manifest, _open(args.data)[0], args.out)
+    for name in found.same:
+        print(f"{name}: the same, bit for bit")
+    for text in found.differs:
+        print(text)
+    return 1 if found.differs else 0
