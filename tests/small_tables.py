@@ -115,6 +115,23 @@ def run(small: Small, roles: str, rate: str, rule: str = "strict", replicate: in
     return Run(structure, table, pairs, records, batch, to_swap, wanted)
 
 
+def release(small: Small, roles: str, pairs: Sequence[tuple[int, int]]) -> ReleaseBatch:
+    """The batch of one release in which these pairs of records exchange."""
+    return releases(small, [(roles, pairs)])
+
+
+def releases(small: Small, several: Sequence[tuple[str, Sequence[tuple[int, int]]]]) -> ReleaseBatch:
+    """One batch of several releases, each given by its roles and the pairs of records that exchange."""
+    table, cell_of_record = small.coded()
+    index = CellIndex(table)
+    parts: list[Any] = []
+    for roles, pairs in several:
+        cells = cell_of_record[np.array(pairs, np.int64).reshape(-1, 2)].astype(np.int64)
+        parts += random_swap.exchange(index, cells, np.array([len(cells)], np.int64), [small.spec(roles)])
+    changed = [2 * len(pairs) for _, pairs in several]
+    return random_swap.batch(index, parts, changed, [small.spec(roles) for roles, _ in several])
+
+
 def groups(asked: Question, specs: Sequence[ReleaseSpec]) -> list[Group]:
     """Scenarios by structure, numbered in the order given."""
     return group(list(enumerate(specs)), asked.table)
