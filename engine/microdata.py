@@ -63,7 +63,7 @@ class RawTable:
 
 
 def _digest_values(digest: hashlib.blake2b, values: pa.Array) -> None:
-    """Add distinct values to a digest; text and plain numbers by their bytes, so that millions of them cost no copies."""
+    """Add distinct values to a digest; text and numbers by their bytes, so that millions of them cost no copies."""
     import pyarrow as pa
 
     kind = values.type

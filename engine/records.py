@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -99,7 +99,8 @@ class ReleasedTable(Memory):
         """
         import pandas as pd
 
-        domain, columns = self.data.domain, {}
+        domain = self.data.domain
+        columns: dict[str, Any] = {}
         for name in names:
             if name in domain.names:
                 j = domain.index(name)
