@@ -1,0 +1,68 @@
+"""Every `frontier` command of the README runs, in the order in which it stands there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def commands() -> list[list[str]]:
+    """The words of every command in a console block."""
+    blocks = re.findall(r"```console\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    return [shlex.split(line) for block in blocks for line in block.splitlines() if line.strip()]
+
+
+def test_the_readme_holds_commands_of_every_kind() -> None:
+    first = {words[1] for words in commands()}
+    assert all(words[0] == "frontier" for words in commands())
+    assert first >= {"datasets", "space", "sweep", "show", "choose", "export", "replay", "app", "plan"}
+
+
+def test_every_command_of_the_readme_runs(tmp_path: Path) -> None:
+    environment = {**os.environ, "FRONTIER_HOME": str(tmp_path / "home")}
+    people = [f"{['young', 'old'][i % 2]},{'fm'[i % 3 == 0]},{'abc'[i % 3]}" for i in range(40)]
+    (tmp_path / "mydata.csv").write_text("age,sex,work\n" + "\n".join(people) + "\n")
+    for words in commands():
+        command = [sys.executable, "-m", "engine", *words[1:]]
+        if words[1] in ("app", "demo"):
+            serves(command, tmp_path, environment)
+            continue
+        ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert ended.returncode == 0, f"{shlex.join(words)}: {ended.stderr}"
+
+
+def test_the_demo_serves_the_sample(tmp_path: Path) -> None:
+    serves([sys.executable, "-m", "engine", "demo"], tmp_path, {**os.environ, "FRONTIER_HOME": str(tmp_path / "home")})
+
+
+def serves(command: list[str], folder: Path, environment: dict[str, str]) -> None:
+    """A command that stays: its server says it is healthy, then it is ended."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    running = subprocess.Popen(
+        [*command, "--no-browser", "--port", str(port)], cwd=folder, env=environment, stdout=subprocess.DEVNULL
+    )
+    try:
+        until = time.monotonic() + 120
+        while True:
+            assert running.poll() is None, f"{command} ended with {running.returncode}"
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2) as answer:
+                    assert answer.status == 200
+                    return
+            except OSError:
+                assert time.monotonic() < until, f"{command} did not answer"
+                time.sleep(0.2)
+    finally:
+        running.terminate()
+        running.wait(20)
