@@ -56,7 +56,8 @@ class State:
 
     ``base`` is the plan as it was when the present page's inputs were made, and ``version`` counts those moments: inputs
     start from ``base``, so that what a person types is not taken back while it is typed.  ``selected`` is the candidate at
-    hand; ``shown`` is the one drawn into the map (a click on the map marks itself, and a redrawn map would forget its zoom).
+    hand; ``shown`` is the one drawn into the map (a click on the map marks itself, and a redrawn map would forget its zoom),
+    and ``picks`` counts selections made outside the table, which then has to show another row.
     """
 
     workspace: Workspace | None = None
@@ -71,6 +72,7 @@ class State:
     selected: str | None = None
     shown: str | None = None
     map_key: Any = None
+    picks: int = 0
     memo: Memo = field(default_factory=Memo)
 
 

@@ -1,1 +1,475 @@
-"""x."""
+"""Explore: the risk–utility map of a study, and the candidate at hand."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from engine.decision import RiskUtilityMap
+from engine.errors import EngineError
+from engine.spec import pairs_wanted, percent
+from engine.study import Study
+from frontier_app import actions, drawing, jobs, parts, state, text
+from frontier_app.charts import MANY
+
+_STEPS = 400  # positions of the bound's slider
+
+
+def page() -> None:
+    """The map, the candidate at hand, and the table of candidates."""
+    path = actions.own_study()
+    if path is None:
+        st.title("Explore the map", anchor=False)
+        if state.get().raw is None:
+            parts.nothing(
+                "There is no study yet. Open data, settle a plan and run the sweep; the map then shows every candidate's"
+                " risk and utility.",
+                "data",
+                "Open data",
+            )
+        else:
+            parts.nothing(
+                "This plan has not been swept yet. The sweep draws and measures every candidate.", "sweep", "Run the sweep"
+            )
+        return
+    look = state.get().look
+    try:
+        with Study.open(path) as study:
+            calls, total = study.measures, study.progress
+        view = actions.the_map(look.risk, look.utility, look.partial)
+    except EngineError as error:
+        st.title("Explore the map", anchor=False)
+        parts.complain(error)
+        if look != state.Look() and st.button("Show the map as planned"):
+            state.put(look=state.Look())
+            st.rerun()
+        return
+    assert view is not None
+    st.title("Explore the map", anchor=False)
+    frontier = view.frontier()
+    st.caption(
+        f"{actions.source_words()} – {text.plural(len(view.scenarios), 'scenario')},"
+        f" {text.plural(len(view.results), 'run')}, {len(frontier)} on the frontier."
+    )
+    _unfinished(total.done, total.total)
+    if not len(view.results):
+        parts.nothing("No run has been completed yet.", "sweep", "See the sweep")
+        return
+    _controls(view, [call for call in calls])
+    left, right = st.columns([5, 3], gap="medium")
+    with left:
+        optimum = _map(view)
+    with right, st.container(border=True, height="stretch"):
+        _card(view, optimum)
+    _table(view)
+
+
+def _unfinished(done: int, total: int) -> None:
+    at = state.get().workspace
+    if at is None or done >= total:
+        return
+    busy = jobs.status(at).busy
+    st.info(
+        f"{'The sweep is still running' if busy else 'The sweep is not finished'}: {done:,} of {total:,} runs."
+        " Figures and frontier may change.",
+        icon=":material/hourglass_top:" if busy else ":material/pause_circle:",
+    )
+
+
+# -- how it is looked at ---------------------------------------------------------------------------------------------
+
+
+def _controls(view: RiskUtilityMap, calls: list[Any]) -> None:
+    """Measures, colour and options, in one row."""
+    look = state.get().look
+    first, second, third, fourth = st.columns([3, 3, 3, 2], vertical_alignment="bottom")
+    for place, kind, chosen in ((first, "risk", view.risk), (second, "utility", view.utility)):
+        options = [str(call) for call in calls if call.measure.kind == kind]
+        names = {str(call): text.measure_name(call) for call in calls}
+        now = str(view.measures[chosen])
+        picked = place.selectbox(
+            "Risk (upwards)" if kind == "risk" else "Utility (to the right)",
+            options,
+            index=options.index(now),
+            format_func=names.__getitem__,
+            key=f"look-{kind}",
+            help=text.measure_help(view.measures[chosen].measure),
+        )
+        if picked != now:
+            state.look(**{kind: picked})
+            st.rerun()
+    ways = drawing.colourings(view)
+    colour = third.selectbox(
+        "Colour and shape show",
+        list(ways),
+        index=list(ways).index(look.colour) if look.colour in ways else 0,
+        format_func=ways.__getitem__,
+        key="look-colour",
+    )
+    with fourth.popover("Options", icon=":material/tune:", width="stretch"):
+        zoom = st.toggle("Zoom to the frontier", look.zoom, key="look-zoom")
+        errors = st.toggle(
+            "Error bars (± 1 standard error)", look.errors, key="look-errors", help="of the means over replicates"
+        )
+        facets = st.toggle("One panel per swap rate", look.facets, key="look-facets")
+        runs = st.toggle(
+            "Every run instead of means",
+            look.runs,
+            key="look-runs",
+            help="A run is one realisation. Scenarios are compared by means: the luckiest run is luck.",
+        )
+        allow = st.toggle(
+            "Count failed runs too",
+            look.partial,
+            key="look-partial",
+            help="Runs that ended before the rate was reached, for want of feasible pairs",
+        )
+    changes = {"colour": colour, "zoom": zoom, "errors": errors, "facets": facets, "runs": runs, "partial": allow}
+    if any(getattr(look, name) != value for name, value in changes.items()):
+        state.look(**changes)
+        st.rerun()
+
+
+def _bound(view: RiskUtilityMap) -> int | None:
+    """The risk bound, moved or typed; returns the most useful scenario under it."""
+    look = state.get().look
+    risk = view.risk_loss
+    high = float(np.nanmax([np.nanmax(risk), view.original_losses[view.risk]])) or 1.0
+    step = 10.0 ** math.floor(math.log10(high / _STEPS))
+    high = math.ceil(high / step) * step
+    digits = max(0, -math.floor(math.log10(step)))
+    left, middle, right = st.columns([2, 4, 2], vertical_alignment="center")
+    on = left.toggle("Risk bound", look.bound is not None, key="bound-on", help="the largest acceptable risk (α)")
+    if not on:
+        if look.bound is not None:
+            state.look(bound=None)
+            st.rerun()
+        middle.caption("Set the largest acceptable risk to see the most useful candidate under it.")
+        return None
+    if look.bound is None:
+        planned = _planned_bound(view)
+        state.look(bound=planned if planned is not None else float(view.original_losses[view.risk]))
+        st.rerun()
+    assert look.bound is not None
+    value = min(max(look.bound, 0.0), high)
+
+    def moved(key: str, other: str) -> None:
+        new = float(state.input_value(key))
+        state.set_input(other, min(max(new, 0.0), high))
+        state.look(bound=new)
+
+    keys = ("bound-slider", "bound-number")
+    for key in keys:
+        if state.input_value(key) is None or not 0 <= state.input_value(key) <= high:
+            state.set_input(key, value)
+    shown = f"%.{digits}f"
+    middle.slider(
+        "Largest acceptable risk",
+        0.0,
+        high,
+        step=step,
+        format=shown,
+        key=keys[0],
+        on_change=moved,
+        args=keys,
+        label_visibility="collapsed",
+    )
+    right.number_input(
+        "Largest acceptable risk",
+        0.0,
+        high,
+        step=step,
+        format=shown,
+        key=keys[1],
+        on_change=moved,
+        args=keys[::-1],
+        label_visibility="collapsed",
+    )
+    try:
+        return view.under_bound(look.bound)
+    except EngineError as error:
+        st.warning(str(error)[:1].upper() + str(error)[1:], icon=":material/warning:")
+        return None
+
+
+def _planned_bound(view: RiskUtilityMap) -> float | None:
+    path = actions.own_study()
+    if path is None:
+        return None
+    with Study.open(path) as study:
+        planned = study.plan.decision.max_risk
+    return float(planned) if planned is not None else None
+
+
+# -- the map ---------------------------------------------------------------------------------------------------------
+
+
+def _map(view: RiskUtilityMap) -> int | None:
+    """The map; a click selects.  Returns the most useful scenario under the bound."""
+    chart = st.container()
+    optimum = _bound(view)
+    now = state.get()
+    key = (id(view), now.look)
+    if key != now.map_key:
+        now = state.put(map_key=key, shown=now.selected)
+    places = {scenario.label: scenario.place for scenario in view.scenarios}
+    drawn = drawing.figure(view, now.look, places.get(now.shown or ""), optimum)
+
+    def clicked() -> None:
+        event = state.input_value("map") or {}
+        points = event.get("selection", {}).get("points", [])
+        found = [p["customdata"] for p in points if p.get("customdata") is not None]
+        if found:
+            place = int(found[0][0] if isinstance(found[0], list) else found[0])
+            state.put(selected=view.scenarios[place].label, picks=state.get().picks + 1)
+
+    chart.plotly_chart(
+        drawn,
+        key="map",
+        on_select=clicked,
+        selection_mode="points",
+        config={"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]},
+        alt=f"Risk–utility map: {len(view.scenarios)} scenarios, {len(view.frontier())} on the frontier. "
+        "The table below lists them and selects them too.",
+    )
+    if now.look.runs and len(view.results) > MANY:
+        chart.caption("So many runs are drawn as a density: darker where there are more. The frontier stays points.")
+    return optimum
+
+
+# -- the candidate at hand -------------------------------------------------------------------------------------------
+
+
+def _select(label: str) -> None:
+    state.put(selected=label, shown=label, picks=state.get().picks + 1)
+
+
+def _card(view: RiskUtilityMap, optimum: int | None) -> None:
+    """The candidate at hand, in words and figures."""
+    places = {scenario.label: scenario.place for scenario in view.scenarios}
+    now = state.get()
+    if now.selected not in places:
+        _invitation(view, optimum)
+        return
+    place = places[now.selected]
+    scenario, summary = view.scenarios[place], view.summary
+    st.markdown(f"#### {scenario.label}")
+    st.markdown(_badges(view, place, optimum))
+    n = _n_records()
+    to_swap, _ = pairs_wanted(scenario.spec.rate, n)
+    st.markdown(text.spec_words(scenario.spec, to_swap, n))
+    runs, failed = int(summary.counted[place]), int(summary.failed[place])
+    if runs:
+        st.markdown(_figures(view, place))
+    else:
+        st.warning("Every run failed: no feasible pair was left before the rate was reached.", icon=":material/warning:")
+    st.markdown(_sureness(view, place, runs, failed))
+    _dominators(view, place)
+    if optimum is not None and optimum != place:
+        other = view.scenarios[optimum].label
+        st.button(
+            f"Show {other}, the most useful under the bound", key="to-optimum", on_click=partial(_select, other)
+        )
+    if st.button("Choose this one…", type="primary", icon=":material/inventory_2:", disabled=runs == 0):
+        st.switch_page("views/release.py")
+
+
+def _invitation(view: RiskUtilityMap, optimum: int | None) -> None:
+    st.markdown("#### No candidate selected")
+    st.markdown(
+        "Click on a point of the map, or on a row of the table below it.\n\n"
+        "**Filled** points are the frontier: none is both safer and more useful. **Hollow** ones are dominated; there is"
+        " no reason to choose them. The triangle is the data as they are."
+    )
+    riskier = int(view.riskier_than_original.sum())
+    if riskier:
+        st.markdown(
+            f"**{riskier} of {text.plural(len(view.scenarios), 'scenario')}** are *riskier than doing nothing*: swapping can"
+            " leave more unaltered records alone in small cells than there were."
+        )
+    knee = view.knee()
+    if knee is not None:
+        label = view.scenarios[knee].label
+        st.button(
+            f"Show {label}, the frontier's bend",
+            on_click=partial(_select, label),
+            key="to-knee",
+            help="the candidate farthest below the line between the frontier's ends; an aid to look at, not a rule",
+        )
+    if optimum is not None:
+        label = view.scenarios[optimum].label
+        st.button(
+            f"Show {label}, the most useful under the bound", on_click=partial(_select, label), key="to-optimum"
+        )
+
+
+def _n_records() -> int:
+    path = actions.own_study()
+    assert path is not None
+    with Study.open(path) as study:
+        return int(study.about["n_records"])
+
+
+def _badges(view: RiskUtilityMap, place: int, optimum: int | None) -> str:
+    badges = []
+    if not np.isnan(view.risk_loss[place]):
+        on = view.dominance.undominated[place]
+        badges.append(":blue-badge[:material/check: on the frontier]" if on else ":gray-badge[dominated]")
+        badges.append(":gray-badge[clear]" if view.dominance.clear[place] else ":orange-badge[uncertain]")
+    if view.riskier_than_original[place]:
+        badges.append(":red-badge[:material/warning: riskier than doing nothing]")
+    if view.summary.failed[place]:
+        badges.append(f":red-badge[{text.plural(int(view.summary.failed[place]), 'failed run')}]")
+    if place == optimum:
+        badges.append(":blue-badge[most useful under the bound]")
+    return " ".join(badges)
+
+
+def _figures(view: RiskUtilityMap, place: int) -> str:
+    """All figures against the original, as a table."""
+    lines = ["| | original | mean ± SE | change |", "|:--|--:|--:|--:|"]
+    order = [view.risk, view.utility, *(k for k in range(len(view.measures)) if k not in (view.risk, view.utility))]
+    for k in order:
+        mean, se, original = view.summary.mean[place, k], view.summary.se[place, k], view.original[k]
+        name = view.measures[k].measure.title
+        name = f"**{name}**" if k in (view.risk, view.utility) else name
+        relative = text.relative(mean, original)
+        change = text.signed(mean - original) + (f" ({relative})" if relative else "")
+        lines.append(f"| {name} | {text.figure(original)} | {text.with_error(mean, se)} | {change} |")
+    return "\n".join(lines)
+
+
+def _sureness(view: RiskUtilityMap, place: int, runs: int, failed: int) -> str:
+    """How sure the place on or off the frontier is, and how runs went."""
+    sentences = []
+    share = view.dominance.share[place]
+    on, clear = bool(view.dominance.undominated[place]), bool(view.dominance.clear[place])
+    if runs:
+        if on and clear:
+            sentences.append("It is on the frontier by more than the spread between runs explains.")
+        elif on:
+            sentences.append("It is on the frontier, but others are within the spread between runs.")
+        elif clear:
+            sentences.append("It is dominated by more than the spread between runs explains.")
+        else:
+            sentences.append("It is dominated by its means, but within the spread between runs.")
+    if not np.isnan(share):
+        sentences.append(f"In {100 * share:.0f} % of the runs it was itself undominated.")
+    sentences.append(f"{text.plural(runs, 'run')} counted, {failed} failed.")
+    changed = view.summary.changed[place]
+    if not np.isnan(changed):
+        sentences.append(f"On average {changed:,.0f} records took part in a swap.")
+    return " ".join(sentences)
+
+
+def _dominators(view: RiskUtilityMap, place: int) -> None:
+    """Which candidates of the frontier are better."""
+    better = [int(i) for i in view.dominators(place) if view.dominance.undominated[i]]
+    if not better:
+        return
+    better.sort(key=lambda i: (view.utility_loss[i], view.risk_loss[i]))
+    st.markdown("Safer and more useful:" if len(better) > 1 else "Safer and at least as useful, or the reverse:")
+    for i in better[:3]:
+        scenario = view.scenarios[i]
+        st.button(
+            f"{scenario.label}: {text.spec_short(scenario.spec.attributes)} at {percent(scenario.spec.rate)}",
+            key=f"dominator-{scenario.label}",
+            on_click=partial(_select, scenario.label),
+        )
+    if len(better) > 3:
+        st.caption(f"and {len(better) - 3} more of the frontier")
+
+
+# -- the table -------------------------------------------------------------------------------------------------------
+
+
+def _table(view: RiskUtilityMap) -> None:
+    """The candidates as a table; selecting a row selects the candidate."""
+    now = state.get()
+    st.subheader("Candidates", anchor=False)
+    which = st.segmented_control(
+        "Rows",
+        ("frontier", "all"),
+        default="frontier" if now.look.only_frontier else "all",
+        required=True,
+        format_func={"frontier": "On the frontier", "all": "All"}.__getitem__,
+        key="table-rows",
+        label_visibility="collapsed",
+    )
+    only = which == "frontier"
+    if only != now.look.only_frontier:
+        # Not a matter of the figure, so its key moves along and nothing is redrawn.
+        now = state.look(only_frontier=only)
+        now = state.put(map_key=(id(view), now.look))
+    places = view.frontier() if only else np.lexsort((view.utility_loss, view.risk_loss))
+    places = np.asarray(places)
+    labels = [view.scenarios[i].label for i in places.tolist()]
+    if now.selected in {s.label for s in view.scenarios} and now.selected not in labels:
+        st.caption(f"{now.selected} is dominated; show all candidates to find it here.")
+
+    def picked() -> None:
+        rows = (state.input_value(key) or {}).get("selection", {}).get("rows", [])
+        if rows and rows[0] < len(labels):
+            state.put(selected=labels[rows[0]], shown=labels[rows[0]])
+
+    key = f"table-{which}-{now.picks}-{view.risk}-{view.utility}-{len(labels)}"
+    st.dataframe(
+        _rows(view, places),
+        key=key,
+        hide_index=True,
+        on_select=picked,
+        selection_mode="single-row",
+        selection_default={"selection": {"rows": [labels.index(now.selected)]}} if now.selected in labels else None,
+        height=min(38 + 35 * max(1, len(labels)), 420),
+        width="stretch",
+        column_config=_columns(view),
+        alt="Candidates with risk, utility and standing; a selected row is shown in the card above",
+    )
+
+
+def _rows(view: RiskUtilityMap, places: np.ndarray) -> pd.DataFrame:
+    summary = view.summary
+    some = [view.scenarios[i] for i in places.tolist()]
+    return pd.DataFrame(
+        {
+            "id": [s.label for s in some],
+            "swap": [text.spec_short(s.spec.attributes) for s in some],
+            "rate": [100 * float(s.spec.rate) for s in some],
+            "risk": view.risk_loss[places],
+            "risk_se": summary.loss_se[places, view.risk],
+            "loss": view.utility_loss[places],
+            "loss_se": summary.loss_se[places, view.utility],
+            "standing": [drawing.standing(view, i) for i in places.tolist()],
+            "share": 100 * view.dominance.share[places],
+            "changed": summary.changed[places],
+            "failed": summary.failed[places],
+            "note": ["riskier than doing nothing" if view.riskier_than_original[i] else "" for i in places.tolist()],
+        }
+    )
+
+
+def _columns(view: RiskUtilityMap) -> dict[str, Any]:
+    column = st.column_config
+    risk, utility = (text.measure_name(view.measures[k]) for k in (view.risk, view.utility))
+    return {
+        "id": column.TextColumn("Id", width="small"),
+        "swap": column.TextColumn("Swaps", width="medium"),
+        "rate": column.NumberColumn("Rate", format="%.4g %%", width="small"),
+        "risk": column.NumberColumn(risk, format="%.5f"),
+        "risk_se": column.NumberColumn("± SE", format="%.5f", width="small"),
+        "loss": column.NumberColumn(utility, format="%.5f", help="lower is better"),
+        "loss_se": column.NumberColumn("± SE", format="%.5f", width="small"),
+        "standing": column.TextColumn("Standing"),
+        "share": column.NumberColumn("Undominated", format="%.0f %%", help="share of runs on the frontier", width="small"),
+        "changed": column.NumberColumn("Changed", format="localized", help="mean number of records in swaps", width="small"),
+        "failed": column.NumberColumn("Failed", width="small"),
+        "note": column.TextColumn("Note"),
+    }
+
+
+page()
