@@ -87,6 +87,23 @@ def group(scenarios: Sequence[tuple[int, ReleaseSpec]], table: ContingencyTable)
     return [Group(structure, tuple(members)) for structure, members in found.items()]
 
 
+def remarks(plan: Plan, found: space.Space, n_records: int) -> list[str]:
+    """What to say about a space before it is run: merged specs, impossible ones, rates that round to nothing."""
+    said = [
+        f"'{spec}' is equivalent to '{earlier}' (swap of complement) and was skipped"
+        for spec, earlier in found.merged[:3]
+    ]
+    if len(found.merged) > 3:
+        said.append(f"{len(found.merged):,} equivalent specs were skipped in all")
+    said += [f"'{spec}' cannot work: {reason}" for spec, reason in found.impossible[:3]]
+    if len(found.impossible) > 3:
+        said.append(f"{len(found.impossible):,} specs cannot work in all")
+    for rate in plan.space.rates:
+        if pairs_wanted(rate, n_records)[0] == 0:
+            said.append(f"rate {rate} of {n_records:,} records rounds to zero: nothing would be swapped")
+    return said
+
+
 def predicted_failures(scenarios: Sequence[ReleaseSpec], table: ContingencyTable) -> list[tuple[ReleaseSpec, str]]:
     """Scenarios whose rate asks for more pairs than can exist, with the reason in words."""
     several, bounds = multi_kind(table), {}

@@ -123,7 +123,7 @@ def run_plan_check(args: argparse.Namespace) -> int:
 
 def run_space(args: argparse.Namespace) -> None:
     """Count candidates and estimate the time."""
-    from engine.candidates import predicted_failures, space_of
+    from engine.candidates import predicted_failures, remarks, space_of
     from engine.io.recode import code
     from engine.space import scenarios
     from engine.spec import percent
@@ -139,13 +139,8 @@ def run_space(args: argparse.Namespace) -> None:
         f"{table.n_below(3):,} of them with one or two records"
     )
     print(f"specs: {found.legal:,} legal, {found.feasible:,} feasible, {len(found.specs):,} distinct to run")
-    for spec, earlier in found.merged[:3]:
-        print(f"  '{spec}' is equivalent to '{earlier}' (swap of complement) and was skipped")
-    for hopeless, reason in found.impossible[:3]:
-        print(f"  '{hopeless}' cannot work: {reason}")
-    for what, count in (("equivalent", len(found.merged)), ("impossible", len(found.impossible))):
-        if count > 3:
-            print(f"  ... {count:,} {what} specs in all")
+    for remark in remarks(plan, found, data.n_records):
+        print(f"  {remark}")
     specs = scenarios(found.specs, plan.space.rates, plan.space.rule)
     rates = ", ".join(percent(rate) for rate in plan.space.rates)
     if len(specs) <= 5000:

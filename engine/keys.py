@@ -15,18 +15,18 @@ def key_path(study: str | Path, key_file: str | Path | None = None) -> Path:
 
 
 def read_key(path: Path) -> bytes:
-    """The key in a file: 32 hexadecimal digits."""
+    """The key in a file: 32 hexadecimal digits, or the 16 bytes themselves."""
     try:
-        text = path.read_text(encoding="ascii").strip()
+        content = path.read_bytes()
     except FileNotFoundError:
         raise EngineError(
             f"key file '{path.name}' does not exist; without its key a study cannot go on. Name it with --key-file "
             "PATH."
         ) from None
-    except (OSError, UnicodeDecodeError):
+    except OSError:
         raise EngineError(f"key file '{path.name}' cannot be read") from None
     try:
-        key = bytes.fromhex(text)
+        key = content if len(content) == KEY_BYTES else bytes.fromhex(content.decode("ascii").strip())
     except ValueError:
         key = b""
     if len(key) != KEY_BYTES:

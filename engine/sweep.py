@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.candidates import Group, group, space_of
+from engine.candidates import Group, group, remarks, space_of
 from engine.errors import EngineError, UsageError
 from engine.evaluator import Evaluator, Outcome, Question, question
 from engine.io.recode import code
@@ -139,7 +139,10 @@ def sweep(
         data = code(raw, plan)
         asked = question(plan, data)
         key = read_or_make_key(key_path(path, key_file)) if is_new else read_key(key_path(path, key_file))
-        specs = all_scenarios(space_of(plan, data).specs, plan.space.rates, plan.space.rule)
+        found = space_of(plan, data)
+        for remark in remarks(plan, found, data.n_records) if is_new else ():
+            say(remark)
+        specs = all_scenarios(found.specs, plan.space.rates, plan.space.rule)
         if old is None:
             study = Study.create(path, plan, _about(raw, data, asked, key), asked.original())
             study.add_scenarios(specs)
