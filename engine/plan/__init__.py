@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.plan.analysis import AnalysisPlan
 from engine.plan.attribute import AttributePlan
 from engine.plan.check import check_plan
 from engine.plan.edit import edit_plan
@@ -18,6 +19,7 @@ from engine.plan.types import (
 
 __all__ = [
     "DEFAULT_MISSING",
+    "AnalysisPlan",
     "AttributePlan",
     "DataPlan",
     "DecisionPlan",

@@ -41,7 +41,8 @@ def edit_plan(
     them, or becomes all of them when it had none.  An attribute that some list named before and none names any more is
     no attribute any longer: its raw columns are carried with their record.  One of ``swap_sizes``, ``all_specs`` and
     ``specs`` replaces the others, and so do ``max_risk`` and ``slope``.  What the plan itself had for fix, change and
-    specs follows a restriction; an edit rule on an attribute that goes is refused rather than silently forgotten.
+    specs follows a restriction; an edit rule or an analysis on an attribute that goes is refused rather than silently
+    forgotten.
     """
     kept = _known(plan, attributes, "attributes") if attributes is not None else plan.names
     if not kept:
@@ -65,6 +66,7 @@ def edit_plan(
     in_specs = {name for spec in chosen.get("specs") or () for name in _roles_of(spec, plan.names)}
     named = {*roles["keys"], *roles["swap"], *roles["analyse"], *outside["fix"], *outside["change"], *in_specs}
     named |= {name for edit in plan.edits for name, _ in edit.forbid if name in kept}
+    named |= {name for analysis in plan.analyses for name in (*analysis.columns, *analysis.by) if name in kept}
     before = {*plan.keys, *plan.swap, *plan.analyse}
     stays = tuple(name for name in plan.names if name in kept and (name in named or name not in before))
     if "swap_sizes" in chosen and swap_sizes is None:
@@ -78,6 +80,13 @@ def edit_plan(
             raise UsageError(
                 f"edit rule '{edit.name}' names '{gone[0]}', which would no longer be an attribute; "
                 f"keep '{gone[0]}' among the attributes or take the rule out of the plan"
+            )
+    for analysis in plan.analyses:
+        gone = [n for n in (*analysis.by, *analysis.columns) if n in plan.names and n not in stays]
+        if gone:
+            raise UsageError(
+                f"analysis '{analysis.name}' uses '{gone[0]}', which would no longer be an attribute; "
+                f"keep '{gone[0]}' among the attributes or take the analysis out of the plan"
             )
     columns = tuple(c for a in plan.attributes if a.name not in stays for c in a.columns)
     data = replace(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.errors import EngineError, UsageError, did_you_mean
 from engine.microdata import EditRule
+from engine.plan.analysis import AnalysisPlan
 from engine.plan.attribute import AttributePlan
 from engine.plan.types import (
     DEFAULT_MEASURES,
@@ -34,7 +35,7 @@ _TEXTS, _TEXT, _TABLE, _TRUTH, _WHOLE, _NUMBERS, _DECIMAL, _DECIMALS, _WHOLES = 
     "a list of whole numbers",
 )
 _SECTIONS = {
-    "data": {"missing": _TEXTS, "weight": _TEXT, "id": _TEXT, "carry": _TEXTS, "drop": _TEXTS},
+    "data": {"missing": _TEXTS, "weight": _TEXT, "id": _TEXT, "carry": _TEXTS, "drop": _TEXTS, "numeric": _TEXTS},
     "attribute": {
         "name": _TEXT,
         "columns": _TEXTS,
@@ -49,6 +50,7 @@ _SECTIONS = {
     },
     "roles": {"keys": _TEXTS, "swap": _TEXTS, "analyse": _TEXTS},
     "edit": {"name": _TEXT, "forbid": _TABLE},
+    "analysis": {"name": _TEXT, "formula": _TEXT, "family": _TEXT, "by": _TEXTS, "weighted": _TRUTH},
     "space": {
         "swap_sizes": _WHOLES,
         "all_specs": _TRUTH,
@@ -62,7 +64,7 @@ _SECTIONS = {
     "measures": {"names": _TEXTS},
     "decision": {"risk": _TEXT, "utility": _TEXT, "max_risk": _DECIMAL, "slope": _DECIMAL, "realisation": _TEXT},
 }
-_LISTS_OF_TABLES = ("attribute", "edit")
+_LISTS_OF_TABLES = ("attribute", "edit", "analysis")
 # An empty list here would silently mean "all" or "the default", the opposite of what it seems to say.
 _NEVER_EMPTY = (
     "keys",
@@ -77,6 +79,8 @@ _NEVER_EMPTY = (
     "cut",
     "levels",
     "labels",
+    "numeric",
+    "by",
 )
 
 
@@ -119,6 +123,7 @@ def plan_from_toml(text: str) -> Plan:
         space=SpacePlan(**space),
         measures=entries.get("measures", {}).get("names", DEFAULT_MEASURES),
         decision=DecisionPlan(**entries.get("decision", {})),
+        analyses=tuple(_analysis(entry, i) for i, entry in enumerate(entries.get("analysis", []), 1)),
     )
 
 
@@ -182,6 +187,13 @@ def _edit(entry: dict[str, Any], number: int) -> EditRule:
     return EditRule(entry["name"], tuple((attribute, tuple(levels)) for attribute, levels in entry["forbid"].items()))
 
 
+def _analysis(entry: dict[str, Any], number: int) -> AnalysisPlan:
+    for key, example in (("name", "survival"), ("formula", "Survived ~ Sex + Age")):
+        if key not in entry:
+            raise UsageError(f'[[analysis]] number {number} has no {key}; add {key} = "{example}"')
+    return AnalysisPlan(**entry)
+
+
 def plan_to_toml(plan: Plan) -> str:
     """``plan`` as TOML text that :func:`plan_from_toml` reads back to an equal plan; defaults may be left out."""
     import tomlkit
@@ -193,7 +205,7 @@ def plan_to_toml(plan: Plan) -> str:
     for key in ("weight", "id"):
         if getattr(plan.data, key) is not None:
             data[key] = getattr(plan.data, key)
-    for key in ("carry", "drop"):
+    for key in ("carry", "drop", "numeric"):
         if getattr(plan.data, key):
             data[key] = _array(getattr(plan.data, key))
     if len(data):
@@ -216,6 +228,11 @@ def plan_to_toml(plan: Plan) -> str:
             entry["forbid"] = _inline(rule.forbid)
             edits.append(entry)
         document["edit"] = edits
+    if plan.analyses:
+        analyses = tomlkit.aot()
+        for analysis in plan.analyses:
+            analyses.append(_analysis_table(analysis))
+        document["analysis"] = analyses
     document["space"] = _space_table(plan.space)
     measures = tomlkit.table()
     measures["names"] = _array(plan.measures)
@@ -248,6 +265,19 @@ def _attribute_table(attribute: AttributePlan) -> Table:
             entry[key] = _array(getattr(attribute, key))
     if attribute.on_missing != "refuse":
         entry["on_missing"] = attribute.on_missing
+    return entry
+
+
+def _analysis_table(analysis: AnalysisPlan) -> Table:
+    import tomlkit
+
+    entry = tomlkit.table()
+    for key in ("name", "formula", "family"):
+        entry[key] = getattr(analysis, key)
+    if analysis.by:
+        entry["by"] = _array(analysis.by)
+    if analysis.weighted:
+        entry["weighted"] = True
     return entry
 
 

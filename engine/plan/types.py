@@ -13,6 +13,7 @@ from decimal import Decimal
 
 from engine.errors import UsageError, did_you_mean
 from engine.microdata import EditRule
+from engine.plan.analysis import AnalysisPlan
 from engine.plan.attribute import AttributePlan, names_tuple, set_fields
 from engine.spec import RULES, AttributeSpec, rate_text
 
@@ -44,7 +45,10 @@ def decimal_text(value: object, what: str) -> str:
 
 @dataclass(frozen=True)
 class DataPlan:
-    """What becomes of every column: coded in an attribute, carried with its record, dropped, weight or id."""
+    """What becomes of every column: coded in an attribute, carried with its record, dropped, weight or id.
+
+    ``numeric`` names raw columns that measures may use as numbers (none named: those that the analyses use).
+    """
 
     attributes: tuple[AttributePlan, ...] = ()
     missing: tuple[str, ...] = DEFAULT_MISSING
@@ -52,10 +56,11 @@ class DataPlan:
     id: str | None = None
     carry: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         set_fields(self, attributes=tuple(self.attributes))
-        for what in ("missing", "carry", "drop"):
+        for what in ("missing", "carry", "drop", "numeric"):
             set_fields(self, **{what: names_tuple(getattr(self, what), what)})
         for what in ("weight", "id"):
             column = getattr(self, what)
@@ -71,6 +76,12 @@ class DataPlan:
             if column in claims:
                 raise UsageError(f"column '{column}' is claimed by {claims[column]} and by {claim}; keep one of them")
             claims[column] = claim
+        for column in self.numeric:
+            if column == self.id or column in self.drop:
+                raise UsageError(
+                    f"numeric names column '{column}', which is {'the id' if column == self.id else 'dropped'}; "
+                    "measures use columns that stay"
+                )
 
     def claims(self) -> list[tuple[str, str]]:
         """Columns claimed by their exact name, each with the words for who claims it (patterns are left out)."""
@@ -194,6 +205,7 @@ class Plan:
     space: SpacePlan = field(default_factory=SpacePlan)
     measures: tuple[str, ...] = DEFAULT_MEASURES
     decision: DecisionPlan = field(default_factory=DecisionPlan)
+    analyses: tuple[AnalysisPlan, ...] = ()
 
     def __post_init__(self) -> None:
         for what in ("keys", "swap", "analyse"):
@@ -206,6 +218,7 @@ class Plan:
             set_fields(self, space=replace(self.space, specs=tuple(dict.fromkeys(specs))))
         self._check_measures()
         self._check_edits()
+        self._check_analyses()
         candidates = self.swap_candidates
         if not candidates and not self.space.specs:
             raise UsageError("fix and change leave no attribute to swap; take one out of them")
@@ -266,3 +279,14 @@ class Plan:
             if not rule.forbid or not all(levels for _, levels in rule.forbid):
                 raise UsageError(f"edit rule '{rule.name}' forbids nothing; list levels for at least one attribute")
             self._known((name for name, _ in rule.forbid), f"edit rule '{rule.name}'")
+
+    def _check_analyses(self) -> None:
+        set_fields(self, analyses=tuple(self.analyses))
+        names_tuple([analysis.name for analysis in self.analyses], "the analyses")
+        for analysis in self.analyses:
+            self._known(analysis.by, f"analysis '{analysis.name}': by")
+            if analysis.weighted and self.data.weight is None:
+                raise UsageError(
+                    f"analysis '{analysis.name}' is weighted, but the plan declares no weight; name it as weight in "
+                    "[data] or leave weighted out"
+                )
