@@ -49,7 +49,10 @@ def facts(column: RawColumn, n_records: int, missing: Sequence[str] = DEFAULT_MI
     numeric = bool(first.any()) and not bool(np.isnan(numbers(column.values.slice(0, _SAMPLE))[first]).any())
     gone = n_missing(column, mask)
     all_distinct = n_records > 50 and n_distinct == n_records - gone and n_distinct > 50
-    return Facts(n_distinct, gone, numeric, not numeric and (n_distinct > MOST_TEXT_LEVELS or all_distinct))
+    # a measurement may be all distinct too, but hardly in whole numbers
+    counts_up = numeric and all_distinct and not gone and bool((np.mod(numbers(column.values), 1) == 0).all())
+    looks_like_id = counts_up or (not numeric and (n_distinct > MOST_TEXT_LEVELS or all_distinct))
+    return Facts(n_distinct, gone, numeric, looks_like_id)
 
 
 def guess_plan(
@@ -110,7 +113,7 @@ def _refuse_unnamed(name: str, column: RawColumn, seen: Facts) -> None:
         raise EngineError(f"column '{name}' has no values at all; leave it out with --drop {name}")
     if seen.looks_like_id:
         raise EngineError(
-            f"column '{name}' looks like an id: {seen.n_distinct} distinct texts; declare it with --id {name}, "
+            f"column '{name}' looks like an id: {seen.n_distinct} distinct values; declare it with --id {name}, "
             f"keep it with its record with --carry {name}, or leave it out with --drop {name}"
         )
     if not seen.categorical:
