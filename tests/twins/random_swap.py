@@ -121,25 +121,24 @@ def exchange(records: Sequence[Record], pairs: Sequence[tuple[int, int]], roles:
 
 
 Pairs = tuple[tuple[int, int], ...]
-Law = dict[Pairs, Fraction]
+Law = dict[tuple[Pairs, Pairs], Fraction]
 
 
 def law(cells: Sequence[Record], counts: Sequence[int], roles: str, wanted: int, rule: str = "strict") -> Law:
-    """The exact law of a run over cells: probability of each multiset of unordered pairs of cells.
+    """The exact law of a run over cells, by enumeration of the algorithm's two uniform draws; for tiny tables only.
 
-    Follows the algorithm's two uniform draws by enumeration.  All records of a cell have the same partners, so a cell
-    whose record has none can be closed.  For tiny tables only.
+    An outcome is the multiset of unordered pairs of cells, sorted, with the last pair as drawn (its first record's cell
+    first), or nothing.  All records of a cell have the same partners, so a cell whose record has none can be closed.
     """
-    found: Law = {}
-
-    # A state is what is left and the pairs so far; equal states are folded together, step by step.
-    states: dict[tuple[tuple[int, ...], Pairs], Fraction] = {(tuple(counts), ()): Fraction(1)}
+    found: Law = defaultdict(Fraction)
+    # A state is what is left and the outcome so far; equal states are folded together, step by step.
+    states: dict[tuple[tuple[int, ...], tuple[Pairs, Pairs]], Fraction] = {(tuple(counts), ((), ())): Fraction(1)}
     while states:
-        following: dict[tuple[tuple[int, ...], Pairs], Fraction] = defaultdict(Fraction)
-        for (left, pairs), chance in states.items():
+        following: dict[tuple[tuple[int, ...], tuple[Pairs, Pairs]], Fraction] = defaultdict(Fraction)
+        for (left, outcome), chance in states.items():
             total = sum(left)
-            if len(pairs) == wanted or total == 0:
-                found[pairs] = found.get(pairs, Fraction(0)) + chance
+            if len(outcome[0]) == wanted or total == 0:
+                found[outcome] += chance
                 continue
             for a, n_a in enumerate(left):
                 if n_a == 0:
@@ -148,10 +147,10 @@ def law(cells: Sequence[Record], counts: Sequence[int], roles: str, wanted: int,
                 feasible = sum(left[b] for b in partners)
                 if not partners:
                     closed = tuple(0 if c == a else k for c, k in enumerate(left))
-                    following[closed, pairs] += chance * Fraction(n_a, total)
+                    following[closed, outcome] += chance * Fraction(n_a, total)
                 for b in partners:
                     rest = tuple(k - (c in (a, b)) for c, k in enumerate(left))
-                    longer = tuple(sorted((*pairs, (min(a, b), max(a, b)))))
-                    following[rest, longer] += chance * Fraction(n_a, total) * Fraction(left[b], feasible)
+                    longer = tuple(sorted((*outcome[0], (min(a, b), max(a, b)))))
+                    following[rest, (longer, ((a, b),))] += chance * Fraction(n_a, total) * Fraction(left[b], feasible)
         states = following
     return found

@@ -1,0 +1,65 @@
+"""Small cases whose exact law can be enumerated, chosen to reach every branch of the draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+from engine.spec import pairs_wanted
+from tests.small_tables import Record, Small, expand
+from tests.twins import random_swap as twin
+
+
+@dataclass(frozen=True)
+class Case:
+    """Cells in lexicographic order, their counts, a spec; ``rate`` None draws until nothing is left."""
+
+    cells: tuple[Record, ...]
+    counts: tuple[int, ...]
+    roles: str
+    rate: str | None = None
+    rule: str = "strict"
+
+    @cached_property
+    def small(self) -> Small:
+        shape = tuple(max(column) + 1 for column in zip(*self.cells, strict=True))
+        return expand(self.cells, self.counts, shape)
+
+    @property
+    def wanted(self) -> int:
+        return pairs_wanted(self.rate or "1", sum(self.counts))[1]
+
+    @cached_property
+    def law(self) -> twin.Law:
+        """Outcomes by their chance, over the places of occupied cells."""
+        cells = [cell for cell, count in zip(self.cells, self.counts, strict=True) if count]
+        counts = [count for count in self.counts if count]
+        return twin.law(cells, counts, self.roles, self.wanted, self.rule)
+
+
+def grid(*shape: int) -> tuple[Record, ...]:
+    """All cells of a shape."""
+    return tuple(product(*map(range, shape)))
+
+
+CASES = {
+    # one pair: unequal cells, so a partner drawn by cell and not by record shows
+    "first pair": Case(((0, 0), (0, 1), (1, 0), (1, 1), (1, 2)), (4, 2, 1, 5, 1), "SU", "0.1"),
+    "first pair, loose": Case(((0, 0), (0, 1), (1, 0), (1, 1), (1, 2)), (4, 2, 1, 5, 1), "SU", "0.1", "loose"),
+    "three pairs": Case(grid(3, 2), (3, 2, 1, 3, 2, 1), "SU", "0.5"),
+    # until nothing is left: positions are numbered anew several times
+    "depleted": Case(grid(3, 2), (5, 1, 2, 2, 1, 3), "SU"),
+    "depleted, loose": Case(grid(3, 2), (4, 1, 2, 2, 1, 1), "SU", rule="loose"),
+    "unequal": Case(((0, 0), (0, 1), (1, 0), (1, 1), (2, 1), (2, 2)), (60, 2, 1, 2, 1, 1), "SU"),
+    # 800 of 803 records are alike on U: partners are found by counting after 64 rejections
+    "rare partners": Case(((0, 0), (1, 0), (1, 1), (1, 2)), (400, 400, 1, 2), "SU", "0.005"),
+    # F and C near exhaustion; strict with one U left to differ
+    "tight F and C": Case(grid(3, 3, 1), (1, 2, 1, 2, 1, 1, 1, 1, 2), "SCF"),
+    "two F cells": Case(grid(2, 3, 2), (1, 1, 2, 1, 1, 2, 1, 0, 1, 1, 1, 1), "SCF"),
+    "tight C": Case(((0, 0, 0), (0, 1, 1), (1, 0, 1), (1, 1, 0), (2, 0, 0), (2, 1, 1)), (2, 1, 2, 2, 1, 1), "SCU"),
+    "one U": Case(grid(3, 1, 3), (2, 1, 1, 1, 1, 1, 1, 1, 2), "SFU"),
+    "two S": Case(grid(2, 3, 2), (1, 1, 1, 2, 1, 0, 1, 1, 1, 0, 1, 1), "SSU"),
+    "never": Case(((0, 0), (0, 1), (1, 2)), (3, 2, 1), "SF"),
+    "never, by class": Case(((0, 0), (0, 1), (0, 2)), (3, 2, 1), "SU"),
+}
