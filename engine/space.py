@@ -161,11 +161,11 @@ def build(
             impossible.append((spec, reason))
             continue
         key = canonical(spec).roles if may_merge(spec, table.domain, rule, carries) else "=" + spec.roles
-        earlier = first.setdefault(key, spec)
-        if earlier is spec:
+        if key not in first:
+            first[key] = spec
             kept.append(spec)
-        elif earlier != spec:
-            merged.append((spec, earlier))
+        elif first[key] != spec:
+            merged.append((spec, first[key]))
     return Space(tuple(kept), legal, feasible, tuple(merged), tuple(impossible))
 
 
