@@ -180,3 +180,12 @@ def source_words() -> str:
         with suppress(EngineError), Study.open(path) as study:
             return str(study.about["source"])
     return ""
+
+
+def n_records() -> int:
+    """Records of the study's data."""
+    path = own_study()
+    if path is None:
+        return 0
+    with Study.open(path) as study:
+        return int(study.about["n_records"])

@@ -13,7 +13,10 @@ from frontier_app.settings import CONTRAST_CSS
 
 VIEWS = Path(__file__).parent / "views"
 _CSS = """<style>
-.block-container {padding-top: 4.2rem; padding-bottom: 3rem; max-width: 1680px;}
+.block-container {padding-top: 4rem; padding-bottom: 3rem; max-width: 1680px;}
+.stApp h1 {font-size: 1.9rem; padding: .2rem 0 .3rem;}
+.stApp h3 {font-size: 1.25rem; padding: .6rem 0 .3rem;}
+.stApp h4 {font-size: 1.1rem; padding: .2rem 0;}
 [data-testid="stMetricValue"] {font-size: 1.45rem; font-variant-numeric: tabular-nums;}
 [data-testid="stMetricLabel"] p {font-size: .85rem;}
 </style>"""

@@ -50,7 +50,11 @@ class Cloud:
 
 @dataclass(frozen=True)
 class Marks:
-    """What is drawn besides the points, and the axes' titles."""
+    """What is drawn besides the points, and the axes' titles.
+
+    ``span`` is what the axes reach: "zero" from no release to the data as they are, "original" the candidates and the data
+    as they are, "frontier" the frontier alone.  What is left out is said in the figure.
+    """
 
     original: tuple[float, float]
     risk_title: str
@@ -59,7 +63,8 @@ class Marks:
     optimum: int | None = None
     selected: int | None = None
     errors: bool = False
-    zoom: bool = False
+    span: str = "original"
+    legend: str = ""
 
 
 def contrast(a: str, b: str) -> float:
@@ -80,21 +85,19 @@ def look_of(category: int) -> tuple[str, str]:
 
 
 def ranges(cloud: Cloud, marks: Marks) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Axis ranges as (left, right) and (bottom, top): doing nothing and no risk are in them unless zoomed."""
+    """Axis ranges as (worst, best) loss and (bottom, top) risk."""
     known = ~(np.isnan(cloud.loss) | np.isnan(cloud.risk))
-    loss, risk = cloud.loss[known], cloud.risk[known]
-    if marks.zoom and len(loss):
-        on = cloud.on[known]
-        loss, risk = (loss[on], risk[on]) if on.sum() > 1 else (loss, risk)
-        low_x, high_x, low_y, high_y = loss.min(), loss.max(), risk.min(), risk.max()
+    if marks.span == "frontier" and (known & cloud.on).sum() > 1:
+        known &= cloud.on
+        loss, risk = cloud.loss[known], cloud.risk[known]
     else:
-        # Risk starts at none, so that heights may be compared; utility ends at the worst candidate.
-        low_x, high_x = min([marks.original[0], *loss.tolist()]), max([marks.original[0], *loss.tolist()])
-        low_y, high_y = 0.0, max([marks.original[1], marks.bound or 0.0, *risk.tolist()])
-    pad_x, pad_y = ((high - low) * share or abs(high) * 0.1 or 1.0 for low, high, share in ((low_x, high_x, 0.06), (low_y, high_y, 0.09)))
-    bottom = low_y - pad_y if marks.zoom else -0.05 * (high_y or 1.0)
-    worst, best = high_x + 1.6 * pad_x, low_x - pad_x
-    return (worst, best), (bottom, high_y + pad_y)
+        loss = np.append(cloud.loss[known], marks.original[0])
+        risk = np.append(cloud.risk[known], [marks.original[1], *([] if marks.bound is None else [marks.bound])])
+        if marks.span == "zero":
+            risk = np.append(risk, 0.0)
+    wide, high = (float(np.ptp(x)) or abs(float(x.max())) or 1.0 for x in (loss, risk))
+    across = float(loss.max()) + 0.12 * wide, float(loss.min()) - 0.06 * wide
+    return across, (float(risk.min()) - 0.12 * high, float(risk.max()) + 0.12 * high)
 
 
 def risk_utility(cloud: Cloud, marks: Marks) -> Figure:
@@ -133,24 +136,33 @@ def risk_utility(cloud: Cloud, marks: Marks) -> Figure:
                 if len(places):
                     figure.add_trace(_points(kind, cloud, marks, places, group, on, sign), **at)
         _frontier(figure, cloud, mine, sign, at)
-        _anchors(figure, marks, sign, across, at)
+        _anchors(figure, marks, sign, across, up, at)
         if marks.optimum is not None and mine[marks.optimum]:
             _ring(figure, sign * cloud.loss[marks.optimum], cloud.risk[marks.optimum], at)
     for group in np.unique(cloud.category).tolist():
         _legend(figure, group, cloud.categories[group])
-    _legend(figure, None, "filled: frontier, hollow: dominated")
+    _legend(figure, None, "frontier", "circle")
+    _legend(figure, None, "dominated", "circle-open")
     figure.update_xaxes(range=list(across), zeroline=False, showgrid=True)
     figure.update_yaxes(range=list(up), zeroline=False, showgrid=True)
     figure.update_xaxes(title_text=marks.utility_title if n == 1 else None)
     figure.update_yaxes(title_text=marks.risk_title, col=1)
     if n > 1:
         figure.update_xaxes(title_text=marks.utility_title, row=rows, col=(columns + 1) // 2)
-    if marks.zoom:
-        _zoomed(figure, marks, sign, across, up)
+    if marks.span != "zero":
+        _cut(figure, marks, sign, across, up)
     figure.update_layout(
         height=_HEIGHT if rows == 1 else 340 * rows,
         margin={"l": 10, "r": 10, "t": 30 if n == 1 else 60, "b": 10},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "itemclick": False, "itemdoubleclick": False},
+        legend={
+            "title": {"text": marks.legend + "  "},
+            "orientation": "h",
+            "y": 1.02 if n == 1 else 1.08,
+            "yanchor": "bottom",
+            "x": 0,
+            "itemclick": False,
+            "itemdoubleclick": False,
+        },
         hoverlabel={"align": "left"},
         uirevision="map",
     )
@@ -212,30 +224,37 @@ def _frontier(figure: Figure, cloud: Cloud, mine: np.ndarray, sign: float, at: d
     )
 
 
-def _anchors(figure: Figure, marks: Marks, sign: float, across: tuple[float, float], at: dict[str, int]) -> None:
+def _anchors(
+    figure: Figure, marks: Marks, sign: float, across: tuple[float, float], up: tuple[float, float], at: dict[str, int]
+) -> None:
     """Doing nothing and releasing nothing."""
     import plotly.graph_objects as go
 
     loss, risk = marks.original
-    corner = across[0] + 0.03 * (across[1] - across[0])
-    for x, y, symbol, label, side, words in (
+    left = across[0] + 0.025 * (across[1] - across[0])
+    below = marks.span != "zero"
+    anchors = [
         (
             sign * loss,
             risk,
             "triangle-up",
             "original data",
-            "top left",
+            "middle left",
             f"<b>original data (do nothing)</b><br>risk {risk:.4g}, nothing changed",
-        ),
-        (
-            corner,
-            0.0,
-            "square",
-            "no release",
-            "middle right",
-            "<b>no release</b><br>no risk and no use; how far left is a matter of drawing",
-        ),
-    ):
+        )
+    ]
+    if marks.span != "frontier":
+        anchors.append(
+            (
+                left,
+                up[0] + 0.045 * (up[1] - up[0]) if below else 0.0,
+                "square",
+                "no release (risk 0, below ↓)" if below else "no release",
+                "middle right",
+                "<b>no release</b><br>no risk and no use; where it stands is a matter of drawing",
+            )
+        )
+    for x, y, symbol, label, side, words in anchors:
         figure.add_trace(
             go.Scatter(
                 x=[x],
@@ -243,10 +262,9 @@ def _anchors(figure: Figure, marks: Marks, sign: float, across: tuple[float, flo
                 mode="markers+text",
                 text=[label],
                 textposition=side,
-                marker={"symbol": symbol, "size": 13, "color": QUIET},
+                marker={"symbol": symbol, "size": 14, "color": QUIET},
                 hovertemplate=words + "<extra></extra>",
                 showlegend=False,
-                cliponaxis=False,
             ),
             **at,
         )
@@ -330,25 +348,27 @@ def _density(
     )
 
 
-def _legend(figure: Figure, group: int | None, label: str) -> None:
+def _legend(figure: Figure, group: int | None, label: str, shape: str = "") -> None:
     import plotly.graph_objects as go
 
     if group is None:
-        marker = {"color": QUIET, "symbol": "circle-open", "size": 9}
+        marker = {"color": QUIET, "symbol": shape, "size": 9}
     else:
         colour, shape = look_of(group)
         marker = {"color": colour, "symbol": shape, "size": 10}
     figure.add_trace(go.Scatter(x=[None], y=[None], mode="markers", marker=marker, name=label, hoverinfo="skip"))
 
 
-def _zoomed(figure: Figure, marks: Marks, sign: float, across: tuple[float, float], up: tuple[float, float]) -> None:
-    """Say that a zoomed map leaves something out."""
+def _cut(figure: Figure, marks: Marks, sign: float, across: tuple[float, float], up: tuple[float, float]) -> None:
+    """Say what the axes leave out: a part of an axis dramatises."""
     x, y = sign * marks.original[0], marks.original[1]
     out = not (min(across) <= x <= max(across) and up[0] <= y <= up[1])
-    text = "<b>zoomed in</b>: risk does not start at zero" + (", doing nothing is outside" if out else "")
-    figure.add_annotation(
-        xref="paper", yref="paper", x=1, y=0.01, xanchor="right", yanchor="bottom", text=text, showarrow=False
-    )
+    words = ["doing nothing is outside"] * out + ["risk does not start at zero"] * (up[0] > 0)
+    if words:
+        text = f"<b>{'zoomed in: ' if marks.span == 'frontier' else ''}</b>{', '.join(words)}"
+        figure.add_annotation(
+            xref="paper", yref="paper", x=1, y=0.01, xanchor="right", yanchor="bottom", text=text, showarrow=False
+        )
 
 
 def levels(names: Sequence[str], before: np.ndarray, after: np.ndarray) -> Figure:

@@ -19,6 +19,7 @@ from engine.values import numbers, texts
 FATES = ("attribute", "carry", "drop", "weight", "id")
 ROLES = ("keys", "swap", "analyse")
 MISSING = {"refuse": "refuse", "level": "a level"}
+NONE = "–"
 _SHOWN = 4  # values shown as examples
 
 
@@ -59,7 +60,7 @@ def rows(raw: RawTable, plan: Plan | None, seen: pd.DataFrame) -> pd.DataFrame:
             table.append(("attribute", attribute.name, *roles, MISSING[attribute.on_missing]))
             continue
         fate = single.get(name) or ("drop" if found and name in found.dropped else "carry")
-        table.append((fate, "", False, False, False, ""))
+        table.append((fate, "", False, False, False, NONE))
     named = pd.DataFrame(table, columns=["fate", "attribute", *ROLES, "on_missing"])
     return pd.concat([seen.reset_index(drop=True), named], axis=1)
 
@@ -123,14 +124,14 @@ def _completed(edited: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
     for place in edited.index:
         was, fate = before.at[place, "fate"], edited.at[place, "fate"]
         if fate != "attribute":
-            edited.loc[place, ["attribute", "on_missing"]] = ""
+            edited.loc[place, ["attribute", "on_missing"]] = ["", NONE]
             edited.loc[place, list(ROLES)] = False
             continue
         if not str(edited.at[place, "attribute"] or "").strip():
             edited.at[place, "attribute"] = edited.at[place, "column"]
         if was != "attribute" and not edited.loc[place, list(ROLES)].any():
             edited.loc[place, list(ROLES)] = True
-        if not edited.at[place, "on_missing"]:
+        if edited.at[place, "on_missing"] not in MISSING.values():
             edited.at[place, "on_missing"] = MISSING["level" if edited.at[place, "missing"] else "refuse"]
     # The columns of one block say the same: a mark changed on one of them counts for all.
     for name, group in edited[edited["fate"] == "attribute"].groupby("attribute", sort=False):

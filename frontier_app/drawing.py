@@ -24,9 +24,9 @@ def colourings(view: RiskUtilityMap) -> dict[str, str]:
     names = view.scenarios[0].spec.attributes.names
     swapped = [name for j, name in enumerate(names) if any(s.spec.attributes.roles[j] == "S" for s in view.scenarios)]
     return {
-        "rate": "swap rate",
-        "number": "number of attributes swapped",
-        **{f"swaps {name}": f"whether {name} is swapped" for name in swapped},
+        "rate": "Swap rate",
+        "number": "Attributes swapped",
+        **{f"swaps {name}": f"Swaps {name}" for name in swapped},
     }
 
 
@@ -36,11 +36,11 @@ def categories(view: RiskUtilityMap, colour: str) -> tuple[np.ndarray, tuple[str
     if colour == "number":
         numbers = np.array([spec.attributes.roles.count("S") for spec in specs])
         kept, codes = np.unique(numbers, return_inverse=True)
-        return codes, tuple(f"{text.plural(n, 'attribute')} swapped" for n in kept.tolist())
+        return codes, tuple(str(n) for n in kept.tolist())
     if colour.startswith("swaps "):
         name = colour.removeprefix("swaps ")
         codes = np.array([0 if name in spec.attributes.names_having("S") else 1 for spec in specs])
-        return codes, (f"{name} swapped", f"{name} not swapped")
+        return codes, ("yes", "no")
     return rates(view)
 
 
@@ -49,13 +49,14 @@ def rates(view: RiskUtilityMap) -> tuple[np.ndarray, tuple[str, ...]]:
     texts = [scenario.spec.rate for scenario in view.scenarios]
     order = sorted(set(texts), key=float)
     where = {rate: i for i, rate in enumerate(order)}
-    return np.array([where[rate] for rate in texts]), tuple(f"swap rate {percent(rate)}" for rate in order)
+    return np.array([where[rate] for rate in texts]), tuple(percent(rate) for rate in order)
 
 
 def cloud(view: RiskUtilityMap, look: Look) -> Cloud:
     """The map's points: scenarios by their means, or every run."""
     codes, names = categories(view, look.colour)
     facet, facets = rates(view) if look.facets else (np.zeros(len(view.scenarios), np.int64), ("",))
+    facets = tuple(f"swap rate {rate}" for rate in facets)
     summary, place = view.summary, np.arange(len(view.scenarios))
     if look.runs:
         use = view.results.counted(view.allow_partial)
@@ -141,7 +142,8 @@ def marks(view: RiskUtilityMap, look: Look, points: Cloud, selected: int | None,
         optimum=None if look.runs else optimum,
         selected=None if look.runs else selected,
         errors=look.errors,
-        zoom=look.zoom,
+        span=look.span,
+        legend=colourings(view).get(look.colour, ""),
     )
 
 

@@ -45,7 +45,7 @@ class Look:
     errors: bool = False
     partial: bool = False
     runs: bool = False
-    zoom: bool = False
+    span: str = "original"
     bound: float | None = None
     only_frontier: bool = True
 

@@ -157,10 +157,10 @@ def _fate_word(fate: str) -> str:
 def _config() -> dict[str, object]:
     column = st.column_config
     return {
-        "column": column.TextColumn("Column", pinned=True, width="small"),
-        "holds": column.TextColumn("Holds", width="medium"),
-        "values": column.NumberColumn("Values", help="distinct values, missing ones aside", width="small"),
-        "missing": column.NumberColumn("Missing", help="records without a value", width="small"),
+        "column": column.TextColumn("Column", pinned=True, width=150),
+        "holds": column.TextColumn("Holds", width=190),
+        "values": column.NumberColumn("Values", help="distinct values, missing ones aside", width=70),
+        "missing": column.NumberColumn("Missing", help="records without a value", width=75),
         "fate": column.SelectboxColumn(
             "Fate",
             options=list(columns.FATES),
@@ -180,7 +180,7 @@ def _config() -> dict[str, object]:
         ),
         "on_missing": column.SelectboxColumn(
             "Missing is",
-            options=["", *columns.MISSING.values()],
+            options=[columns.NONE, *columns.MISSING.values()],
             width="small",
             help="refuse: the data must have none; a level: missing values become a level of their own",
         ),

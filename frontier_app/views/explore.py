@@ -14,9 +14,14 @@ from engine.decision import RiskUtilityMap
 from engine.errors import EngineError
 from engine.spec import pairs_wanted, percent
 from engine.study import Study
-from frontier_app import actions, drawing, jobs, parts, state, text
+from frontier_app import actions, cards, drawing, jobs, parts, state, text
 from frontier_app.charts import MANY
 
+SPANS = {
+    "original": "the candidates and the original data",
+    "zero": "down to no risk at all",
+    "frontier": "the frontier only (zoom)",
+}
 _STEPS = 400  # positions of the bound's slider
 
 
@@ -112,7 +117,13 @@ def _controls(view: RiskUtilityMap, calls: list[Any]) -> None:
         key="look-colour",
     )
     with fourth.popover("Options", icon=":material/tune:", width="stretch"):
-        zoom = st.toggle("Zoom to the frontier", look.zoom, key="look-zoom")
+        span = st.radio(
+            "The axes reach",
+            list(SPANS),
+            index=list(SPANS).index(look.span),
+            format_func=SPANS.__getitem__,
+            key="look-span",
+        )
         errors = st.toggle(
             "Error bars (± 1 standard error)", look.errors, key="look-errors", help="of the means over replicates"
         )
@@ -129,7 +140,7 @@ def _controls(view: RiskUtilityMap, calls: list[Any]) -> None:
             key="look-partial",
             help="Runs that ended before the rate was reached, for want of feasible pairs",
         )
-    changes = {"colour": colour, "zoom": zoom, "errors": errors, "facets": facets, "runs": runs, "partial": allow}
+    changes = {"colour": colour, "span": span, "errors": errors, "facets": facets, "runs": runs, "partial": allow}
     if any(getattr(look, name) != value for name, value in changes.items()):
         state.look(**changes)
         st.rerun()
@@ -259,16 +270,16 @@ def _card(view: RiskUtilityMap, optimum: int | None) -> None:
     place = places[now.selected]
     scenario, summary = view.scenarios[place], view.summary
     st.markdown(f"#### {scenario.label}")
-    st.markdown(_badges(view, place, optimum))
-    n = _n_records()
+    st.markdown(cards.badges(view, place, optimum))
+    n = actions.n_records()
     to_swap, _ = pairs_wanted(scenario.spec.rate, n)
     st.markdown(text.spec_words(scenario.spec, to_swap, n))
     runs, failed = int(summary.counted[place]), int(summary.failed[place])
     if runs:
-        st.markdown(_figures(view, place))
+        st.markdown(cards.figures(view, place))
     else:
         st.warning("Every run failed: no feasible pair was left before the rate was reached.", icon=":material/warning:")
-    st.markdown(_sureness(view, place, runs, failed))
+    st.markdown(cards.sureness(view, place, runs, failed))
     _dominators(view, place)
     if optimum is not None and optimum != place:
         other = view.scenarios[optimum].label
@@ -306,65 +317,6 @@ def _invitation(view: RiskUtilityMap, optimum: int | None) -> None:
         st.button(
             f"Show {label}, the most useful under the bound", on_click=partial(_select, label), key="to-optimum"
         )
-
-
-def _n_records() -> int:
-    path = actions.own_study()
-    assert path is not None
-    with Study.open(path) as study:
-        return int(study.about["n_records"])
-
-
-def _badges(view: RiskUtilityMap, place: int, optimum: int | None) -> str:
-    badges = []
-    if not np.isnan(view.risk_loss[place]):
-        on = view.dominance.undominated[place]
-        badges.append(":blue-badge[:material/check: on the frontier]" if on else ":gray-badge[dominated]")
-        badges.append(":gray-badge[clear]" if view.dominance.clear[place] else ":orange-badge[uncertain]")
-    if view.riskier_than_original[place]:
-        badges.append(":red-badge[:material/warning: riskier than doing nothing]")
-    if view.summary.failed[place]:
-        badges.append(f":red-badge[{text.plural(int(view.summary.failed[place]), 'failed run')}]")
-    if place == optimum:
-        badges.append(":blue-badge[most useful under the bound]")
-    return " ".join(badges)
-
-
-def _figures(view: RiskUtilityMap, place: int) -> str:
-    """All figures against the original, as a table."""
-    lines = ["| | original | mean ± SE | change |", "|:--|--:|--:|--:|"]
-    order = [view.risk, view.utility, *(k for k in range(len(view.measures)) if k not in (view.risk, view.utility))]
-    for k in order:
-        mean, se, original = view.summary.mean[place, k], view.summary.se[place, k], view.original[k]
-        name = view.measures[k].measure.title
-        name = f"**{name}**" if k in (view.risk, view.utility) else name
-        relative = text.relative(mean, original)
-        change = text.signed(mean - original) + (f" ({relative})" if relative else "")
-        lines.append(f"| {name} | {text.figure(original)} | {text.with_error(mean, se)} | {change} |")
-    return "\n".join(lines)
-
-
-def _sureness(view: RiskUtilityMap, place: int, runs: int, failed: int) -> str:
-    """How sure the place on or off the frontier is, and how runs went."""
-    sentences = []
-    share = view.dominance.share[place]
-    on, clear = bool(view.dominance.undominated[place]), bool(view.dominance.clear[place])
-    if runs:
-        if on and clear:
-            sentences.append("It is on the frontier by more than the spread between runs explains.")
-        elif on:
-            sentences.append("It is on the frontier, but others are within the spread between runs.")
-        elif clear:
-            sentences.append("It is dominated by more than the spread between runs explains.")
-        else:
-            sentences.append("It is dominated by its means, but within the spread between runs.")
-    if not np.isnan(share):
-        sentences.append(f"In {100 * share:.0f} % of the runs it was itself undominated.")
-    sentences.append(f"{text.plural(runs, 'run')} counted, {failed} failed.")
-    changed = view.summary.changed[place]
-    if not np.isnan(changed):
-        sentences.append(f"On average {changed:,.0f} records took part in a swap.")
-    return " ".join(sentences)
 
 
 def _dominators(view: RiskUtilityMap, place: int) -> None:
@@ -444,11 +396,13 @@ def _rows(view: RiskUtilityMap, places: np.ndarray) -> pd.DataFrame:
             "risk_se": summary.loss_se[places, view.risk],
             "loss": view.utility_loss[places],
             "loss_se": summary.loss_se[places, view.utility],
-            "standing": [drawing.standing(view, i) for i in places.tolist()],
+            "standing": [
+                drawing.standing(view, i) + ("; riskier than doing nothing" if view.riskier_than_original[i] else "")
+                for i in places.tolist()
+            ],
             "share": 100 * view.dominance.share[places],
             "changed": summary.changed[places],
             "failed": summary.failed[places],
-            "note": ["riskier than doing nothing" if view.riskier_than_original[i] else "" for i in places.tolist()],
         }
     )
 
@@ -457,18 +411,17 @@ def _columns(view: RiskUtilityMap) -> dict[str, Any]:
     column = st.column_config
     risk, utility = (text.measure_name(view.measures[k]) for k in (view.risk, view.utility))
     return {
-        "id": column.TextColumn("Id", width="small"),
-        "swap": column.TextColumn("Swaps", width="medium"),
-        "rate": column.NumberColumn("Rate", format="%.4g %%", width="small"),
-        "risk": column.NumberColumn(risk, format="%.5f"),
-        "risk_se": column.NumberColumn("± SE", format="%.5f", width="small"),
-        "loss": column.NumberColumn(utility, format="%.5f", help="lower is better"),
-        "loss_se": column.NumberColumn("± SE", format="%.5f", width="small"),
-        "standing": column.TextColumn("Standing"),
-        "share": column.NumberColumn("Undominated", format="%.0f %%", help="share of runs on the frontier", width="small"),
-        "changed": column.NumberColumn("Changed", format="localized", help="mean number of records in swaps", width="small"),
-        "failed": column.NumberColumn("Failed", width="small"),
-        "note": column.TextColumn("Note"),
+        "id": column.TextColumn("Id", width=60),
+        "swap": column.TextColumn("Swaps", width=160),
+        "rate": column.NumberColumn("Rate", format="%.4g %%", width=60),
+        "risk": column.NumberColumn(risk, format="%.5f", width=110, help="lower is better"),
+        "risk_se": column.NumberColumn("± SE", format="%.5f", width=75),
+        "loss": column.NumberColumn(utility, format="%.5f", width=130, help="lower is better"),
+        "loss_se": column.NumberColumn("± SE", format="%.5f", width=75),
+        "standing": column.TextColumn("Standing", width=170),
+        "share": column.NumberColumn("Undominated", format="%.0f %%", help="share of runs on the frontier", width=95),
+        "changed": column.NumberColumn("Changed", format="localized", help="mean number of records in swaps", width=75),
+        "failed": column.NumberColumn("Failed", help="runs that ended before the rate was reached", width=55),
     }
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from engine.candidates import predicted_failures, space_of
 from engine.errors import EngineError
-from engine.measures import DEFAULT, MEASURES, MeasureCall, call
+from engine.measures import MEASURES, MeasureCall, call
+from engine.measures.distortion import SUMMARIES
 from engine.microdata import Microdata
 from engine.plan import Plan, edit_plan
 from engine.space import Space, scenarios
@@ -17,6 +22,7 @@ from frontier_app import actions, parts, state, text
 
 _FORESEEN = 5000  # scenarios up to which failures are foreseen at once
 _LISTED = 200  # specs shown of a long list
+PARAMETERS = {"n_rule": "small means fewer records than", "summary": "over the two-way tables, take the"}
 HOW = {
     "sizes": "All swaps of a few attributes",
     "all": "All roles of all attributes",
@@ -82,8 +88,6 @@ def _inputs(base: Plan, tag: str) -> tuple[Plan | None, str | None]:
         bound = asked.pop("bound")
         plan = edit_plan(base, **asked)  # type: ignore[arg-type]
         if bound == "none" and (plan.decision.max_risk or plan.decision.slope):
-            from dataclasses import replace
-
             plan = replace(plan, decision=replace(plan.decision, max_risk=None, slope=None))
         return plan, None
     except EngineError as error:
@@ -152,43 +156,47 @@ def _space(base: Plan, tag: str) -> dict[str, object]:
 
 
 def _measures(base: Plan, tag: str) -> list[str]:
-    known = list(dict.fromkeys([*base.measures, *MEASURES]))
-    chosen = st.multiselect(
-        "Measures",
-        known,
-        default=list(base.measures),
-        accept_new_options=True,
-        format_func=_measure_label,
+    """Measures to tick, with their meaning, and a line for further ones with parameters."""
+    mine = {call(name): name for name in base.measures}
+    first: dict[str, MeasureCall] = {}
+    for c in mine:
+        first.setdefault(c.measure.name, c)
+    chosen: list[str] = []
+    for place, kind in zip(st.columns(2), ("risk", "utility"), strict=True):
+        place.caption("Disclosure risk" if kind == "risk" else "Data utility")
+        for name, measure in MEASURES.items():
+            if measure.kind != kind:
+                continue
+            c = first.get(name, call(name))
+            if place.checkbox(
+                text.measure_name(MeasureCall(measure, (), c.attributes)),
+                value=name in first,
+                key=f"measure-{name}-{tag}",
+                help=text.measure_help(measure),
+            ):
+                chosen.append(str(_with_parameters(c, place, tag)))
+    further = [str(c) for c in mine if c is not first[c.measure.name]]
+    line = st.text_input(
+        "Further measures, with parameters",
+        value=", ".join(further),
         key=f"measures-{tag}",
-        help="Write a measure to give it parameters, such as small_cells[n_rule=5] or hellinger[attributes=A+B].",
-        placeholder=f"such as {', '.join(DEFAULT[:2])}",
-        label_visibility="collapsed",
+        placeholder="such as small_cells[n_rule=5] or hellinger[attributes=A+B]",
     )
-    calls = [call(name) for name in chosen]
-    table = pd.DataFrame(
-        [
-            (text.measure_name(c), c.measure.kind, text.DIRECTION[c.measure.better], c.measure.meaning, c.measure.source)
-            for c in calls
-        ],
-        columns=["Measure", "Of", "Good is", "Meaning", "Source"],
-    )
-    with st.popover("What they mean", icon=":material/help:", width="content"):
-        for row in table.itertuples(index=False):
-            st.markdown(f"**{row[0]}** – {row[1]}, {row[2]}. {row[3]}")
-            st.caption(row[4])
-    small = [c for c in calls if c.measure.name == "small_cells"]
-    if len(small) == 1:
-        rule = st.number_input(
-            "A cell is small when it holds fewer records than",
-            2,
-            1000,
-            int(small[0].values["n_rule"]),
-            key=f"n-rule-{tag}-{small[0]}",
-            help="3: cells of one or two records; 2: unique records only (n_rule)",
-        )
-        new = MeasureCall(small[0].measure, (("n_rule", int(rule)),), small[0].attributes)
-        chosen = [str(new) if call(name) == small[0] else name for name in chosen]
-    return chosen
+    # A comma may stand inside the brackets too.
+    chosen += [str(call(name)) for name in re.split(r",(?![^\[]*\])", line) if name.strip()]
+    return list(dict.fromkeys(chosen))
+
+
+def _with_parameters(c: MeasureCall, place: DeltaGenerator, tag: str) -> MeasureCall:
+    """The measure with the values of its parameters, asked for below it."""
+    values = c.values
+    for name, value in values.items():
+        words, key = PARAMETERS.get(name, name), f"parameter-{c.measure.name}-{name}-{tag}"
+        if isinstance(value, int):
+            values[name] = int(place.number_input(words, 2, 1000, value, key=key))
+        elif name == "summary":
+            values[name] = place.selectbox(words, SUMMARIES, index=SUMMARIES.index(value), key=key)
+    return MeasureCall(c.measure, tuple(values.items()), c.attributes)
 
 
 def _measure_label(name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import streamlit as st
 
 from engine.errors import EngineError
@@ -119,13 +118,13 @@ def _under_way() -> None:
             words = f"{job.done:,} of {text.plural(job.total, 'run')}"
             words += f", about {text.duration(left)} left" if left is not None and job.done < job.total else ""
             st.progress(min(1.0, job.done / job.total), words)
-        if st.button("Stop", icon=":material/stop:", help="what is done is kept, and the sweep can be resumed"):
+        if st.button("Stop", icon=":material/stop:"):
             with parts.spoken():
                 jobs.cancel(at)
             st.toast("Stopping after the runs at hand…")
 
     watch()
-    st.caption("You may leave or reload this page; the sweep goes on. Its results are kept as they come.")
+    st.caption("You may leave or reload this page; the sweep goes on. After a stop, what is done is kept and can be resumed.")
     st.subheader("The map so far", anchor=False)
 
     @st.fragment(run_every=_DRAW_EVERY)
