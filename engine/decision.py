@@ -281,7 +281,7 @@ def _record(view: RiskUtilityMap, place: int) -> dict[str, Any]:
         for k, call in enumerate(view.measures)
     }
     return {
-        "spec": str(view.scenarios[place].spec.attributes),
+        "spec": view.scenarios[place].spec.text,
         "rate": view.scenarios[place].spec.rate,
         "risk": str(view.measures[view.risk]),
         "utility": str(view.measures[view.utility]),

@@ -21,6 +21,7 @@ from engine.errors import UsageError, did_you_mean
 
 ROLES = "SFCU"
 RULES = ("strict", "loose")
+RANDOM_SWAP = "random_swap"
 
 
 def rate_text(text: str | float | Decimal) -> str:
@@ -149,21 +150,29 @@ class Structure:
 
 @dataclass(frozen=True)
 class ReleaseSpec:
-    """One scenario: a mechanism with its parameters.  For the random swap: attribute spec, rate and rule."""
+    """One scenario: a mechanism with its parameters.
+
+    For the random swap: attribute spec, rate and rule.  For another mechanism ``attributes`` marks with S what it may
+    change, ``rate`` is empty where it has none, and ``params`` are its parameters as canonical texts, in declared order.
+    """
 
     attributes: AttributeSpec
     rate: str
     rule: str = "strict"
-    mechanism: str = "random_swap"
+    mechanism: str = RANDOM_SWAP
+    params: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rate", rate_text(self.rate))
+        if self.rate or self.mechanism == RANDOM_SWAP:
+            object.__setattr__(self, "rate", rate_text(self.rate))
         if self.rule not in RULES:
             raise UsageError(f"rule == '{self.rule}', must be strict or loose.")
 
     def canonical(self) -> str:
         """Canonical text: equal for equal scenarios, whatever way they were written."""
-        record = {"mech": self.mechanism, "rate": self.rate, "rule": self.rule}
+        record: dict[str, object] = {"mech": self.mechanism, "rate": self.rate, "rule": self.rule}
+        if self.params:
+            record["params"] = dict(self.params)
         return json.dumps(
             {**record, "spec": dict(zip(self.attributes.names, self.attributes.roles, strict=True))}, sort_keys=True
         )
@@ -185,8 +194,16 @@ class ReleaseSpec:
             same_kind=tuple(j for j in swapped if j in multi_kind),
         )
 
+    @property
+    def text(self) -> str:
+        """What is done, without the rate: the attribute spec of a random swap, the parameters of another mechanism."""
+        if self.mechanism == RANDOM_SWAP:
+            return str(self.attributes)
+        return " ".join(f"{name}={value}" for name, value in self.params)
+
     def __str__(self) -> str:
-        return f"{self.attributes} at {percent(self.rate)}"
+        words = self.text if self.mechanism == RANDOM_SWAP else f"{self.mechanism} {self.text}".rstrip()
+        return f"{words} at {percent(self.rate)}" if self.rate else words
 
 
 def short_ids(specs: Sequence[ReleaseSpec], taken: dict[str, str] | None = None) -> list[str]:
