@@ -153,7 +153,7 @@ class ReleaseSpec:
     """One scenario: a mechanism with its parameters.
 
     For the random swap: attribute spec, rate and rule.  For another mechanism ``attributes`` marks with S what it may
-    change, ``rate`` is empty where it has none, and ``params`` are its parameters as canonical texts, in declared order.
+    change, ``rate`` is empty where it has none, and ``params`` are its parameters as canonical texts, in order.
     """
 
     attributes: AttributeSpec
