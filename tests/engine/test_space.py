@@ -83,7 +83,6 @@ def test_too_few_attributes_give_no_spec():
     assert counts(1) == counts(0) == (0, 0, 0)
 
 
-@pytest.mark.slow
 def test_all_specs_of_eight_attributes():
     built = build(complete(names(8), names(8)), full_table(8))
     assert (built.legal, built.feasible, len(built.specs)) == LARGER[8]
