@@ -17,7 +17,7 @@ from engine.microdata import Microdata
 from engine.plan import Plan
 from engine.records import RecordRelease, ReleasedTable
 from engine.release import CellIndex, ReleaseBatch, unpack
-from engine.spec import AttributeSpec, pairs_wanted
+from engine.spec import AttributeSpec, ReleaseSpec, pairs_wanted
 from engine.table import ContingencyTable
 
 _CELLS = 400_000  # touched cells measured together
@@ -120,6 +120,7 @@ class Evaluator:
         prepared = random_swap.prepare(group.structure, table)
         wanted = {spec.rate: pairs_wanted(spec.rate, table.n_records) for _, spec in group.members}
         rates = sorted(wanted, key=lambda rate: wanted[rate][1])
+        scenarios = dict(group.members)
         places: dict[AttributeSpec, dict[str, int]] = {}
         for place, spec in group.members:
             places.setdefault(spec.attributes, {})[spec.rate] = place
@@ -144,7 +145,7 @@ class Evaluator:
                         batch.heads.append((place, replicate, status, 2 * stop))
                         batch.specs.append(attributes)
                         if records is not None:
-                            extra, said = self._on_records(records[:stop], attributes)
+                            extra, said = self._on_records(records[:stop], scenarios[place])
                             batch.extra.append(extra)
                             notes += [(place, replicate, k, text) for k, text in said]
                     begin = end
@@ -166,15 +167,13 @@ class Evaluator:
         self.index.trim()
         return np.column_stack([np.array(batch.heads, float), figures])
 
-    def _on_records(
-        self, pairs: np.ndarray, attributes: AttributeSpec
-    ) -> tuple[dict[int, float], list[tuple[int, str]]]:
+    def _on_records(self, pairs: np.ndarray, spec: ReleaseSpec) -> tuple[dict[int, float], list[tuple[int, str]]]:
         """Figures and notes of the measures that need records, on one candidate."""
         assert self._original is not None
         source = np.arange(self._original.data.n_records)
         source[pairs[:, 0]], source[pairs[:, 1]] = pairs[:, 1], pairs[:, 0]
-        table = ReleasedTable(self._original.data, source, attributes.having("S"))
-        release = RecordRelease(self._original, [table], self.question.plan)
+        table = ReleasedTable(self._original.data, source, spec.attributes.having("S"))
+        release = RecordRelease(self._original, [table], self.question.plan, spec)
         figures: dict[int, float] = {}
         notes = []
         for k in self.question.on_records:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from engine.plan import Plan
+    from engine.spec import ReleaseSpec
 
 
 class ReleasedTable(Memory):
@@ -117,11 +118,16 @@ class ReleasedTable(Memory):
 
 
 class RecordRelease(Memory):
-    """The original table and the one or more tables of a release, record by record, under a plan."""
+    """The original table and the one or more tables of a release, record by record, under a plan.
 
-    def __init__(self, original: ReleasedTable, tables: Sequence[ReleasedTable], plan: Plan) -> None:
+    ``spec`` is the scenario that was carried out, for measures of what somebody could undo who knows it (None: unknown).
+    """
+
+    def __init__(
+        self, original: ReleasedTable, tables: Sequence[ReleasedTable], plan: Plan, spec: ReleaseSpec | None = None
+    ) -> None:
         super().__init__()
-        self.original, self.tables, self.plan = original, tuple(tables), plan
+        self.original, self.tables, self.plan, self.spec = original, tuple(tables), plan, spec
 
     @property
     def data(self) -> Microdata:
