@@ -98,6 +98,8 @@ class ReleaseBatch:
     those changed on attribute ``j`` (all of them do or none does).  ``original`` are the counts of the occupied cells
     before.  A cell that is not listed is as it was. ``failing`` marks the cells of the index that break an edit rule
     (None when the plan declares none).
+
+    ``shared`` remembers work on the original, which other batches use too; ``own`` remembers work on these candidates.
     """
 
     original: np.ndarray
@@ -114,6 +116,7 @@ class ReleaseBatch:
     shape: tuple[int, ...] = ()
     failing: np.ndarray | None = field(default=None, repr=False)
     shared: Memory = field(default_factory=Memory, repr=False)
+    own: Memory = field(default_factory=Memory, repr=False)
     _margins: dict[tuple[int, ...], ReleaseBatch] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:

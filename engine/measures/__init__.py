@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from engine.measures import distortion, edits, risk
+from engine.measures import (
+    association,
+    attribution,
+    distortion,
+    edits,
+    external,
+    little_liu,
+    risk,
+    uniques,
+    weighted,
+)
 from engine.measures.base import (
     Figure,
     Measure,
@@ -16,6 +26,7 @@ from engine.measures.base import (
 MEASURES: dict[str, Measure] = {
     "small_cells": risk.SMALL_CELLS,
     "hellinger": distortion.HELLINGER,
+    "hellinger_large": distortion.HELLINGER_LARGE,
     "total_variation": distortion.TOTAL_VARIATION,
     "entropy_change": distortion.ENTROPY_CHANGE,
     "false_zeros": distortion.FALSE_ZEROS,
@@ -23,7 +34,28 @@ MEASURES: dict[str, Measure] = {
     "hellinger_two_way": distortion.HELLINGER_TWO_WAY,
     "total_variation_two_way": distortion.TOTAL_VARIATION_TWO_WAY,
     "entropy_change_two_way": distortion.ENTROPY_CHANGE_TWO_WAY,
+    "cramers_v_change": association.CRAMERS_V_CHANGE,
+    "contingency_change": association.CONTINGENCY_CHANGE,
     "edit_failures": edits.EDIT_FAILURES,
+    "weighted_hellinger": weighted.WEIGHTED_HELLINGER,
+    "weighted_total_variation": weighted.WEIGHTED_TOTAL_VARIATION,
+    "weighted_entropy_change": weighted.WEIGHTED_ENTROPY_CHANGE,
+    "weighted_margin_change": weighted.WEIGHTED_MARGIN_CHANGE,
+    "r1": little_liu.R1,
+    "r1_share": little_liu.R1_SHARE,
+    "p1": little_liu.P1,
+    "r2": little_liu.R2,
+    "p2": little_liu.P2,
+    "sample_uniques": uniques.SAMPLE_UNIQUES,
+    "unchanged_uniques": uniques.UNCHANGED_UNIQUES,
+    "k_anonymity": uniques.K_ANONYMITY,
+    "k_anonymity_share": uniques.K_ANONYMITY_SHARE,
+    "population_uniques": uniques.POPULATION_UNIQUES,
+    "expected_matches": uniques.EXPECTED_MATCHES,
+    "external_links": external.EXTERNAL_LINKS,
+    "external_unmatched": external.EXTERNAL_UNMATCHED,
+    "correct_attribution": attribution.CORRECT_ATTRIBUTION,
+    "attribution_gain": attribution.ATTRIBUTION_GAIN,
 }
 
 DEFAULT = ("small_cells", "hellinger", "total_variation", "entropy_change", "false_zeros")

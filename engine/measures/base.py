@@ -35,6 +35,9 @@ class Measure:
     :class:`~engine.release.ReleaseBatch` over its attributes.  One that needs records is
     ``compute(release, attributes, **parameters)`` on one :class:`~engine.records.RecordRelease` and the places of its
     attributes; it returns a :class:`Figure`.  ``cost`` says in words what one candidate takes.
+
+    A ``named`` measure on counts also needs levels or an attribute beyond those it tabulates: it is
+    ``compute(batch, domain, attributes, **parameters)`` on the whole batch.
     """
 
     name: str
@@ -53,6 +56,7 @@ class Measure:
     undefined: str = "it could not be formed"
     needs: str = "counts"
     cost: str = "microseconds"
+    named: bool = False
 
     def loss(self, values: np.ndarray) -> np.ndarray:
         """The figures turned so that smaller is better: the one place where directions are handled."""
@@ -133,6 +137,8 @@ def evaluate(
     """
     names = call.attributes or (domain.names if call.measure.over == "all" else lists[call.measure.over])
     places = tuple(sorted(domain.indices(names)))
+    if call.measure.named:
+        return np.asarray(call.measure.compute(batch, domain, places, **call.values), dtype=float)
     return np.asarray(call.measure.compute(batch.project(places), **call.values), dtype=float)
 
 

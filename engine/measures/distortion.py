@@ -7,18 +7,33 @@ sums over touched cells only, because every other cell contributes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import combinations
+from typing import Protocol
 
 import numpy as np
 
 from engine.errors import UsageError
 from engine.measures.base import Measure
+from engine.measures.pairs import largest_over_pairs, mean_over_pairs, pair_margins, symmetric
 from engine.release import ReleaseBatch
 
 SUMMARIES = ("mean", "max")
 
 
-def hellinger(batch: ReleaseBatch) -> np.ndarray:
+class Tables(Protocol):
+    """Tables with their counts before and after in the cells that changed: releases, or their two-way margins."""
+
+    n_records: int
+    before: np.ndarray
+    after: np.ndarray
+
+    def total(self, values: np.ndarray) -> np.ndarray:
+        """Sums per table."""
+
+
+Distance = Callable[[Tables], np.ndarray]
+
+
+def hellinger(batch: Tables) -> np.ndarray:
     """Hellinger distance, eq. 9: ``sqrt(sum (sqrt p - sqrt q)^2 / 2)``.  In [0, 1]; lower is better; 0 for identical
     tables.
 
@@ -27,13 +42,13 @@ def hellinger(batch: ReleaseBatch) -> np.ndarray:
     return np.sqrt(batch.total((np.sqrt(batch.after) - np.sqrt(batch.before)) ** 2) / (2 * batch.n_records))
 
 
-def total_variation(batch: ReleaseBatch) -> np.ndarray:
+def total_variation(batch: Tables) -> np.ndarray:
     """Total variation distance, eq. 10: ``sum |p - q| / 2``.  In [0, 1]; lower is better; at most the share of changed
     records."""
     return batch.total(np.abs(batch.after - batch.before)) / (2 * batch.n_records)
 
 
-def entropy_change(batch: ReleaseBatch) -> np.ndarray:
+def entropy_change(batch: Tables) -> np.ndarray:
     """Change of Shannon entropy, eq. 11, ``h(post) - h(pre)`` in natural units.  Signed; nearer to zero is better."""
     return batch.total(_x_log_x(batch.before) - _x_log_x(batch.after)) / batch.n_records
 
@@ -52,27 +67,64 @@ def false_nonzeros(batch: ReleaseBatch) -> np.ndarray:
     return batch.total((batch.before == 0) & (batch.after > 0))
 
 
-def two_way(distance: Callable[[ReleaseBatch], np.ndarray]) -> Callable[..., np.ndarray]:
+def hellinger_large(batch: ReleaseBatch, n_rule: int) -> np.ndarray:
+    """Hellinger distance over large cells: eq. 9 summed over the cells that held at least ``n_rule`` records before.
+
+    Cells that were small or empty before are left out of the sum and nothing else changes: shares are still of all
+    records, so the figure is never above :func:`hellinger`.  In [0, 1]; lower is better; NaN when no cell is large.
+    How much of the table this passes over is :func:`small_share`.
+    """
+    roots = (np.sqrt(batch.after) - np.sqrt(batch.before)) ** 2
+    figures = np.sqrt(batch.total(roots * (batch.before >= n_rule)) / (2 * batch.n_records))
+    return figures if (batch.original >= n_rule).any() else np.full(len(batch), np.nan)
+
+
+def small_share(counts: np.ndarray, n_rule: int) -> float:
+    """Share of the occupied cells of a table that hold fewer than ``n_rule`` records.
+
+    When nearly all cells are small, a Hellinger distance without them describes next to nothing.
+    """
+    occupied = np.count_nonzero(counts)
+    return np.count_nonzero((counts > 0) & (counts < n_rule)) / occupied if occupied else float("nan")
+
+
+def two_way_figures(batch: ReleaseBatch, distance: Distance) -> np.ndarray:
+    """A distance on the margin of every pair of attributes, shape ``(candidates, pairs)``, pairs in order."""
+    margins = pair_margins(batch)
+    return margins.per_pair(distance(margins))
+
+
+def two_way_matrix(batch: ReleaseBatch, distance: Distance) -> np.ndarray:
+    """A distance on every two-way margin, shape ``(candidates, attributes, attributes)``; on the diagonal that of the
+    one-way margins."""
+    single = [distance(batch.project((j,))) for j in range(len(batch.shape))]
+    return symmetric(pair_margins(batch), two_way_figures(batch, distance), np.stack(single, axis=-1))
+
+
+def two_way(distance: Distance) -> Callable[..., np.ndarray]:
     """A distance summarised over the margins of every pair of attributes (Gomatam, Karr and Sanil 2005, Appendix B).
 
     ``summary`` is mean or max; a signed distance is summarised by the largest in size, with its sign, under max.
     """
 
     def compute(batch: ReleaseBatch, summary: str) -> np.ndarray:
-        pairs = list(combinations(range(len(batch.shape)), 2))
-        if not pairs:
+        if len(batch.shape) < 2:
             return np.full(len(batch), np.nan)
-        figures = np.array([distance(batch.project(pair)) for pair in pairs])
-        if summary == "mean":
-            return figures.sum(axis=0) / len(pairs)
-        return figures[np.abs(figures).argmax(axis=0), np.arange(len(batch))]
+        figures = two_way_figures(batch, distance)
+        return mean_over_pairs(figures) if summary == "mean" else largest_over_pairs(figures)
 
     return compute
 
 
-def _check_summary(summary: str) -> None:
+def check_summary(summary: str) -> None:
+    """Refuse a summary over pairs that is neither mean nor max."""
     if summary not in SUMMARIES:
         raise UsageError(f"summary == '{summary}', must be mean or max.")
+
+
+def _check_n_rule(n_rule: int) -> None:
+    if n_rule < 2:
+        raise UsageError(f"hellinger_large: n_rule == {n_rule}, must be at least 2 (2 leaves out cells of one record).")
 
 
 _PAPER = "Gomatam, Karr and Sanil (2005), "
@@ -92,6 +144,25 @@ HELLINGER = Measure(
     ),
     over="analyse",
     compute=hellinger,
+)
+HELLINGER_LARGE = Measure(
+    name="hellinger_large",
+    symbol="HD₊",
+    title="Hellinger distance without small cells",
+    kind="utility",
+    better="lower",
+    range="0 to 1",
+    unit="distance",
+    source=_PAPER + "eq. 9, summed over the cells with at least n_rule records before",
+    meaning=(
+        "How far the released table is from the original one, leaving out the cells that held fewer than n_rule "
+        "records; where most cells are that small it says little."
+    ),
+    over="analyse",
+    compute=hellinger_large,
+    parameters={"n_rule": 3},
+    check=_check_n_rule,
+    undefined="every cell of the original table is small, so nothing is left to compare",
 )
 TOTAL_VARIATION = Measure(
     name="total_variation",
@@ -167,7 +238,7 @@ def _two_way(full: Measure, better_words: str) -> Measure:
         over="analyse",
         compute=two_way(full.compute),
         parameters={"summary": "mean"},
-        check=_check_summary,
+        check=check_summary,
         undefined="there is only one attribute, so there are no two-way tables",
     )
 

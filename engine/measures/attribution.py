@@ -1,0 +1,141 @@
+"""What an intruder who knows the keys reads about one attribute: correct attribution probability (CAP).
+
+M. Elliot, "Final Report on the Disclosure Risk Associated with the Synthetic Data Produced by the SYLLS Team" (2014);
+J. Taub, M. Elliot, M. Pampaka and D. Smith, "Differential Correct Attribution Probability for Synthetic Data: An
+Exploration", Privacy in Statistical Databases (2018), doi:10.1007/978-3-319-99771-1_9.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.domain import Domain
+from engine.errors import UsageError, did_you_mean
+from engine.measures.base import Measure
+from engine.release import ReleaseBatch, unpack
+from engine.table import occupied
+
+UNMATCHED = ("zero", "skip")
+_DENSE = 1 << 22  # most sums that are tabulated at once
+
+
+def correct_attribution(
+    batch: ReleaseBatch, domain: Domain, places: tuple[int, ...], target: str, unmatched: str
+) -> np.ndarray:
+    """Mean over the original records of the share of released records with the same keys that have the record's target.
+
+    The intruder knows the tabulated attributes except the target.  Records whose keys no released record has count 0
+    (``unmatched`` "zero") or are left out ("skip").  In [0, 1]; lower is better; NaN when all are left out.
+    """
+    t = _target(domain, target)
+    joint = tuple(sorted({*places, t}))
+    margin = batch.project(joint)
+    known = [joint.index(j) for j in joint if j != t]
+    columns = [unpack(margin.index_words, margin.layout[j]) for j in known]
+    keys, key = occupied(columns, [margin.shape[j] for j in known], len(margin.index_words))
+    n_keys = len(keys)
+    before = np.zeros(len(margin.index_words), np.int64)
+    before[: len(margin.original)] = margin.original
+    # whole numbers: records per key cell, and pairs (original, released) that agree on keys and target
+    size = np.bincount(key, weights=before, minlength=n_keys).astype(np.int64)
+    agree = np.bincount(key, weights=before.astype(float) ** 2, minlength=n_keys).astype(np.int64)
+    change = margin.after - margin.before
+    flat = margin.owner * n_keys + key[margin.cell]
+    touched, by_size, by_agree = _sums(flat, change, before[margin.cell] * change, len(batch) * n_keys)
+    owner, touched = touched // n_keys, touched % n_keys
+    old_size, new_size = size[touched], size[touched] + by_size
+    gained = _quotient(agree[touched] + by_agree, new_size) - _quotient(agree[touched], old_size)
+    held = size > 0
+    total = (agree[held] / size[held]).sum() + np.bincount(owner, weights=gained, minlength=len(batch))
+    if unmatched == "zero":
+        return total / batch.n_records
+    lost = np.bincount(owner, weights=old_size * (new_size == 0), minlength=len(batch))
+    matched = batch.n_records - lost
+    return np.divide(total, matched, out=np.full(len(batch), np.nan), where=matched > 0)
+
+
+def attribution_gain(
+    batch: ReleaseBatch, domain: Domain, places: tuple[int, ...], target: str, unmatched: str
+) -> np.ndarray:
+    """:func:`correct_attribution` less the baseline: the same for an intruder who knows the original shares of the
+    target's levels and no keys, which is the sum of their squares.
+
+    In [-1, 1]; lower is better; 0 says that the keys help no more than guessing.
+    """
+    t = _target(domain, target)
+    counts = batch.project((t,)).original
+    guess = int((counts.astype(float) ** 2).sum()) / batch.n_records**2
+    return correct_attribution(batch, domain, places, target, unmatched) - guess
+
+
+def _quotient(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    return np.divide(above, below, out=np.zeros(len(above)), where=below > 0)
+
+
+def _sums(
+    place: np.ndarray, first: np.ndarray, second: np.ndarray, size: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Places that occur, in order, with two sums of whole numbers each."""
+    if size <= 4 * len(place) + _DENSE:
+        where = np.flatnonzero(np.bincount(place, minlength=size))
+        sums = [np.bincount(place, weights=values, minlength=size)[where] for values in (first, second)]
+    else:
+        where, inverse = np.unique(place, return_inverse=True)
+        sums = [np.bincount(inverse, weights=values) for values in (first, second)]
+    return where, sums[0].astype(np.int64), sums[1].astype(np.int64)
+
+
+def _target(domain: Domain, target: str) -> int:
+    if not target:
+        raise UsageError("no target is named; write for example correct_attribution[target=Income]")
+    return domain.index(target)
+
+
+def _check(target: str, unmatched: str) -> None:
+    if unmatched not in UNMATCHED:
+        raise UsageError(f"unmatched == '{unmatched}', must be zero or skip.{did_you_mean(unmatched, UNMATCHED)}")
+
+
+_SOURCE = "Elliot (2014); Taub et al. (2018), doi:10.1007/978-3-319-99771-1_9"
+_PARAMETERS = {"target": "", "unmatched": "zero"}
+
+CORRECT_ATTRIBUTION = Measure(
+    name="correct_attribution",
+    symbol="CAP",
+    title="Correct attribution",
+    kind="risk",
+    better="lower",
+    range="0 to 1",
+    unit="mean share of matching records",
+    source=_SOURCE,
+    meaning=(
+        "How often, on average, the released records with a person's keys show that person's true value of the target; "
+        "high also where the target is the same for nearly everyone."
+    ),
+    over="keys",
+    compute=correct_attribution,
+    parameters=_PARAMETERS,
+    check=_check,
+    undefined="no original record's keys occur in the release",
+    named=True,
+)
+ATTRIBUTION_GAIN = Measure(
+    name="attribution_gain",
+    symbol="ΔCAP",
+    title="Correct attribution beyond guessing",
+    kind="risk",
+    better="lower",
+    range="-1 to 1",
+    unit="mean share of matching records",
+    source=_SOURCE + ", less the baseline",
+    meaning=(
+        "How much more often the released records with a person's keys show the true value of the target than a guess "
+        "from its overall shares would."
+    ),
+    over="keys",
+    compute=attribution_gain,
+    parameters=_PARAMETERS,
+    check=_check,
+    undefined="no original record's keys occur in the release",
+    named=True,
+)

@@ -1,0 +1,233 @@
+"""Expected re-identifications by Little and Liu: records that stayed in a sensitive key cell.
+
+R. J. A. Little and F. Liu, "Selective Multiple Imputation of Keys for Statistical Disclosure Control in Microdata",
+University of Michigan Department of Biostatistics Working Paper 6 (2003).  A key cell is sensitive when it holds at
+most ``s`` records (``rule`` "le") or fewer than ``s`` ("lt"); "lt" with ``s`` is "le" with ``s - 1``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.errors import UsageError, did_you_mean
+from engine.measures.base import Figure, Measure, Parameter
+from engine.records import RecordRelease
+from engine.release import ReleaseBatch
+
+RULES = ("le", "lt")
+DENOMINATORS = ("sensitive", "nonempty")
+
+
+def largest_sensitive(s: int, rule: str) -> int:
+    """The largest size of a sensitive cell."""
+    return s if rule == "le" else s - 1
+
+
+def r_original(counts: np.ndarray, s: int = 3, rule: str = "le") -> int:
+    """R(orig), the expected re-identifications in the unaltered data: every record of a sensitive cell of ``m`` counts
+    ``1/m``, so it is the number of sensitive cells.
+
+    ``counts`` are the counts of the key cells.  A property of the original, not of a release.
+    """
+    return int(np.count_nonzero((counts > 0) & (counts <= largest_sensitive(s, rule))))
+
+
+def r1(batch: ReleaseBatch, s: int, rule: str) -> np.ndarray:
+    """R1: ``1/m`` summed over the records that kept their key cell while its released size ``m`` is sensitive.
+
+    From 0 to the number of key cells; lower is better; the unaltered data have R(orig).
+    """
+    most = largest_sensitive(s, rule)
+    left = batch.total((batch.before > 0) & (batch.before <= most))
+    sensitive = (batch.after > 0) & (batch.after <= most)
+    stayed = np.divide(batch.kept, batch.after, out=np.zeros(len(batch.after)), where=sensitive)
+    return r_original(batch.original, s, rule) - left + batch.total(stayed)
+
+
+def r1_share(batch: ReleaseBatch, s: int, rule: str) -> np.ndarray:
+    """R1 / R(orig), which is 1 - P1 and the form for frontiers.
+
+    At least 0; lower is better; above 1 when swapping makes more cells sensitive than it empties; NaN without a
+    sensitive cell.
+    """
+    return _ratio(r1(batch, s, rule), r_original(batch.original, s, rule))
+
+
+def p1(batch: ReleaseBatch, s: int, rule: str, denominator: str) -> np.ndarray:
+    """Protection P1 = 1 - R1 / R(orig).
+
+    At most 1; higher is safer; negative when cells that were not sensitive become so.  With ``denominator`` "nonempty"
+    R1 is divided by the number of occupied key cells instead.  NaN when that divisor is 0.
+    """
+    return 1 - _ratio(r1(batch, s, rule), _divisor(batch.original, s, rule, denominator))
+
+
+def _divisor(counts: np.ndarray, s: int, rule: str, denominator: str) -> int:
+    return r_original(counts, s, rule) if denominator == "sensitive" else int(np.count_nonzero(counts))
+
+
+def _ratio(figures: np.ndarray, divisor: int) -> np.ndarray:
+    return figures / divisor if divisor else np.full(len(figures), np.nan)
+
+
+def r2(release: RecordRelease, places: tuple[int, ...], s: int, rule: str) -> Figure:
+    """R2: what the D tables of a release give away jointly.
+
+    ``e_ik`` is the number of tables that put record ``i`` into key cell ``k``, and ``u_k`` the number of records that
+    attain the largest ``e_ik`` of cell ``k``.  A record counts ``1/u_k`` when it is among those for its true cell and
+    ``u_k`` is sensitive.  From 0 to the number of key cells; lower is better; equal to R1 when D is 1.
+    """
+    return Figure(float(_joint_risk(release, places, largest_sensitive(s, rule)).sum()), _tables(release))
+
+
+def p2(release: RecordRelease, places: tuple[int, ...], s: int, rule: str, denominator: str) -> Figure:
+    """Protection P2 = 1 - R2 / R(orig), with ``denominator`` as in :func:`p1`; NaN when the divisor is 0."""
+    sizes = release.original.memo(
+        ("key cell sizes", places), lambda: np.unique(release.original.cells(places), return_counts=True)[1]
+    )
+    divisor = _divisor(sizes, s, rule, denominator)
+    if not divisor:
+        return Figure(float("nan"), NO_SENSITIVE)
+    return Figure(1 - float(_joint_risk(release, places, largest_sensitive(s, rule)).sum()) / divisor, _tables(release))
+
+
+def _tables(release: RecordRelease) -> str:
+    return f"{len(release.tables)} tables jointly" if len(release.tables) > 1 else "one table"
+
+
+def _joint_risk(release: RecordRelease, places: tuple[int, ...], most: int) -> np.ndarray:
+    """Each record's share of R2, shape ``(n_records,)``; time and memory follow records times tables."""
+    n, true = release.data.n_records, release.original.cells(places)
+    shown = [table.cells(places) for table in release.tables]
+    cells, cell = np.unique(np.concatenate(shown), return_inverse=True)
+    pair, e = np.unique(cell * n + np.tile(np.arange(n), len(shown)), return_counts=True)
+    of_pair = pair // n
+    largest = np.zeros(len(cells), np.int64)
+    np.maximum.at(largest, of_pair, e)
+    at_most = e == largest[of_pair]
+    u = np.bincount(of_pair[at_most], minlength=len(cells))
+    own = cells[of_pair] == true[pair % n]
+    exposed = at_most & own & (u[of_pair] <= most)
+    risk = np.zeros(n)
+    risk[pair[exposed] % n] = 1 / u[of_pair[exposed]]
+    return risk
+
+
+def _check(s: int, rule: str) -> None:
+    if s < 1:
+        raise UsageError(f"sensitivity threshold: s == {s}, must be a positive whole number.")
+    if rule not in RULES:
+        raise UsageError(f"sensitivity threshold: rule == '{rule}', must be le or lt.{did_you_mean(rule, RULES)}")
+
+
+def _check_protection(s: int, rule: str, denominator: str) -> None:
+    _check(s, rule)
+    if denominator not in DENOMINATORS:
+        raise UsageError(
+            f"denominator == '{denominator}', must be sensitive or nonempty.{did_you_mean(denominator, DENOMINATORS)}"
+        )
+
+
+NO_SENSITIVE = "no sensitive cell"
+_PAPER = "Little and Liu (2003), "
+_RISK: dict[str, Parameter] = {"s": 3, "rule": "le"}
+_PROTECTION: dict[str, Parameter] = {**_RISK, "denominator": "sensitive"}
+_EXPECTED = (
+    "an intruder who knows the keys of everyone in the file and matches each small cell by a blind guess, counting "
+    "only records whose keys are unaltered."
+)
+
+R1 = Measure(
+    name="r1",
+    symbol="R₁",
+    title="Expected re-identifications",
+    kind="risk",
+    better="lower",
+    range="0 to the number of key cells",
+    unit="records",
+    source=_PAPER + "R1",
+    meaning="How many records would be picked out rightly, on average, by " + _EXPECTED,
+    over="keys",
+    compute=r1,
+    parameters=_RISK,
+    check=_check,
+)
+R1_SHARE = Measure(
+    name="r1_share",
+    symbol="R₁/R",
+    title="Expected re-identifications, relative to the original",
+    kind="risk",
+    better="lower",
+    range="0 upwards; 1 is the unaltered data",
+    unit="share of the original's expected re-identifications",
+    source=_PAPER + "R1 / R(orig)",
+    meaning=(
+        "The expected number of right guesses in small key cells, as a share of what it is in the unaltered data; "
+        "above 1 the release is worse than doing nothing."
+    ),
+    over="keys",
+    compute=r1_share,
+    parameters=_RISK,
+    check=_check,
+    undefined=NO_SENSITIVE,
+)
+P1 = Measure(
+    name="p1",
+    symbol="P₁",
+    title="Protection of small key cells",
+    kind="risk",
+    better="higher",
+    range="at most 1; 0 is the unaltered data, negative is worse than it",
+    unit="share of the original's expected re-identifications",
+    source=_PAPER + "P1 = 1 − R1/R(orig)",
+    meaning=(
+        "The share of the expected right guesses in small key cells that the release takes away; 1 takes away all, 0 "
+        "none."
+    ),
+    over="keys",
+    compute=p1,
+    parameters=_PROTECTION,
+    check=_check_protection,
+    undefined=NO_SENSITIVE,
+)
+R2 = Measure(
+    name="r2",
+    symbol="R₂",
+    title="Expected re-identifications from all tables jointly",
+    kind="risk",
+    better="lower",
+    range="0 to the number of key cells",
+    unit="records",
+    source=_PAPER + "R2",
+    meaning=(
+        "How many records would be picked out rightly, on average, by an intruder who knows everyone's keys and sees "
+        "in which key cell every record lies in each of the release's tables; with one table it is R1."
+    ),
+    over="keys",
+    compute=r2,
+    parameters=_RISK,
+    check=_check,
+    needs="records",
+    cost="milliseconds per table, with the number of records",
+)
+P2 = Measure(
+    name="p2",
+    symbol="P₂",
+    title="Protection of small key cells, all tables jointly",
+    kind="risk",
+    better="higher",
+    range="at most 1; 0 is the unaltered data, negative is worse than it",
+    unit="share of the original's expected re-identifications",
+    source=_PAPER + "P2 = 1 − R2/R(orig)",
+    meaning=(
+        "The share of the expected right guesses in small key cells that is taken away from an intruder who sees all "
+        "tables of the release together."
+    ),
+    over="keys",
+    compute=p2,
+    parameters=_PROTECTION,
+    check=_check_protection,
+    undefined=NO_SENSITIVE,
+    needs="records",
+    cost="milliseconds per table, with the number of records",
+)

@@ -1,0 +1,169 @@
+"""Two-way margins of many candidates at once: what every measure on pairs of attributes shares.
+
+A margin changes only in the cells that some record left or entered, so only those are kept: the margins of one
+candidate are a few dozen numbers, and three distances and two associations read the same ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from engine.memory import Memory
+from engine.release import ReleaseBatch, unpack
+
+_DENSE = 1 << 22  # most cells that are tabulated at once
+
+
+@dataclass
+class PairMargins:
+    """Cells of two-way margins whose counts changed, margin after margin.
+
+    There is one table per candidate and pair; table ``t`` belongs to candidate ``t // len(pairs)`` and to pair
+    ``pairs[t % len(pairs)]``.  ``table``, ``cell``, ``before`` and ``after`` have one entry per changed cell; ``cell``
+    is the row-major place in the pair's table.  ``original[p]`` are the occupied places of pair ``p`` before, with
+    their counts.
+    """
+
+    n_records: int
+    n_candidates: int
+    pairs: tuple[tuple[int, int], ...]
+    sizes: tuple[tuple[int, int], ...]
+    table: np.ndarray
+    cell: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    original: tuple[tuple[np.ndarray, np.ndarray], ...]
+    own: Memory = field(default_factory=Memory)
+
+    def total(self, values: np.ndarray) -> np.ndarray:
+        """Sums per table, added in the order of the cells (so the same alone as among others)."""
+        return np.bincount(self.table, weights=values, minlength=self.n_candidates * len(self.pairs))
+
+    def per_pair(self, values: np.ndarray) -> np.ndarray:
+        """Figures per table, shape ``(candidates, pairs)``."""
+        return values.reshape(self.n_candidates, len(self.pairs))
+
+    @cached_property
+    def matrix_places(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and columns of the pairs in a square matrix over the attributes."""
+        first, second = np.array(self.pairs, np.int64).reshape(-1, 2).T
+        return first, second
+
+
+def mean_over_pairs(figures: np.ndarray) -> np.ndarray:
+    """Mean over the last axis of ``(candidates, pairs)``, added in order: the same bits alone as among others."""
+    n_candidates, n_pairs = figures.shape
+    owner = np.repeat(np.arange(n_candidates), n_pairs)
+    return np.bincount(owner, weights=figures.reshape(-1), minlength=n_candidates) / n_pairs
+
+
+def largest_over_pairs(figures: np.ndarray) -> np.ndarray:
+    """The figure of ``(candidates, pairs)`` that is largest in size, with its sign; the first of equals."""
+    return figures[np.arange(len(figures)), np.abs(figures).argmax(axis=1)]
+
+
+def symmetric(margins: PairMargins, figures: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
+    """Figures per pair as square matrices, shape ``(candidates, attributes, attributes)``."""
+    d = diagonal.shape[-1]
+    first, second = margins.matrix_places
+    matrix = np.zeros((margins.n_candidates, d, d))
+    matrix[:, np.arange(d), np.arange(d)] = diagonal
+    matrix[:, first, second] = matrix[:, second, first] = figures
+    return matrix
+
+
+def pair_margins(batch: ReleaseBatch) -> PairMargins:
+    """The two-way margins of every pair of a batch's attributes; formed once per batch."""
+    return batch.own.memo("pair margins", lambda: _pair_margins(batch))
+
+
+def _pair_margins(batch: ReleaseBatch) -> PairMargins:
+    shape, d, n = batch.shape, len(batch.shape), len(batch)
+    pairs = tuple(combinations(range(d), 2))
+    place = {pair: p for p, pair in enumerate(pairs)}
+    codes = [unpack(batch.index_words, layout) for layout in batch.layout]
+    original = batch.shared.memo("pair originals", lambda: _originals(batch, pairs, codes))
+    moved = np.flatnonzero(batch.after != batch.before)
+    owner, cell = batch.owner[moved], batch.cell[moved]
+    change = (batch.after - batch.before)[moved].astype(float)
+    found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  # table, cell, change
+    for i in range(d):
+        # the margins of i and another attribute move only where records changed on one of the two
+        swapped = batch.swaps[:, i]
+        if not swapped.any():
+            continue
+        rank = np.cumsum(swapped) - 1
+        candidates = np.flatnonzero(swapped)
+        if swapped.all():
+            own, at, by = owner, cell, change
+        else:
+            chosen = swapped[owner]
+            own, at, by = rank[owner[chosen]], cell[chosen], change[chosen]
+        row = own * shape[i] + codes[i][at]
+        for j in range(d):
+            if j == i:
+                continue
+            size = shape[i] * shape[j]
+            where, amount = _sums(row * shape[j] + codes[j][at], by, len(candidates) * size)
+            local, pair_cell = where // size, where % size
+            who = candidates[local]
+            if j < i:  # a candidate that changed on both was counted when j was first
+                once = ~batch.swaps[who, j]
+                who, pair_cell, amount = who[once], pair_cell[once], amount[once]
+                pair_cell = (pair_cell % shape[j]) * shape[i] + pair_cell // shape[j]
+            found.append((who * len(pairs) + place[min(i, j), max(i, j)], pair_cell, amount))
+    none = np.zeros(0, np.int64)
+    table = np.concatenate([none, *(part[0] for part in found)])
+    pair_cell = np.concatenate([none, *(part[1] for part in found)])
+    amount = np.concatenate([none, *(part[2] for part in found)])
+    order = np.lexsort((pair_cell, table))
+    table, pair_cell, amount = table[order], pair_cell[order], amount[order]
+    sizes = tuple((shape[i], shape[j]) for i, j in pairs)
+    before = _counts_at(original, sizes, table % max(1, len(pairs)), pair_cell)
+    return PairMargins(batch.n_records, n, pairs, sizes, table, pair_cell, before, before + amount, original)
+
+
+def _originals(
+    batch: ReleaseBatch, pairs: tuple[tuple[int, int], ...], codes: list[np.ndarray]
+) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+    first = [column[: len(batch.original)] for column in codes]
+    return tuple(
+        _sums(first[i] * batch.shape[j] + first[j], batch.original.astype(float), batch.shape[i] * batch.shape[j])
+        for i, j in pairs
+    )
+
+
+def _counts_at(
+    original: tuple[tuple[np.ndarray, np.ndarray], ...],
+    sizes: tuple[tuple[int, int], ...],
+    pair: np.ndarray,
+    cell: np.ndarray,
+) -> np.ndarray:
+    """Counts before at some places of some pairs' tables."""
+    start = np.cumsum([0, *(rows * columns for rows, columns in sizes)])
+    none = np.zeros(0, np.int64)
+    occupied = np.concatenate([none, *(at + cells for at, (cells, _) in zip(start, original, strict=False))])
+    counts = np.concatenate([none, *(counts for _, counts in original)])
+    wanted = start[pair] + cell
+    if start[-1] <= _DENSE:
+        dense = np.zeros(start[-1], np.int64)
+        dense[occupied] = counts
+        return dense[wanted]
+    at = np.minimum(np.searchsorted(occupied, wanted), len(occupied) - 1)
+    return np.where(occupied[at] == wanted, counts[at], 0)
+
+
+def _sums(place: np.ndarray, change: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Places whose changes do not cancel, in order, with their sums (whole numbers, so in any order the same)."""
+    if size <= 4 * len(place) + _DENSE:
+        sums = np.bincount(place, weights=change, minlength=size)
+        where = np.flatnonzero(sums)
+        return where, sums[where].astype(np.int64)
+    distinct, inverse = np.unique(place, return_inverse=True)
+    sums = np.bincount(inverse, weights=change)
+    kept = sums != 0
+    return distinct[kept], sums[kept].astype(np.int64)

@@ -1,0 +1,302 @@
+"""Records that stand alone on the keys, in the file and in the population behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+
+from engine.errors import EngineError, UsageError, did_you_mean
+from engine.measures.base import Figure, Measure
+from engine.records import RecordRelease, ReleasedTable
+from engine.release import ReleaseBatch
+from engine.table import occupied
+
+MODELS = ("main", "two_way")
+_MOST_CELLS = 5_000_000  # largest table that two-way margins are fitted on
+_MOST_CYCLES = 1000
+
+
+def sample_uniques(batch: ReleaseBatch) -> np.ndarray:
+    """Number of released records that are alone in their key cell.  A count; lower is better."""
+    base = int(np.count_nonzero(batch.original == 1))
+    return base - batch.total(batch.before == 1) + batch.total(batch.after == 1)
+
+
+def unchanged_uniques(batch: ReleaseBatch) -> np.ndarray:
+    """Number of records alone in the same key cell before and after: what exact matching on the keys finds rightly.  A
+    count; lower is better."""
+    base = int(np.count_nonzero(batch.original == 1))
+    stayed = (batch.before == 1) & (batch.kept == 1) & (batch.after == 1)
+    return base - batch.total(batch.before == 1) + batch.total(stayed)
+
+
+def k_anonymity(batch: ReleaseBatch, k: int) -> np.ndarray:
+    """Number of released records in key cells of fewer than ``k`` records.  A count; lower is better; 0 means that the
+    release is k-anonymous."""
+    base = int(batch.original[batch.original < k].sum())
+    return base - batch.total(batch.before * (batch.before < k)) + batch.total(batch.after * (batch.after < k))
+
+
+def k_anonymity_share(batch: ReleaseBatch, k: int) -> np.ndarray:
+    """:func:`k_anonymity` as a share of all records.  In [0, 1]; lower is better."""
+    return k_anonymity(batch, k) / batch.n_records
+
+
+def population_uniques(release: RecordRelease, places: tuple[int, ...], fraction: str, model: str) -> Figure:
+    """Expected number of population uniques among the released, unaltered records that are alone in their key cell
+    (tau1 of Skinner and Shlomo 2008).
+
+    The population count of cell ``k`` is Poisson with mean ``lambda_k`` and each person is in the file with probability
+    ``pi``, so the part outside the file is Poisson with mean ``(1 - pi) lambda_k`` whatever the file holds.  A record
+    alone in the file is alone in the population with probability ``exp(-(1 - pi) lambda_k)``.  ``lambda_k`` is the
+    original's fitted count over ``pi``, from a log-linear model with main effects or all two-way terms.  From 0 to the
+    number of sample uniques; lower is better.  With ``pi = 1`` it is the number of unaltered uniques.
+    """
+    return _expected(release, places, fraction, model, lambda unseen: np.exp(-unseen))
+
+
+def expected_matches(release: RecordRelease, places: tuple[int, ...], fraction: str, model: str) -> Figure:
+    """Expected number of right matches when every released record that is alone in its key cell is matched to a
+    population unit of that cell (tau2 of Skinner and Shlomo 2008).
+
+    As :func:`population_uniques`, with the expectation of ``1 / F_k``, which is ``(1 - exp(-m)) / m`` with ``m = (1 -
+    pi) lambda_k``.  Altered records are never matched rightly and count nothing.
+    """
+
+    def one_over(unseen: np.ndarray) -> np.ndarray:
+        return np.divide(-np.expm1(-unseen), unseen, out=np.ones_like(unseen), where=unseen > 0)
+
+    return _expected(release, places, fraction, model, one_over)
+
+
+def _expected(
+    release: RecordRelease,
+    places: tuple[int, ...],
+    fraction: str,
+    model: str,
+    chance: Callable[[np.ndarray], np.ndarray],
+) -> Figure:
+    sampled = _fraction(release, fraction)
+    if sampled is None:
+        return Figure(float("nan"), "no weight is declared; give the share of the population in the file as fraction=")
+    cell, counts, fitted = release.original.memo(
+        ("key cells and fitted counts", places, model), lambda: _fit(release.original, places, model)
+    )
+    each = chance((1 - sampled) / sampled * fitted)
+    figures = [float(each[_alone(release, table, places, cell, counts)].sum()) for table in release.tables]
+    return Figure(sum(figures) / len(figures), "")
+
+
+def _fraction(release: RecordRelease, fraction: str) -> float | None:
+    """The share of the population in the file; None when it should come from weights and there are none."""
+    if fraction != "weights":
+        return float(Fraction(fraction))
+    weights = release.original.weights
+    if weights is None:
+        return None
+    total = float(weights.sum())
+    if not np.isfinite(weights).all() or (weights < 0).any() or total < release.data.n_records:
+        raise EngineError(
+            f"weights sum to {total:g} for {release.data.n_records} records, so they do not say how many people a "
+            "record stands for; give fraction="
+        )
+    return release.data.n_records / total
+
+
+def _alone(
+    release: RecordRelease, table: ReleasedTable, places: tuple[int, ...], cell: np.ndarray, counts: np.ndarray
+) -> np.ndarray:
+    """The original's key cells that hold, in a released table, one record only and that one unaltered."""
+    old, new = release.original.cells(places), table.cells(places)
+    changed = np.flatnonzero(old != new)
+    numbers = release.original.memo(("key cell numbers", places), lambda: np.unique(old))
+    kept = counts - np.bincount(cell[changed], minlength=len(counts))
+    arrived = np.minimum(np.searchsorted(numbers, new[changed]), len(numbers) - 1)
+    known = numbers[arrived] == new[changed]
+    return (kept == 1) & (np.bincount(arrived[known], minlength=len(counts)) == 0)
+
+
+def _fit(table: ReleasedTable, places: tuple[int, ...], model: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Each record's key cell (in the order of the cells' numbers), the cells' counts, and their fitted counts."""
+    shape = [table.data.domain.shape[j] for j in places]
+    cells, cell = occupied([table.codes(j) for j in places], shape, table.data.n_records)
+    counts = np.bincount(cell, minlength=len(cells))
+    fitted = main_effects(cells, counts) if model == "main" else two_way_fit(cells, counts, shape)
+    return cell, counts, fitted
+
+
+def main_effects(cells: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Fitted counts of occupied cells when the attributes are independent: the product of their shares, times n."""
+    n = counts.sum()
+    fitted = np.full(len(counts), float(n))
+    for column in cells.T:
+        fitted *= (np.bincount(column, weights=counts) / n)[column]
+    return fitted
+
+
+def two_way_fit(cells: np.ndarray, counts: np.ndarray, shape: list[int]) -> np.ndarray:
+    """Fitted counts of occupied cells under all two-way terms: iterative proportional fitting on the full table, until
+    no fitted margin is farther than 1e-8 n from the observed one.
+
+    Refuses tables of more than five million combinations (:class:`EngineError`).
+    """
+    d = len(shape)
+    if d < 3:
+        return counts.astype(float)
+    if np.prod([float(size) for size in shape]) > _MOST_CELLS:
+        raise EngineError(
+            f"the keys have {np.prod([float(size) for size in shape]):.2g} combinations, too many to fit two-way terms "
+            f"(at most {_MOST_CELLS:,}); use model=main or fewer keys"
+        )
+    observed = np.zeros(shape)
+    observed[tuple(cells.T)] = counts
+    pairs = [tuple(k for k in range(d) if k not in pair) for pair in combinations(range(d), 2)]
+    margins = [observed.sum(axis=others, keepdims=True) for others in pairs]
+    fitted = np.ones(shape)
+    for _ in range(_MOST_CYCLES):
+        worst = 0.0
+        for others, margin in zip(pairs, margins, strict=True):
+            now = fitted.sum(axis=others, keepdims=True)
+            worst = max(worst, float(np.abs(now - margin).max()))
+            fitted *= np.divide(margin, now, out=np.zeros_like(now), where=now > 0)
+        if worst < 1e-8 * counts.sum():
+            return fitted[tuple(cells.T)]
+    raise EngineError(
+        f"two-way terms did not converge within {_MOST_CYCLES} cycles; use model=main or merge rare levels"
+    )
+
+
+def _check_k(k: int) -> None:
+    if k < 2:
+        raise UsageError(f"k == {k}, must be at least 2 (2 counts records that stand alone).")
+
+
+def _check_population(fraction: str, model: str) -> None:
+    if model not in MODELS:
+        raise UsageError(f"model == '{model}', must be main or two_way.{did_you_mean(model, MODELS)}")
+    if fraction == "weights":
+        return
+    try:
+        good = 0 < Fraction(fraction) <= 1
+    except (ValueError, ZeroDivisionError):
+        good = False
+    if not good:
+        raise UsageError(
+            f"fraction == '{fraction}', must be above 0 and at most 1, such as 0.01 or 1/100, or weights to take it "
+            "from the declared weights."
+        )
+
+
+SAMPLE_UNIQUES = Measure(
+    name="sample_uniques",
+    symbol="SU",
+    title="Sample uniques",
+    kind="risk",
+    better="lower",
+    range="0 to the number of records",
+    unit="records",
+    source="count of key cells of one record; Skinner and Shlomo (2008), doi:10.1198/016214507000001328",
+    meaning=(
+        "The number of released records whose combination of keys nobody else in the file has; some of them are "
+        "altered, and most may have doubles in the population."
+    ),
+    over="keys",
+    compute=sample_uniques,
+)
+UNCHANGED_UNIQUES = Measure(
+    name="unchanged_uniques",
+    symbol="UU",
+    title="Unaltered uniques",
+    kind="risk",
+    better="lower",
+    range="0 to the number of records",
+    unit="records",
+    source="count of records alone in the same key cell before and after (right one-to-one exact matches)",
+    meaning=(
+        "The number of records that somebody with the original keys of everyone would find again by exact matching, "
+        "because they are alone on the keys before and after."
+    ),
+    over="keys",
+    compute=unchanged_uniques,
+)
+K_ANONYMITY = Measure(
+    name="k_anonymity",
+    symbol="kA",
+    title="Records below k-anonymity",
+    kind="risk",
+    better="lower",
+    range="0 to the number of records",
+    unit="records",
+    source="Samarati and Sweeney (1998); Sweeney (2002), doi:10.1142/S0218488502001648",
+    meaning=(
+        "The number of released records that share their combination of keys with fewer than k - 1 others; altered "
+        "records count too."
+    ),
+    over="keys",
+    compute=k_anonymity,
+    parameters={"k": 3},
+    check=_check_k,
+)
+K_ANONYMITY_SHARE = Measure(
+    name="k_anonymity_share",
+    symbol="kA/n",
+    title="Share of records below k-anonymity",
+    kind="risk",
+    better="lower",
+    range="0 to 1",
+    unit="share of records",
+    source=K_ANONYMITY.source,
+    meaning=(
+        "The share of released records that share their combination of keys with fewer than k - 1 others; altered "
+        "records count too."
+    ),
+    over="keys",
+    compute=k_anonymity_share,
+    parameters={"k": 3},
+    check=_check_k,
+)
+_POPULATION = {"fraction": "weights", "model": "main"}
+_SKINNER = "Skinner and Shlomo (2008), doi:10.1198/016214507000001328, "
+POPULATION_UNIQUES = Measure(
+    name="population_uniques",
+    symbol="τ₁",
+    title="Expected population uniques",
+    kind="risk",
+    better="lower",
+    range="0 to the number of sample uniques",
+    unit="records",
+    source=_SKINNER + "τ1, over unaltered records",
+    meaning=(
+        "How many unaltered records that are alone on the keys in the file are expected to be alone in the whole "
+        "population too, under a statistical model."
+    ),
+    over="keys",
+    compute=population_uniques,
+    parameters=_POPULATION,
+    check=_check_population,
+    needs="records",
+    cost="about a millisecond per 50,000 records; fitted once",
+)
+EXPECTED_MATCHES = Measure(
+    name="expected_matches",
+    symbol="τ₂",
+    title="Expected right matches of uniques",
+    kind="risk",
+    better="lower",
+    range="0 to the number of sample uniques",
+    unit="records",
+    source=_SKINNER + "τ2, over unaltered records",
+    meaning=(
+        "How many right matches are expected if every record that is alone on the keys in the file is matched to one "
+        "person of the population with the same keys, under a statistical model."
+    ),
+    over="keys",
+    compute=expected_matches,
+    parameters=_POPULATION,
+    check=_check_population,
+    needs="records",
+    cost="about a millisecond per 50,000 records; fitted once",
+)
