@@ -1,0 +1,245 @@
+"""The plan's declared analyses, fitted on the original once and on every release.
+
+Where a release publishes one table its intervals are naive: what the mechanism adds to the uncertainty is not in them.
+With several tables they are combined by Reiter's rules (:mod:`engine.combining`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from engine.columns import numbers_of, numeric_columns, strata_names
+from engine.combining import combine
+from engine.errors import EngineError, UsageError, did_you_mean
+from engine.formulas import Design, design
+from engine.plan.analysis import ALL, AnalysisPlan
+from engine.records import RecordRelease, ReleasedTable
+from engine.regression import FEW, OK, WHY, Solved, solve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from engine.microdata import Microdata
+    from engine.plan import Plan
+
+CONFIDENCE = 0.95
+
+
+class Fitted(NamedTuple):
+    """Estimates of one analysis on one table, one entry per coefficient and stratum (strata first): ``(m,)`` each.
+
+    ``why`` is a code of :data:`engine.regression.WHY`.
+    """
+
+    estimate: np.ndarray
+    se: np.ndarray
+    df: np.ndarray
+    why: np.ndarray
+
+
+@dataclass(frozen=True)
+class _Input:
+    """What a fit is made from: records of each stratum with outcome, matrix and weights."""
+
+    y: np.ndarray
+    x: np.ndarray
+    weights: np.ndarray | None
+    cells: np.ndarray | None
+
+    def equals(self, other: _Input) -> bool:
+        """Whether the fits must be the same."""
+        return all(
+            a is b or (a is not None and b is not None and np.array_equal(a, b))
+            for a, b in ((self.y, other.y), (self.cells, other.cells), (self.weights, other.weights), (self.x, other.x))
+        )
+
+    def rows(self, cell: int) -> _Input:
+        """One stratum."""
+        if self.cells is None:
+            return self
+        at = np.flatnonzero(self.cells == cell)
+        return _Input(self.y[at], self.x[at], None if self.weights is None else self.weights[at], None)
+
+
+@dataclass(frozen=True)
+class Ready:
+    """An analysis made ready on the original: design, strata, coefficient names and the original's fit."""
+
+    design: Design
+    cells: tuple[int, ...]
+    strata: tuple[str, ...]
+    names: tuple[str, ...]
+    places: tuple[int, ...]
+    given: _Input
+    parts: tuple[_Input, ...]
+    fitted: Fitted
+
+    @property
+    def stratum_of(self) -> np.ndarray:
+        """The stratum of each coefficient, shape ``(m,)``."""
+        return np.repeat(np.arange(len(self.cells)), len(self.design.names))
+
+
+class Compared(NamedTuple):
+    """One analysis before and after, ``(m,)`` each over strata and coefficients; NaN where there is no figure.
+
+    ``usable`` marks coefficients that the original estimates; ``why`` says why a release has none of them. ``gamma`` is
+    the information lost by Reiter's rules (NaN for one table); ``half`` and ``half_after`` are half-widths of the 95 %
+    intervals.
+    """
+
+    ready: Ready
+    usable: np.ndarray
+    before: Fitted
+    after: np.ndarray
+    se_after: np.ndarray
+    half: np.ndarray
+    half_after: np.ndarray
+    why: np.ndarray
+    gamma: np.ndarray
+
+
+def check(plan: Plan, data: Microdata, asked: Iterable[str] = ()) -> None:
+    """Refuse analyses that the data do not allow: unknown columns, formulas that cannot be read, outcomes of the wrong
+    kind; and unknown names of analyses among ``asked``."""
+    for name in asked:
+        chosen(plan, name)
+    numeric_columns(plan, data)
+    original = ReleasedTable(data)
+    for analysis in plan.analyses:
+        _given(design(analysis, original, plan), original, original, _places(analysis, data))
+
+
+def chosen(plan: Plan, name: str) -> tuple[AnalysisPlan, ...]:
+    """The analysis of that name, or all of them."""
+    if name == ALL:
+        return plan.analyses
+    found = tuple(analysis for analysis in plan.analyses if analysis.name == name)
+    if not found:
+        known = [analysis.name for analysis in plan.analyses]
+        raise UsageError(f"analysis == '{name}', which the plan does not declare.{did_you_mean(name, known)}")
+    return found
+
+
+def _places(analysis: AnalysisPlan, data: Microdata) -> tuple[int, ...]:
+    return tuple(sorted(data.domain.indices(analysis.by)))
+
+
+def _given(ready: Design, table: ReleasedTable, original: ReleasedTable, places: tuple[int, ...]) -> _Input:
+    """Outcome, matrix, weights and stratum of the records that have all of them."""
+    y, x, complete = ready.build(table, original)
+    weights = None
+    if ready.analysis.weighted:
+        assert ready.plan.data.weight is not None
+        weights = numbers_of(table, original, ready.plan.data.weight, ready.plan)
+        if (weights < 0).any():
+            raise EngineError(f"weight '{ready.plan.data.weight}' is negative in {int((weights < 0).sum())} records")
+        complete = complete & (weights > 0)
+    cells = table.cells(places) if places else None
+    if complete.all():
+        return _Input(y, x, weights, cells)
+    return _Input(
+        y[complete],
+        x[complete],
+        None if weights is None else weights[complete],
+        None if cells is None else cells[complete],
+    )
+
+
+def ready(analysis: AnalysisPlan, original: ReleasedTable, plan: Plan) -> Ready:
+    """The analysis made ready, once per original."""
+    return original.memo(("analysis", analysis), lambda: _ready(analysis, original, plan))
+
+
+def _ready(analysis: AnalysisPlan, original: ReleasedTable, plan: Plan) -> Ready:
+    found, places = design(analysis, original, plan), _places(analysis, original.data)
+    given = _given(found, original, original, places)
+    if not len(given.y):
+        raise EngineError(f"analysis '{analysis.name}': no record has all that it uses")
+    cells = np.unique(given.cells) if given.cells is not None else np.zeros(1, np.int64)
+    strata = strata_names(original.data, places, cells) if places else [""]
+    names = tuple(f"{s}: {name}" if s else name for s in strata for name in found.names)
+    parts = tuple(given.rows(cell) for cell in cells.tolist())
+    fitted = _stack([_solve(part, analysis.family, None) for part in parts])
+    return Ready(found, tuple(cells.tolist()), tuple(strata), names, places, given, parts, fitted)
+
+
+def _solve(part: _Input, family: str, start: np.ndarray | None) -> Solved:
+    return solve(family, part.x, part.y, part.weights, start)
+
+
+def _stack(solved: list[Solved]) -> Fitted:
+    return Fitted(
+        np.concatenate([one.estimate for one in solved]),
+        np.concatenate([one.se for one in solved]),
+        np.concatenate([np.full(len(one.estimate), one.df) for one in solved]),
+        np.concatenate([one.why for one in solved]),
+    )
+
+
+def fit(ready: Ready, table: ReleasedTable, original: ReleasedTable) -> Fitted:
+    """The analysis on one table; strata in which nothing it uses has changed keep the original's fit bit for bit."""
+    if table is original:
+        return ready.fitted
+    return table.memo(("fit", ready.design.analysis), lambda: _fit(ready, table, original))
+
+
+def _fit(ready: Ready, table: ReleasedTable, original: ReleasedTable) -> Fitted:
+    given = _given(ready.design, table, original, ready.places)
+    if given.equals(ready.given):
+        return ready.fitted
+    k, family, solved = len(ready.design.names), ready.design.analysis.family, []
+    for s, (cell, before) in enumerate(zip(ready.cells, ready.parts, strict=True)):
+        part = given.rows(cell)
+        old = Solved(
+            ready.fitted.estimate[s * k : s * k + k],
+            ready.fitted.se[s * k : s * k + k],
+            float(ready.fitted.df[s * k]),
+            ready.fitted.why[s * k : s * k + k],
+        )
+        solved.append(old if part.equals(before) else _solve(part, family, old.estimate))
+    return _stack(solved)
+
+
+def compare(release: RecordRelease, analysis: AnalysisPlan, df: str = "reiter") -> Compared:
+    """An analysis on the original and on a release, combined over its tables."""
+    return release.memo(("compared", analysis, df), lambda: _compare(release, analysis, df))
+
+
+def _compare(release: RecordRelease, analysis: AnalysisPlan, df: str) -> Compared:
+    made = ready(analysis, release.original, release.plan)
+    fits = [fit(made, table, release.original) for table in release.tables]
+    before = made.fitted
+    usable = before.why == OK
+    why = np.max([one.why for one in fits], axis=0)
+    good = usable & (why == OK)
+    after, se, half = (np.full(len(usable), np.nan) for _ in range(3))
+    gamma = half.copy()
+    if len(fits) == 1:
+        after[good], se[good] = fits[0].estimate[good], fits[0].se[good]
+        half[good] = quantile(fits[0].df[good]) * se[good]
+    else:
+        variances = np.array([one.se[good] ** 2 for one in fits])
+        # Estimates without any variance in any table (a perfect fit) have no interval to combine.
+        some = variances.mean(axis=0) > 0
+        at = np.flatnonzero(good)[some]
+        complete = np.min([one.df[at] for one in fits], axis=0) if len(at) else np.zeros(0)
+        joined = combine(np.array([one.estimate[at] for one in fits]), variances[:, some], complete, df)
+        after[good] = np.mean([one.estimate[good] for one in fits], axis=0)
+        se[good], half[good] = 0.0, 0.0
+        se[at], gamma[at] = np.sqrt(joined.total), joined.gamma
+        half[at] = quantile(joined.df) * se[at]
+    return Compared(made, usable, before, after, se, quantile(before.df) * before.se, half, why, gamma)
+
+
+def quantile(df: np.ndarray) -> np.ndarray:
+    """The two-sided 95 % quantile of Student's t, of the normal where ``df`` is infinite."""
+    from scipy.special import stdtrit
+
+    return np.asarray(stdtrit(df, (1 + CONFIDENCE) / 2))
+
+
+__all__ = ["FEW", "WHY", "Compared", "Fitted", "Ready", "check", "chosen", "compare", "fit", "ready"]

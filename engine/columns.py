@@ -1,0 +1,137 @@
+"""Names that analyses and measures of numbers may use: attributes as categories, other columns as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from engine.errors import EngineError, UsageError, did_you_mean
+from engine.values import is_number, text_mask
+
+if TYPE_CHECKING:
+    from engine.microdata import Microdata
+    from engine.plan import Plan
+    from engine.records import ReleasedTable
+
+RAW = "_raw"
+
+
+class Variable(NamedTuple):
+    """What a name stands for: the place of an attribute, or a raw column read as numbers."""
+
+    attribute: int | None
+    column: str | None
+
+
+def variable(name: str, plan: Plan, data: Microdata, who: str) -> Variable:
+    """The attribute of that name, else the raw column, else for NAME_raw the column that attribute NAME is coded from.
+
+    ``who`` begins the error for a name that is neither, or that does not stay in a release.
+    """
+    if name in data.domain.names:
+        return Variable(data.domain.index(name), None)
+    column = name
+    if name not in data.raw.columns and name.endswith(RAW):
+        base = name.removesuffix(RAW)
+        column = next((part.view[0] for part in plan.attributes if part.name == base), base)
+    if column not in data.raw.columns:
+        stays = [c for c in data.raw.names if c not in data.dropped and c != data.id]
+        raise UsageError(f"{who} names the unknown column '{name}'.{did_you_mean(name, [*data.domain.names, *stays])}")
+    if column in data.dropped or column == data.id:
+        raise UsageError(
+            f"{who} names column '{column}', which {'is the id' if column == data.id else 'never leaves'}; "
+            "use columns that stay in a release"
+        )
+    return Variable(None, column)
+
+
+def numeric_columns(plan: Plan, data: Microdata) -> tuple[str, ...]:
+    """Raw columns that measures use as numbers: those the plan names, else those its analyses use; in that order."""
+    if plan.data.numeric:
+        for name in plan.data.numeric:
+            if name not in data.raw.columns:
+                raise UsageError(f"numeric names the unknown column '{name}'.{did_you_mean(name, data.raw.names)}")
+            if name in data.dropped:
+                raise UsageError(f"numeric names column '{name}', which never leaves; use columns that stay")
+        return plan.data.numeric
+    found = []
+    for analysis in plan.analyses:
+        for name in analysis.columns:
+            used = variable(name, plan, data, f"analysis '{analysis.name}'")
+            if used.column is not None:
+                found.append(used.column)
+    return tuple(dict.fromkeys(found))
+
+
+def numbers_of(table: ReleasedTable, original: ReleasedTable, column: str, plan: Plan) -> np.ndarray:
+    """A raw column of a table as numbers, NaN where it is missing by the plan's codes; shape ``(n_records,)``.
+
+    Read once from the original; a release takes those numbers along.  Values that are neither numbers nor codes for
+    missing are an :class:`EngineError`.
+    """
+    base = original.memo(("numbers", column), lambda: _numbers(original, column, plan))
+    if column in table._numbers:
+        changed = table.numeric(column)
+        gone = np.isnan(base)
+        return np.where(gone, np.nan, changed) if gone.any() else changed
+    for j, attribute in enumerate(table.data.domain.attributes):
+        if column in attribute.columns and j in table._replaced:
+            return _drawn_anew(table, j, column)
+    if table.source is None or column not in table.swapped_columns:
+        return base
+    return table.memo(("numbers", column), lambda: base[table.source])
+
+
+def _drawn_anew(table: ReleasedTable, j: int, column: str) -> np.ndarray:
+    """Numbers behind levels that a mechanism drew: they exist only where every level is one number."""
+    attribute = table.data.domain.attributes[j]
+    if not (attribute.exact and len(attribute.columns) == 1 and all(is_number(level) for level in attribute.levels)):
+        raise EngineError(
+            f"attribute '{attribute.name}' was drawn anew, so the release holds no numbers for column '{column}'"
+        )
+    return np.array([float(level) for level in attribute.levels])[table.codes(j)]
+
+
+def _numbers(original: ReleasedTable, column: str, plan: Plan) -> np.ndarray:
+    raw = original.data.raw.columns[column]
+    missing = missing_codes(plan, column)
+    codes = [code for code in missing if is_number(code)]
+    numbers = original.numeric(column)
+    if codes:
+        coded = np.append(text_mask(raw.values, codes), True)
+        numbers = np.where(coded[raw.codes], np.nan, numbers)
+    finite = np.isfinite(numbers)
+    if finite.all():
+        return numbers
+    known = np.append(text_mask(raw.values, missing), True)
+    odd = ~finite & ~known[raw.codes]
+    if odd.any():
+        share = f"{int(odd.sum())} of {len(odd)} records"
+        if not finite.any():
+            raise EngineError(f"column '{column}' holds no numbers; make it an attribute to use it as categories")
+        raise EngineError(
+            f"column '{column}' is no number in {share}; declare those codes as missing, or make it an attribute"
+        )
+    if not finite.any():
+        raise EngineError(f"column '{column}' is missing in every record")
+    return np.where(finite, numbers, np.nan)
+
+
+def missing_codes(plan: Plan, column: str) -> tuple[str, ...]:
+    """Raw codes that stand for no number in a column: the plan's missing codes and its attribute's, with the skips."""
+    own = [code for part in plan.attributes if column in part.columns for code in (*part.missing, *part.skip)]
+    return tuple(dict.fromkeys((*plan.data.missing, *own)))
+
+
+def strata_names(data: Microdata, places: Sequence[int], cells: np.ndarray) -> list[str]:
+    """Each mixed-radix cell over the attributes in words, such as ``Sex=male, Class=3``."""
+    names = []
+    for cell in cells.tolist():
+        words = []
+        for j in reversed(places):
+            cell, level = divmod(cell, data.domain.shape[j])
+            words.append(f"{data.domain.names[j]}={data.domain.attributes[j].levels[level]}")
+        names.append(", ".join(reversed(words)))
+    return names

@@ -1,0 +1,58 @@
+"""Reiter's rules: one answer from the same estimate in several releases that replace values (partially synthetic data).
+
+Reiter (2003), Inference for partially synthetic, public use microdata sets, Survey Methodology 29(2), 181-188.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.errors import EngineError, UsageError, did_you_mean
+
+DF = ("reiter", "printed")
+"""Degrees of freedom: Reiter's, or as printed in Little and Liu (an erratum: 1 + 1/gamma, squared)."""
+
+
+class Combined(NamedTuple):
+    """Per estimate: mean over releases, mean variance within, variance between, total variance, degrees of freedom and
+    the fraction of information lost, ``gamma = (B/D) / T`` in [0, 1) (NaN for a single release)."""
+
+    estimate: np.ndarray
+    within: np.ndarray
+    between: np.ndarray
+    total: np.ndarray
+    df: np.ndarray
+    gamma: np.ndarray
+
+
+def combine(
+    estimates: np.ndarray, variances: np.ndarray, complete_df: np.ndarray | float = np.inf, df: str = "reiter"
+) -> Combined:
+    """Combine ``(D, m)`` estimates and their variances.
+
+    ``T = W + B/D`` and ``nu = (D-1) / gamma**2``, at most ``complete_df`` (the degrees of freedom of the analysis on
+    one data set).  With one release T is W and says nothing of what the mechanism adds.  NaN where an estimate is NaN
+    in any release.  A mean variance of zero is an :class:`EngineError`.
+    """
+    if df not in DF:
+        raise UsageError(f"df == '{df}', must be {' or '.join(DF)}.{did_you_mean(df, DF)}")
+    q, v = np.atleast_2d(np.asarray(estimates, float)), np.atleast_2d(np.asarray(variances, float))
+    if q.shape != v.shape:
+        raise EngineError(f"estimates of shape {q.shape} and variances of shape {v.shape}, must be of one shape")
+    if (v < 0).any() or (v.mean(axis=0) == 0).any():
+        raise EngineError("an estimate has no variance in any release; such estimates cannot be combined")
+    d = len(q)
+    mean, within = q.mean(axis=0), v.mean(axis=0)
+    cap = np.broadcast_to(np.asarray(complete_df, float), mean.shape)
+    if d == 1:
+        nothing = np.full(mean.shape, np.nan)
+        return Combined(mean, within, nothing, within, cap.copy(), nothing.copy())
+    between = ((q - mean) ** 2).sum(axis=0) / (d - 1)
+    between = np.where((q == q[0]).all(axis=0), 0.0, between)
+    total = within + between / d
+    gamma = (between / d) / total
+    with np.errstate(divide="ignore"):
+        nu = (d - 1) / gamma**2 if df == "reiter" else (d - 1) * (1 + 1 / gamma) ** 2
+    return Combined(mean, within, between, total, np.minimum(nu, cap), gamma)

@@ -1,0 +1,339 @@
+"""Utility by re-analysis: what the plan's declared regressions say on the release and what they say on the original.
+
+Confidence interval overlap after Karr, Kohnen, Oganian, Reiter and Sanil (2006), A framework for evaluating the utility
+of data altered to protect confidentiality, The American Statistician 60(3), 224-232, doi:10.1198/000313006X124640; as
+used by Oganian and Lesaja for swapping.  Coefficients that a release does not let one estimate are never passed over in
+silence: the note names and counts them, and ``coefficients_lost`` is their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from engine.analyses import Compared, chosen, compare
+from engine.combining import DF
+from engine.errors import UsageError, did_you_mean
+from engine.measures.base import Figure, Measure
+from engine.plan.analysis import ALL
+from engine.records import RecordRelease
+from engine.regression import WHY
+
+NO_ANALYSES = "the plan declares no analyses"
+SUMMARIES = ("mean", "max")
+
+
+def interval_overlap(before: np.ndarray, half: np.ndarray, after: np.ndarray, half_after: np.ndarray) -> np.ndarray:
+    """Overlap J of two intervals given by centre and half-width: the average of the overlap's share of either interval.
+
+    1 when they coincide, 0 when they touch, negative (the gap relative to the lengths) when they are disjoint; NaN for
+    an interval of no width.
+    """
+    low, high = np.maximum(before - half, after - half_after), np.minimum(before + half, after + half_after)
+    same = (before == after) & (half == half_after)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        overlap = ((high - low) / (2 * half) + (high - low) / (2 * half_after)) / 2
+    return np.where((half > 0) & (half_after > 0), np.where(same, 1.0, overlap), np.nan)
+
+
+class _All:
+    """Several analyses end to end, with what cannot be compared in words."""
+
+    def __init__(self, compared: list[Compared]) -> None:
+        self.compared = compared
+        several = len(compared) > 1 or bool(compared[0].ready.strata[0])
+        self.names = [
+            f"{c.ready.design.analysis.name}, {name}" if several else name for c in compared for name in c.ready.names
+        ]
+        self.usable = np.concatenate([c.usable for c in compared])
+        self.why = np.concatenate([c.why for c in compared])
+        self.before = np.concatenate([c.before.estimate for c in compared])
+        self.se = np.concatenate([c.before.se for c in compared])
+        self.after = np.concatenate([c.after for c in compared])
+        self.half = np.concatenate([c.half for c in compared])
+        self.half_after = np.concatenate([c.half_after for c in compared])
+        self.gamma = np.concatenate([c.gamma for c in compared])
+
+    @property
+    def lost(self) -> np.ndarray:
+        """Coefficients that the original estimates and the release does not."""
+        return self.usable & np.isnan(self.after)
+
+    def strata(self) -> list[tuple[str, np.ndarray]]:
+        """Name and coefficients of every stratum of every analysis that has strata."""
+        found, begin = [], 0
+        for c in self.compared:
+            m, k = len(c.usable), len(c.ready.design.names)
+            if c.ready.places:
+                for s, stratum in enumerate(c.ready.strata):
+                    found.append((f"{c.ready.design.analysis.name}, {stratum}", np.arange(k) + begin + s * k))
+            begin += m
+        return found
+
+    def remarks(self) -> list[str]:
+        """What cannot be compared, in words; the first of the lost ones by name."""
+        said = []
+        lost = np.flatnonzero(self.lost)
+        if len(lost):
+            first = lost[0]
+            said.append(
+                f"{len(lost)} of {int(self.usable.sum())} coefficients cannot be estimated from the release, first "
+                f"{self.names[first]} ({WHY[self.why[first]]})"
+            )
+        if not self.usable.all():
+            said.append(f"{int((~self.usable).sum())} of {len(self.usable)} cannot be estimated from the original")
+        return said
+
+
+def _joined(release: RecordRelease, analysis: str, df: str = DF[0]) -> _All | None:
+    wanted = chosen(release.plan, analysis)
+    return _All([compare(release, one, df) for one in wanted]) if wanted else None
+
+
+def _figure(value: float, notes: list[str], reason: str = "no coefficient can be compared") -> Figure:
+    if np.isnan(value):
+        return Figure(value, "; ".join([reason, *notes]))
+    return Figure(value, "; ".join(notes))
+
+
+def _overlaps(found: _All) -> tuple[np.ndarray, list[str]]:
+    overlap = interval_overlap(found.before, found.half, found.after, found.half_after)
+    notes = found.remarks()
+    flat = int((found.usable & ~found.lost & np.isnan(overlap)).sum())
+    if flat:
+        notes.append(f"{flat} with an interval of no width")
+    return overlap, notes
+
+
+def ci_overlap(release: RecordRelease, places: tuple[int, ...], analysis: str, df: str) -> Figure:
+    """Mean overlap J of the 95 % intervals of all coefficients, before and after.  At most 1, higher is better;
+    negative where intervals are disjoint.
+
+    One released table: its naive interval.  Several: the interval of Reiter's rules.  NaN when no coefficient can be
+    compared.
+    """
+    found = _joined(release, analysis, df)
+    if found is None:
+        return Figure(np.nan, NO_ANALYSES)
+    overlap, notes = _overlaps(found)
+    if np.isnan(overlap).all():
+        return _figure(np.nan, notes)
+    worst = int(np.nanargmin(overlap))
+    if overlap[worst] < 1:
+        first = [f"worst {found.names[worst]}: J = {overlap[worst]:.2f}"]
+        by_stratum = [
+            (float(np.nanmean(overlap[at])), name) for name, at in found.strata() if not np.isnan(overlap[at]).all()
+        ]
+        if by_stratum:
+            mean, name = min(by_stratum)
+            first.append(f"worst subgroup {name}: mean J = {mean:.2f}")
+        notes = first + notes
+    return _figure(float(np.nanmean(overlap)), notes)
+
+
+def ci_disjoint(release: RecordRelease, places: tuple[int, ...], analysis: str, df: str) -> Figure:
+    """Number of coefficients whose 95 % intervals before and after do not overlap (J < 0).  Lower is better."""
+    found = _joined(release, analysis, df)
+    if found is None:
+        return Figure(np.nan, NO_ANALYSES)
+    overlap, notes = _overlaps(found)
+    if np.isnan(overlap).all():
+        return _figure(np.nan, notes)
+    disjoint = np.flatnonzero(overlap < 0)
+    if len(disjoint):
+        worst = disjoint[np.argmin(overlap[disjoint])]
+        notes = [f"worst {found.names[worst]}: J = {overlap[worst]:.2f}", *notes]
+    return _figure(float(len(disjoint)), notes)
+
+
+def coefficient_shift(release: RecordRelease, places: tuple[int, ...], analysis: str, summary: str) -> Figure:
+    """Mean (or largest) ``|estimate after - before| / standard error before``.  0 upwards, lower is better.
+
+    Several released tables: the mean of their estimates.  Coefficients without a standard error in the original do not
+    count.
+    """
+    found = _joined(release, analysis)
+    if found is None:
+        return Figure(np.nan, NO_ANALYSES)
+    shift = np.full(len(found.usable), np.nan)
+    np.divide(np.abs(found.after - found.before), found.se, out=shift, where=found.se > 0)
+    notes = found.remarks()
+    if np.isnan(shift).all():
+        return _figure(np.nan, notes)
+    worst = int(np.nanargmax(shift))
+    if shift[worst] > 0:
+        notes = [f"worst {found.names[worst]}: {shift[worst]:.2f} standard errors", *notes]
+    return _figure(float(np.nanmean(shift) if summary == "mean" else shift[worst]), notes)
+
+
+def sign_changes(release: RecordRelease, places: tuple[int, ...], analysis: str, significant: int) -> Figure:
+    """Number of coefficients whose sign is opposite after; with ``significant=1`` only among those whose 95 % interval
+    in the original leaves out zero.  Lower is better."""
+    found = _joined(release, analysis)
+    if found is None:
+        return Figure(np.nan, NO_ANALYSES)
+    known = found.usable & ~found.lost
+    clear = known & (np.abs(found.before) > found.half)
+    turned = np.flatnonzero((clear if significant else known) & (found.before * found.after < 0))
+    notes = found.remarks()
+    if not known.any():
+        return _figure(np.nan, notes)
+    if len(turned):
+        strength = np.divide(np.abs(found.before), found.half, out=np.zeros(len(known)), where=found.half > 0)
+        worst = turned[np.argmax(strength[turned])]
+        words = "clear of zero in the original" if clear[worst] else "not clear of zero in the original"
+        notes = [f"worst {found.names[worst]}, {words}", *notes]
+    return _figure(float(len(turned)), notes)
+
+
+def coefficients_lost(release: RecordRelease, places: tuple[int, ...], analysis: str) -> Figure:
+    """Number of coefficients that the original estimates and the release does not (a level gone from a stratum,
+    separation, too few records).  Lower is better."""
+    found = _joined(release, analysis)
+    if found is None:
+        return Figure(np.nan, NO_ANALYSES)
+    if not found.usable.any():
+        return _figure(np.nan, found.remarks())
+    return _figure(float(found.lost.sum()), found.remarks())
+
+
+def information_loss(release: RecordRelease, places: tuple[int, ...], analysis: str) -> Figure:
+    """Mean fraction of information lost, ``gamma = (B/D) / T`` of Reiter's rules, over all coefficients.  In [0, 1),
+    lower is better; NaN for one released table, from which it cannot be known."""
+    found = _joined(release, analysis)
+    if found is None:
+        return Figure(np.nan, NO_ANALYSES)
+    if len(release.tables) == 1:
+        return Figure(np.nan, "one released table does not show what the mechanism adds to the uncertainty")
+    if np.isnan(found.gamma).all():
+        return _figure(np.nan, found.remarks())
+    worst = int(np.nanargmax(found.gamma))
+    notes = found.remarks()
+    if found.gamma[worst] > 0:
+        notes = [f"worst {found.names[worst]}: {found.gamma[worst]:.3f}", *notes]
+    return _figure(float(np.nanmean(found.gamma)), notes)
+
+
+def _check(**parameters: int | str) -> None:
+    for name, allowed in (("df", DF), ("summary", SUMMARIES)):
+        given = parameters.get(name, allowed[0])
+        if given not in allowed:
+            raise UsageError(f"{name} == '{given}', must be {' or '.join(allowed)}.{did_you_mean(str(given), allowed)}")
+    significant = parameters.get("significant", 0)
+    if significant not in (0, 1):
+        raise UsageError(f"significant == {significant}, must be 0 or 1.")
+
+
+_COST = "a few milliseconds for each analysis on a thousand records, shared by all measures of re-analysis"
+_UNDEFINED = "no coefficient of a declared analysis can be compared"
+
+
+def _measure(
+    name: str,
+    symbol: str,
+    title: str,
+    better: str,
+    span: str,
+    unit: str,
+    source: str,
+    meaning: str,
+    compute: Callable[..., Figure],
+    **parameters: int | str,
+) -> Measure:
+    return Measure(
+        name,
+        symbol,
+        title,
+        "utility",
+        better,
+        span,
+        unit,
+        source,
+        meaning,
+        over="all",
+        compute=compute,
+        parameters={"analysis": ALL, **parameters},
+        check=_check,
+        undefined=_UNDEFINED,
+        needs="records",
+        cost=_COST,
+    )
+
+
+_KARR = "Karr, Kohnen, Oganian, Reiter and Sanil (2006), doi:10.1198/000313006X124640"
+
+CI_OVERLAP = _measure(
+    "ci_overlap",
+    "J",
+    "Confidence interval overlap",
+    "higher",
+    "below 0 to 1",
+    "share of the interval",
+    _KARR,
+    "How far the confidence intervals of the declared regressions coincide before and after (1: they are the same, "
+    "below 0: they do not even touch); with one released table the uncertainty that protection adds is not in them.",
+    ci_overlap,
+    df=DF[0],
+)
+CI_DISJOINT = _measure(
+    "ci_disjoint",
+    "#J<0",
+    "Disjoint confidence intervals",
+    "lower",
+    "0 to the number of coefficients",
+    "coefficients",
+    _KARR,
+    "The number of regression coefficients whose confidence intervals before and after have nothing in common, so that "
+    "a user of the release would reach another conclusion.",
+    ci_disjoint,
+    df=DF[0],
+)
+COEFFICIENT_SHIFT = _measure(
+    "coefficient_shift",
+    "|Δβ|/SE",
+    "Shift of regression coefficients",
+    "lower",
+    "0 upwards",
+    "standard errors of the original",
+    "absolute change of an estimate over its standard error in the original",
+    "How far the coefficients of the declared regressions move, in units of their own statistical uncertainty (about 2 "
+    "is as much as chance alone would rarely do).",
+    coefficient_shift,
+    summary=SUMMARIES[0],
+)
+SIGN_CHANGES = _measure(
+    "sign_changes",
+    "±β",
+    "Sign changes of regression coefficients",
+    "lower",
+    "0 to the number of coefficients",
+    "coefficients",
+    "count of coefficients with opposite signs before and after",
+    "The number of regression coefficients that point in the opposite direction after protection.",
+    sign_changes,
+    significant=0,
+)
+COEFFICIENTS_LOST = _measure(
+    "coefficients_lost",
+    "β?",
+    "Coefficients that can no longer be estimated",
+    "lower",
+    "0 to the number of coefficients",
+    "coefficients",
+    "count of coefficients that are estimable in the original and not in the release",
+    "The number of regression coefficients that the original data give and the release does not give any more.",
+    coefficients_lost,
+)
+INFORMATION_LOSS = _measure(
+    "information_loss",
+    "γ",
+    "Information lost to protection",
+    "lower",
+    "0 to 1",
+    "share of information",
+    "Reiter (2003), Survey Methodology 29(2), 181-188; Little and Liu, appendix",
+    "The share of the statistical information in the declared regressions that protection takes away, judged from how "
+    "far several released tables differ.",
+    information_loss,
+)

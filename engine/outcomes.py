@@ -1,0 +1,197 @@
+"""Expressions in a formula, and the outcome on its left side."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from engine.errors import EngineError, UsageError, did_you_mean
+from engine.plan.analysis import FUNCTIONS, AnalysisPlan
+from engine.values import is_number
+
+if TYPE_CHECKING:
+    from engine.domain import Attribute
+    from engine.plan import Plan
+    from engine.records import ReleasedTable
+
+_OPERATORS: dict[type, Any] = {
+    ast.Add: np.add,
+    ast.Sub: np.subtract,
+    ast.Mult: np.multiply,
+    ast.Div: np.divide,
+    ast.Pow: np.power,
+    ast.Lt: np.less,
+    ast.LtE: np.less_equal,
+    ast.Gt: np.greater,
+    ast.GtE: np.greater_equal,
+    ast.Eq: np.equal,
+    ast.NotEq: np.not_equal,
+    ast.USub: np.negative,
+    ast.UAdd: np.positive,
+}
+
+
+def quoted(tree: ast.AST) -> str | None:
+    """The column that ``name`` or ``Q("odd name")`` means, or None."""
+    if isinstance(tree, ast.Name):
+        return tree.id
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "Q" and len(tree.args) == 1:
+        inside = tree.args[0]
+        if isinstance(inside, ast.Constant) and isinstance(inside.value, str) and not tree.keywords:
+            return inside.value
+    return None
+
+
+def function(tree: ast.Call) -> str | None:
+    """The allowed function of ``f(...)`` or ``np.f(...)``, or None; ``I`` is the bracket of formulas."""
+    name = tree.func
+    if isinstance(name, ast.Attribute) and isinstance(name.value, ast.Name) and name.value.id == "np":
+        return name.attr if name.attr in FUNCTIONS and hasattr(np, name.attr) else None
+    return name.id if isinstance(name, ast.Name) and name.id in (*FUNCTIONS, "I") else None
+
+
+def check_expression(text: str, who: str, attributes: Mapping[str, int], outcome: bool = False) -> None:
+    """Refuse (:class:`UsageError`) what is neither a column, a number, arithmetic nor an allowed function.
+
+    An attribute is no number; only an outcome may be one, alone or compared with a level.
+    """
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError:
+        raise UsageError(f"{who}: cannot read '{text}' in the formula") from None
+    if outcome and (quoted(tree) in attributes or _level(tree, attributes)):
+        return
+    _check(tree, text, who, attributes, outcome)
+
+
+def _check(tree: ast.AST, text: str, who: str, attributes: Mapping[str, int], outcome: bool) -> None:
+    name = quoted(tree)
+    if name is not None:
+        if name in attributes:
+            raise UsageError(
+                f"{who}: attribute '{name}' is used as a number in '{text}'; it may stand alone or in C(...), and the "
+                f"numbers behind it are {name}_raw"
+            )
+        return
+    inner: tuple[ast.AST, ...]
+    if isinstance(tree, ast.Constant) and isinstance(tree.value, int | float):
+        return
+    if isinstance(tree, ast.BinOp) and type(tree.op) in _OPERATORS:
+        inner = (tree.left, tree.right)
+    elif isinstance(tree, ast.UnaryOp) and type(tree.op) in _OPERATORS:
+        inner = (tree.operand,)
+    elif isinstance(tree, ast.Compare) and len(tree.ops) == 1 and type(tree.ops[0]) in _OPERATORS:
+        inner = (tree.left, *tree.comparators)
+    elif isinstance(tree, ast.Call) and function(tree) and len(tree.args) == 1 and not tree.keywords:
+        called = function(tree)
+        if outcome and called in ("center", "standardize"):
+            raise UsageError(f"{who}: {called} is for predictors; leave it out of the outcome '{text}'")
+        inner = (tree.args[0],)
+    else:
+        named = ast.unparse(tree.func) if isinstance(tree, ast.Call) else ast.unparse(tree)
+        hint = did_you_mean(named, FUNCTIONS) if isinstance(tree, ast.Call) else ""
+        raise UsageError(f"{who}: '{named}' is not allowed in a formula.{hint}")
+    for part in inner:
+        _check(part, text, who, attributes, outcome)
+
+
+def _level(tree: ast.AST, attributes: Mapping[str, int]) -> tuple[str, str, bool] | None:
+    """Attribute, level and whether they are to be equal, of ``name == "level"``."""
+    if not (isinstance(tree, ast.Compare) and len(tree.ops) == 1 and isinstance(tree.ops[0], ast.Eq | ast.NotEq)):
+        return None
+    name, wanted = quoted(tree.left), tree.comparators[0]
+    if name in attributes and isinstance(wanted, ast.Constant) and isinstance(wanted.value, str):
+        return name, wanted.value, isinstance(tree.ops[0], ast.Eq)  # type: ignore[return-value]
+    return None
+
+
+def outcome(analysis: AnalysisPlan, table: ReleasedTable, numbers: Mapping[str, np.ndarray], plan: Plan) -> np.ndarray:
+    """The outcome of every record, shape ``(n,)``; NaN where a number is missing.
+
+    An attribute of two levels is the event of its last level under a logistic model; otherwise an attribute must have
+    levels that are numbers.
+    """
+    who = f"analysis '{analysis.name}'"
+    domain = table.data.domain
+    tree = ast.parse(analysis.sides[0], mode="eval").body
+    places = {name: j for j, name in enumerate(domain.names)}
+    name, level = quoted(tree), _level(tree, places)
+    if name in places:
+        j = places[name]
+        return _coded(domain.attributes[j], analysis, who)[table.codes(j)]
+    if level:
+        attribute = domain.attributes[places[level[0]]]
+        if level[1] not in attribute.levels:
+            hint = did_you_mean(level[1], attribute.levels)
+            raise UsageError(f"{who}: attribute '{attribute.name}' has no level '{level[1]}'.{hint}")
+        same = table.codes(places[level[0]]) == attribute.levels.index(level[1])
+        return (same == level[2]).astype(float)
+    gone = np.zeros(table.data.n_records, bool)
+    for found in _names(tree):
+        gone |= np.isnan(numbers[found])
+    with np.errstate(all="ignore"):
+        value = np.broadcast_to(np.asarray(_evaluate(tree, numbers), dtype=float), gone.shape)
+    value = np.where(gone, np.nan, value)
+    _check_family(value[~gone], analysis, who)
+    return value
+
+
+def _coded(attribute: Attribute, analysis: AnalysisPlan, who: str) -> np.ndarray:
+    if analysis.family == "logistic":
+        if attribute.size != 2:
+            raise UsageError(
+                f"{who}: a logistic outcome has two levels, '{attribute.name}' has {attribute.size}; "
+                f'write {attribute.name} == "level" for the one that counts'
+            )
+        return np.array([0.0, 1.0])
+    if not all(is_number(level) for level in attribute.levels):
+        raise UsageError(
+            f"{who}: outcome '{attribute.name}' is an attribute whose levels are no numbers; use a numeric column "
+            f'(such as {attribute.name}_raw) or family = "logistic"'
+        )
+    coded = np.array([float(level) for level in attribute.levels])
+    _check_family(coded, analysis, who)
+    return coded
+
+
+def _check_family(values: np.ndarray, analysis: AnalysisPlan, who: str) -> None:
+    text = analysis.sides[0]
+    if analysis.family == "logistic" and not ((values == 0) | (values == 1)).all():
+        raise EngineError(f"{who}: the logistic outcome '{text}' has values other than 0 and 1")
+    if analysis.family == "poisson" and (values < 0).any():
+        raise EngineError(f"{who}: the Poisson outcome '{text}' has negative values")
+
+
+def _names(tree: ast.AST) -> list[str]:
+    name = quoted(tree)
+    if name is not None:
+        return [name]
+    return [found for part in ast.iter_child_nodes(tree) if not _is_call_name(tree, part) for found in _names(part)]
+
+
+def _is_call_name(tree: ast.AST, part: ast.AST) -> bool:
+    return isinstance(tree, ast.Call) and part is tree.func
+
+
+def _evaluate(tree: ast.AST, numbers: Mapping[str, np.ndarray]) -> Any:
+    name = quoted(tree)
+    if name is not None:
+        return numbers[name]
+    if isinstance(tree, ast.Constant):
+        return tree.value
+    if isinstance(tree, ast.BinOp):
+        return _OPERATORS[type(tree.op)](
+            np.asarray(_evaluate(tree.left, numbers), float), _evaluate(tree.right, numbers)
+        )
+    if isinstance(tree, ast.UnaryOp):
+        return _OPERATORS[type(tree.op)](_evaluate(tree.operand, numbers))
+    if isinstance(tree, ast.Compare):
+        sides = (_evaluate(tree.left, numbers), _evaluate(tree.comparators[0], numbers))
+        return np.asarray(_OPERATORS[type(tree.ops[0])](*sides), float)
+    assert isinstance(tree, ast.Call)
+    called = function(tree)
+    value = _evaluate(tree.args[0], numbers)
+    return value if called == "I" else getattr(np, str(called))(value)
