@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from engine import analyses
 from engine.candidates import Group
 from engine.evaluation import FAILED, NOOP, OK
 from engine.io.recode import edit_failures
@@ -84,6 +85,7 @@ def question(plan: Plan, data: Microdata, calls: Sequence[MeasureCall] | None = 
     """The question that a plan asks of its data; ``calls`` asks for some measures only."""
     calls = measures_of(plan) if calls is None else tuple(calls)
     records = any(c.measure.needs != "counts" for c in calls)
+    analyses.check(plan, data, [str(c.values["analysis"]) for c in calls if "analysis" in c.values])
     return Question(data.table, calls, plan, data if records else None)
 
 
