@@ -111,6 +111,8 @@ def parse(text: str, names: Sequence[str]) -> Model:
     ``[ABCE][ADE][BF]``, ``[Age,Sex][Race]`` or, where brackets and commas mean something else, ``Age*Sex+Race``.
     Letters may stand together when each of them is an attribute.  Every attribute must occur.
     """
+    names = tuple(names)
+    letters = all(len(name) == 1 for name in names)
     sets = []
     for piece in pieces(text):
         places: list[int] = []
@@ -120,7 +122,9 @@ def parse(text: str, names: Sequence[str]) -> Model:
             elif all(letter in names for letter in word):
                 places += [names.index(letter) for letter in word]
             else:
-                raise UsageError(f"model '{text}' names the unknown attribute '{word}'.{did_you_mean(word, names)}")
+                unknown = next(letter for letter in word if letter not in names) if letters else word
+                hint = did_you_mean(unknown, names)
+                raise UsageError(f"model '{text}' names the unknown attribute '{unknown}'.{hint}")
         sets.append(places)
     left_out = [name for j, name in enumerate(names) if not any(j in one for one in sets)]
     if left_out:

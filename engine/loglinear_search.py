@@ -15,7 +15,7 @@ from itertools import combinations
 
 import numpy as np
 
-from engine.errors import UsageError, did_you_mean
+from engine.errors import EngineError, UsageError, did_you_mean
 from engine.loglinear import MOST_CELLS, Counts, Fit, Model, fit
 
 CRITERIA = ("aic", "bic")
@@ -46,6 +46,8 @@ def search(
         raise UsageError(f"unknown criterion '{criterion}'.{did_you_mean(criterion, CRITERIA)}")
     if len(counts.shape) < 2:
         raise UsageError("model search needs at least two attributes")
+    if counts.n_records == 0:
+        raise EngineError("a log-linear model cannot be fitted to a table without records")
     price = 2.0 if criterion == "aic" else math.log(counts.n_records)
     free = [j for j, size in enumerate(counts.shape) if size > 1]
     alone = [(j,) for j, size in enumerate(counts.shape) if size == 1]

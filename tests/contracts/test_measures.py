@@ -20,15 +20,15 @@ from engine.errors import UsageError
 from engine.measures import DEFAULT, MEASURES, call, evaluate, original_batch
 from engine.microdata import EditRule
 from tests.small_tables import Small, release, releases, roles_for, rows, rules, run, smalls
+from tests.twins import loglinear, tables
 from tests.twins import random_swap as swap_twin
-from tests.twins import tables
 from tests.twins.measures import TWINS as FIRST_TWINS
 from tests.twins.measures import edit_failures
 
 ON_COUNTS = [name for name, measure in MEASURES.items() if measure.needs == "counts"]
 READ_A_FILE = {"external_links", "external_unmatched"}  # tested with their files
 TABULAR = [name for name in ON_COUNTS if name != "edit_failures" and name not in READ_A_FILE]
-TWINS = {**FIRST_TWINS, **tables.TWINS}
+TWINS = {**FIRST_TWINS, **tables.TWINS, **loglinear.TWINS}
 ABOUT_A_TARGET = {"correct_attribution", "attribution_gain"}
 CALLS = {
     **{name: f"{name}[target=A]" if name in ABOUT_A_TARGET else name for name in TABULAR},
