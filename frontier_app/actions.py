@@ -115,11 +115,13 @@ def forget() -> None:
 
 def leave() -> None:
     """Go back to the start; the workspace stays and its address still opens it."""
-    state.put(workspace=None, raw=None, plan=None, base=None, look=state.Look(), selected=None, memo=state.Memo(), error="")
+    state.put(
+        workspace=None, raw=None, plan=None, base=None, look=state.Look(), selected=None, memo=state.Memo(), error=""
+    )
 
 
 def set_plan(plan: Plan, *, renew: bool = False) -> bool:
-    """Keep a plan; returns whether it is another one than before.  ``renew`` lets the page's inputs start again from it."""
+    """Keep a plan; returns whether it is a new one.  ``renew`` lets the page's inputs start again from it."""
     now = state.get()
     changed = plan != now.plan
     if changed:

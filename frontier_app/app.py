@@ -13,11 +13,14 @@ from frontier_app.settings import CONTRAST_CSS
 
 VIEWS = Path(__file__).parent / "views"
 _CSS = """<style>
-.block-container {padding-top: 4rem; padding-bottom: 3rem; max-width: 1680px;}
+.block-container {padding: 4rem 2.2rem 3rem; max-width: 1720px;}
 .stApp h1 {font-size: 1.9rem; padding: .2rem 0 .3rem;}
 .stApp h3 {font-size: 1.25rem; padding: .6rem 0 .3rem;}
 .stApp h4 {font-size: 1.1rem; padding: .2rem 0;}
 [data-testid="stMetricValue"] {font-size: 1.45rem; font-variant-numeric: tabular-nums;}
+[data-testid="stMarkdownContainer"] table {font-size: .84rem; font-variant-numeric: tabular-nums; width: 100%;}
+[data-testid="stMarkdownContainer"] :is(th, td) {padding: .22rem .4rem; border-left: 0; border-right: 0;}
+[data-testid="stMarkdownContainer"] :is(th, td):not(:first-child) {white-space: nowrap;}
 [data-testid="stMetricLabel"] p {font-size: .85rem;}
 </style>"""
 
@@ -47,7 +50,9 @@ def main() -> None:
     st.html(CONTRAST_CSS + _CSS)
     _restore()
     pages = {
-        name: st.Page(VIEWS / f"{name}.py", title=title, icon=f":material/{icon}:", url_path=name, default=name == "data")
+        name: st.Page(
+            VIEWS / f"{name}.py", title=title, icon=f":material/{icon}:", url_path=name, default=name == "data"
+        )
         for name, title, icon in (
             ("data", "Data", "table"),
             ("plan", "Plan", "tune"),

@@ -32,8 +32,7 @@ def figures(view: RiskUtilityMap, place: int) -> str:
         mean, se, original = view.summary.mean[place, k], view.summary.se[place, k], view.original[k]
         name = view.measures[k].measure.title
         name = f"**{name}**" if k in (view.risk, view.utility) else name
-        relative = text.relative(mean, original)
-        change = text.signed(mean - original) + (f" ({relative})" if relative else "")
+        change = text.relative(mean, original) or text.signed(mean - original)
         lines.append(f"| {name} | {text.figure(original)} | {text.with_error(mean, se)} | {change} |")
     return "\n".join(lines)
 

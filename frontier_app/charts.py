@@ -1,14 +1,14 @@
 """Figures from arrays.  No streamlit, no statistics: what is drawn is handed in.
 
-Colours are those of Okabe and Ito that keep 3:1 against both themes' grounds; shape says the same as colour, and filled says
-"on the frontier" where hollow says "dominated".  Losses are drawn on a reversed axis, so that useful is to the right and the
-tick labels stay the measure's own figures.
+Colours are those of Okabe and Ito that keep 3:1 against both themes' grounds; shape says the same as colour, and filled
+says "on the frontier" where hollow says "dominated".  Losses are drawn on a reversed axis, so that useful is to the
+right and the tick labels stay the measure's own figures.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,17 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
-SHAPES = ("circle", "diamond", "square", "triangle-down", "pentagon", "hexagon", "star", "triangle-left", "triangle-right")
+SHAPES = (
+    "circle",
+    "diamond",
+    "square",
+    "triangle-down",
+    "pentagon",
+    "hexagon",
+    "star",
+    "triangle-left",
+    "triangle-right",
+)
 QUIET = "#77818C"
 GROUNDS = ("#FFFFFF", "#14181D")
 MANY = 50_000
@@ -28,10 +38,11 @@ _HEIGHT = 540
 
 @dataclass(frozen=True)
 class Cloud:
-    """The points of a map: figures turned so that smaller is better, what a click on each tells, and how they are sorted.
+    """The points of a map: figures turned so that smaller is better, what a click on each tells, how they are sorted.
 
-    ``on`` marks the frontier, ``category`` indexes ``categories`` (colour and shape), ``facet`` indexes ``facets`` (panels).
-    ``reversed`` says whether the loss is the measure itself (drawn backwards) or its negative (drawn forwards).
+    ``on`` marks the frontier, ``category`` indexes ``categories`` (colour and shape), ``facet`` indexes ``facets``
+    (panels).  The signs are 1 where a loss is the measure itself and -1 where it is the negative; tick labels are the
+    measure's own figures either way.
     """
 
     loss: np.ndarray
@@ -45,15 +56,16 @@ class Cloud:
     facet: np.ndarray
     facets: tuple[str, ...]
     hover: Sequence[str]
-    reversed: bool = True
+    utility_sign: float = 1.0
+    risk_sign: float = 1.0
 
 
 @dataclass(frozen=True)
 class Marks:
     """What is drawn besides the points, and the axes' titles.
 
-    ``span`` is what the axes reach: "zero" from no release to the data as they are, "original" the candidates and the data
-    as they are, "frontier" the frontier alone.  What is left out is said in the figure.
+    ``span`` is what the axes reach: "zero" from no risk to the data as they are, "original" the candidates and the
+    data as they are, "frontier" the frontier alone.  What is left out is said in the figure.
     """
 
     original: tuple[float, float]
@@ -93,10 +105,10 @@ def ranges(cloud: Cloud, marks: Marks) -> tuple[tuple[float, float], tuple[float
     else:
         loss = np.append(cloud.loss[known], marks.original[0])
         risk = np.append(cloud.risk[known], [marks.original[1], *([] if marks.bound is None else [marks.bound])])
-        if marks.span == "zero":
+        if marks.span == "zero" and cloud.risk_sign > 0:
             risk = np.append(risk, 0.0)
     wide, high = (float(np.ptp(x)) or abs(float(x.max())) or 1.0 for x in (loss, risk))
-    across = float(loss.max()) + 0.12 * wide, float(loss.min()) - 0.06 * wide
+    across = float(loss.max()) + 0.12 * wide, float(loss.min()) - 0.11 * wide
     return across, (float(risk.min()) - 0.12 * high, float(risk.max()) + 0.12 * high)
 
 
@@ -117,16 +129,24 @@ def risk_utility(cloud: Cloud, marks: Marks) -> Figure:
         horizontal_spacing=0.03,
         vertical_spacing=0.12,
     )
-    sign = 1.0 if cloud.reversed else -1.0
     across, up = ranges(cloud, marks)
-    across = (sign * across[0], sign * across[1])
+    zero_left_out = up[0] > 0
+    # From here on everything is in the measures' own units; the axes' ranges turn losses the right way round.
+    sx, sy = cloud.utility_sign, cloud.risk_sign
+    across, up = (sx * across[0], sx * across[1]), (sy * up[0], sy * up[1])
+    cloud = replace(cloud, loss=sx * cloud.loss, risk=sy * cloud.risk)
+    marks = replace(
+        marks,
+        original=(sx * marks.original[0], sy * marks.original[1]),
+        bound=None if marks.bound is None else sy * marks.bound,
+    )
     kind = go.Scattergl if len(cloud.loss) > _WEBGL else go.Scatter
     for facet in range(n):
         at = {"row": facet // columns + 1, "col": facet % columns + 1}
         mine = cloud.facet == facet if n > 1 else np.ones(len(cloud.loss), bool)
-        _grounds(figure, cloud, marks, across, up, at, first=facet == 0)
+        _grounds(figure, cloud, marks, across, up, at, first=n == 1)
         if mine.sum() > MANY:
-            _density(figure, cloud, mine, sign, across, up, at)
+            _density(figure, cloud, mine, across, up, at)
             shown = mine & cloud.on
         else:
             shown = mine
@@ -134,23 +154,26 @@ def risk_utility(cloud: Cloud, marks: Marks) -> Figure:
             for on in (False, True):
                 places = np.flatnonzero(shown & (cloud.category == group) & (cloud.on == on))
                 if len(places):
-                    figure.add_trace(_points(kind, cloud, marks, places, group, on, sign), **at)
-        _frontier(figure, cloud, mine, sign, at)
-        _anchors(figure, marks, sign, across, up, at)
+                    figure.add_trace(_points(kind, cloud, marks, places, group, on), **at)
+        _frontier(figure, cloud, mine, at)
+        _anchors(figure, marks, across, up, at, n == 1)
         if marks.optimum is not None and mine[marks.optimum]:
-            _ring(figure, sign * cloud.loss[marks.optimum], cloud.risk[marks.optimum], at)
+            _ring(figure, cloud.loss[marks.optimum], cloud.risk[marks.optimum], at)
     for group in np.unique(cloud.category).tolist():
         _legend(figure, group, cloud.categories[group])
     _legend(figure, None, "frontier", "circle")
     _legend(figure, None, "dominated", "circle-open")
-    figure.update_xaxes(range=list(across), zeroline=False, showgrid=True)
+    if n > 1:
+        _legend(figure, None, "original data", "triangle-up")
+        _legend(figure, None, "no release", "square")
+    figure.update_xaxes(range=list(across), zeroline=False, showgrid=True, nticks=8 if n == 1 else 4)
     figure.update_yaxes(range=list(up), zeroline=False, showgrid=True)
     figure.update_xaxes(title_text=marks.utility_title if n == 1 else None)
     figure.update_yaxes(title_text=marks.risk_title, col=1)
     if n > 1:
         figure.update_xaxes(title_text=marks.utility_title, row=rows, col=(columns + 1) // 2)
     if marks.span != "zero":
-        _cut(figure, marks, sign, across, up)
+        _cut(figure, marks, across, up, zero_left_out)
     figure.update_layout(
         height=_HEIGHT if rows == 1 else 340 * rows,
         margin={"l": 10, "r": 10, "t": 30 if n == 1 else 60, "b": 10},
@@ -169,12 +192,12 @@ def risk_utility(cloud: Cloud, marks: Marks) -> Figure:
     return figure
 
 
-def _points(kind: Any, cloud: Cloud, marks: Marks, places: np.ndarray, group: int, on: bool, sign: float) -> Any:
+def _points(kind: Any, cloud: Cloud, marks: Marks, places: np.ndarray, group: int, on: bool) -> Any:
     colour, shape = look_of(group)
     many = len(cloud.loss) > 2000
     size = (10 if on else 8) if not many else (8 if on else 4)
     trace: dict[str, Any] = {
-        "x": (sign * cloud.loss[places]).astype(np.float32),
+        "x": cloud.loss[places].astype(np.float32),
         "y": cloud.risk[places].astype(np.float32),
         "customdata": cloud.place[places].astype(np.int32),
         "mode": "markers",
@@ -210,36 +233,42 @@ def _points(kind: Any, cloud: Cloud, marks: Marks, places: np.ndarray, group: in
     return kind(**trace)
 
 
-def _frontier(figure: Figure, cloud: Cloud, mine: np.ndarray, sign: float, at: dict[str, int]) -> None:
+def _frontier(figure: Figure, cloud: Cloud, mine: np.ndarray, at: dict[str, int]) -> None:
     """The frontier as a staircase: what is between two candidates is reached by neither."""
     import plotly.graph_objects as go
 
     on = np.flatnonzero(mine & cloud.on)
     if len(on) < 2:
         return
-    on = on[np.lexsort((-cloud.loss[on], cloud.risk[on]))]
+    on = on[np.lexsort((-cloud.utility_sign * cloud.loss[on], cloud.risk_sign * cloud.risk[on]))]
     line = {"color": QUIET, "width": 1.5, "shape": "hv"}
     figure.add_trace(
-        go.Scatter(x=sign * cloud.loss[on], y=cloud.risk[on], mode="lines", line=line, hoverinfo="skip", showlegend=False), **at
+        go.Scatter(x=cloud.loss[on], y=cloud.risk[on], mode="lines", line=line, hoverinfo="skip", showlegend=False),
+        **at,
     )
 
 
 def _anchors(
-    figure: Figure, marks: Marks, sign: float, across: tuple[float, float], up: tuple[float, float], at: dict[str, int]
+    figure: Figure,
+    marks: Marks,
+    across: tuple[float, float],
+    up: tuple[float, float],
+    at: dict[str, int],
+    first: bool,
 ) -> None:
     """Doing nothing and releasing nothing."""
     import plotly.graph_objects as go
 
     loss, risk = marks.original
     left = across[0] + 0.025 * (across[1] - across[0])
-    below = marks.span != "zero"
+    below = marks.span != "zero" or up[1] < up[0]  # a turned measure has no figure for no risk
     anchors = [
         (
-            sign * loss,
+            loss,
             risk,
             "triangle-up",
             "original data",
-            "middle left",
+            "bottom center",
             f"<b>original data (do nothing)</b><br>risk {risk:.4g}, nothing changed",
         )
     ]
@@ -249,7 +278,7 @@ def _anchors(
                 left,
                 up[0] + 0.045 * (up[1] - up[0]) if below else 0.0,
                 "square",
-                "no release (risk 0, below ↓)" if below else "no release",
+                "no release (no risk, below ↓)" if below else "no release",
                 "middle right",
                 "<b>no release</b><br>no risk and no use; where it stands is a matter of drawing",
             )
@@ -260,8 +289,10 @@ def _anchors(
                 x=[x],
                 y=[y],
                 mode="markers+text",
-                text=[label],
+                text=[label if first else ""],
                 textposition=side,
+                textfont={"color": QUIET},
+                unselected={"marker": {"opacity": 1}, "textfont": {"color": QUIET}},
                 marker={"symbol": symbol, "size": 14, "color": QUIET},
                 hovertemplate=words + "<extra></extra>",
                 showlegend=False,
@@ -282,15 +313,26 @@ def _grounds(
 ) -> None:
     """Lines behind the points: the risk of doing nothing, and the bound."""
     risk = marks.original[1]
-    figure.add_hline(y=risk, line={"color": QUIET, "width": 1, "dash": "dot"}, layer="below", **at)
+    figure.add_hline(
+        y=risk, line={"color": QUIET, "width": 1, "dash": "dot"}, layer="below", exclude_empty_subplots=False, **at
+    )
     with np.errstate(invalid="ignore"):
-        riskier = bool((cloud.risk > risk).any())
-    if riskier and up[1] > risk:
-        figure.add_hrect(y0=risk, y1=up[1], fillcolor=QUIET, opacity=0.09, line_width=0, layer="below", **at)
+        riskier = bool((cloud.risk_sign * (cloud.risk - risk) > 0).any())
+    if riskier and cloud.risk_sign * (up[1] - risk) > 0:
+        figure.add_hrect(
+            y0=risk,
+            y1=up[1],
+            fillcolor=QUIET,
+            opacity=0.09,
+            line_width=0,
+            layer="below",
+            exclude_empty_subplots=False,
+            **at,
+        )
         if first:
             figure.add_annotation(
                 x=across[0],
-                y=max(risk, up[0]),
+                y=risk if min(up) <= risk <= max(up) else up[0],
                 text="riskier than doing nothing",
                 showarrow=False,
                 xanchor="left",
@@ -298,15 +340,21 @@ def _grounds(
                 **at,
             )
     if marks.bound is not None:
-        figure.add_hline(y=marks.bound, line={"color": COLOURS[1], "width": 1.5, "dash": "dash"}, layer="below", **at)
-        if first and up[0] <= marks.bound <= up[1]:
+        figure.add_hline(
+            y=marks.bound,
+            line={"color": COLOURS[1], "width": 1.5, "dash": "dash"},
+            layer="below",
+            exclude_empty_subplots=False,
+            **at,
+        )
+        if first and min(up) <= marks.bound <= max(up):
             figure.add_annotation(
                 x=across[0],
                 y=marks.bound,
-                text=f"largest acceptable risk {marks.bound:.4g}",
+                text=f"risk bound {marks.bound:.4g}",
                 showarrow=False,
                 xanchor="left",
-                yanchor="top" if marks.bound > (up[0] + up[1]) / 3 else "bottom",
+                yanchor="top",
                 **at,
             )
 
@@ -316,14 +364,20 @@ def _ring(figure: Figure, x: float, y: float, at: dict[str, int]) -> None:
     import plotly.graph_objects as go
 
     marker = {"symbol": "circle-open", "size": 24, "color": COLOURS[1], "line": {"width": 2}}
-    words = "most useful under the bound<extra></extra>"
+    same = {"marker": {"opacity": 1}}
     figure.add_trace(
-        go.Scatter(x=[x], y=[y], mode="markers", marker=marker, hovertemplate=words, hoverinfo="skip", showlegend=False), **at
+        go.Scatter(x=[x], y=[y], mode="markers", marker=marker, unselected=same, hoverinfo="skip", showlegend=False),
+        **at,
     )
 
 
 def _density(
-    figure: Figure, cloud: Cloud, mine: np.ndarray, sign: float, across: tuple[float, float], up: tuple[float, float], at: Any
+    figure: Figure,
+    cloud: Cloud,
+    mine: np.ndarray,
+    across: tuple[float, float],
+    up: tuple[float, float],
+    at: Any,
 ) -> None:
     """Very many dominated points as a density; the frontier stays points."""
     import plotly.graph_objects as go
@@ -331,7 +385,7 @@ def _density(
     points = mine & ~cloud.on & ~np.isnan(cloud.loss) & ~np.isnan(cloud.risk)
     bins = 120
     counts, xs, ys = np.histogram2d(
-        sign * cloud.loss[points], cloud.risk[points], bins=bins, range=[sorted(across), sorted(up)]
+        cloud.loss[points], cloud.risk[points], bins=bins, range=[sorted(across), sorted(up)]
     )
     shown = np.where(counts.T > 0, counts.T, np.nan).astype(np.float32)
     figure.add_trace(
@@ -359,11 +413,13 @@ def _legend(figure: Figure, group: int | None, label: str, shape: str = "") -> N
     figure.add_trace(go.Scatter(x=[None], y=[None], mode="markers", marker=marker, name=label, hoverinfo="skip"))
 
 
-def _cut(figure: Figure, marks: Marks, sign: float, across: tuple[float, float], up: tuple[float, float]) -> None:
+def _cut(
+    figure: Figure, marks: Marks, across: tuple[float, float], up: tuple[float, float], zero_left_out: bool
+) -> None:
     """Say what the axes leave out: a part of an axis dramatises."""
-    x, y = sign * marks.original[0], marks.original[1]
-    out = not (min(across) <= x <= max(across) and up[0] <= y <= up[1])
-    words = ["doing nothing is outside"] * out + ["risk does not start at zero"] * (up[0] > 0)
+    x, y = marks.original
+    out = not (min(across) <= x <= max(across) and min(up) <= y <= max(up))
+    words = ["doing nothing is outside"] * out + ["risk does not start at zero"] * zero_left_out
     if words:
         text = f"<b>{'zoomed in: ' if marks.span == 'frontier' else ''}</b>{', '.join(words)}"
         figure.add_annotation(
@@ -392,8 +448,8 @@ def levels(names: Sequence[str], before: np.ndarray, after: np.ndarray) -> Figur
     return figure
 
 
-def matrix(names: Sequence[str], share: np.ndarray, digits: int = 1) -> Figure:
-    """A symmetric table of percentages by pairs of attributes, darker where more."""
+def matrix(names: Sequence[str], share: np.ndarray, *, dark: bool = False, digits: int = 1) -> Figure:
+    """A symmetric table of percentages by pairs of attributes, stronger where more."""
     import plotly.graph_objects as go
 
     d = len(names)
@@ -403,10 +459,12 @@ def matrix(names: Sequence[str], share: np.ndarray, digits: int = 1) -> Figure:
             z=shown,
             x=list(names),
             y=list(names),
-            colorscale=[[0, "rgba(0,114,178,0.04)"], [1, "rgba(0,114,178,0.75)"]],
+            # Opaque, so that the figures' colour is chosen against what is seen.
+            colorscale=[[0, "#1C2530" if dark else "#F1F5F8"], [1, COLOURS[0]]],
             zmin=0,
             showscale=False,
-            texttemplate=f"%{{z:.{digits}f}}" if d <= 14 else None,
+            text=[["" if v != v else "0" if v == 0 else f"{v:.{digits}f}" for v in row] for row in shown.tolist()],
+            texttemplate="%{text}" if d <= 14 else None,
             hovertemplate="%{y} × %{x}: %{z:.2f} % of records<extra></extra>",
             hoverongaps=False,
             xgap=2,

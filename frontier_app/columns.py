@@ -10,7 +10,7 @@ import pandas as pd
 
 from engine.errors import UsageError
 from engine.microdata import EditRule, RawColumn, RawTable
-from engine.plan import DEFAULT_MISSING, AttributePlan, DataPlan, Plan
+from engine.plan import DEFAULT_MISSING, AttributePlan, DataPlan, Plan, SpacePlan
 from engine.plan.fates import fates
 from engine.plan.guess import facts
 from engine.spec import AttributeSpec
@@ -110,12 +110,14 @@ def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Pla
         if not roles[role]:
             raise UsageError(f"no attribute is marked {role}; mark at least one")
     if plan is None:
-        return Plan(data, **roles)
+        return Plan(data, keys=roles["keys"], swap=roles["swap"], analyse=roles["analyse"])
     space, edits = _followed(plan, names, renamed)
     able = [name for name in roles["swap"] if name not in space.fix and name not in space.change]
     sizes = tuple(size for size in space.swap_sizes if size <= len(able))
     space = replace(space, swap_sizes=sizes)
-    return Plan(data, **roles, space=space, edits=edits, measures=plan.measures, decision=plan.decision)
+    return replace(
+        plan, data=data, keys=roles["keys"], swap=roles["swap"], analyse=roles["analyse"], space=space, edits=edits
+    )
 
 
 def _completed(edited: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
@@ -128,7 +130,7 @@ def _completed(edited: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
             edited.loc[place, list(ROLES)] = False
             continue
         if not str(edited.at[place, "attribute"] or "").strip():
-            edited.at[place, "attribute"] = edited.at[place, "column"]
+            edited.at[place, "attribute"] = str(edited.at[place, "column"])
         if was != "attribute" and not edited.loc[place, list(ROLES)].any():
             edited.loc[place, list(ROLES)] = True
         if edited.at[place, "on_missing"] not in MISSING.values():
@@ -137,14 +139,14 @@ def _completed(edited: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
     for name, group in edited[edited["fate"] == "attribute"].groupby("attribute", sort=False):
         if len(group) > 1:
             for what in (*ROLES, "on_missing"):
-                changed = [v for i, v in group[what].items() if v != before.at[i, what] and before.at[i, "attribute"] == name]
+                changed = [
+                    v for i, v in group[what].items() if v != before.at[i, what] and before.at[i, "attribute"] == name
+                ]
                 edited.loc[group.index, what] = changed[0] if changed else group[what].iloc[0]
     return edited
 
 
-def _in_order(
-    blocks: dict[str, list[str]], old: Sequence[str], renamed: dict[str, str]
-) -> list[tuple[str, list[str]]]:
+def _in_order(blocks: dict[str, list[str]], old: Sequence[str], renamed: dict[str, str]) -> list[tuple[str, list[str]]]:
     """Known attributes in their order, which is part of every stream; new ones follow in the file's order."""
     first = [renamed.get(name, name) for name in old]
     names = [*(name for name in first if name in blocks), *(name for name in blocks if name not in first)]
@@ -159,7 +161,7 @@ def _attribute(name: str, columns: list[str], old: AttributePlan | None, missing
     return replace(old, name=name, columns=tuple(ordered), on_missing=on_missing)
 
 
-def _followed(plan: Plan, names: Sequence[str], renamed: dict[str, str]) -> tuple[object, tuple[EditRule, ...]]:
+def _followed(plan: Plan, names: Sequence[str], renamed: dict[str, str]) -> tuple[SpacePlan, tuple[EditRule, ...]]:
     """Space and edit rules after renaming and removing attributes."""
 
     def now(name: str) -> str:

@@ -8,7 +8,6 @@ import numpy as np
 
 from engine.decision import RiskUtilityMap
 from engine.evaluation import losses
-from engine.spec import percent
 from frontier_app import text
 from frontier_app.charts import Cloud, Marks, risk_utility
 from frontier_app.state import Look
@@ -47,9 +46,9 @@ def categories(view: RiskUtilityMap, colour: str) -> tuple[np.ndarray, tuple[str
 def rates(view: RiskUtilityMap) -> tuple[np.ndarray, tuple[str, ...]]:
     """Each scenario's swap rate, as a place among the rates in ascending order."""
     texts = [scenario.spec.rate for scenario in view.scenarios]
-    order = sorted(set(texts), key=float)
+    order = sorted(set(texts), key=lambda rate: float(rate or 0))
     where = {rate: i for i, rate in enumerate(order)}
-    return np.array([where[rate] for rate in texts]), tuple(percent(rate) for rate in order)
+    return np.array([where[rate] for rate in texts]), tuple(text.rate_words(rate) for rate in order)
 
 
 def cloud(view: RiskUtilityMap, look: Look) -> Cloud:
@@ -89,8 +88,19 @@ def cloud(view: RiskUtilityMap, look: Look) -> Cloud:
         facet=facet[place],
         facets=facets,
         hover=hover,
-        reversed=view.measures[view.utility].measure.better != "higher",
+        utility_sign=sign(view, view.utility),
+        risk_sign=sign(view, view.risk),
     )
+
+
+def sign(view: RiskUtilityMap, k: int) -> float:
+    """1 where a measure's loss is the measure itself (or its size), -1 where it is the negative."""
+    return -1.0 if view.measures[k].measure.better == "higher" else 1.0
+
+
+def value_of(view: RiskUtilityMap, k: int, loss: float) -> float:
+    """A loss in the measure's own units."""
+    return sign(view, k) * loss
 
 
 def standing(view: RiskUtilityMap, place: int) -> str:
@@ -98,18 +108,17 @@ def standing(view: RiskUtilityMap, place: int) -> str:
     if np.isnan(view.risk_loss[place]) or np.isnan(view.utility_loss[place]):
         return "no completed run"
     on, clear = bool(view.dominance.undominated[place]), bool(view.dominance.clear[place])
-    return f"{'on the frontier' if on else 'dominated'}, {'clear' if clear else 'uncertain'}"
+    return f"{'frontier' if on else 'dominated'}, {'clear' if clear else 'uncertain'}"
 
 
 def words(view: RiskUtilityMap, place: int) -> str:
     """What the mouse shows over a scenario."""
     scenario, summary = view.scenarios[place], view.summary
-    lines = [f"<b>{scenario.label}</b> swap {text.spec_short(scenario.spec.attributes)} at {percent(scenario.spec.rate)}"]
+    lines = [f"<b>{scenario.label}</b> {text.swap_short(scenario.spec)}"]
     for k in (view.risk, view.utility):
-        lines.append(
-            f"{text.measure_name(view.measures[k])}: {text.with_error(summary.loss[place, k], summary.loss_se[place, k])}"
-        )
-    lines.append(standing(view, place))
+        figures = text.with_error(summary.mean[place, k], summary.se[place, k])
+        lines.append(f"{text.measure_name(view.measures[k])}: {figures}")
+    lines.append(standing(view, place).replace("frontier,", "on the frontier,"))
     share = view.dominance.share[place]
     if not np.isnan(share):
         lines.append(f"on the frontier in {100 * share:.0f} % of runs")
@@ -124,10 +133,11 @@ def words(view: RiskUtilityMap, place: int) -> str:
 
 def _run_words(view: RiskUtilityMap, place: int, replicate: int, loss: list[float]) -> str:
     scenario = view.scenarios[place]
-    lines = [
-        f"<b>{scenario.label}/{replicate}</b> swap {text.spec_short(scenario.spec.attributes)} at {percent(scenario.spec.rate)}"
+    lines = [f"<b>{scenario.label}/{replicate}</b> {text.swap_short(scenario.spec)}"]
+    lines += [
+        f"{text.measure_name(view.measures[k])}: {text.figure(value_of(view, k, loss[k]))}"
+        for k in (view.risk, view.utility)
     ]
-    lines += [f"{text.measure_name(view.measures[k])}: {text.figure(loss[k])}" for k in (view.risk, view.utility)]
     return "<br>".join(lines)
 
 

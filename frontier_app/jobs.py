@@ -12,6 +12,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from engine.errors import EngineError
 from engine.places import process_is_alive
@@ -67,17 +68,17 @@ def start(workspace: Workspace, *, extend: bool = False) -> None:
         raise EngineError("there is nothing to sweep yet; open data and settle a plan first")
     arguments = [sys.executable, "-P", "-m", "engine", "sweep", data, "--study", str(study)]
     arguments += ["--plan", str(workspace.plan_path)] + (["--extend"] if extend else [])
-    detached = {"creationflags": 0x00000200} if os.name == "nt" else {"start_new_session": True}
+    detached: dict[str, Any] = {"creationflags": 0x00000200} if os.name == "nt" else {"start_new_session": True}
     descriptor = os.open(workspace.log_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as log:
-        child = subprocess.Popen(
+        child: subprocess.Popen[bytes] = subprocess.Popen(
             arguments,
             env=environment(),
             cwd=workspace.folder,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            **detached,  # type: ignore[call-overload]
+            **detached,
         )
     _children[child.pid] = child
     _job_path(workspace).write_text(json.dumps({"pid": child.pid, "began": began}))

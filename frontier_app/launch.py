@@ -59,7 +59,7 @@ def command(port: int) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """The server's environment: finds this package from any folder; a study asked for travels in the address instead."""
+    """The server's environment: finds this package from any folder; a study travels in the address instead."""
     env = {name: value for name, value in os.environ.items() if name not in ("FRONTIER_STUDY", "FRONTIER_DATA")}
     here = str(APP.parents[1])
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [here, env.get("PYTHONPATH", "")]))

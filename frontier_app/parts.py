@@ -27,6 +27,11 @@ def complain(error: EngineError | str) -> None:
     st.error(text[:1].upper() + text[1:], icon=":material/error:")
 
 
+def is_dark() -> bool:
+    """Whether the dark theme is shown."""
+    return st.context.theme.type == "dark"
+
+
 def go(page: str, label: str, *, primary: bool = True, disabled: bool = False) -> None:
     """A button to another page."""
     if st.button(label, type="primary" if primary else "secondary", disabled=disabled, key=f"go-{page}-{label}"):
@@ -44,7 +49,10 @@ def occupancy(found: Occupancy, before: Occupancy | None = None) -> None:
     """A table's fullness in four figures; with ``before``, the changes too."""
 
     def change(name: str) -> str | None:
-        return None if before is None else f"{getattr(found, name) - getattr(before, name):+,}"
+        if before is None:
+            return None
+        difference = getattr(found, name) - getattr(before, name)
+        return f"{difference:+,} by the swap" if difference else "unchanged"
 
     columns = st.columns(4)
     figures = (
@@ -59,4 +67,4 @@ def occupancy(found: Occupancy, before: Occupancy | None = None) -> None:
         ),
     )
     for place, (label, value, name, words) in zip(columns, figures, strict=True):
-        place.metric(label, value, change(name), delta_color="off", help=words)
+        place.metric(label, value, change(name), delta_color="off", delta_arrow="off", help=words)

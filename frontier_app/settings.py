@@ -25,7 +25,7 @@ PRIVACY: dict[str, object] = {
 """Streamlit option -> value."""
 
 CONTRAST_CSS = """<style>
-[data-testid^="stBaseButton-primary"] p, [data-testid="stMultiSelect"] [data-tag] {
+[data-testid^="stBaseButton-primary"]:not(:disabled) p, [data-testid="stMultiSelect"] [data-tag] {
     color: light-dark(#FFFFFF, #10151A) !important;
 }
 </style>"""

@@ -17,7 +17,7 @@ _KEY = "frontier"
 
 
 class Memo:
-    """The last value of each named computation, made again when what it depends on differs.  Lives and dies with its session."""
+    """The last value of each named computation, made again when what it depends on differs; one per session."""
 
     def __init__(self) -> None:
         self._kept: dict[str, tuple[Any, Any]] = {}
@@ -26,7 +26,8 @@ class Memo:
         """The value kept under ``name``, or a new one."""
         if name not in self._kept or self._kept[name][0] != depends:
             self._kept[name] = (depends, make())
-        return self._kept[name][1]  # type: ignore[no-any-return]
+        value: T = self._kept[name][1]
+        return value
 
     def peek(self, name: str, depends: Any) -> Any:
         """The value if it is still good, else None."""
@@ -54,10 +55,10 @@ class Look:
 class State:
     """Everything a session knows.
 
-    ``base`` is the plan as it was when the present page's inputs were made, and ``version`` counts those moments: inputs
-    start from ``base``, so that what a person types is not taken back while it is typed.  ``selected`` is the candidate at
-    hand; ``shown`` is the one drawn into the map (a click on the map marks itself, and a redrawn map would forget its zoom),
-    and ``picks`` counts selections made outside the table, which then has to show another row.
+    ``base`` is the plan as it was when the present page's inputs were made, and ``version`` counts those moments:
+    inputs start from ``base``, so that what a person types is not taken back while it is typed.  ``selected`` is the
+    candidate at hand; ``shown`` is the one drawn into the map (a click on the map marks itself, and a redrawn map would
+    forget its zoom), and ``picks`` counts selections made outside the table, which then has to show another row.
     """
 
     workspace: Workspace | None = None

@@ -7,7 +7,7 @@ from decimal import Decimal, InvalidOperation
 
 from engine.errors import UsageError
 from engine.measures import Measure, MeasureCall
-from engine.spec import AttributeSpec, ReleaseSpec, percent
+from engine.spec import RANDOM_SWAP, AttributeSpec, ReleaseSpec, pairs_wanted, percent
 
 ROLE_WORDS = {
     "S": "swapped: exchanged between the two records of a pair, which must differ on it",
@@ -42,14 +42,15 @@ def figure(value: float | None, digits: int = 4) -> str:
 
 
 def with_error(mean: float, se: float) -> str:
-    """A mean with its standard error, both to the error's second digit."""
+    """A mean with its standard error, both to the error's first digit (its second where that digit is 1)."""
     if math.isnan(mean):
         return "–"
     if math.isnan(se):
         return figure(mean)
     if se == 0:
         return f"{figure(mean)} ± 0"
-    places = max(0, 1 - math.floor(math.log10(se)))
+    magnitude = math.floor(math.log10(se))
+    places = max(0, (1 if se < 1.95 * 10.0**magnitude else 0) - magnitude)
     return f"{mean:,.{places}f} ± {se:.{places}f}"
 
 
@@ -94,13 +95,30 @@ def spec_short(spec: AttributeSpec) -> str:
     return words
 
 
-def spec_words(spec: ReleaseSpec, to_swap: int, n_records: int) -> str:
+def swap_short(spec: ReleaseSpec) -> str:
+    """A scenario in a few words: what is swapped and how much, or another mechanism with its parameters."""
+    if spec.mechanism != RANDOM_SWAP:
+        return str(spec)
+    return f"swap {spec_short(spec.attributes)} at {percent(spec.rate)}"
+
+
+def rate_words(rate: str) -> str:
+    """A rate as a percentage; a mechanism may have none."""
+    return percent(rate) if rate else "no rate"
+
+
+def spec_words(spec: ReleaseSpec, n_records: int) -> str:
     """What a candidate does, in sentences."""
     roles = spec.attributes
+    if spec.mechanism != RANDOM_SWAP:
+        return f"Mechanism {spec.mechanism}: {spec.text}; may change {listed(roles.names_having('S'))}."
+    to_swap, _ = pairs_wanted(spec.rate, n_records)
     swapped = listed(roles.names_having("S"))
     text = f"About {to_swap:,} of {n_records:,} records ({percent(spec.rate)}) exchange **{swapped}** in pairs"
     limits = [
-        f"{verb} on {listed(names)}" for role, verb in (("F", "agree"), ("C", "differ")) if (names := roles.names_having(role))
+        f"{verb} on {listed(names)}"
+        for role, verb in (("F", "agree"), ("C", "differ"))
+        if (names := roles.names_having(role))
     ]
     text += " that " + " and ".join(limits) if limits else ""
     free = roles.names_having("U")
@@ -121,7 +139,8 @@ def measure_name(call: MeasureCall) -> str:
 def risk_axis(call: MeasureCall) -> str:
     """The risk axis' title, with unit and direction."""
     unit = f", {call.measure.unit}" if call.measure.unit else ""
-    return f"{measure_name(call)}{unit} — riskier ↑"
+    turned = " (reversed)" if call.measure.better == "higher" else ""
+    return f"{measure_name(call)}{unit}{turned} — riskier ↑"
 
 
 def utility_axis(call: MeasureCall) -> str:

@@ -1,7 +1,7 @@
-"""A workspace: one private folder for what a person works on, found again by an unguessable name in the page's address.
+"""A workspace: one private folder for what a person works on, found again by an unguessable name in the address.
 
-It holds the uploaded file, the plan, the studies with their keys and what was exported.  The name is 128 secret bits; the
-folder can be read by its owner alone.  Nothing of the data is in the address.
+It holds the uploaded file, the plan, the studies with their keys and what was exported.  The name is 128 secret bits;
+the folder can be read by its owner alone.  Nothing of the data is in the address.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Workspace:
 
     @property
     def about(self) -> dict[str, Any]:
-        """``data``: what :func:`engine.datasets.open_data` opens; ``study``: path of the study at work; each may be None."""
+        """``data`` is what :func:`engine.datasets.open_data` opens, ``study`` a path; each may be None."""
         try:
             about = json.loads((self.folder / "about.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -126,7 +126,7 @@ def find(token: str | None) -> Workspace | None:
 
 
 def link(study: Path | None, data: str | None) -> Workspace:
-    """A workspace on a study (and data) that lie elsewhere; the one made for the same study earlier, if it is still there."""
+    """A workspace on a study and data that lie elsewhere; the one made for the same study earlier, if there is one."""
     wanted = {"data": data, "study": str(study.absolute()) if study else None}
     if study:
         for folder in _home().iterdir():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -154,7 +155,7 @@ def _fate_word(fate: str) -> str:
     return {"attribute": "attribute", "carry": "carried", "drop": "dropped"}.get(fate, fate)
 
 
-def _config() -> dict[str, object]:
+def _config() -> dict[str, Any]:
     column = st.column_config
     return {
         "column": column.TextColumn("Column", pinned=True, width=150),
@@ -230,7 +231,7 @@ def _recode_inputs(plan: Plan, part: AttributePlan) -> None:
     how = st.segmented_control(
         "How",
         choices,
-        default=choices[0] if part.cut or numeric and not part.merge else "merge",
+        default=choices[0] if part.cut or (numeric and not part.merge) else "merge",
         required=True,
         format_func=words.__getitem__,
         key=f"recode-how-{tag}",
@@ -283,9 +284,7 @@ def _recode_inputs(plan: Plan, part: AttributePlan) -> None:
             value=", ".join(part.missing),
             key=f"missing-{tag}",
         )
-        skip = st.text_input(
-            "Raw values of a question validly skipped", value=", ".join(part.skip), key=f"skip-{tag}"
-        )
+        skip = st.text_input("Raw values of a question validly skipped", value=", ".join(part.skip), key=f"skip-{tag}")
         if st.button("Apply", key=f"apply-missing-{tag}"):
             _apply(
                 plan,
@@ -370,7 +369,12 @@ def _plan_file() -> None:
     now = state.get()
     if now.plan is not None:
         st.download_button(
-            "Plan file", plan_to_toml(now.plan), "plan.toml", "text/plain", icon=":material/download:", on_click="ignore"
+            "Plan file",
+            plan_to_toml(now.plan),
+            "plan.toml",
+            "text/plain",
+            icon=":material/download:",
+            on_click="ignore",
         )
     with st.popover("Use a plan file", icon=":material/upload:"):
         upload = st.file_uploader("A plan.toml", type=["toml"], key=f"plan-file-{now.version}")

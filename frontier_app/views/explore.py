@@ -12,7 +12,7 @@ import streamlit as st
 
 from engine.decision import RiskUtilityMap
 from engine.errors import EngineError
-from engine.spec import pairs_wanted, percent
+from engine.spec import RANDOM_SWAP, ReleaseSpec
 from engine.study import Study
 from frontier_app import actions, cards, drawing, jobs, parts, state, text
 from frontier_app.charts import MANY
@@ -32,14 +32,16 @@ def page() -> None:
         st.title("Explore the map", anchor=False)
         if state.get().raw is None:
             parts.nothing(
-                "There is no study yet. Open data, settle a plan and run the sweep; the map then shows every candidate's"
-                " risk and utility.",
+                "There is no study yet. Open data, settle a plan and run the sweep; the map then shows the risk and the"
+                " utility of every candidate.",
                 "data",
                 "Open data",
             )
         else:
             parts.nothing(
-                "This plan has not been swept yet. The sweep draws and measures every candidate.", "sweep", "Run the sweep"
+                "This plan has not been swept yet. The sweep draws and measures every candidate.",
+                "sweep",
+                "Run the sweep",
             )
         return
     look = state.get().look
@@ -65,8 +67,8 @@ def page() -> None:
     if not len(view.results):
         parts.nothing("No run has been completed yet.", "sweep", "See the sweep")
         return
-    _controls(view, [call for call in calls])
-    left, right = st.columns([5, 3], gap="medium")
+    _controls(view, list(calls))
+    left, right = st.columns([13, 9], gap="medium")
     with left:
         optimum = _map(view)
     with right, st.container(border=True, height="stretch"):
@@ -147,41 +149,48 @@ def _controls(view: RiskUtilityMap, calls: list[Any]) -> None:
 
 
 def _bound(view: RiskUtilityMap) -> int | None:
-    """The risk bound, moved or typed; returns the most useful scenario under it."""
+    """The risk bound, moved or typed in the measure's own units; returns the most useful scenario within it."""
     look = state.get().look
-    risk = view.risk_loss
-    high = float(np.nanmax([np.nanmax(risk), view.original_losses[view.risk]])) or 1.0
-    step = 10.0 ** math.floor(math.log10(high / _STEPS))
-    high = math.ceil(high / step) * step
+    sign = drawing.sign(view, view.risk)
+    known = sign * np.append(view.risk_loss[~np.isnan(view.risk_loss)], view.original_losses[view.risk])
+    known = known[np.isfinite(known)]
+    if not len(known):
+        return None
+    low, high = min(0.0, float(known.min())), max(0.0, float(known.max()))
+    step = 10.0 ** math.floor(math.log10((high - low or 1.0) / _STEPS))
+    low, high = math.floor(low / step) * step, math.ceil(high / step) * step
     digits = max(0, -math.floor(math.log10(step)))
+    words = "Largest acceptable risk" if sign > 0 else "Smallest acceptable protection"
     left, middle, right = st.columns([2, 4, 2], vertical_alignment="center")
-    on = left.toggle("Risk bound", look.bound is not None, key="bound-on", help="the largest acceptable risk (α)")
+    on = left.toggle("Risk bound", look.bound is not None, key="bound-on", help=f"{words.lower()} (α)")
     if not on:
         if look.bound is not None:
             state.look(bound=None)
             st.rerun()
-        middle.caption("Set the largest acceptable risk to see the most useful candidate under it.")
+        middle.caption("Set a bound on risk to see the most useful candidate within it.")
         return None
     if look.bound is None:
         planned = _planned_bound(view)
-        state.look(bound=planned if planned is not None else float(view.original_losses[view.risk]))
+        start = sign * (planned if planned is not None else float(view.original_losses[view.risk]))
+        state.look(bound=sign * round(math.floor(start / step + 1e-6) * step, digits))
         st.rerun()
     assert look.bound is not None
-    value = min(max(look.bound, 0.0), high)
+    value = min(max(sign * look.bound, low), high)
 
     def moved(key: str, other: str) -> None:
         new = float(state.input_value(key))
-        state.set_input(other, min(max(new, 0.0), high))
-        state.look(bound=new)
+        state.set_input(other, min(max(new, low), high))
+        state.look(bound=sign * new)
 
-    keys = ("bound-slider", "bound-number")
+    keys = (f"bound-slider-{view.risk}", f"bound-number-{view.risk}")
     for key in keys:
-        if state.input_value(key) is None or not 0 <= state.input_value(key) <= high:
+        held = state.input_value(key)
+        if held is None or not low <= held <= high:
             state.set_input(key, value)
     shown = f"%.{digits}f"
     middle.slider(
-        "Largest acceptable risk",
-        0.0,
+        words,
+        low,
         high,
         step=step,
         format=shown,
@@ -191,8 +200,8 @@ def _bound(view: RiskUtilityMap) -> int | None:
         label_visibility="collapsed",
     )
     right.number_input(
-        "Largest acceptable risk",
-        0.0,
+        words,
+        low,
         high,
         step=step,
         format=shown,
@@ -272,20 +281,19 @@ def _card(view: RiskUtilityMap, optimum: int | None) -> None:
     st.markdown(f"#### {scenario.label}")
     st.markdown(cards.badges(view, place, optimum))
     n = actions.n_records()
-    to_swap, _ = pairs_wanted(scenario.spec.rate, n)
-    st.markdown(text.spec_words(scenario.spec, to_swap, n))
+    st.markdown(text.spec_words(scenario.spec, n))
     runs, failed = int(summary.counted[place]), int(summary.failed[place])
     if runs:
         st.markdown(cards.figures(view, place))
     else:
-        st.warning("Every run failed: no feasible pair was left before the rate was reached.", icon=":material/warning:")
+        st.warning(
+            "Every run failed: no feasible pair was left before the rate was reached.", icon=":material/warning:"
+        )
     st.markdown(cards.sureness(view, place, runs, failed))
     _dominators(view, place)
     if optimum is not None and optimum != place:
         other = view.scenarios[optimum].label
-        st.button(
-            f"Show {other}, the most useful under the bound", key="to-optimum", on_click=partial(_select, other)
-        )
+        st.button(f"Show {other}, the most useful under the bound", key="to-optimum", on_click=partial(_select, other))
     if st.button("Choose this one…", type="primary", icon=":material/inventory_2:", disabled=runs == 0):
         st.switch_page("views/release.py")
 
@@ -294,14 +302,15 @@ def _invitation(view: RiskUtilityMap, optimum: int | None) -> None:
     st.markdown("#### No candidate selected")
     st.markdown(
         "Click on a point of the map, or on a row of the table below it.\n\n"
-        "**Filled** points are the frontier: none is both safer and more useful. **Hollow** ones are dominated; there is"
-        " no reason to choose them. The triangle is the data as they are."
+        "**Filled** points are the frontier: none is both safer and more useful. **Hollow** ones are dominated:"
+        " there is no reason to choose them. The triangle is the data as they are."
     )
     riskier = int(view.riskier_than_original.sum())
     if riskier:
         st.markdown(
-            f"**{riskier} of {text.plural(len(view.scenarios), 'scenario')}** are *riskier than doing nothing*: swapping can"
-            " leave more unaltered records alone in small cells than there were."
+            f"**{riskier} of {text.plural(len(view.scenarios), 'scenario')}** "
+            + ("is" if riskier == 1 else "are")
+            + " *riskier than doing nothing*: swapping can leave more unaltered records alone in small cells."
         )
     knee = view.knee()
     if knee is not None:
@@ -314,9 +323,7 @@ def _invitation(view: RiskUtilityMap, optimum: int | None) -> None:
         )
     if optimum is not None:
         label = view.scenarios[optimum].label
-        st.button(
-            f"Show {label}, the most useful under the bound", on_click=partial(_select, label), key="to-optimum"
-        )
+        st.button(f"Show {label}, the most useful under the bound", on_click=partial(_select, label), key="to-optimum")
 
 
 def _dominators(view: RiskUtilityMap, place: int) -> None:
@@ -329,7 +336,7 @@ def _dominators(view: RiskUtilityMap, place: int) -> None:
     for i in better[:3]:
         scenario = view.scenarios[i]
         st.button(
-            f"{scenario.label}: {text.spec_short(scenario.spec.attributes)} at {percent(scenario.spec.rate)}",
+            f"{scenario.label}: {text.swap_short(scenario.spec)}",
             key=f"dominator-{scenario.label}",
             on_click=partial(_select, scenario.label),
         )
@@ -390,11 +397,11 @@ def _rows(view: RiskUtilityMap, places: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "id": [s.label for s in some],
-            "swap": [text.spec_short(s.spec.attributes) for s in some],
-            "rate": [100 * float(s.spec.rate) for s in some],
-            "risk": view.risk_loss[places],
+            "swap": [_swaps(s.spec) for s in some],
+            "rate": [100 * float(s.spec.rate or "nan") for s in some],
+            "risk": drawing.sign(view, view.risk) * view.risk_loss[places],
             "risk_se": summary.loss_se[places, view.risk],
-            "loss": view.utility_loss[places],
+            "loss": drawing.sign(view, view.utility) * view.utility_loss[places],
             "loss_se": summary.loss_se[places, view.utility],
             "standing": [
                 drawing.standing(view, i) + ("; riskier than doing nothing" if view.riskier_than_original[i] else "")
@@ -407,21 +414,30 @@ def _rows(view: RiskUtilityMap, places: np.ndarray) -> pd.DataFrame:
     )
 
 
+def _swaps(spec: ReleaseSpec) -> str:
+    return text.spec_short(spec.attributes) if spec.mechanism == RANDOM_SWAP else spec.text
+
+
 def _columns(view: RiskUtilityMap) -> dict[str, Any]:
     column = st.column_config
     risk, utility = (text.measure_name(view.measures[k]) for k in (view.risk, view.utility))
+    good = [text.DIRECTION[view.measures[k].measure.better] for k in (view.risk, view.utility)]
     return {
-        "id": column.TextColumn("Id", width=60),
-        "swap": column.TextColumn("Swaps", width=160),
+        "id": column.TextColumn("Id", width=65),
+        "swap": column.TextColumn("Swaps", width=190),
         "rate": column.NumberColumn("Rate", format="%.4g %%", width=60),
-        "risk": column.NumberColumn(risk, format="%.5f", width=110, help="lower is better"),
+        "risk": column.NumberColumn(
+            risk, format="%.5f", width=125, help=text.DIRECTION[view.measures[view.risk].measure.better]
+        ),
         "risk_se": column.NumberColumn("± SE", format="%.5f", width=75),
-        "loss": column.NumberColumn(utility, format="%.5f", width=130, help="lower is better"),
+        "loss": column.NumberColumn(
+            utility, format="%.5f", width=145, help=text.DIRECTION[view.measures[view.utility].measure.better]
+        ),
         "loss_se": column.NumberColumn("± SE", format="%.5f", width=75),
-        "standing": column.TextColumn("Standing", width=170),
-        "share": column.NumberColumn("Undominated", format="%.0f %%", help="share of runs on the frontier", width=95),
+        "standing": column.TextColumn("Standing", width=150),
+        "share": column.NumberColumn("Undominated", format="%.0f %%", help="share of runs on the frontier", width=105),
         "changed": column.NumberColumn("Changed", format="localized", help="mean number of records in swaps", width=75),
-        "failed": column.NumberColumn("Failed", help="runs that ended before the rate was reached", width=55),
+        "failed": column.NumberColumn("Failed", help="runs that ended before the rate was reached", width=65),
     }
 
 

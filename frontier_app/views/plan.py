@@ -14,7 +14,7 @@ from engine.errors import EngineError
 from engine.measures import MEASURES, MeasureCall, call
 from engine.measures.distortion import SUMMARIES
 from engine.microdata import Microdata
-from engine.plan import Plan, edit_plan
+from engine.plan import DecisionPlan, Plan, edit_plan
 from engine.space import Space, scenarios
 from engine.spec import percent
 from engine.sweep import estimate
@@ -156,31 +156,33 @@ def _space(base: Plan, tag: str) -> dict[str, object]:
 
 
 def _measures(base: Plan, tag: str) -> list[str]:
-    """Measures to tick, with their meaning, and a line for further ones with parameters."""
-    mine = {call(name): name for name in base.measures}
+    """Measures of risk and of utility with their meaning, and a line for variants with other parameters."""
+    mine = [call(name) for name in base.measures]
     first: dict[str, MeasureCall] = {}
     for c in mine:
         first.setdefault(c.measure.name, c)
     chosen: list[str] = []
     for place, kind in zip(st.columns(2), ("risk", "utility"), strict=True):
-        place.caption("Disclosure risk" if kind == "risk" else "Data utility")
-        for name, measure in MEASURES.items():
-            if measure.kind != kind:
-                continue
-            c = first.get(name, call(name))
-            if place.checkbox(
-                text.measure_name(MeasureCall(measure, (), c.attributes)),
-                value=name in first,
-                key=f"measure-{name}-{tag}",
-                help=text.measure_help(measure),
-            ):
-                chosen.append(str(_with_parameters(c, place, tag)))
+        options = [name for name, measure in MEASURES.items() if measure.kind == kind]
+        picked = place.multiselect(
+            "Disclosure risk" if kind == "risk" else "Data utility",
+            options,
+            default=[name for name in options if name in first],
+            format_func=lambda name: MEASURES[name].title,
+            key=f"measures-{kind}-{tag}",
+        )
+        for name in picked:
+            measure = MEASURES[name]
+            place.markdown(f"**{measure.title}** – {text.DIRECTION[measure.better]}", help=text.measure_help(measure))
+            place.caption(measure.meaning)
+            chosen.append(str(_with_parameters(first.get(name, call(name)), place, tag)))
     further = [str(c) for c in mine if c is not first[c.measure.name]]
     line = st.text_input(
-        "Further measures, with parameters",
+        "Variants of a measure",
         value=", ".join(further),
         key=f"measures-{tag}",
         placeholder="such as small_cells[n_rule=5] or hellinger[attributes=A+B]",
+        help="The same measure again with other parameters or over other attributes",
     )
     # A comma may stand inside the brackets too.
     chosen += [str(call(name)) for name in re.split(r",(?![^\[]*\])", line) if name.strip()]
@@ -191,11 +193,15 @@ def _with_parameters(c: MeasureCall, place: DeltaGenerator, tag: str) -> Measure
     """The measure with the values of its parameters, asked for below it."""
     values = c.values
     for name, value in values.items():
-        words, key = PARAMETERS.get(name, name), f"parameter-{c.measure.name}-{name}-{tag}"
+        words, key = PARAMETERS.get(name, f"parameter {name}"), f"parameter-{c.measure.name}-{name}-{tag}"
         if isinstance(value, int):
-            values[name] = int(place.number_input(words, 2, 1000, value, key=key))
+            values[name] = int(place.number_input(words, value=value, step=1, key=key))
         elif name == "summary":
             values[name] = place.selectbox(words, SUMMARIES, index=SUMMARIES.index(value), key=key)
+        else:
+            values[name] = place.text_input(words, value=value, key=key).strip() or value
+    if c.measure.check:
+        c.measure.check(**values)
     return MeasureCall(c.measure, tuple(values.items()), c.attributes)
 
 
@@ -242,7 +248,10 @@ def _decision(base: Plan, measures: list[str], tag: str) -> dict[str, object]:
     asked["bound"] = how
     if how == "bound":
         asked["max_risk"] = st.text_input(
-            "Largest acceptable risk", value=decision.max_risk or "0.05", key=f"bound-{tag}", help="a share: 0.05 is 5 %"
+            "Largest acceptable risk",
+            value=decision.max_risk or "0.05",
+            key=f"bound-{tag}",
+            help="a share: 0.05 is 5 %",
         )
     elif how == "slope":
         asked["slope"] = st.text_input(
@@ -271,8 +280,7 @@ def _amounts(plan: Plan | None, complaint: str | None, data: Microdata) -> None:
         parts.complain(complaint or "")
         return
     now = state.get()
-    depends = (plan.space.swap_sizes, plan.space.all_specs, plan.space.specs, plan.space.fix, plan.space.change)
-    depends += (plan.space.rule, plan.swap, plan.data, plan.edits)
+    depends = (replace(plan.space, rates=("0",), replicates=1), plan.swap, plan.data, plan.edits)
     try:
         with st.spinner("Counting…"):
             found = now.memo.get("space", depends, lambda: space_of(plan, data))
@@ -291,12 +299,12 @@ def _amounts(plan: Plan | None, complaint: str | None, data: Microdata) -> None:
     )
     _explained(found)
     _foreseen(plan, found, data, n_scenarios)
-    depends = (plan.space, plan.measures, plan.swap, plan.keys, plan.analyse, plan.data, plan.edits)  # type: ignore[assignment]
-    seconds = now.memo.peek("estimate", depends)
+    timed = replace(plan, decision=DecisionPlan())
+    seconds = now.memo.peek("estimate", timed)
     if seconds is None:
         if st.button("Estimate the time", icon=":material/timer:", help="tries a few runs; a few seconds"):
             with parts.spoken(), st.spinner("Trying a few runs…"):
-                now.memo.get("estimate", depends, lambda: estimate(plan, data)[1])
+                now.memo.get("estimate", timed, lambda: estimate(plan, data)[1])
                 st.rerun()
     else:
         st.markdown(f":material/timer: about **{text.duration(seconds)}** on this machine")

@@ -10,8 +10,9 @@ import streamlit as st
 
 from engine.decision import RiskUtilityMap, choose, realisation_of
 from engine.describe import Changes, changes, remade
+from engine.domain import Domain
 from engine.errors import EngineError
-from engine.spec import pairs_wanted, percent
+from engine.microdata import RawTable
 from engine.study import Choice, Study
 from frontier_app import actions, cards, charts, exports, parts, state, text
 
@@ -90,12 +91,18 @@ def _choose(study: Study, view: RiskUtilityMap, decisions: list[Choice]) -> int 
             asked, place = {"max_risk": float(bound)}, view.under_bound(float(bound))
         elif how == "slope":
             slope = st.number_input(
-                "Additional risk accepted for one more unit of utility", 0.0, value=0.05, format="%.6g", key="choose-slope"
+                "Additional risk accepted for one more unit of utility",
+                0.0,
+                value=0.05,
+                format="%.6g",
+                key="choose-slope",
             )
             best = view.by_slope(float(slope))
             asked, place = {"slope": float(slope)}, best[0]
         else:
-            place = view.under_bound(float(plan.max_risk)) if plan.max_risk else view.by_slope(float(plan.slope or 0))[0]
+            place = (
+                view.under_bound(float(plan.max_risk)) if plan.max_risk else view.by_slope(float(plan.slope or 0))[0]
+            )
     except EngineError as error:
         parts.complain(error)
         return None
@@ -125,7 +132,7 @@ def _at_hand(view: RiskUtilityMap, place: int | None) -> None:
     st.markdown(f"#### {scenario.label}")
     st.markdown(cards.badges(view, place))
     n = actions.n_records()
-    st.markdown(text.spec_words(scenario.spec, pairs_wanted(scenario.spec.rate, n)[0], n))
+    st.markdown(text.spec_words(scenario.spec, n))
     runs, failed = int(summary.counted[place]), int(summary.failed[place])
     if runs:
         st.markdown(cards.figures(view, place))
@@ -158,7 +165,8 @@ def _what_changes(study: Study, view: RiskUtilityMap, place: int) -> None:
     keys = study.plan.keys
     st.markdown(
         f"Run **{label}/{replicate}**, settled by the plan's rule, not by its figures: {found.records:,} of"
-        f" {text.plural(raw.n_records, 'record')} have another value somewhere. Table of the {text.plural(len(keys), 'key')}:"
+        f" {text.plural(raw.n_records, 'record')} have another value somewhere."
+        f" Table of the {text.plural(len(keys), 'key')}:"
     )
     parts.occupancy(found.keys_after, found.keys_before)
     left, right = st.columns(2, gap="large")
@@ -168,14 +176,14 @@ def _what_changes(study: Study, view: RiskUtilityMap, place: int) -> None:
         _two_way(found, domain, raw.n_records)
 
 
-def _remade(study: Study, raw: object, label: str, replicate: int) -> tuple[Changes, object]:
-    made = remade(study, raw, label, replicate)  # type: ignore[arg-type]
+def _remade(study: Study, raw: RawTable, label: str, replicate: int) -> tuple[Changes, Domain]:
+    made = remade(study, raw, label, replicate)
     return changes(made, study.plan.keys), made.data.domain
 
 
-def _one_way(found: Changes, domain: object) -> None:
+def _one_way(found: Changes, domain: Domain) -> None:
     """One attribute's distribution before and after, and how many records changed on it."""
-    names = list(domain.names)  # type: ignore[attr-defined]
+    names = list(domain.names)
     if found.marginals_kept:
         st.success("Every attribute's own distribution is exactly as it was (checked).", icon=":material/check_circle:")
     else:
@@ -185,10 +193,12 @@ def _one_way(found: Changes, domain: object) -> None:
     j = st.selectbox(
         "Attribute",
         order,
-        format_func=lambda j: f"{names[j]} – {altered[j]:,} records changed" if altered[j] else f"{names[j]} – unchanged",
+        format_func=lambda j: (
+            f"{names[j]} – {altered[j]:,} records changed" if altered[j] else f"{names[j]} – unchanged"
+        ),
         key="release-attribute",
     )
-    levels = domain.attributes[j].levels  # type: ignore[attr-defined]
+    levels = domain.attributes[j].levels
     before, after = found.before[j], found.after[j]
     if len(levels) <= 20:
         st.plotly_chart(
@@ -202,14 +212,14 @@ def _one_way(found: Changes, domain: object) -> None:
         st.dataframe(table, hide_index=True, width="stretch", alt=f"Levels of {names[j]} before and after")
 
 
-def _two_way(found: Changes, domain: object, n_records: int) -> None:
+def _two_way(found: Changes, domain: Domain, n_records: int) -> None:
     """Where relations between attributes changed."""
-    names = list(domain.names)  # type: ignore[attr-defined]
+    names = list(domain.names)
     moved = found.moved
     st.markdown("**Two-way tables** – share of records that would have to move to undo the change, in percent")
     if len(names) <= _PAIRS:
         st.plotly_chart(
-            charts.matrix(names, moved / n_records),
+            charts.matrix(names, moved / n_records, dark=parts.is_dark()),
             key="matrix",
             config={"displayModeBar": False},
             alt="Change of every two-way table, in percent of records; the table below says the same",
@@ -280,7 +290,12 @@ def _downloads(made: exports.Export) -> None:
             on_click="ignore",
         )
         st.download_button(
-            "Download the CSV alone", made.csv.read_bytes, "release.csv", "text/csv", icon=":material/download:", on_click="ignore"
+            "Download the CSV alone",
+            made.csv.read_bytes,
+            "release.csv",
+            "text/csv",
+            icon=":material/download:",
+            on_click="ignore",
         )
     with right.container(border=True, height="stretch"):
         st.markdown(":material/lock: **Must stay inside**")
@@ -307,7 +322,7 @@ def _history(decisions: list[Choice]) -> None:
         (
             time.strftime("%Y-%m-%d %H:%M", time.localtime(d.at)),
             f"{d.label}/{d.replicate}",
-            f"{d.record.get('spec', '')} at {percent(d.record['rate'])}" if "rate" in d.record else "",
+            f"{d.record.get('spec', '')} at {text.rate_words(d.record.get('rate', ''))}",
             d.rule,
             d.why,
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from engine.errors import EngineError
 from engine.plan import Plan
 from engine.study import Study
 from engine.sweep import plan_differences
@@ -28,7 +27,7 @@ def page() -> None:
         return
     _start(job)
     if actions.own_study():
-        _so_far()
+        _so_far(job.state != "finished")
 
 
 def _start(job: jobs.Job) -> None:
@@ -76,7 +75,9 @@ def _start(job: jobs.Job) -> None:
 
 def _only_more(differences: dict[str, str], path: object, plan: Plan) -> bool:
     with Study.open(path) as study:  # type: ignore[arg-type]
-        return plan.space.replicates >= study.plan.space.replicates and set(study.plan.space.rates) <= set(plan.space.rates)
+        return plan.space.replicates >= study.plan.space.replicates and set(study.plan.space.rates) <= set(
+            plan.space.rates
+        )
 
 
 def _begin_button(label: str, *, new: bool = False, extend: bool = False, primary: bool = True) -> None:
@@ -97,7 +98,8 @@ def _told(job: jobs.Job) -> None:
         st.success(f"Finished: {text.plural(job.total, 'run')} drawn and measured.", icon=":material/check_circle:")
     elif job.total:
         st.warning(
-            f"Stopped at {job.done:,} of {text.plural(job.total, 'run')}; what is done is kept.", icon=":material/pause_circle:"
+            f"Stopped at {job.done:,} of {text.plural(job.total, 'run')}; what is done is kept.",
+            icon=":material/pause_circle:",
         )
         st.progress(job.done / max(1, job.total))
 
@@ -124,7 +126,9 @@ def _under_way() -> None:
             st.toast("Stopping after the runs at hand…")
 
     watch()
-    st.caption("You may leave or reload this page; the sweep goes on. After a stop, what is done is kept and can be resumed.")
+    st.caption(
+        "You may leave or reload this page; the sweep goes on. After a stop, what is done is kept and can be resumed."
+    )
     st.subheader("The map so far", anchor=False)
 
     @st.fragment(run_every=_DRAW_EVERY)
@@ -134,8 +138,8 @@ def _under_way() -> None:
     fill()
 
 
-def _so_far() -> None:
-    st.subheader("The map so far" if jobs.status(state.get().workspace).state != "finished" else "The map", anchor=False)  # type: ignore[arg-type]
+def _so_far(unfinished: bool) -> None:
+    st.subheader("The map so far" if unfinished else "The map", anchor=False)
     _map()
 
 
