@@ -125,8 +125,8 @@ class Study:
 
     @classmethod
     def create(cls, path: str | Path, plan: Plan, about: dict[str, Any], original: dict[str, float]) -> Study:
-        """A new study; refuses a path that exists.  ``about`` describes data and key (keyed values only), ``original``
-        the unaltered data."""
+        """A new study; refuses a path that exists.  ``about`` describes data, key (keyed values only) and the measures
+        in the order of the values' columns, ``original`` the unaltered data."""
         path = Path(path)
         if path.exists():
             raise UsageError(f"'{path.name}' exists already; choose another path")
@@ -146,13 +146,12 @@ class Study:
                     "version": __version__,
                     "created": time.time(),
                     "plan": plan_to_toml(plan),
-                    "measures": list(plan.measures),
                     "original": original,
                 }
                 db.execute("begin")
                 db.executemany("insert into about values (?, ?)", [(k, _json(v)) for k, v in values.items()])
                 db.execute("insert into run values (1, 'new', 0, '', 0, 0, 0, 0, 0, '')")
-                columns = "".join(f", m{i} real" for i in range(len(plan.measures)))
+                columns = "".join(f", m{i} real" for i in range(len(about["measures"])))
                 for table in ("realisation", "fresh"):
                     db.execute(
                         f"create table {table} (scenario integer, replicate integer, status integer, changed "
