@@ -138,8 +138,8 @@ def sweep(
             plan = old.plan
         data = code(raw, plan)
         asked = question(plan, data)
-        key = read_or_make_key(key_path(path, key_file)) if is_new else read_key(key_path(path, key_file))
         found = space_of(plan, data)
+        key = read_or_make_key(key_path(path, key_file)) if is_new else read_key(key_path(path, key_file))
         for remark in remarks(plan, found, data.n_records) if is_new else ():
             say(remark)
         specs = all_scenarios(found.specs, plan.space.rates, plan.space.rule)
