@@ -1,0 +1,181 @@
+"""Multiple and probabilistic swapping of categorical keys (MaPS).
+
+F. Liu, "Multiple and probabilistic swapping of categorical keys for statistical disclosure limitation in microdata".
+Each of D tables draws θ of the general location model and visits the records of sensitive key cells in random order.  A
+visited record that has not been swapped keeps its keys or exchanges them with one other record, the likelier the closer
+their *swapping odds* are to 1; partners whose weight ``min(O, 1/O)`` is below the cutpoint ``w0`` are left out.
+
+Random numbers of table d, from its stream: Σ, μ (π cancels), the visiting order, one uniform per visit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from engine import location
+from engine.errors import EngineError, UsageError
+from engine.evaluation import NOOP, OK
+from engine.mechanisms.base import Drawn, Mechanism, Parameter, Setting, table_stream
+from engine.records import ReleasedTable
+
+
+class Prepared(NamedTuple):
+    """What all tables share: key cells, sensitive records, and (where there are any) the model, whitened numbers ``v``
+    and diagnostics of the fit."""
+
+    keys: location.KeyCells
+    sensitive: np.ndarray
+    model: location.Model | None
+    v: np.ndarray
+    about: dict[str, float | str]
+
+
+def check(values: Mapping[str, Any]) -> None:
+    """Refuse thresholds below 1 and cutpoints outside 0 to 1."""
+    location.check_threshold(values)
+    if not 0 <= values["w0"] <= 1:
+        raise UsageError("w0 must be between 0 and 1")
+
+
+def prepare(setting: Setting) -> Prepared:
+    """Key cells, sensitive records and the posterior.  Refuses one key cell, and data the model does not allow."""
+    keys = location.key_cells(setting.data, setting.keys, setting["s"], setting["rule"])
+    if len(keys.counts) == 1:
+        raise EngineError("all records share one key cell; keys cannot be swapped")
+    sensitive = keys.records
+    about: dict[str, float | str] = {
+        "sensitive": location.in_words(setting["s"], setting["rule"]),
+        "sensitive_cells": float(keys.sensitive.sum()),
+        "sensitive_records": float(len(sensitive)),
+    }
+    if not len(sensitive):
+        return Prepared(keys, sensitive, None, np.zeros((0, 0)), about)
+    numbers = location.variables(setting, "MaPS")
+    model = location.fit(numbers.z, keys.x, len(keys.counts), numbers.names)
+    v = location.whiten(numbers.z, model.factor)
+    about["variables"] = ", ".join(numbers.names)
+    about.update(location.checks(v, keys.x, keys.counts))
+    return Prepared(keys, sensitive, model, v, about)
+
+
+def log_odds(i: int, a: int, t: np.ndarray, x: np.ndarray, own: np.ndarray, mu: np.ndarray) -> np.ndarray:
+    """``log O_ij`` between record ``i`` of cell ``a`` and every record ``j``, shape ``(n,)``.
+
+    ``-(y_i - y_j)ᵀ Σ⁻¹ (μ_a - μ_{x_j})`` up to its sign, with numbers ``t`` and means ``mu`` in units where Σ is the
+    identity and ``own`` the products of each record with its own cell's mean.  Exactly 0 for equal cells and for equal
+    numbers.
+    """
+    theirs = location.dot(t, mu[a])
+    theirs -= own
+    mine = location.dot(np.broadcast_to(t[i], mu.shape), mu)
+    theirs -= (mine[a] - mine)[x]
+    return theirs
+
+
+def swap(
+    keys: location.KeyCells,
+    t: np.ndarray,
+    mu: np.ndarray,
+    order: np.ndarray,
+    uniforms: np.ndarray,
+    w0: float,
+    same_cell: bool,
+) -> np.ndarray:
+    """One table's cycles: the record whose keys each record carries, shape ``(n,)``.
+
+    ``order`` lists the sensitive records as they are visited; visit ``v`` uses ``uniforms[v]`` on the options in this
+    order: stay (weight 1), then the available partners by record.  No record is swapped twice.
+    """
+    x = keys.x
+    source, free = np.arange(len(x)), np.ones(len(x), bool)
+    own = location.dot(t, mu[x])
+    limit = -np.log(w0) + 1e-9 if w0 > 0 else np.inf  # what is farther need not be worked out
+    lowest = max(w0, 5e-324)
+    for i, u in zip(order.tolist(), uniforms.tolist(), strict=True):
+        if not free[i]:
+            continue
+        distance = np.abs(log_odds(i, int(x[i]), t, x, own, mu))
+        near = distance <= limit
+        near &= free
+        near[i] = False
+        partners = np.flatnonzero(near)
+        if not same_cell:
+            partners = partners[x[partners] != x[i]]
+        weights = np.exp(-distance[partners])
+        passed = weights >= lowest
+        partners = partners[passed]
+        total = np.concatenate([[1.0], 1.0 + np.cumsum(weights[passed])])
+        place = int(np.searchsorted(total, u * total[-1], side="right"))
+        if place == 0:
+            continue
+        j = int(partners[min(place, len(partners)) - 1])
+        source[i], source[j] = j, i
+        free[i] = free[j] = False
+    return source
+
+
+def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
+    """D tables, each with its own θ, order and swaps."""
+    n, tables = setting.data.n_records, setting["D"]
+    touched = np.zeros((tables, n), bool)
+    diagnostics: dict[str, float | str] = dict(prepared.about)
+    if prepared.model is None:
+        diagnostics["warning"] = "no key cell is sensitive; every table is the original"
+        return Drawn([ReleasedTable(setting.data) for _ in range(tables)], NOOP, touched, diagnostics)
+    x, sensitive = prepared.keys.x, prepared.sensitive
+    released, changed = [], np.zeros(tables)
+    for d in range(tables):
+        rng = table_stream(derived, d + 1)
+        if setting["theta"] == "draw":
+            theta = location.draw(prepared.model, rng, with_pi=False)
+        else:
+            theta = location.plug_in(prepared.model)
+        t = location.turned(prepared.v, theta.turn)
+        order, uniforms = rng.permutation(sensitive), rng.random(len(sensitive))
+        source = swap(prepared.keys, t, theta.mu, order, uniforms, setting["w0"], setting["same_cell_partners"])
+        touched[d] = source != np.arange(n)
+        changed[d] = np.count_nonzero(x[source[sensitive]] != x[sensitive])
+        released.append(ReleasedTable(setting.data, source, setting.keys))
+    share = float(changed.mean()) / len(sensitive)
+    diagnostics["swaps_per_table"] = float(touched.sum()) / 2 / tables
+    diagnostics["sensitive_changed_share"] = share
+    if share < 0.5:
+        w0 = dict(setting.texts)["w0"]
+        diagnostics["warning"] = f"only {share:.0%} of sensitive records change per release at w0={w0}"
+    return Drawn(released, OK, touched, diagnostics)
+
+
+MAPS = Mechanism(
+    name="maps",
+    title="Probabilistic swapping of keys (MaPS)",
+    source="Liu, Multiple and probabilistic swapping of categorical keys, sections 2 and 3",
+    when=(
+        "numeric variables depend on the keys and the counts of the key cells must stay exactly as they are; several "
+        "tables are published together"
+    ),
+    rate="records of sensitive key cells, each visited once per table",
+    prepare=prepare,
+    draw=draw,
+    parameters=(
+        *location.THRESHOLD,
+        Parameter(
+            "w0", "decimal", "0.8", "smallest weight of a partner, 0 to 1; higher changes less and distorts less"
+        ),
+        Parameter("D", "whole", "10", "tables published together", low="1"),
+        Parameter("same_cell_partners", "truth", "yes", "whether a record of the same key cell may be the partner"),
+        Parameter(
+            "theta",
+            "choice",
+            "draw",
+            "draw parameters for each table, or plug in estimates",
+            choices=("draw", "plug-in"),
+        ),
+        *location.VARIABLES,
+    ),
+    fit=("s", "rule", "y", "log"),
+    many_tables=True,
+    check=check,
+)

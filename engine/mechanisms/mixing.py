@@ -1,0 +1,116 @@
+"""Mixing sets for SMIKe: the nonsensitive records or cells nearest to each sensitive record.
+
+R. J. A. Little and F. Liu, "Selective multiple imputation of keys" (2003), sections 2.1 and 3.  Distances are
+Mahalanobis distances by the covariance matrix within cells, that is, Euclidean ones between whitened numbers.  Squared
+distances are rounded to 12 significant digits or so, and equal ones go by record (or cell) number, so that ties in the
+data do not hang on rounding.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.location import KeyCells
+
+_BLOCK = 1 << 20  # distances held at once (8 MB)
+
+
+class Choice(NamedTuple):
+    """What one sensitive record may mix with: ``records``, nearest cell first, and where each cell ``ends`` in them."""
+
+    records: np.ndarray
+    ends: np.ndarray
+
+
+def rounded(squares: np.ndarray) -> np.ndarray:
+    """Squared distances to 40 bits, shape kept."""
+    fraction, exponent = np.frexp(squares)
+    return np.ldexp(np.rint(fraction * 2.0**40), exponent - 40)
+
+
+def squared(v: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Squared distances between the rows of ``v`` (n, p) and ``w`` (m, p), shape ``(n, m)``, rounded."""
+    total = np.zeros((len(v), len(w)))
+    for c in range(v.shape[1]):
+        gap = v[:, c, None] - w[None, :, c]
+        gap *= gap
+        total += gap
+    return rounded(total)
+
+
+def local_choices(
+    v: np.ndarray, sensitive: np.ndarray, means: np.ndarray, donors: np.ndarray, keys: KeyCells, n_mix: int
+) -> list[Choice]:
+    """For each sensitive record the records of the nearest nonsensitive cells that together hold at least ``n_mix`` of
+    them (of all cells when they do not).
+
+    ``v`` (n, p) are whitened numbers, ``means`` (K, p) cell means in the same units, ``donors`` the cells allowed.
+    """
+    order = np.argsort(keys.x, kind="stable")
+    start = np.concatenate([[0], np.cumsum(keys.counts)])
+    sizes = keys.counts[donors]
+    choices = []
+    step = max(1, _BLOCK // len(donors))
+    for first in range(0, len(sensitive), step):
+        distance = squared(v[sensitive[first : first + step]], means[donors])
+        if n_mix <= sizes.min():
+            ranked = distance.argmin(axis=1)[:, None]
+        else:
+            ranked = np.argsort(distance, axis=1, kind="stable")
+        for row in ranked:
+            reach = np.cumsum(sizes[row])
+            q = min(int(np.searchsorted(reach, n_mix)) + 1, len(row))
+            records = np.concatenate([order[start[k] : start[k + 1]] for k in donors[row[:q]].tolist()])
+            choices.append(Choice(records, reach[:q]))
+    return choices
+
+
+def global_choices(v: np.ndarray, sensitive: np.ndarray, donors: np.ndarray, n_mix: int) -> list[Choice]:
+    """For each sensitive record the ``n_mix`` nearest of the nonsensitive records ``donors`` (all when there are no
+    more); of equally near ones those with the lowest number.
+
+    Records with equal numbers are one point of a k-d tree, so that ties cost nothing.
+    """
+    if len(donors) <= n_mix:
+        return [Choice(donors, np.array([len(donors)]))] * len(sensitive)
+    from scipy.spatial import cKDTree
+
+    points, point_of = np.unique(v[donors], axis=0, return_inverse=True)
+    point_of = point_of.reshape(-1)
+    by_point = donors[np.argsort(point_of, kind="stable")]
+    start = np.concatenate([[0], np.cumsum(np.bincount(point_of))])
+    tree, asked = cKDTree(points), v[sensitive]
+    k = min(n_mix, len(points))
+    reach = tree.query(asked, k=[k])[0][:, 0]
+    near = tree.query_ball_point(asked, reach * (1 + 1e-6) + 1e-150, return_sorted=True)
+    choices = []
+    for own, found in zip(asked, near, strict=True):
+        some = np.array(found, np.int64)
+        distance = squared(own[None, :], points[some])[0]
+        some = some[np.argsort(distance, kind="stable")]
+        distance = np.sort(distance)
+        held = np.cumsum(start[some + 1] - start[some])
+        last = distance[np.searchsorted(held, n_mix)]
+        some, distance = some[distance <= last], distance[distance <= last]
+        records = np.concatenate([by_point[start[q] : start[q + 1]] for q in some.tolist()])
+        ranks = np.repeat(distance, start[some + 1] - start[some])
+        records = records[np.lexsort((records, ranks))][:n_mix]
+        choices.append(Choice(records, np.array([n_mix])))
+    return choices
+
+
+def mixing_set(choice: Choice, n_mix: int, fill: str, rng: np.random.Generator) -> np.ndarray:
+    """One sensitive record's mixing set: ``n_mix`` records drawn without replacement from its choice (all when it holds
+    no more, without drawing).
+
+    ``fill`` "sequential" takes the nearest cells whole and draws only from the last.
+    """
+    records = choice.records
+    if len(records) <= n_mix:
+        return records
+    whole = int(choice.ends[-2]) if fill == "sequential" and len(choice.ends) > 1 else 0
+    rest = records[whole:]
+    picked = rng.choice(len(rest), n_mix - whole, replace=False, shuffle=False)
+    return np.concatenate([records[:whole], rest[picked]])

@@ -1,0 +1,285 @@
+"""Selective multiple imputation of keys (SMIKe).
+
+R. J. A. Little and F. Liu, "Selective multiple imputation of keys for statistical disclosure control in microdata"
+(2003).  For every record of a sensitive key cell some nonsensitive records with similar numbers are chosen (its mixing
+set).  The keys of all of these records together are drawn anew, D times, from a general location model; everything else
+stays.  Cell counts are not preserved.
+
+Random numbers.  Shared by all tables, from the shared stream: the local mixing sets (one choice without replacement per
+sensitive record, ascending), then, when improper, the one θ of each model.  Table d, from its stream: for each model θ
+when proper, then one uniform per record that is imputed.  With ``within`` there is one model per level, in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from engine import location
+from engine.errors import EngineError, UsageError, did_you_mean
+from engine.evaluation import NOOP, OK
+from engine.mechanisms.base import Drawn, Mechanism, Parameter, Setting, shared_stream, table_stream
+from engine.mechanisms.mixing import Choice, global_choices, local_choices, mixing_set
+from engine.records import ReleasedTable
+from engine.table import occupied
+
+_BLOCK = 1 << 20  # probabilities worked out at once (8 MB)
+
+
+class Level(NamedTuple):
+    """One level of the ``within`` keys (all records when there are none): its name, its sensitive records, and for each
+    of them what it may mix with."""
+
+    name: str
+    sensitive: np.ndarray
+    choices: list[Choice]
+
+
+class Prepared(NamedTuple):
+    """What all replicates share: key cells, model variables, levels, and diagnostics."""
+
+    keys: location.KeyCells
+    numbers: location.Variables | None
+    levels: list[Level]
+    about: dict[str, float | str]
+    warnings: list[str]
+
+
+class Task(NamedTuple):
+    """One model of one replicate: the records to impute, the cells they may get, and the posterior with its numbers."""
+
+    records: np.ndarray
+    cells: np.ndarray
+    model: location.Model
+    v: np.ndarray
+    on: int
+
+
+def check(values: Mapping[str, Any]) -> None:
+    """Refuse thresholds below 1."""
+    location.check_threshold(values)
+
+
+def prepare(setting: Setting) -> Prepared:
+    """Distances from sensitive records to nonsensitive cells or records.
+
+    Refuses data without a nonsensitive cell (in some level of ``within``), and numbers without a covariance matrix.
+    """
+    keys = location.key_cells(setting.data, setting.keys, setting["s"], setting["rule"])
+    sensitive = keys.records
+    about: dict[str, float | str] = {
+        "sensitive": location.in_words(setting["s"], setting["rule"]),
+        "sensitive_cells": float(keys.sensitive.sum()),
+        "sensitive_records": float(len(sensitive)),
+    }
+    columns = _within(setting)
+    if not len(sensitive):
+        return Prepared(keys, None, [], about, ["no key cell is sensitive; every table is the original"])
+    if keys.sensitive.all():
+        raise EngineError(f"every key cell is sensitive at s={setting['s']}; nothing to mix with")
+    numbers = location.variables(setting, "SMIKe")
+    model = location.fit(numbers.z, keys.x, len(keys.counts), numbers.names)
+    v = location.whiten(numbers.z, model.factor)
+    about["variables"] = ", ".join(numbers.names)
+    about.update(location.checks(v, keys.x, keys.counts))
+    names, level_of = _levels(setting, keys, columns)
+    levels, warnings = [], []
+    for level, name in enumerate(names):
+        mine = sensitive[level_of[keys.x[sensitive]] == level]
+        if not len(mine):
+            continue
+        donors = np.flatnonzero(~keys.sensitive & (level_of == level))
+        n_donors = int(keys.counts[donors].sum())
+        if n_donors < setting["n_mix"]:
+            warnings.append(f"only {n_donors} nonsensitive records{name} for n_mix={setting['n_mix']}; all are used")
+        if setting["selection"] == "local":
+            choices = local_choices(v, mine, model.means, donors, keys, setting["n_mix"])
+        else:
+            records = np.flatnonzero(np.isin(keys.x, donors))
+            choices = global_choices(v, mine, records, setting["n_mix"])
+        levels.append(Level(name, mine, choices))
+    if setting["selection"] == "global" and _model_set(setting) == "C":
+        warnings.append(
+            "mixing records were chosen by y; a model on all donor-cell records is biased (use model_set='M')"
+        )
+    return Prepared(keys, numbers, levels, about, warnings)
+
+
+def _model_set(setting: Setting) -> str:
+    if setting["model_set"] != "auto":
+        return str(setting["model_set"])
+    return "C" if setting["selection"] == "local" else "M"
+
+
+def _within(setting: Setting) -> list[int]:
+    """Places among the keys of the attributes that must stay fixed."""
+    names = [setting.data.domain.names[j] for j in setting.keys]
+    for name in setting["within"]:
+        if name not in names:
+            raise UsageError(f"within names '{name}', which is not a key.{did_you_mean(name, names)}")
+    return [names.index(name) for name in setting["within"]]
+
+
+def _levels(setting: Setting, keys: location.KeyCells, columns: list[int]) -> tuple[list[str], np.ndarray]:
+    """Names of the levels of ``within`` and each key cell's level.
+
+    Refuses sensitive records without a nonsensitive cell in their level.
+    """
+    attributes = [setting.data.domain.attributes[setting.keys[c]] for c in columns]
+    levels, level_of = occupied([keys.cells[:, c] for c in columns], [a.size for a in attributes], len(keys.cells))
+    names = [
+        " in " + ", ".join(f"{a.name}={a.levels[code]}" for a, code in zip(attributes, row, strict=True))
+        if columns
+        else ""
+        for row in levels
+    ]
+    open_ = np.bincount(level_of, weights=~keys.sensitive, minlength=len(levels)) > 0
+    stuck = keys.records[~open_[level_of[keys.x[keys.records]]]]
+    if len(stuck):
+        where: dict[str, list[str]] = {}
+        for i in stuck.tolist():
+            where.setdefault(names[level_of[keys.x[i]]], []).append(str(i + 1))
+        listed = "; ".join(
+            f"rows {', '.join(rows[:10])}{f' and {len(rows) - 10} more' if len(rows) > 10 else ''}{name}"
+            for name, rows in where.items()
+        )
+        raise EngineError(
+            f"{len(stuck)} sensitive records have no nonsensitive cell in their level of "
+            f"{'+'.join(setting['within'])}: {listed}"
+        )
+    return names, level_of
+
+
+def task(prepared: Prepared, level: Level, mixing: np.ndarray, model_set: str) -> Task:
+    """The model of one level, given the records of its mixing sets (without repeats)."""
+    assert prepared.numbers is not None
+    x, z = prepared.keys.x, prepared.numbers.z
+    records = np.union1d(level.sensitive, mixing)
+    cells = np.unique(x[records])
+    place = np.full(len(prepared.keys.counts), -1)
+    place[cells] = np.arange(len(cells))
+    in_m = np.bincount(place[x[records]], minlength=len(cells))
+    used = records if model_set == "M" else np.flatnonzero(place[x] >= 0)
+    try:
+        model = location.fit(z[used], place[x[used]], len(cells), prepared.numbers.names, in_m)
+    except EngineError as error:
+        hint = ""
+        if model_set == "M" and _works(prepared, place, len(cells)):
+            hint = "; the model on all records of the donor cells can be fitted (use model_set='C')"
+        raise EngineError(f"{error}{level.name}{hint}") from error
+    return Task(records, cells, model, location.whiten(z[records], model.factor), len(used))
+
+
+def _works(prepared: Prepared, place: np.ndarray, n_cells: int) -> bool:
+    assert prepared.numbers is not None
+    used = np.flatnonzero(place[prepared.keys.x] >= 0)
+    try:
+        location.fit(prepared.numbers.z[used], place[prepared.keys.x[used]], n_cells, prepared.numbers.names)
+    except EngineError:
+        return False
+    return True
+
+
+def impute(one: Task, theta: location.Theta, uniforms: np.ndarray) -> np.ndarray:
+    """A key cell for every record of a task, each from its predictive probabilities by one uniform number."""
+    t = location.turned(one.v, theta.turn)
+    got = np.empty(len(t), np.int64)
+    step = max(1, _BLOCK // len(one.cells))
+    for start in range(0, len(t), step):
+        part = slice(start, start + step)
+        weights = location.log_weights(theta, t[part])
+        weights -= weights.max(axis=1, keepdims=True)
+        np.exp(weights, out=weights)
+        np.cumsum(weights, axis=1, out=weights)
+        target = uniforms[part] * weights[:, -1]
+        got[part] = np.minimum((weights <= target[:, None]).sum(axis=1), len(one.cells) - 1)
+    return one.cells[got]
+
+
+def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
+    """D tables over one selection of mixing sets."""
+    data, n, tables = setting.data, setting.data.n_records, setting["D"]
+    touched = np.zeros((tables, n), bool)
+    diagnostics: dict[str, float | str] = dict(prepared.about)
+    if prepared.warnings:
+        diagnostics["warning"] = "; ".join(prepared.warnings)
+    if prepared.numbers is None:
+        return Drawn([ReleasedTable(data) for _ in range(tables)], NOOP, touched, diagnostics)
+    shared, x = shared_stream(derived), prepared.keys.x
+    tasks = []
+    for level in prepared.levels:
+        sets = [mixing_set(choice, setting["n_mix"], setting["fill"], shared) for choice in level.choices]
+        tasks.append(task(prepared, level, np.unique(np.concatenate(sets)), _model_set(setting)))
+    thetas = [None if setting["proper"] else location.draw(one.model, shared) for one in tasks]
+    released, moved, moved_sensitive = [], 0, 0
+    sensitive = prepared.keys.sensitive[x]
+    for d in range(tables):
+        rng, cell = table_stream(derived, d + 1), x.copy()
+        for one, theta in zip(tasks, thetas, strict=True):
+            drawn = location.draw(one.model, rng) if theta is None else theta
+            cell[one.records] = impute(one, drawn, rng.random(len(one.records)))
+            touched[d, one.records] = True
+        new = prepared.keys.cells[cell]
+        replaced = {j: new[:, c].astype(data.codes[j].dtype) for c, j in enumerate(setting.keys)}
+        released.append(ReleasedTable(data, replaced=replaced))
+        moved += int(np.count_nonzero(cell != x))
+        moved_sensitive += int(np.count_nonzero(cell[sensitive] != x[sensitive]))
+    imputed = sum(len(one.records) for one in tasks)
+    diagnostics["imputed_records"] = float(imputed)
+    diagnostics["imputed_share"] = imputed / n
+    cells = sum(len(one.cells) for one in tasks)
+    diagnostics["cells"] = float(cells)
+    diagnostics["donor_cells"] = float(cells - prepared.keys.sensitive.sum())
+    diagnostics["model_set"] = _model_set(setting)
+    diagnostics["model_records"] = float(sum(one.on for one in tasks))
+    diagnostics["changed_share_of_imputed"] = moved / tables / imputed
+    diagnostics["sensitive_changed_share"] = moved_sensitive / tables / int(sensitive.sum())
+    return Drawn(released, OK, touched, diagnostics)
+
+
+SMIKE = Mechanism(
+    name="smike",
+    title="Selective multiple imputation of keys (SMIKe)",
+    source="Little and Liu (2003), Selective multiple imputation of keys, sections 2 and 3",
+    when=(
+        "analyses of numeric variables by the keys must stay valid and several tables can be published together; "
+        "counts of the key cells may change"
+    ),
+    rate="records of sensitive key cells and n_mix similar records for each of them",
+    prepare=prepare,
+    draw=draw,
+    parameters=(
+        *location.THRESHOLD,
+        Parameter(
+            "selection",
+            "choice",
+            "local",
+            "mix with records of the nearest cells, or with the nearest records of all",
+            choices=("local", "global"),
+        ),
+        Parameter("n_mix", "whole", "5", "nonsensitive records chosen for each sensitive one", low="1"),
+        Parameter(
+            "fill",
+            "choice",
+            "uniform",
+            "local: choose among all of the nearest cells, or empty the nearest first",
+            choices=("uniform", "sequential"),
+        ),
+        Parameter(
+            "model_set",
+            "choice",
+            "auto",
+            "fit on the imputed records (M) or on all records of their cells (C); auto is C when local, M when global",
+            choices=("auto", "C", "M"),
+        ),
+        Parameter("proper", "truth", "yes", "whether each table has its own draw of the parameters"),
+        Parameter("D", "whole", "10", "tables published together", low="1"),
+        Parameter("within", "names", "", "keys that must not change, joined by +; one model for each of their levels"),
+        *location.VARIABLES,
+    ),
+    fit=("s", "rule", "selection", "n_mix", "model_set", "within", "y", "log"),
+    many_tables=True,
+    check=check,
+)
