@@ -12,8 +12,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import fields, replace
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,16 @@ _evaluator: Evaluator | None = None
 
 def _start_worker(question: Question, key: bytes) -> None:
     global _evaluator
+    Thread(target=_end_with_parent, daemon=True).start()
     _evaluator = Evaluator(question, key)
+
+
+def _end_with_parent() -> None:
+    """A killed sweep must not leave workers behind that wait for ever, with the table and the key in their memory."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _work(tasks: list[Task]) -> Outcome:
