@@ -231,8 +231,8 @@ DU_LLM_PER_RECORD = replace(
     source="Gomatam, Karr and Sanil (2005), eq. 12, divided by the number of records",
     meaning=(
         "How much worse (negative) or better (positive) a statistical model chosen on the original describes a "
-        "released record; with mode=refit_full it is not 0 even for swaps that keep everything the model rests on, and is "
-        "often positive."
+        "released record; with mode=refit_full it is not 0 even for swaps that keep everything the model rests on, and "
+        "is often positive."
     ),
     compute=du_llm_per_record,
 )
