@@ -1,0 +1,345 @@
+"""Propensity measures: how well a model tells released records from original ones.
+
+Original and release are stacked and the chance of being a released record is modelled from the attributes of the plan's
+analyse list and its numeric columns.  Where the release is as good as the original nothing can be told and every
+propensity is one half.
+
+Woo, Reiter, Oganian and Karr (2009), Global measures of data utility for microdata masked for disclosure limitation,
+Journal of Privacy and Confidentiality 1(1), doi:10.29012/jpc.v1i1.568; Snoke, Raab, Nowok, Dibben and Slavkovic (2018),
+General and specific utility measures for synthetic data, JRSS A 181(3), doi:10.1111/rssa.12358; Bowen and Snoke (2021),
+Comparative study of differentially private synthetic data algorithms, Journal of Privacy and Confidentiality 11(1),
+doi:10.29012/jpc.748.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.columns import numbers_of, numeric_columns
+from engine.errors import EngineError, UsageError
+from engine.measures.base import Figure, Measure
+from engine.records import RecordRelease, ReleasedTable
+
+_CELLS = 60_000_000  # entries of the design matrix
+_ROUND = 9  # decimals of a propensity that mean something
+
+
+class Stacked(NamedTuple):
+    """Distinct rows of original and release with how often each has them, and the model's columns by variable."""
+
+    before: np.ndarray
+    after: np.ndarray
+    codes: np.ndarray
+    numbers: np.ndarray
+
+
+def _stack(release: RecordRelease, table: ReleasedTable, places: tuple[int, ...]) -> Stacked:
+    """Original and released records, equal ones together; numbers in standard deviations of the original."""
+    original, columns = release.original, numeric_columns(release.plan, release.data)
+    if not columns:
+        cells = np.concatenate([original.cells(places), table.cells(places)])
+        distinct, first, inverse = np.unique(cells, return_index=True, return_inverse=True)
+        n, m = release.data.n_records, len(distinct)
+        both = np.array([np.concatenate([original.codes(j), table.codes(j)])[first] for j in places])
+        before, after = np.bincount(inverse[:n], minlength=m), np.bincount(inverse[n:], minlength=m)
+        return Stacked(before, after, both.reshape(len(places), m).T, np.zeros((m, 0)))
+    old_codes, new_codes = (np.array([t.codes(j) for j in places]).T for t in (original, table))
+    old_codes, new_codes = (c.reshape(release.data.n_records, len(places)) for c in (old_codes, new_codes))
+    old, new = (
+        np.column_stack([numbers_of(t, original, column, release.plan) for column in columns])
+        for t in (original, table)
+    )
+    moved = (old_codes != new_codes).any(axis=1) | ((old != new) & ~(np.isnan(old) & np.isnan(new))).any(axis=1)
+    spread = np.nanstd(old, axis=0)
+    centre = np.nanmean(old, axis=0)
+    scaled = [(x - centre) / np.where(spread > 0, spread, 1) for x in (old, new[moved])]
+    missing = np.isnan(old).any(axis=0)
+    # A missing number is the mean and says so in a column of its own.
+    parts = [np.column_stack([np.where(np.isnan(x), 0, x), np.isnan(x)[:, missing]]) for x in scaled]
+    return Stacked(
+        np.concatenate([np.ones(len(old)), np.zeros(len(parts[1]))]),
+        np.concatenate([~moved, np.ones(len(parts[1]))]),
+        np.concatenate([old_codes, new_codes[moved]]),
+        np.concatenate(parts),
+    )
+
+
+def _columns(stacked: Stacked, shape: tuple[int, ...], interactions: int) -> np.ndarray:
+    """Design matrix: intercept, a dummy for every level but the commonest, numbers; products of every two variables."""
+    weight = stacked.before + stacked.after
+    groups = []
+    for j, levels in enumerate(shape):
+        codes = stacked.codes[:, j]
+        totals = np.bincount(codes, weights=weight, minlength=levels)
+        kept = [level for level in range(levels) if totals[level] > 0 and level != totals.argmax()]
+        if kept:
+            groups.append((codes[:, None] == np.array(kept)).astype(float))
+    groups += [stacked.numbers[:, [c]] for c in range(stacked.numbers.shape[1])]
+    sizes = [group.shape[1] for group in groups]
+    total = 1 + sum(sizes) + (sum(a * b for a, b in combinations(sizes, 2)) if interactions else 0)
+    if total * len(weight) > _CELLS:
+        raise EngineError(
+            f"the propensity model has {total} columns for {len(weight)} distinct rows, which is too large; use "
+            "interactions=0 or fewer attributes"
+        )
+    columns = [np.ones((len(weight), 1)), *groups]
+    if interactions:
+        for a, b in combinations(groups, 2):
+            columns.append((a[:, :, None] * b[:, None, :]).reshape(len(weight), -1))
+    x = np.concatenate(columns, axis=1)
+    return x[:, (x != 0).any(axis=0)]
+
+
+def fit_propensities(x: np.ndarray, before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, int]:
+    """Logistic propensities of distinct rows, and the number of parameters (the rank of ``x``).
+
+    Newton's method with step halving until no propensity moves by more than 1e-11 (at most 60 steps).  Propensities
+    have a limit even where coefficients have none (rows that occur only before or only after).
+    """
+    from scipy.linalg.lapack import dpstrf
+
+    trials = (before + after).astype(float)
+    x = x / np.sqrt(np.einsum("i,ij,ij->j", trials, x, x))
+    _, pivots, rank, _ = dpstrf((x * trials[:, None]).T @ x, tol=1e-9)
+    x = x[:, np.sort(pivots[:rank] - 1)]
+    beta, eta = np.zeros(x.shape[1]), np.zeros(len(x))
+    chance, height = _chance(eta, after, trials)
+    for _ in range(60):
+        spread = trials * chance * (1 - chance)
+        try:
+            step = np.linalg.solve((x * spread[:, None]).T @ x, x.T @ (after - trials * chance))
+        except np.linalg.LinAlgError:
+            break
+        along = x @ step
+        for _ in range(30):
+            there, top = _chance(eta + along, after, trials)
+            if top >= height - 1e-12 * (1 + abs(height)):
+                break
+            step, along = step / 2, along / 2
+        moved = np.abs(there - chance).max()
+        beta, eta, chance, height = beta + step, eta + along, there, top
+        if moved < 1e-11:
+            break
+    return chance, int(rank)
+
+
+def _chance(eta: np.ndarray, after: np.ndarray, trials: np.ndarray) -> tuple[np.ndarray, float]:
+    small = np.exp(-np.abs(eta))
+    chance = np.where(eta >= 0, 1, small) / (1 + small)
+    return chance, float((after * eta - trials * (np.maximum(eta, 0) + np.log1p(small))).sum())
+
+
+def tree_propensities(stacked: Stacked, shape: tuple[int, ...], leaf: int) -> np.ndarray:
+    """Propensities of distinct rows by a classification tree (Gini) whose leaves hold at least ``leaf`` records.
+
+    Deterministic: the state of scikit-learn's generator, which only breaks ties, is fixed, and columns come in an order
+    that does not depend on how levels are numbered.
+    """
+    from sklearn.tree import DecisionTreeClassifier
+
+    parts = [(stacked.codes[:, [j]] == np.arange(levels)).astype(float) for j, levels in enumerate(shape) if levels > 1]
+    x = np.concatenate([*parts, stacked.numbers, np.zeros((len(stacked.codes), 1))], axis=1)
+    order = np.lexsort((stacked.after @ x**2, stacked.before @ x**2, stacked.after @ x, stacked.before @ x))
+    x = x[:, order]
+    total = float(stacked.before.sum() + stacked.after.sum())
+    old, new = stacked.before > 0, stacked.after > 0
+    rows = np.concatenate([np.flatnonzero(old), np.flatnonzero(new)])
+    label = np.concatenate([np.zeros(int(old.sum())), np.ones(int(new.sum()))])
+    weight = np.concatenate([stacked.before[old], stacked.after[new]]).astype(float)
+    tree = DecisionTreeClassifier(min_weight_fraction_leaf=min(0.5, (leaf - 0.5) / total), random_state=0)
+    tree.fit(x[rows], label, sample_weight=weight)
+    leaves = tree.apply(x)
+    of_after = np.bincount(leaves, weights=stacked.after)
+    everyone = np.bincount(leaves, weights=stacked.before + stacked.after)
+    return (of_after[leaves] / everyone[leaves]).astype(float)
+
+
+def _modelled(
+    release: RecordRelease, table: ReleasedTable, places: tuple[int, ...], interactions: int
+) -> tuple[Stacked, np.ndarray, int]:
+    """Stacked rows, their propensities and the number of parameters; shared by the measures on a table."""
+
+    def work() -> tuple[Stacked, np.ndarray, int]:
+        stacked = _stack(release, table, places)
+        x = _columns(stacked, tuple(release.data.domain.shape[j] for j in places), interactions)
+        return stacked, *fit_propensities(x, stacked.before, stacked.after)
+
+    return table.memo(("propensity", places, interactions), work)
+
+
+def _mean_square(stacked: Stacked, chance: np.ndarray) -> float:
+    trials = stacked.before + stacked.after
+    return float((trials * (chance - 0.5) ** 2).sum() / trials.sum())
+
+
+def _over_tables(release: RecordRelease, figure: Callable[[ReleasedTable], float], notes: list[str]) -> Figure:
+    values = [figure(table) for table in release.tables]
+    return Figure(sum(values) / len(values), "; ".join(notes))
+
+
+def _worst(release: RecordRelease, places: tuple[int, ...], stacked: Stacked, chance: np.ndarray) -> str:
+    """The level whose records are told apart best, in words; empty where nothing can be told."""
+    trials = stacked.before + stacked.after
+    worst = (1e-18, "")
+    for c, j in enumerate(places):
+        attribute = release.data.domain.attributes[j]
+        of_level = np.bincount(stacked.codes[:, c], weights=trials * (chance - 0.5) ** 2, minlength=attribute.size)
+        there = np.bincount(stacked.codes[:, c], weights=trials, minlength=attribute.size)
+        mean = np.divide(of_level, there, out=np.zeros(attribute.size), where=there > 0)
+        level = int(mean.argmax())
+        worst = max(worst, (float(mean[level]), f"worst level {attribute.name}={attribute.levels[level]}"))
+    return worst[1]
+
+
+def pmse(release: RecordRelease, places: tuple[int, ...], interactions: int) -> Figure:
+    """Propensity mean squared error, ``mean (p - 1/2)^2`` over original and released records.  In [0, 1/4], lower is
+    better; 0 when main effects (and two-way products, ``interactions=1``) tell nothing apart.
+
+    The two files have equally many records, so c = 1/2.  Mean over the released tables.
+    """
+    stacked, chance, _ = _modelled(release, release.tables[0], places, interactions)
+    note = _worst(release, places, stacked, chance)
+    return _over_tables(
+        release,
+        lambda table: _mean_square(*_modelled(release, table, places, interactions)[:2]),
+        [note] if note else [],
+    )
+
+
+def pmse_ratio(release: RecordRelease, places: tuple[int, ...], interactions: int) -> Figure:
+    """pMSE over its expectation for a file drawn anew from a correct model, ``(k - 1)(1 - c)^2 c / N`` with k
+    parameters and N stacked records (Snoke et al. 2018).  0 upwards, lower is better.
+
+    Below 1 is normal for swapping, which keeps the same records; NaN for a model of an intercept only.
+    """
+
+    def figure(table: ReleasedTable) -> float:
+        stacked, chance, k = _modelled(release, table, places, interactions)
+        expected = (k - 1) / 8 / float((stacked.before + stacked.after).sum())
+        return _mean_square(stacked, chance) / expected if k > 1 else np.nan
+
+    return _over_tables(release, figure, [])
+
+
+def pmse_tree(release: RecordRelease, places: tuple[int, ...], leaf: int) -> Figure:
+    """pMSE with a classification tree in place of the logistic model; its leaves hold at least ``leaf`` records of the
+    two files together.  In [0, 1/4], lower is better.  It finds what products of two variables do not show."""
+    shape = tuple(release.data.domain.shape[j] for j in places)
+
+    def figure(table: ReleasedTable) -> float:
+        stacked = _stack(release, table, places)
+        return _mean_square(stacked, tree_propensities(stacked, shape, leaf))
+
+    return _over_tables(release, figure, [])
+
+
+def specks(release: RecordRelease, places: tuple[int, ...], interactions: int) -> Figure:
+    """Largest difference between the distribution functions of the propensities of original and released records (the
+    Kolmogorov-Smirnov distance; Bowen and Snoke 2021).  In [0, 1], lower is better.
+
+    Propensities are rounded to nine decimals, below which they are noise of the arithmetic.
+    """
+
+    def figure(table: ReleasedTable) -> float:
+        stacked, chance, _ = _modelled(release, table, places, interactions)
+        _, inverse = np.unique(np.round(chance, _ROUND), return_inverse=True)
+        gap = np.bincount(inverse, weights=stacked.after / stacked.after.sum() - stacked.before / stacked.before.sum())
+        distance = float(np.abs(np.cumsum(gap)).max())
+        return distance if distance > 1e-12 else 0.0
+
+    return _over_tables(release, figure, [])
+
+
+def _check(**parameters: int | str) -> None:
+    if parameters.get("interactions", 1) not in (0, 1):
+        raise UsageError(f"interactions == {parameters['interactions']}, must be 0 (main effects) or 1 (and pairs).")
+    leaf = parameters.get("leaf", 1)
+    if not isinstance(leaf, int) or leaf < 1:
+        raise UsageError(f"leaf == {leaf}, must be at least 1, the records in a leaf of the tree.")
+
+
+def _measure(
+    name: str,
+    symbol: str,
+    title: str,
+    span: str,
+    unit: str,
+    source: str,
+    meaning: str,
+    compute: Callable[..., Figure],
+    **parameters: int,
+) -> Measure:
+    return Measure(
+        name,
+        symbol,
+        title,
+        "utility",
+        "lower",
+        span,
+        unit,
+        source,
+        meaning,
+        over="analyse",
+        compute=compute,
+        parameters=parameters,
+        check=_check,
+        undefined="no variable takes two values, so the model has nothing to tell records apart by",
+        needs="records",
+        cost="milliseconds for a thousand distinct rows; with numeric columns it grows with the records",
+    )
+
+
+_WOO = "Woo, Reiter, Oganian and Karr (2009), doi:10.29012/jpc.v1i1.568"
+
+PMSE = _measure(
+    "pmse",
+    "pMSE",
+    "Propensity mean squared error",
+    "0 to 1/4",
+    "squared propensity",
+    _WOO,
+    "How well a statistical model can tell released records from original ones (0: not at all, and then the release "
+    "serves as well for everything that the model looks at).",
+    pmse,
+    interactions=1,
+)
+PMSE_RATIO = _measure(
+    "pmse_ratio",
+    "pMSE/E",
+    "Propensity mean squared error, ratio",
+    "0 upwards",
+    "times the expected value",
+    "Snoke, Raab, Nowok, Dibben and Slavkovic (2018), doi:10.1111/rssa.12358",
+    "The propensity mean squared error as a multiple of what a freshly drawn sample of the same population would show; "
+    "below 1 the release differs less than another sample would.",
+    pmse_ratio,
+    interactions=1,
+)
+PMSE_TREE = _measure(
+    "pmse_tree",
+    "pMSE(tree)",
+    "Propensity mean squared error, tree",
+    "0 to 1/4",
+    "squared propensity",
+    _WOO + "; trees as in Snoke et al. (2018), doi:10.1111/rssa.12358",
+    "How well a decision tree can tell released records from original ones, which also finds changes in "
+    "combinations of three or more columns.",
+    pmse_tree,
+    leaf=5,
+)
+SPECKS = _measure(
+    "specks",
+    "KS",
+    "Distance of propensities (SPECKS)",
+    "0 to 1",
+    "difference of shares",
+    "Bowen and Snoke (2021), doi:10.29012/jpc.748",
+    "The largest difference between original and released records in the share that a statistical model finds typical "
+    "of a release, up to any limit.",
+    specks,
+    interactions=1,
+)
