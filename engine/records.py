@@ -120,7 +120,8 @@ class ReleasedTable(Memory):
 class RecordRelease(Memory):
     """The original table and the one or more tables of a release, record by record, under a plan.
 
-    ``spec`` is the scenario that was carried out, for measures of what somebody could undo who knows it (None: unknown).
+    ``spec`` is the scenario that was carried out, for measures of what somebody who knows it could undo (None:
+    unknown).
     """
 
     def __init__(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from engine.measures import (
     association,
+    attack,
     attribution,
     distortion,
     edits,
     external,
+    fellegi_sunter,
     inference,
+    linkage,
     little_liu,
     moments,
     propensity,
@@ -75,6 +78,9 @@ MEASURES: dict[str, Measure] = {
     "external_unmatched": external.EXTERNAL_UNMATCHED,
     "correct_attribution": attribution.CORRECT_ATTRIBUTION,
     "attribution_gain": attribution.ATTRIBUTION_GAIN,
+    "distance_linkage": linkage.DISTANCE_LINKAGE,
+    "probabilistic_linkage": fellegi_sunter.PROBABILISTIC_LINKAGE,
+    "attack": attack.ATTACK,
 }
 
 DEFAULT = ("small_cells", "hellinger", "total_variation", "entropy_change", "false_zeros")
