@@ -15,8 +15,6 @@ from engine.release import ReleaseBatch
 from engine.table import occupied
 
 MODELS = ("main", "two_way")
-_MOST_CELLS = 5_000_000  # largest table that two-way margins are fitted on
-_MOST_CYCLES = 1000
 
 
 def sample_uniques(batch: ReleaseBatch) -> np.ndarray:
@@ -82,12 +80,12 @@ def _expected(
     sampled = _fraction(release, fraction)
     if sampled is None:
         return Figure(float("nan"), "no weight is declared; give the share of the population in the file as fraction=")
-    cell, counts, fitted = release.original.memo(
+    cell, counts, fitted, note = release.original.memo(
         ("key cells and fitted counts", places, model), lambda: _fit(release.original, places, model)
     )
     each = chance((1 - sampled) / sampled * fitted)
     figures = [float(each[_alone(release, table, places, cell, counts)].sum()) for table in release.tables]
-    return Figure(sum(figures) / len(figures), "")
+    return Figure(sum(figures) / len(figures), note)
 
 
 def _fraction(release: RecordRelease, fraction: str) -> float | None:
@@ -119,54 +117,24 @@ def _alone(
     return (kept == 1) & (np.bincount(arrived[known], minlength=len(counts)) == 0)
 
 
-def _fit(table: ReleasedTable, places: tuple[int, ...], model: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Each record's key cell (in the order of the cells' numbers), the cells' counts, and their fitted counts."""
+def _fit(table: ReleasedTable, places: tuple[int, ...], model: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
+    """Each record's key cell (in the order of the cells' numbers), the cells' counts, their fitted counts, and what is
+    to be said about the fit."""
+    from engine.loglinear import Counts, Model, fit
+
     shape = [table.data.domain.shape[j] for j in places]
     cells, cell = occupied([table.codes(j) for j in places], shape, table.data.n_records)
     counts = np.bincount(cell, minlength=len(cells))
-    fitted = main_effects(cells, counts) if model == "main" else two_way_fit(cells, counts, shape)
-    return cell, counts, fitted
-
-
-def main_effects(cells: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Fitted counts of occupied cells when the attributes are independent: the product of their shares, times n."""
-    n = counts.sum()
-    fitted = np.full(len(counts), float(n))
-    for column in cells.T:
-        fitted *= (np.bincount(column, weights=counts) / n)[column]
-    return fitted
-
-
-def two_way_fit(cells: np.ndarray, counts: np.ndarray, shape: list[int]) -> np.ndarray:
-    """Fitted counts of occupied cells under all two-way terms: iterative proportional fitting on the full table, until
-    no fitted margin is farther than 1e-8 n from the observed one.
-
-    Refuses tables of more than five million combinations (:class:`EngineError`).
-    """
-    d = len(shape)
-    if d < 3:
-        return counts.astype(float)
-    if np.prod([float(size) for size in shape]) > _MOST_CELLS:
-        raise EngineError(
-            f"the keys have {np.prod([float(size) for size in shape]):.2g} combinations, too many to fit two-way terms "
-            f"(at most {_MOST_CELLS:,}); use model=main or fewer keys"
+    d = len(places)
+    terms = combinations(range(d), 2) if model == "two_way" and d > 1 else ([j] for j in range(d))
+    fitted = fit(Counts(cells, counts, shape), Model.of(terms), warn=False)
+    note = ""
+    if not fitted.converged:
+        note = (
+            f"the two-way model had not settled after {fitted.cycles} cycles (a margin was off by "
+            f"{fitted.deviation:.2g} records)"
         )
-    observed = np.zeros(shape)
-    observed[tuple(cells.T)] = counts
-    pairs = [tuple(k for k in range(d) if k not in pair) for pair in combinations(range(d), 2)]
-    margins = [observed.sum(axis=others, keepdims=True) for others in pairs]
-    fitted = np.ones(shape)
-    for _ in range(_MOST_CYCLES):
-        worst = 0.0
-        for others, margin in zip(pairs, margins, strict=True):
-            now = fitted.sum(axis=others, keepdims=True)
-            worst = max(worst, float(np.abs(now - margin).max()))
-            fitted *= np.divide(margin, now, out=np.zeros_like(now), where=now > 0)
-        if worst < 1e-8 * counts.sum():
-            return fitted[tuple(cells.T)]
-    raise EngineError(
-        f"two-way terms did not converge within {_MOST_CYCLES} cycles; use model=main or merge rare levels"
-    )
+    return cell, counts, counts.sum() * np.exp(fitted.log_p(list(cells.T))), note
 
 
 def _check_k(k: int) -> None:

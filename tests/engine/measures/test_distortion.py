@@ -1,0 +1,99 @@
+"""Hellinger distance without small cells, and matrices of two-way distances."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.errors import UsageError
+from engine.measures import call, evaluate
+from engine.measures.distortion import (
+    entropy_change,
+    hellinger,
+    small_share,
+    total_variation,
+    two_way_matrix,
+)
+from tests.small_tables import Small, release, releases, roles_for, smalls
+from tests.twins import measures as twin
+from tests.twins import random_swap as swap_twin
+
+DISTANCES = {hellinger: twin.hellinger, total_variation: twin.total_variation, entropy_change: twin.entropy_change}
+
+
+def value(text, small, batch):
+    return evaluate(call(text), batch, small.domain, {"keys": small.names, "analyse": small.names})[0]
+
+
+@given(smalls(), st.data(), st.integers(2, 5))
+@settings(max_examples=80)
+def test_leaving_out_small_cells_takes_away_and_with_none_small_changes_nothing(small, data, n_rule):
+    roles = data.draw(roles_for(len(small.shape)))
+    pairs = swap_twin.draw(small.records, roles, "1", Random(2), "loose").pairs
+    batch = release(small, roles, pairs)
+    large = value(f"hellinger_large[n_rule={n_rule}]", small, batch)
+    counts = small.coded()[0].counts
+    if (counts < n_rule).all():
+        assert math.isnan(large) and small_share(counts, n_rule) == 1
+    else:
+        assert large <= value("hellinger", small, batch) + 1e-15
+        assert small_share(counts, n_rule) == (counts < n_rule).mean() < 1
+    # every record tenfold: no cell is small, and only what enters empty cells is left out
+    tenfold = Small(small.records * 10, small.shape)
+    again = release(tenfold, roles, pairs)
+    after = swap_twin.exchange(tenfold.records, pairs, roles)
+    fresh = sum(1 for cell in set(after) - set(small.records) for record in after if record == cell)
+    if fresh == 0:
+        assert value("hellinger_large", tenfold, again) == value("hellinger", tenfold, again)
+
+
+def test_by_hand():
+    small = Small(((0, 0),) * 4 + ((1, 1),) * 4 + ((0, 1),), (2, 2))
+    batch = release(small, "SU", [(0, 4)])  # 4, 4, 1 and 0 become 3, 3, 2 and 1
+    assert value("hellinger_large", small, batch) == pytest.approx((2 - math.sqrt(3)) / 3)
+    assert small_share(np.array([4, 4, 1, 0]), 3) == pytest.approx(1 / 3)
+    assert math.isnan(small_share(np.zeros(3, int), 3))
+
+
+def test_a_threshold_that_leaves_nothing_out_is_refused():
+    with pytest.raises(UsageError, match="hellinger_large: n_rule == 1, must be at least 2"):
+        call("hellinger_large[n_rule=1]")
+
+
+@given(smalls(), st.data())
+@settings(max_examples=50)
+def test_the_matrix_holds_every_two_way_distance(small, data):
+    d = len(small.shape)
+    several = []
+    for seed in range(2):
+        roles = data.draw(roles_for(d))
+        several.append((roles, swap_twin.draw(small.records, roles, "0.5", Random(seed), "loose").pairs))
+    batch = releases(small, several)
+    for distance, literal in DISTANCES.items():
+        matrix = two_way_matrix(batch, distance)
+        assert matrix.shape == (2, d, d)
+        for k, (roles, pairs) in enumerate(several):
+            after = swap_twin.exchange(small.records, pairs, roles)
+            assert not matrix[k].diagonal().any(), "a swap leaves every one-way margin as it was"
+            for i, j in combinations(range(d), 2):
+                assert matrix[k, i, j] == matrix[k, j, i]
+                wanted = literal(small.records, after, (i, j), small.shape)
+                assert matrix[k, i, j] == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+
+
+def test_a_mean_over_many_pairs_has_the_same_bits_alone_and_in_company():
+    """With 45 pairs a sum over an axis is ordered differently for one candidate than for many."""
+    rng = np.random.default_rng(4)
+    small = Small(tuple(map(tuple, rng.integers(0, 3, (200, 10)).tolist())), (3,) * 10)
+    several = [("S" + "U" * 9, [(2 * i, 2 * i + 1) for i in range(k, k + 30)]) for k in range(20)]
+    together = releases(small, several)
+    lists = {"keys": small.names, "analyse": small.names}
+    for name in ("hellinger_two_way", "total_variation_two_way", "entropy_change_two_way", "cramers_v_change"):
+        alone = [evaluate(call(name), release(small, *one), small.domain, lists) for one in several]
+        assert evaluate(call(name), together, small.domain, lists).tobytes() == np.concatenate(alone).tobytes()

@@ -1,0 +1,162 @@
+"""Uniques in the file and in the population: exact small cases, a known population, undefined figures."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations, product
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.errors import UsageError
+from engine.measures import call, evaluate
+from tests.record_releases import figure, released
+from tests.small_tables import Small, release, roles_for, smalls
+from tests.twins import random_swap as swap_twin
+from tests.twins import tables as twin
+
+EDGE = ((1, 0, 1), (0, 0, 0), (0, 1, 1))
+
+
+@given(smalls(), st.data())
+@settings(max_examples=60)
+def test_who_is_in_the_whole_population_is_unique_in_it_when_alone(small, data):
+    """pi = 1: all unaltered sample uniques are population uniques, and all matches of them are right."""
+    roles = data.draw(roles_for(len(small.shape)))
+    pairs = swap_twin.draw(small.records, roles, "0.5", Random(1), "loose").pairs
+    after = swap_twin.exchange(small.records, pairs, roles)
+    places = range(len(small.shape))
+    old, new = Counter(small.records), Counter(after)
+    alone = sum(1 for a, b in zip(small.records, after, strict=True) if a == b and new[b] == 1)
+    found = released(small, [after])
+    assert figure("population_uniques[fraction=1]", found).value == alone
+    assert figure("expected_matches[fraction=1]", found).value == alone
+    # of these, the ones that were alone before too
+    both = evaluate(call("unchanged_uniques"), release(small, roles, pairs), small.domain, {"keys": small.names})[0]
+    assert both == twin.unchanged_uniques(small.records, after, places, small.shape) <= alone
+    assert sum(1 for count in old.values() if count == 1) >= both
+
+
+@given(smalls(), st.sampled_from(["0.01", "1/3", "0.9"]))
+@settings(max_examples=60)
+def test_by_the_formula(small, fraction):
+    found = released(small, [small.records])
+    n, pi = len(small.records), float(Fraction(fraction))
+    counts = Counter(small.records)
+    tau1 = tau2 = 0.0
+    for cell, count in counts.items():
+        if count == 1:
+            share = math.prod(sum(r[j] == cell[j] for r in small.records) / n for j in range(len(small.shape)))
+            unseen = (1 - pi) * n * share / pi
+            tau1 += math.exp(-unseen)
+            tau2 += (1 - math.exp(-unseen)) / unseen
+    assert figure(f"population_uniques[fraction={fraction}]", found).value == pytest.approx(tau1, rel=1e-9)
+    assert figure(f"expected_matches[fraction={fraction}]", found).value == pytest.approx(tau2, rel=1e-9)
+    assert tau1 <= tau2 + 1e-9 <= sum(1 for count in counts.values() if count == 1) + 2e-9
+
+
+def test_weights_say_the_fraction():
+    small = Small(((0, 0), (0, 1), (1, 0), (1, 0)), (2, 2))
+    weighted = released(small, [small.records], weights=[1, 2, 2, 3])
+    for name in ("population_uniques", "expected_matches"):
+        assert figure(name, weighted).value == figure(f"{name}[fraction=0.5]", weighted).value > 0
+        none = figure(name, released(small, [small.records]))
+        assert math.isnan(none.value) and none.note.startswith("no weight is declared")
+        small_weights = figure(name, released(small, [small.records], weights=[0.1, 0.2, 0.2, 0.3]))
+        assert math.isnan(small_weights.value) and "weights sum to 0.8 for 4 records" in small_weights.note
+
+
+def test_the_two_way_model_by_poisson_regression():
+    """Fitted counts enter the measure as a Poisson regression on all two-way dummies has them."""
+    rng = np.random.default_rng(3)
+    shape = (3, 2, 4)
+    weights = rng.dirichlet(np.full(24, 2.0))
+    grid = list(product(*map(range, shape)))
+    records = tuple(grid[i] for i in rng.choice(24, 60, p=weights))
+    y = np.array([Counter(records)[cell] for cell in grid])
+    columns = [[1.0] * 24]
+    for size in (1, 2):
+        for places in combinations(range(3), size):
+            for levels in product(*(range(1, shape[j]) for j in places)):
+                columns.append([float(all(c[j] == v for j, v in zip(places, levels, strict=True))) for c in grid])
+    design, beta = np.array(columns).T, np.zeros(len(columns))
+    for _ in range(50):  # Newton's steps for a Poisson regression with a log link
+        mu = np.exp(design @ beta)
+        beta += np.linalg.solve(design.T @ (mu[:, None] * design), design.T @ (y - mu))
+    np.testing.assert_allclose(design.T @ np.exp(design @ beta), design.T @ y, atol=1e-9)
+    wanted = float(np.exp(-0.9 / 0.1 * mu[y == 1]).sum())
+    got = figure("population_uniques[fraction=0.1;model=two_way]", released(Small(records, shape), [records]))
+    assert (y == 1).sum() >= 3 and got.value == pytest.approx(wanted, rel=1e-6) and got.note == ""
+
+
+def test_a_fit_that_has_not_settled_is_told():
+    """With an estimate on the edge of the model fitting creeps; the figure stands and the note says so."""
+    records = ((0, 1, 0), (0, 0, 0), (1, 0, 1), (1, 1, 0), (1, 1, 1), (1, 0, 0))
+    found = released(Small(records, (2, 2, 2)), [records])
+    got = figure("expected_matches[fraction=0.5;model=two_way]", found)
+    assert 0 < got.value <= 6
+    edge = figure("expected_matches[fraction=0.5;model=two_way]", released(Small(EDGE, (2, 2, 2)), [EDGE]))
+    assert edge.value > 0 and "had not settled after 1000 cycles" in edge.note
+
+
+def test_too_many_combinations_for_two_way_terms():
+    records = tuple((i, i, i) for i in range(200))
+    got = figure("population_uniques[fraction=0.5;model=two_way]", released(Small(records, (200,) * 3), [records]))
+    assert math.isnan(got.value) and "8,000,000 cells" in got.note
+
+
+@pytest.mark.parametrize("pi", [0.05, 0.2])
+def test_a_population_whose_uniques_are_known(pi):
+    """Poisson populations with independent attributes: estimate less truth is nought within four standard errors."""
+    rng = np.random.default_rng(11)
+    shape = (15, 14, 13, 12)
+    shares = [rng.dirichlet(np.full(size, 0.7)) for size in shape]
+    lam = 40_000 * np.einsum("a,b,c,d->abcd", *shares)
+    away: dict[str, list[float]] = {"population_uniques": [], "expected_matches": []}
+    for _ in range(20):
+        population = rng.poisson(lam)
+        sample = rng.binomial(population, pi)
+        unique = sample == 1
+        truth = {
+            "population_uniques": float((unique & (population == 1)).sum()),
+            "expected_matches": float((1 / population[unique]).sum()),
+        }
+        cells = np.argwhere(sample)
+        records = tuple(map(tuple, np.repeat(cells, sample[tuple(cells.T)], axis=0).tolist()))
+        found = released(Small(records, shape), [records])
+        for name in away:
+            away[name].append(figure(f"{name}[fraction={pi}]", found).value - truth[name])
+    for name, errors in away.items():
+        assert abs(np.mean(errors)) < 4 * np.std(errors) / math.sqrt(len(errors)), (name, np.mean(errors))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("k_anonymity[k=1]", "k == 1, must be at least 2"),
+        ("population_uniques[fraction=0]", "fraction == '0', must be above 0 and at most 1"),
+        ("population_uniques[fraction=1.5]", "fraction == '1.5'"),
+        ("expected_matches[fraction=1/0]", "fraction == '1/0'"),
+        ("expected_matches[fraction=weight]", "fraction == 'weight'"),
+        ("population_uniques[model=two-way]", "model == 'two-way', must be main or two_way. Did you mean 'two_way'?"),
+    ],
+)
+def test_wrong_parameters(text, message):
+    with pytest.raises(UsageError) as got:
+        call(text)
+    assert message in str(got.value)
+
+
+def test_k_anonymous_means_nobody_counted():
+    small = Small(((0,), (0,), (0,), (1,), (1,)), (2,))
+    batch = release(Small(tuple((*r, 0) for r in small.records), (2, 1)), "SU", [])
+    lists = {"keys": ("A",)}
+    domain = Small(((0, 0),), (2, 1)).domain
+    for k, counted in ((2, 0), (3, 2), (4, 5)):
+        assert evaluate(call(f"k_anonymity[k={k}]"), batch, domain, lists)[0] == counted
+        assert evaluate(call(f"k_anonymity_share[k={k}]"), batch, domain, lists)[0] == counted / 5
