@@ -147,7 +147,7 @@ def sweep(
                 raise UsageError("a new study needs a plan")
             plan = old.plan
         data = code(raw, plan)
-        asked = question(plan, data)
+        asked = question(plan, data, old.measures if old else None)
         found = space_of(plan, data)
         key = read_or_make_key(key_path(path, key_file)) if is_new else read_key(key_path(path, key_file))
         for remark in remarks(plan, found, data.n_records) if is_new else ():
@@ -408,7 +408,7 @@ def reevaluate(study: Study, raw: RawTable, key: bytes, places: Sequence[int], r
     if replicates < 2:
         raise UsageError(f"replicates == {replicates}, must be at least 2 for a standard error.")
     check_same(study, raw, key)
-    asked = question(study.plan, code(raw, study.plan))
+    asked = question(study.plan, code(raw, study.plan), study.measures)
     evaluator = Evaluator(asked, key)
     wanted = set(places)
     for one in group([(s.place, s.spec) for s in study.scenarios if s.place in wanted], asked.table):
