@@ -105,7 +105,8 @@ def summary_of(loss: list[tuple[float, float]], se: float | list[tuple[float, fl
     return Summary(figures, errors, figures, errors, n, 0 * n, 10.0 * n)
 
 
-NONE = Results(*(np.zeros(0, np.int64) for _ in range(4)), np.zeros((0, 2)))
+EMPTY = np.zeros(0, np.int64)
+NONE = Results(EMPTY, EMPTY, EMPTY, EMPTY, np.zeros((0, 2)))
 
 
 def test_dominance_is_clear_beyond_the_noise_and_uncertain_within_it():
