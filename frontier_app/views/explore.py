@@ -426,13 +426,9 @@ def _columns(view: RiskUtilityMap) -> dict[str, Any]:
         "id": column.TextColumn("Id", width=65),
         "swap": column.TextColumn("Swaps", width=190),
         "rate": column.NumberColumn("Rate", format="%.4g %%", width=60),
-        "risk": column.NumberColumn(
-            risk, format="%.5f", width=125, help=text.DIRECTION[view.measures[view.risk].measure.better]
-        ),
+        "risk": column.NumberColumn(risk, format="%.5f", width=125, help=good[0]),
         "risk_se": column.NumberColumn("± SE", format="%.5f", width=75),
-        "loss": column.NumberColumn(
-            utility, format="%.5f", width=145, help=text.DIRECTION[view.measures[view.utility].measure.better]
-        ),
+        "loss": column.NumberColumn(utility, format="%.5f", width=145, help=good[1]),
         "loss_se": column.NumberColumn("± SE", format="%.5f", width=75),
         "standing": column.TextColumn("Standing", width=150),
         "share": column.NumberColumn("Undominated", format="%.0f %%", help="share of runs on the frontier", width=105),

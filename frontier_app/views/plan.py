@@ -225,13 +225,16 @@ def _decision(base: Plan, measures: list[str], tag: str) -> dict[str, object]:
             continue
         had = getattr(decision, kind)
         same = [i for i, name in enumerate(options) if had in (name, name.partition("[")[0])]
-        asked[kind] = place.selectbox(
+        picked = place.selectbox(
             f"Measure of {kind} that decides",
             options,
             index=same[0] if same else 0,
             format_func=_measure_label,
             key=f"decides-{kind}-{tag}-{'|'.join(options)}",
         )
+        # The first one decides by itself: looking at a plan does not change it.
+        if had is not None or picked != options[0]:
+            asked[kind] = had if same and picked == options[same[0]] else picked
     words = {
         "none": "By hand, from the frontier",
         "bound": "Most useful under a bound on risk",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from engine.errors import EngineError
 from engine.plan import Plan
 from engine.study import Study
 from engine.sweep import plan_differences

@@ -1,0 +1,41 @@
+"""A private home for workspaces, an app under test, and small studies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from engine import datasets
+from engine.plan import edit_plan, plan_to_toml
+from engine.sweep import sweep
+from frontier_app import workspace
+from frontier_app.workspace import Workspace
+
+APP = Path(__file__).resolve().parents[2] / "frontier_app" / "app.py"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Workspaces of a test live in its own folder."""
+    monkeypatch.setenv("FRONTIER_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("FRONTIER_STUDY", raising=False)
+    monkeypatch.delenv("FRONTIER_DATA", raising=False)
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def swept() -> Callable[..., Workspace]:
+    """A workspace on a sample with a finished small study."""
+
+    def make(name: str = "czech", **changes: object) -> Workspace:
+        raw, plan = datasets.load(name)
+        plan = edit_plan(plan, **{"swap_sizes": [1], "rates": ["0.02", "0.1"], "replicates": 3, **changes})  # type: ignore[arg-type]
+        at = workspace.create()
+        at.note(data=name, study="study-1.study")
+        at.save_plan(plan_to_toml(plan))
+        sweep(raw, plan, at.folder / "study-1.study", workers=1).close()
+        return at
+
+    return make
