@@ -181,19 +181,21 @@ class Study:
                 if file.read(16) != b"SQLite format 3\x00":
                     raise EngineError(f"'{path.name}' is no study; a study is made by `frontier sweep`")
             db = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
-            if db.execute("pragma application_id").fetchone()[0] != _APPLICATION_ID:
+            try:
+                if db.execute("pragma application_id").fetchone()[0] != _APPLICATION_ID:
+                    raise EngineError(f"'{path.name}' is a database but no study; a study is made by `frontier sweep`")
+                # a write-ahead log lets readers go on beside the writer, but needs shared memory, which network drives
+                # lack
+                with suppress(sqlite3.OperationalError):
+                    db.execute("pragma journal_mode = " + ("delete" if is_network_path(path) else "wal"))
+                db.execute("pragma synchronous = normal")
+                study = cls(path, db)
+                found = study.about.get("format")
+                if found != FORMAT:
+                    raise EngineError(f"study '{path.name}' has format {found}, this version reads format {FORMAT}")
+            except BaseException:
                 db.close()
-                raise EngineError(f"'{path.name}' is a database but no study; a study is made by `frontier sweep`")
-            # a write-ahead log lets readers go on beside the writer, but needs shared memory, which network drives lack
-            with suppress(sqlite3.OperationalError):
-                db.execute("pragma journal_mode = " + ("delete" if is_network_path(path) else "wal"))
-            db.execute("pragma synchronous = normal")
-            study = cls(path, db)
-            if study.about["format"] != FORMAT:
-                db.close()
-                raise EngineError(
-                    f"study '{path.name}' has format {study.about['format']}, this version reads format {FORMAT}"
-                )
+                raise
         return study
 
     def close(self) -> None:
