@@ -12,6 +12,9 @@ from frontier_app import actions, state, workspace
 from frontier_app.settings import CONTRAST_CSS
 
 VIEWS = Path(__file__).parent / "views"
+# Drawn here: Streamlit fetches the icon of the tab from elsewhere when it is an emoji or a material one.
+_ICON = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#0072B2"/>
+<path d="M6 25h7v-7h6v-6h7V6" fill="none" stroke="#fff" stroke-width="3"/></svg>"""
 _CSS = """<style>
 .block-container {padding: 4rem 2.2rem 3rem; max-width: 1720px;}
 .stApp h1 {font-size: 1.9rem; padding: .2rem 0 .3rem;}
@@ -46,7 +49,7 @@ def _restore() -> None:
 
 def main() -> None:
     """One run of the page script."""
-    st.set_page_config("swap-frontier", page_icon=":material/swap_horiz:", layout="wide")
+    st.set_page_config("swap-frontier", page_icon=_ICON, layout="wide")
     st.html(CONTRAST_CSS + _CSS)
     _restore()
     pages = {
