@@ -57,8 +57,8 @@ def check_threshold(values: Mapping[str, Any]) -> None:
 class KeyCells(NamedTuple):
     """Occupied key cells.
 
-    ``x`` of shape ``(n_records,)`` names each record's cell, ``cells`` (``K`` × keys) their level codes in lexicographic
-    order, ``counts`` their sizes, ``sensitive`` which of them are small.
+    ``x`` of shape ``(n_records,)`` names each record's cell, ``cells`` (``K`` × keys) their level codes in
+    lexicographic order, ``counts`` their sizes, ``sensitive`` which of them are small.
     """
 
     x: np.ndarray

@@ -64,7 +64,7 @@ def prepare(setting: Setting) -> Prepared:
 def log_odds(i: int, a: int, t: np.ndarray, x: np.ndarray, own: np.ndarray, mu: np.ndarray) -> np.ndarray:
     """``log O_ij`` between record ``i`` of cell ``a`` and every record ``j``, shape ``(n,)``.
 
-    ``-(y_i - y_j)ᵀ Σ⁻¹ (μ_a - μ_{x_j})`` up to its sign, with numbers ``t`` and means ``mu`` in units where Σ is the
+    ``-(y_i - y_j)ᵀ Σ⁻¹ (μ_a - μ_{x_j})``, with numbers ``t`` and means ``mu`` in units where Σ is the
     identity and ``own`` the products of each record with its own cell's mean.  Exactly 0 for equal cells and for equal
     numbers.
     """
