@@ -18,10 +18,13 @@ from engine.microdata import Microdata
 from engine.plan import Plan
 from engine.records import RecordRelease, ReleasedTable
 from engine.release import CellIndex, ReleaseBatch, unpack
-from engine.spec import AttributeSpec, ReleaseSpec, pairs_wanted
+from engine.spec import ReleaseSpec, pairs_wanted
 from engine.table import ContingencyTable
 
-_CELLS = 400_000  # touched cells measured together
+_CELLS = 50_000  # touched cells measured together: enough to forget the calls, few enough to stay in the cache
+
+Task = tuple[Group, Sequence[int]]
+"""A group of scenarios and the replicates at which to run it."""
 
 
 class Outcome(NamedTuple):
@@ -97,15 +100,38 @@ def measures_of(plan: Plan) -> tuple[MeasureCall, ...]:
     return tuple(call(text) for text in texts)
 
 
+class _Layout:
+    """What all replicates of a group share: what to draw, and which candidates come of it in which order."""
+
+    def __init__(self, group: Group, index: CellIndex) -> None:
+        self.group = group
+        table = index.table
+        self.prepared = random_swap.prepare(group.structure, table)
+        wanted = {rate: pairs_wanted(rate, table.n_records) for rate in {spec.rate for _, spec in group.members}}
+        self.rates = sorted(wanted, key=lambda rate: wanted[rate][1])
+        self.wanted = np.array([wanted[rate][1] for rate in self.rates], np.int64)
+        self.nothing = np.array([wanted[rate][0] == 0 for rate in self.rates])
+        splits = {attributes: i for i, attributes in enumerate(dict.fromkeys(s.attributes for _, s in group.members))}
+        self.swapped = random_swap.split_masks(index, list(splits))
+        # place of each candidate by split and stop, -1 where the group has no such member
+        places = np.full((len(splits), len(self.rates)), -1, np.int64)
+        column = {rate: k for k, rate in enumerate(self.rates)}
+        for place, spec in group.members:
+            places[splits[spec.attributes], column[spec.rate]] = place
+        self.asked = places >= 0
+        self.split_of, self.stop_of = np.nonzero(self.asked)
+        self.places = places[self.asked]
+        self.spec_of = dict(group.members)
+        self.swaps = np.array([[role == "S" for role in spec.roles] for spec in splits])[self.split_of]
+
+
 class _Batch:
     """Candidates drawn and not yet measured."""
 
     def __init__(self) -> None:
-        self.parts: list[tuple[np.ndarray, ...]] = []
-        self.heads: list[tuple[int, int, int, int]] = []
-        self.specs: list[AttributeSpec] = []
+        self.heads: list[np.ndarray] = []
+        self.swaps: list[np.ndarray] = []
         self.extra: list[dict[int, float]] = []
-        self.cells = 0
 
 
 class Evaluator:
@@ -114,60 +140,64 @@ class Evaluator:
     def __init__(self, question: Question, key: bytes) -> None:
         self.question, self.key = question, key
         self.index = CellIndex(question.table)
+        self._touched = random_swap.Touched()
         self._original = None if question.data is None else ReleasedTable(question.data)
 
     def run(self, group: Group, replicates: Sequence[int]) -> Outcome:
         """All members of a group at the given replicates."""
-        table = self.question.table
-        prepared = random_swap.prepare(group.structure, table)
-        wanted = {spec.rate: pairs_wanted(spec.rate, table.n_records) for _, spec in group.members}
-        rates = sorted(wanted, key=lambda rate: wanted[rate][1])
-        scenarios = dict(group.members)
-        places: dict[AttributeSpec, dict[str, int]] = {}
-        for place, spec in group.members:
-            places.setdefault(spec.attributes, {})[spec.rate] = place
+        return self.run_all([(group, replicates)])
+
+    def run_all(self, tasks: Sequence[Task]) -> Outcome:
+        """Several tasks; candidates are measured together across tasks, which changes no figure."""
+        self._touched.clear()
         batch, rows, notes = _Batch(), [], []
-        for replicate in replicates:
-            derived = random_swap.stream(self.key, group.structure, table, replicate)
-            pairs = prepared.draw(derived, wanted[rates[-1]][1])
-            stops = np.minimum([wanted[rate][1] for rate in rates], len(pairs)).astype(np.int64)
-            records = None
-            if self._original is not None:
-                records = random_swap.records_of_pairs(derived, pairs, self._original.data.cell_of_record)
-            for attributes, part in zip(
-                places, random_swap.exchange(self.index, pairs, stops, list(places)), strict=True
-            ):
-                ends, *cells = part
-                begin = 0
-                for rate, stop, end in zip(rates, stops.tolist(), ends.tolist(), strict=True):
-                    if rate in places[attributes]:
-                        place = places[attributes][rate]
-                        status = NOOP if wanted[rate][0] == 0 else OK if stop == wanted[rate][1] else FAILED
-                        batch.parts.append((np.array([end - begin]), *(column[begin:end] for column in cells)))
-                        batch.heads.append((place, replicate, status, 2 * stop))
-                        batch.specs.append(attributes)
-                        if records is not None:
-                            extra, said = self._on_records(records[:stop], scenarios[place])
-                            batch.extra.append(extra)
-                            notes += [(place, replicate, k, text) for k, text in said]
-                    begin = end
-                batch.cells += begin
-            if batch.cells > _CELLS:
-                rows.append(self._measure(batch))
-                batch = _Batch()
+        for group, replicates in tasks:
+            layout = _Layout(group, self.index)
+            for replicate in replicates:
+                notes += self._draw(layout, replicate, batch)
+                if len(self._touched) > _CELLS:
+                    rows.append(self._measure(batch))
+                    batch = _Batch()
         if batch.heads:
             rows.append(self._measure(batch))
         return Outcome(np.concatenate(rows), notes)
 
+    def _draw(self, layout: _Layout, replicate: int, batch: _Batch) -> list[tuple[int, int, int, str]]:
+        """Draw one replicate of a group and add its candidates to a batch; returns their notes."""
+        structure, table = layout.group.structure, self.question.table
+        derived = random_swap.stream(self.key, structure, table, replicate)
+        pairs = layout.prepared.draw(derived, int(layout.wanted[-1]))
+        stops = np.minimum(layout.wanted, len(pairs))
+        self._touched.exchange(self.index, pairs, stops, layout.swapped, layout.asked)
+        status = np.where(layout.nothing, NOOP, np.where(stops == layout.wanted, OK, FAILED))
+        heads = np.empty((len(layout.places), 4), np.int64)
+        heads[:, 0] = layout.places
+        heads[:, 1] = replicate
+        heads[:, 2] = status[layout.stop_of]
+        heads[:, 3] = 2 * stops[layout.stop_of]
+        batch.heads.append(heads)
+        batch.swaps.append(layout.swaps)
+        notes = []
+        if self._original is not None:
+            records = random_swap.records_of_pairs(derived, pairs, self._original.data.cell_of_record)
+            for place, k in zip(layout.places.tolist(), layout.stop_of, strict=True):
+                extra, said = self._on_records(records[: stops[k]], layout.spec_of[place])
+                batch.extra.append(extra)
+                notes += [(place, replicate, column, text) for column, text in said]
+        return notes
+
     def _measure(self, batch: _Batch) -> np.ndarray:
+        heads = np.concatenate(batch.heads)
         failing = self.question.failing(self.index.words[: self.index.n_cells], self.index.layout)
-        releases = random_swap.batch(self.index, batch.parts, [head[3] for head in batch.heads], batch.specs, failing)
-        figures = self.question.measure(releases)
+        figures = self.question.measure(
+            self._touched.batch(self.index, heads[:, 3], np.concatenate(batch.swaps), failing)
+        )
         for row, extra in enumerate(batch.extra):
             for k, value in extra.items():
                 figures[row, k] = value
+        self._touched.clear()
         self.index.trim()
-        return np.column_stack([np.array(batch.heads, float), figures])
+        return np.column_stack([heads.astype(float), figures])
 
     def _on_records(self, pairs: np.ndarray, spec: ReleaseSpec) -> tuple[dict[int, float], list[tuple[int, str]]]:
         """Figures and notes of the measures that need records, on one candidate."""

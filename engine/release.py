@@ -7,6 +7,7 @@ That is all that table-based measures need; records are made only for an export 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,6 +18,7 @@ from engine.memory import Memory
 from engine.table import ContingencyTable, occupied
 
 _WORD_BITS = 62
+_DIRECT_BITS = 20  # cells packed in so few bits are looked up in an array of that many entries, without a hash
 
 
 class CellIndex:
@@ -42,32 +44,44 @@ class CellIndex:
             self.layout.append((word, shift, (1 << bits) - 1))
             shift += bits
         self.n_words = word + 1
+        self.most_cells = min(math.prod(table.domain.shape), 1 << 62)
+        self._bits = shift if word == 0 else 64
         self.reset()
 
     def reset(self) -> None:
         """Forget all but the table's own cells."""
         m = len(self.table)
-        self.words = np.zeros((2 * m + 1024, self.n_words), np.int64)
+        self.words = np.zeros((0, self.n_words), np.int64)
+        self.rank = np.zeros(0, np.int32)
+        self.n_cells = 0
+        self._grow(min(2 * m, self.most_cells) + 1024)
         for j, (word, shift, _) in enumerate(self.layout):
             self.words[:m, word] |= self.table.cells[:, j].astype(np.int64) << shift
         self.n_cells = m
-        self._rebuild()
+        self._fill()
 
-    def _rebuild(self) -> None:
+    def _grow(self, size: int) -> None:
+        """Longer arrays per cell; what the kernels keep in them stays."""
+        words, rank = np.zeros((size, self.n_words), np.int64), np.full(size, self._kernels.NO_RANK, np.int32)
+        words[: self.n_cells], rank[: self.n_cells] = self.words[: self.n_cells], self.rank[: self.n_cells]
+        self.words, self.rank = words, rank
+        self.counts = np.zeros(size, np.int64)
+        self.counts[: len(self.table)] = self.table.counts
+        self.arrived, self.fresh = np.zeros(size, np.int32), np.zeros(size + 1, np.int64)
+
+    def _fill(self) -> None:
         bits = (2 * len(self.words)).bit_length()
-        self.buckets = np.full(1 << bits, -1, np.int32)
-        self.bucket_shift = 64 - bits
+        direct = self._bits <= min(_DIRECT_BITS, bits + 3)
+        self.buckets = np.full(1 << (self._bits if direct else bits), -1, np.int32)
+        self.bucket_shift = self._kernels.DIRECT if direct else 64 - bits
         with self._wrapping():
             self._kernels.fill_buckets(self.words, self.n_cells, self.buckets, self.bucket_shift)
-        self.moves = np.zeros((len(self.words), 2), np.int32)
 
     def make_room(self, new_cells: int) -> None:
-        """Make sure that ``new_cells`` more cells fit; indices given before stay good."""
-        if self.n_cells + new_cells >= len(self.words):
-            words = np.zeros((2 * (self.n_cells + new_cells), self.n_words), np.int64)
-            words[: self.n_cells] = self.words[: self.n_cells]
-            self.words = words
-            self._rebuild()
+        """Make sure that ``new_cells`` more cells fit, or all that there can be; indices given before stay good."""
+        if min(self.n_cells + new_cells, self.most_cells) >= len(self.words):
+            self._grow(min(2 * (self.n_cells + new_cells), self.most_cells + 1))
+            self._fill()
 
     def trim(self) -> None:
         """Start afresh when far more cells than the table's own have piled up; to be called between batches only."""
@@ -128,8 +142,21 @@ class ReleaseBatch:
         return np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
 
     def total(self, values: np.ndarray) -> np.ndarray:
-        """Sums per candidate, added in the order of the cells (so the same alone as among others)."""
-        return np.bincount(self.owner, weights=values, minlength=len(self.ends))
+        """Sums per candidate, formed from its own cells in their order (so the same alone as among others)."""
+        values = np.asarray(values)
+        sums = np.zeros(len(self.ends))
+        some, first = self._parts
+        if len(first):
+            whole = values.dtype.kind != "f"
+            sums[some] += np.add.reduceat(values, first, dtype=np.int64 if whole else None)
+        return sums
+
+    @cached_property
+    def _parts(self) -> tuple[np.ndarray, np.ndarray]:
+        """The candidates that touch any cell, and where the cells of each begin."""
+        first = np.concatenate([[0], self.ends[:-1]])
+        some = np.flatnonzero(self.ends > first)
+        return some, first[some]
 
     def project(self, attributes: Sequence[int]) -> ReleaseBatch:
         """The same releases seen on the margin of some attributes.

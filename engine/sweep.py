@@ -21,7 +21,7 @@ import numpy as np
 
 from engine.candidates import Group, group, remarks, space_of
 from engine.errors import EngineError, UsageError
-from engine.evaluator import Evaluator, Outcome, Question, question
+from engine.evaluator import Evaluator, Outcome, Question, Task, question
 from engine.io.recode import code
 from engine.keys import key_path, read_key, read_or_make_key
 from engine.measures import call
@@ -43,7 +43,6 @@ _TASK = 400  # candidates per task: long enough to pay for its commit, short eno
 
 # -- tasks and workers -----------------------------------------------------------------------------------------------
 
-Task = tuple[Group, tuple[int, ...]]
 _evaluator: Evaluator | None = None
 
 
@@ -63,13 +62,7 @@ def _end_with_parent() -> None:
 
 def _work(tasks: list[Task]) -> Outcome:
     assert _evaluator is not None
-    return _joined(_evaluator, tasks)
-
-
-def _joined(evaluator: Evaluator, tasks: list[Task]) -> Outcome:
-    """The outcomes of several tasks as one."""
-    outcomes = [evaluator.run(group, replicates) for group, replicates in tasks]
-    return Outcome(np.concatenate([o.rows for o in outcomes]), [note for o in outcomes for note in o.notes])
+    return _evaluator.run_all(tasks)
 
 
 def _tasks(groups: Sequence[Group], held: np.ndarray, replicates: int) -> Iterator[list[Task]]:
@@ -95,7 +88,7 @@ def _run_all(bundles: Iterator[list[Task]], question: Question, key: bytes, work
     if workers == 1:
         evaluator = Evaluator(question, key)
         for bundle in bundles:
-            yield _joined(evaluator, bundle)
+            yield evaluator.run_all(bundle)
         return
     with ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (question, key)) as pool:
         waiting: set[Future[Outcome]] = set()
@@ -148,7 +141,7 @@ def sweep(
             plan = old.plan
         data = code(raw, plan)
         asked = question(plan, data, old.measures if old else None)
-        found = space_of(plan, data)
+        found = space_of(plan, data, {s.spec.attributes for s in old.scenarios} if old else ())
         key = read_or_make_key(key_path(path, key_file)) if is_new else read_key(key_path(path, key_file))
         for remark in remarks(plan, found, data.n_records) if is_new else ():
             say(remark)

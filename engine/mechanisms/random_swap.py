@@ -123,6 +123,116 @@ def stream(key: bytes, structure: Structure, table: ContingencyTable, replicate:
     return derive(key, "random_swap", (*structure.stream_parts(table.domain), replicate))
 
 
+class Touched:
+    """The touched cells of many candidates, one after the other, in room that is used again."""
+
+    def __init__(self, room: int = 1 << 14) -> None:
+        self._cells = np.empty((4, room), np.int64)
+        self._n = 0
+        self._ends: list[np.ndarray] = []
+
+    def __len__(self) -> int:
+        return self._n
+
+    def clear(self) -> None:
+        """Forget everything; batches made before must not be used any more."""
+        self._n = 0
+        self._ends = []
+
+    @property
+    def ends(self) -> np.ndarray:
+        """Where each candidate's cells end."""
+        return np.concatenate([np.zeros(0, np.int64), *self._ends])
+
+    @property
+    def cells(self) -> np.ndarray:
+        """Rows: cell, count before, count after, records that stayed."""
+        return self._cells[:, : self._n]
+
+    def exchange(
+        self, index: CellIndex, pairs: np.ndarray, stops: np.ndarray, swapped: np.ndarray, asked: np.ndarray
+    ) -> None:
+        """Add the post-swap tables of several splits of one structure after each number of pairs in ``stops``
+        (non-decreasing).
+
+        ``swapped`` masks the words of each split's S (see :meth:`CellIndex.mask`); ``asked[split, stop]`` says which
+        candidates are wanted, and these are added split by split.
+        """
+        from engine.compiled import wrapping
+        from engine.mechanisms import kernels
+
+        most = min(2 * len(pairs), len(index.table))
+        source, known = np.empty(most, np.int64), np.empty(len(stops), np.int64)
+        removed, ends = np.empty((len(stops), most), np.int64), np.empty(asked.shape, np.int64)
+        with wrapping():
+            n_sources = kernels.leave(pairs, stops, index.rank, source, removed, known)
+            done = 0
+            while True:
+                done, index.n_cells, self._n = kernels.arrive(
+                    pairs,
+                    stops,
+                    done,
+                    swapped,
+                    asked,
+                    index.rank,
+                    source,
+                    removed,
+                    known,
+                    index.words,
+                    index.n_cells,
+                    index.most_cells,
+                    index.buckets,
+                    index.bucket_shift,
+                    index.counts,
+                    index.arrived,
+                    index.fresh,
+                    self._cells,
+                    self._n,
+                    ends,
+                )
+                if done == len(swapped):
+                    break
+                index.make_room(2 * len(pairs) + 1)
+                arriving = np.minimum(2 * stops, min(index.n_cells + 2 * len(pairs), index.most_cells))
+                self._make_room(int(known.sum() + arriving.sum()) + 1)
+            kernels.forget(index.rank, source, n_sources)
+        self._ends.append(ends[asked])
+
+    def _make_room(self, more: int) -> None:
+        if self._n + more > self._cells.shape[1]:
+            cells = np.empty((4, max(self._n + more, 2 * self._cells.shape[1])), np.int64)
+            cells[:, : self._n] = self.cells
+            self._cells = cells
+
+    def batch(
+        self, index: CellIndex, changed: np.ndarray, swaps: np.ndarray, failing: np.ndarray | None = None
+    ) -> ReleaseBatch:
+        """What measures look at; ``changed`` and ``swaps`` have one row per candidate, in the order in which they were
+        added.  It shares this object's room."""
+        cell, before, after, kept = self.cells
+        return ReleaseBatch(
+            original=index.table.counts,
+            n_records=index.table.n_records,
+            ends=self.ends,
+            cell=cell,
+            before=before,
+            after=after,
+            kept=kept,
+            changed=changed,
+            swaps=swaps,
+            index_words=index.words[: index.n_cells],
+            layout=index.layout,
+            shape=index.table.domain.shape,
+            failing=failing,
+            shared=index.shared,
+        )
+
+
+def split_masks(index: CellIndex, splits: Sequence[AttributeSpec]) -> np.ndarray:
+    """The masks of several splits' swapped attributes, shape ``(splits, words)``."""
+    return np.array([index.mask(spec.having("S")) for spec in splits])
+
+
 def exchange(
     index: CellIndex, pairs: np.ndarray, stops: np.ndarray, splits: Sequence[AttributeSpec]
 ) -> list[tuple[np.ndarray, ...]]:
@@ -130,34 +240,12 @@ def exchange(
 
     Returns per split ``(ends, cell, before, after, kept)`` as :class:`ReleaseBatch` holds them, one part per stop.
     """
-    from engine.compiled import wrapping
-    from engine.mechanisms import kernels
-
-    results = []
-    most = 4 * int(stops.sum()) + 1
-    out = np.empty((4, most), np.int64)
-    with wrapping():
-        for spec in splits:
-            index.make_room(2 * len(pairs) + 1)
-            ends = np.empty(len(stops), np.int64)
-            index.n_cells = kernels.exchange(
-                pairs,
-                stops,
-                index.mask(spec.having("S")),
-                index.words,
-                index.n_cells,
-                index.buckets,
-                index.bucket_shift,
-                index.table.counts,
-                index.moves,
-                out[0],
-                out[1],
-                out[2],
-                out[3],
-                ends,
-            )
-            last = int(ends[-1])
-            results.append((ends, *(part[:last].copy() for part in out)))
+    touched = Touched()
+    touched.exchange(index, pairs, stops, split_masks(index, splits), np.ones((len(splits), len(stops)), bool))
+    results, begin = [], 0
+    for ends in touched.ends.reshape(len(splits), len(stops)):
+        results.append((ends - begin, *(row[begin : ends[-1]].copy() for row in touched.cells)))
+        begin = int(ends[-1])
     return results
 
 
