@@ -393,7 +393,7 @@ def leave(pairs, stops, rank, source, removed, known):
                 c = pairs[done, side]
                 r = np.int64(rank[c])
                 if r == NO_RANK:
-                    r = n
+                    r = np.int64(n)
                     rank[c] = n
                     source[n] = c
                     removed[k, n] = 0
