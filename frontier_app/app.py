@@ -13,7 +13,8 @@ from frontier_app.settings import CONTRAST_CSS
 
 VIEWS = Path(__file__).parent / "views"
 # Drawn here: Streamlit fetches the icon of the tab from elsewhere when it is an emoji or a material one.
-_ICON = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#0072B2"/>
+_ICON = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">
+<rect width="32" height="32" rx="6" fill="#0072B2"/>
 <path d="M6 25h7v-7h6v-6h7V6" fill="none" stroke="#fff" stroke-width="3"/></svg>"""
 _CSS = """<style>
 .block-container {padding: 4rem 2.2rem 3rem; max-width: 1720px;}

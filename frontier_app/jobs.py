@@ -25,7 +25,7 @@ _children: dict[int, subprocess.Popen[bytes]] = {}  # so that ended ones are wai
 
 @dataclass(frozen=True)
 class Job:
-    """How a sweep is going: ``state`` is none, starting, running, cancelled, finished or failed."""
+    """How a sweep is going: ``state`` is none, starting, running, stopping, cancelled, finished or failed."""
 
     state: str
     done: int = 0
@@ -37,18 +37,18 @@ class Job:
     @property
     def busy(self) -> bool:
         """Whether a process is at work."""
-        return self.state in ("starting", "running")
+        return self.state in ("starting", "running", "stopping")
 
 
 def _job_path(workspace: Workspace) -> Path:
     return workspace.folder / "job.json"
 
 
-def _noted(workspace: Workspace) -> dict[str, int]:
+def _noted(workspace: Workspace) -> dict[str, Any]:
     try:
-        return {"pid": 0, "began": 0, **json.loads(_job_path(workspace).read_text())}
+        return {"pid": 0, "began": 0, "at": 0.0, **json.loads(_job_path(workspace).read_text())}
     except (OSError, ValueError, TypeError):
-        return {"pid": 0, "began": 0}
+        return {"pid": 0, "began": 0, "at": 0.0}
 
 
 def _alive(workspace: Workspace) -> bool:
@@ -60,7 +60,7 @@ def _alive(workspace: Workspace) -> bool:
 
 def start(workspace: Workspace, *, extend: bool = False) -> None:
     """Sweep the workspace's study by its plan; it resumes what is there.  Nothing happens while one is at work."""
-    before = status(workspace)
+    before, at = status(workspace), time.time()
     if before.busy:
         return
     study, data, began = workspace.study, workspace.about["data"], before.done
@@ -81,7 +81,7 @@ def start(workspace: Workspace, *, extend: bool = False) -> None:
             **detached,
         )
     _children[child.pid] = child
-    _job_path(workspace).write_text(json.dumps({"pid": child.pid, "began": began}))
+    _job_path(workspace).write_text(json.dumps({"pid": child.pid, "began": began, "at": at}))
 
 
 def cancel(workspace: Workspace) -> None:
@@ -133,7 +133,10 @@ def status(workspace: Workspace) -> Job:
             progress = opened.progress
         seconds = max(0.0, time.time() - progress.started) if progress.state == "running" else 0.0
         if progress.state != "running" and alive:
-            return Job("starting", progress.done, progress.total)
+            if progress.started < _noted(workspace)["at"]:  # that was an earlier run
+                return Job("starting", progress.done, progress.total)
+            if progress.state != "finished":
+                return Job("stopping", progress.done, progress.total)
         words = complaint(workspace) if progress.state != "finished" and not alive else ""
         if words:
             return Job("failed", progress.done, progress.total, 0.0, words)

@@ -45,6 +45,11 @@ def nothing(what: str, page: str, label: str) -> None:
         go(page, label)
 
 
+def _percent(part: int, whole: int) -> str:
+    share = 100 * part / max(1, whole)
+    return f"{share:.0f} %" if share >= 10 or share == 0 else f"{share:.2g} %"
+
+
 def occupancy(found: Occupancy, before: Occupancy | None = None) -> None:
     """A table's fullness in four figures; with ``before``, the changes too."""
 
@@ -61,7 +66,7 @@ def occupancy(found: Occupancy, before: Occupancy | None = None) -> None:
         ("Cells of two", f"{found.twos:,}", "twos", "combinations shared by exactly two records"),
         (
             "Records in cells of 1–2",
-            f"{found.in_small:,} ({100 * found.in_small / max(1, found.n_records):.2g} %)",
+            f"{found.in_small:,} ({_percent(found.in_small, found.n_records)})",
             "in_small",
             f"of {plural(found.n_records, 'record')}",
         ),

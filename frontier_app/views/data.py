@@ -16,6 +16,7 @@ from engine.values import numbers
 from frontier_app import actions, columns, parts, state, text
 from frontier_app.settings import PRIVACY
 
+_ALONE = 0.9  # share of records in small cells from which a table says little
 _MANY = 12  # columns from which a filter is offered
 
 
@@ -102,7 +103,14 @@ def _counts(complaint: str | None) -> None:
             + (" …" if len(plan.keys) > 12 else "")
             + f" – over {text.plural(data.n_records, 'record')}"
         )
-        parts.occupancy(occupancy(data.table, plan.keys))
+        found = occupancy(data.table, plan.keys)
+        parts.occupancy(found)
+        if found.in_small > _ALONE * found.n_records:
+            st.warning(
+                "Nearly every record is alone or almost alone on these keys. A table so thin says little about risk or"
+                " utility: mark fewer keys (what an intruder really knows), or merge and cut levels.",
+                icon=":material/warning:",
+            )
 
 
 def _columns_table() -> tuple[Plan | None, str | None]:
@@ -126,6 +134,8 @@ def _columns_table() -> tuple[Plan | None, str | None]:
         column_config=_config(),
         alt="Columns of the file with their fate and roles",
     )
+    if len(before) > _MANY:
+        _set_all(before, shown)
     whole = before.copy()
     whole.loc[edited.index, list(edited.columns)] = edited
     try:
@@ -149,6 +159,32 @@ def _filtered(before: pd.DataFrame) -> pd.DataFrame:
     if fates:
         keep &= before["fate"].isin(fates)
     return before[keep]
+
+
+def _set_all(before: pd.DataFrame, shown: pd.DataFrame) -> None:
+    """Set one mark or fate of every row shown."""
+    with st.popover(f"Set for all {text.plural(len(shown), 'column')} shown", icon=":material/checklist:"):
+        what = st.selectbox("What", ("fate", *columns.ROLES), format_func=_SETTING.__getitem__, key="set-what")
+        value: object
+        if what == "fate":
+            value = st.selectbox("To", ("attribute", "carry", "drop"), format_func=_fate_word, key="set-fate")
+        else:
+            value = st.radio("To", (True, False), format_func=lambda on: "yes" if on else "no", key="set-mark")
+        if st.button("Set", key="set-all"):
+            now = state.get()
+            assert now.raw is not None
+            whole = columns.rows(now.raw, now.plan, before[["column", "holds", "values", "missing"]])
+            edited = whole.copy()
+            rows = shown.index if what == "fate" else shown.index[edited.loc[shown.index, "fate"] == "attribute"]
+            edited.loc[rows, what] = value
+            with parts.spoken():
+                plan = columns.plan_of(edited, whole, now.raw, now.plan)
+                if plan is not None:
+                    actions.set_plan(plan, renew=True)
+                st.rerun()
+
+
+_SETTING = {"fate": "Fate", "keys": "Key", "swap": "Swap", "analyse": "Analyse"}
 
 
 def _fate_word(fate: str) -> str:

@@ -116,12 +116,14 @@ def _under_way() -> None:
             st.rerun()
         left = jobs.seconds_left(job)
         if job.state == "starting" or job.total == 0:
-            st.progress(0.0, "Starting: reading the data, preparing the draw…")
+            st.progress(job.done / max(1, job.total), "Starting: reading the data, preparing the draw…")
+        elif job.state == "stopping":
+            st.progress(job.done / job.total, f"Stopping at {job.done:,} of {text.plural(job.total, 'run')}…")
         else:
             words = f"{job.done:,} of {text.plural(job.total, 'run')}"
             words += f", about {text.duration(left)} left" if left is not None and job.done < job.total else ""
             st.progress(min(1.0, job.done / job.total), words)
-        if st.button("Stop", icon=":material/stop:"):
+        if st.button("Stop", icon=":material/stop:", disabled=job.state == "stopping"):
             with parts.spoken():
                 jobs.cancel(at)
             st.toast("Stopping after the runs at hand…")
