@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from engine import space
@@ -21,10 +21,11 @@ class Group:
     members: tuple[tuple[int, ReleaseSpec], ...]
 
 
-def space_of(plan: Plan, data: Microdata) -> space.Space:
+def space_of(plan: Plan, data: Microdata, known: Collection[AttributeSpec] = ()) -> space.Space:
     """The plan's release space over these data: specs to run, merged ones, impossible ones.
 
     A spec written out in the plan that can never work is an error; one met in an enumeration is explained and left out.
+    Of specs that are the same release the first counts, ``known`` ones (run already) before all others.
     """
     names, asked = data.domain.names, plan.space
     if asked.specs:
@@ -36,6 +37,7 @@ def space_of(plan: Plan, data: Microdata) -> space.Space:
         specs = list(space.complete(names, plan.swap, asked.fix, asked.change))
     else:
         specs = list(space.by_swap_sizes(names, plan.swap, asked.swap_sizes, asked.fix, asked.change))
+    specs.sort(key=lambda spec: spec not in known)
     built = space.build(specs, data.table, asked.rule, data.has_carried_columns)
     if not built.specs:
         if not built.impossible:
