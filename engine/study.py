@@ -315,8 +315,13 @@ class Study:
         """
         with self.transaction() as db:
             marks = ", ".join("?" * (4 + len(self.measures)))
-            db.executemany(f"insert or ignore into {table} values ({marks})", rows)
+            db.executemany(f"insert or ignore into {table} ({self._columns}) values ({marks})", rows)
             db.executemany("insert or ignore into note values (?, ?, ?, ?)", notes)
+
+    @property
+    def _columns(self) -> str:
+        """The columns that count; measures being added, or given up half-way, may have left more."""
+        return ", ".join(["scenario, replicate, status, changed", *(f"m{k}" for k in range(len(self.measures)))])
 
     def notes(self, place: int) -> list[tuple[int, int, str]]:
         """What measures said about a scenario's runs: (replicate, column of the measure, text)."""
@@ -347,7 +352,7 @@ class Study:
     def results(self, table: str = "realisation") -> Results:
         """All realisations, ordered by scenario and replicate; undefined figures are NaN."""
         with _spoken(self.path):
-            rows = self._db.execute(f"select * from {table} order by scenario, replicate").fetchall()
+            rows = self._db.execute(f"select {self._columns} from {table} order by scenario, replicate").fetchall()
         data = np.array(rows, dtype=float) if rows else np.zeros((0, 4 + len(self.measures)))
         whole = data[:, :4].astype(np.int64)
         return Results(whole[:, 0], whole[:, 1], whole[:, 2], whole[:, 3], data[:, 4:])
