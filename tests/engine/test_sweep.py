@@ -131,6 +131,21 @@ def test_measures_added_later_keep_their_columns(path, tmp_path):
         assert whole.results("fresh").values.tobytes() == fresh.values.tobytes()
 
 
+def test_measures_given_up_half_way_leave_the_study_as_it_was(path):
+    with sweep(RAW, plan_of(), path, workers=1) as study:
+        before = table_of(study)
+        with pytest.raises(EngineError, match="cancelled; the study is as it was before"):
+            add_measures(study, RAW, KEY, ["false_zeros"], workers=1, tick=lambda *_: study.cancel())
+        assert table_of(study) == before
+        reevaluate(study, RAW, KEY, [0], 2)
+    assert set(before) < set(swept(path, plan_of(space={"replicates": 5}), extend=True))
+    with Study.open(path) as study:
+        assert add_measures(study, RAW, KEY, ["false_zeros"], workers=1) == ["false_zeros"]
+        place = study.measure_place("false_zeros")
+        assert not np.isnan(study.results().values[:, place]).any()
+        assert not np.isnan(study.results("fresh").values[:, place]).any()
+
+
 # -- killed and resumed ----------------------------------------------------------------------------------------------
 
 SLOW_SWEEP = """
@@ -283,6 +298,22 @@ def test_extending_from_specs_to_all_of_them(path):
     every = plan_of(space={"swap_sizes": (), "all_specs": True, "replicates": 4})
     first = swept(path, some)
     assert set(first) < set(swept(path, every, extend=True))
+
+
+def test_extending_keeps_the_spec_that_was_run_among_those_that_are_the_same(path):
+    """Of three attributes, A:S C:S and its complement are the same release; all specs would list another one first."""
+    cube = Small(tuple(product(range(2), repeat=3)) * 3, (2, 2, 2))
+    few, all_of_them = ({"swap_sizes": (1, 2)}, {"all_specs": True})
+
+    def run(**space) -> list[tuple]:
+        plan = cube.plan(space=SpacePlan(rates=("0.1",), replicates=2, **space))
+        with sweep(cube.raw(), plan, path, workers=1, extend=True) as study:
+            return table_of(study)
+
+    first = run(**few)
+    every = run(**all_of_them)
+    assert len(first) == 12 and len(every) == 30 and set(first) < set(every)
+    assert run(**all_of_them) == every
 
 
 @pytest.mark.parametrize(
