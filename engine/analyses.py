@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from engine.columns import numbers_of, numeric_columns, strata_names
-from engine.combining import combine
+from engine.combining import combine, mean_over_releases
 from engine.errors import EngineError, UsageError, did_you_mean
 from engine.formulas import Design, design
 from engine.plan.analysis import ALL, AnalysisPlan
@@ -228,7 +228,7 @@ def _compare(release: RecordRelease, analysis: AnalysisPlan, df: str) -> Compare
         at = np.flatnonzero(good)[some]
         complete = np.min([one.df[at] for one in fits], axis=0) if len(at) else np.zeros(0)
         joined = combine(np.array([one.estimate[at] for one in fits]), variances[:, some], complete, df)
-        after[good] = np.mean([one.estimate[good] for one in fits], axis=0)
+        after[good] = mean_over_releases(np.array([one.estimate[good] for one in fits]))
         se[good], half[good] = 0.0, 0.0
         se[at], gamma[at] = np.sqrt(joined.total), joined.gamma
         half[at] = quantile(joined.df) * se[at]

@@ -37,7 +37,8 @@ def variable(name: str, plan: Plan, data: Microdata, who: str) -> Variable:
         base = name.removesuffix(RAW)
         column = next((part.view[0] for part in plan.attributes if part.name == base), base)
     if column not in data.raw.columns:
-        stays = [c for c in data.raw.names if c not in data.dropped and c != data.id]
+        hidden = {*data.dropped, *data.domain.names, data.id}
+        stays = [c for c in data.raw.names if c not in hidden]
         raise UsageError(f"{who} names the unknown column '{name}'.{did_you_mean(name, [*data.domain.names, *stays])}")
     if column in data.dropped or column == data.id:
         raise UsageError(

@@ -27,6 +27,11 @@ class Combined(NamedTuple):
     gamma: np.ndarray
 
 
+def mean_over_releases(values: np.ndarray) -> np.ndarray:
+    """Mean over the first axis; of equal values that value itself, bit for bit."""
+    return np.where((values == values[0]).all(axis=0), values[0], values.mean(axis=0))
+
+
 def combine(
     estimates: np.ndarray, variances: np.ndarray, complete_df: np.ndarray | float = np.inf, df: str = "reiter"
 ) -> Combined:
@@ -44,7 +49,7 @@ def combine(
     if (v < 0).any() or (v.mean(axis=0) == 0).any():
         raise EngineError("an estimate has no variance in any release; such estimates cannot be combined")
     d = len(q)
-    mean, within = q.mean(axis=0), v.mean(axis=0)
+    mean, within = mean_over_releases(q), mean_over_releases(v)
     cap = np.broadcast_to(np.asarray(complete_df, float), mean.shape)
     if d == 1:
         nothing = np.full(mean.shape, np.nan)

@@ -19,6 +19,7 @@ _RANK = 1e-9
 _CONVERGED = 1e-8
 _STEPS = 80
 _MOVING = 1e-4
+_BLIND = 1e-6  # information per record; under separation it falls by a factor of e with every step
 
 
 class Solved(NamedTuple):
@@ -135,7 +136,7 @@ def _likelihood(
             start = np.linalg.lstsq(x, np.log(y + 0.5), rcond=None)[0]
     beta, eta = start, x @ start
     mean, spread, height = moments(eta, y, weights)
-    step = np.full(len(beta), np.inf)
+    step, change = np.full(len(beta), np.inf), np.inf
     for turn in range(_STEPS):
         gap = y - mean if weights is None else weights * (y - mean)
         try:
@@ -155,8 +156,13 @@ def _likelihood(
             break
         if turn >= 8 and change > 0.05 and np.abs(eta).max() > 18:
             break  # a linear predictor on its way to infinity
-    moving = ~(np.abs(step) < _MOVING)
     information = (x * spread[:, None]).T @ x
+    moving = np.zeros(len(beta), bool)
+    if not change < _CONVERGED:
+        # What still moves, and what shares in a direction about which the data say next to nothing any more.
+        sizes, directions = np.linalg.eigh(information)
+        blind = directions[:, sizes < _BLIND * len(x)]
+        moving = ~(np.abs(step) < _MOVING) | (np.einsum("ij,ij->i", blind, blind) > _MOVING**2)
     try:
         bread = np.linalg.inv(information)
     except np.linalg.LinAlgError:

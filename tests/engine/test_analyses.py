@@ -1,0 +1,137 @@
+"""Declared analyses on releases, beside statsmodels on the same records."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.analyses import compare, fit, ready
+from engine.combining import combine
+from engine.plan import AnalysisPlan
+from engine.records import RecordRelease, ReleasedTable
+from engine.regression import ALIASED, OK, SEPARATED
+from tests.record_releases import released
+from tests.small_tables import Small
+from tests.titanic import FARES, REG1, REG2, SIBLINGS, frame, passengers, swapped
+from tests.twins.reanalysis import fitted
+
+
+@pytest.mark.parametrize("analysis", [REG1, FARES, SIBLINGS], ids=lambda analysis: analysis.name)
+def test_estimates_are_statsmodels(analysis: AnalysisPlan) -> None:
+    release = swapped(passengers(), analysis)
+    made = ready(analysis, release.original, release.plan)
+    compared = compare(release, analysis)
+    formula = analysis.formula.replace("log", "np.log")
+    for table, estimate, half in (
+        (release.original, compared.before.estimate, compared.half),
+        (release.tables[0], compared.after, compared.half_after),
+    ):
+        want = fitted(formula, analysis.family, frame(table))
+        assert list(made.names) == list(want)
+        np.testing.assert_allclose(estimate, [b for b, _, _ in want.values()], rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(half, [(high - low) / 2 for _, low, high in want.values()], rtol=1e-6)
+
+
+def test_strata_are_fitted_apart() -> None:
+    release = swapped(passengers(), REG2)
+    compared = compare(release, REG2)
+    records = frame(release.tables[0])
+    want, names = [], []
+    for (pclass, sex), part in records.groupby(["Pclass", "Sex"], observed=True):
+        for name, (estimate, _, _) in fitted("Survived ~ Age + Fare", "logistic", part).items():
+            want.append(estimate)
+            names.append(f"Pclass={pclass}, Sex={sex}: {name}")
+    assert list(compared.ready.names) == names
+    np.testing.assert_allclose(compared.after, want, rtol=1e-5, atol=1e-8)
+
+
+def test_several_tables_are_combined_by_reiters_rules() -> None:
+    release = swapped(passengers(), FARES, tables=4)
+    compared = compare(release, FARES)
+    made = ready(FARES, release.original, release.plan)
+    fits = [fit(made, table, release.original) for table in release.tables]
+    want = combine(np.array([f.estimate for f in fits]), np.array([f.se**2 for f in fits]), 707.0)
+    np.testing.assert_allclose(compared.after, want.estimate)
+    np.testing.assert_allclose(compared.se_after**2, want.total)
+    np.testing.assert_array_equal(compared.gamma, want.gamma)
+    printed = compare(release, FARES, "printed")
+    np.testing.assert_array_equal(printed.se_after, compared.se_after)
+
+
+def test_a_stratum_that_nothing_touched_keeps_its_bits() -> None:
+    data = passengers()
+    first = np.flatnonzero((data.codes[1] == 0) & (data.codes[2] == 0))[:2]
+    second = np.flatnonzero((data.codes[1] == 1) & (data.codes[2] == 0))[:2]
+    source = np.arange(data.n_records)
+    source[first], source[second] = second, first
+    release = swapped(data, REG2)
+    release = RecordRelease(release.original, [ReleasedTable(data, source, (1, 2))], release.plan)
+    compared = compare(release, REG2)
+    same = compared.after == compared.before.estimate
+    touched = [
+        s for s, name in enumerate(compared.ready.strata) if name in ("Pclass=1, Sex=female", "Pclass=2, Sex=female")
+    ]
+    assert [s for s in range(6) if not same[3 * s : 3 * s + 3].all()] == touched
+
+
+GROUPS = Small(tuple((i % 2, (i // 2) % 3, (i * i // 3) % 2) for i in range(60)), (2, 3, 2))
+
+
+def test_a_level_that_vanished_is_not_estimable_and_said_so() -> None:
+    analysis = AnalysisPlan("r", "A == 'v1' ~ B + C")
+    gone = [(a, 0 if b == 2 else b, c) for a, b, c in GROUPS.records]
+    compared = compare(released(GROUPS, [gone], analyses=(analysis,)), analysis)
+    assert compared.ready.names == ("Intercept", "B[T.v1]", "B[T.v2]", "C[T.v1]")
+    assert compared.usable.all() and compared.why.tolist() == [OK, OK, ALIASED, OK]
+    assert np.isnan(compared.after).tolist() == [False, False, True, False]
+
+
+def test_separation_in_a_release_is_said_for_its_coefficient() -> None:
+    analysis = AnalysisPlan("r", "A ~ B", "logistic")
+    apart = [(1 if b == 2 else a, b, c) for a, b, c in GROUPS.records]
+    compared = compare(released(GROUPS, [apart], analyses=(analysis,)), analysis)
+    assert compared.why.tolist() == [OK, OK, SEPARATED]
+    # lost in one of two tables is lost for both together
+    both = compare(released(GROUPS, [GROUPS.records, apart], analyses=(analysis,)), analysis)
+    assert np.isnan(both.after).tolist() == [False, False, True]
+
+
+def test_weighted_analyses_use_the_plans_weight() -> None:
+    import statsmodels.api as sm
+
+    weights = [1.0 + (i % 5) for i in range(60)]
+    analysis = AnalysisPlan("r", "A == 'v1' ~ B", weighted=True)
+    compared = compare(released(GROUPS, [GROUPS.records], weights, analyses=(analysis,)), analysis)
+    columns = GROUPS.columns
+    x = np.column_stack([np.ones(60), columns[1] == 1, columns[1] == 2]).astype(float)
+    want = sm.WLS((columns[0] == 1).astype(float), x, weights=weights).fit(cov_type="HC0")
+    np.testing.assert_allclose(compared.before.estimate, want.params, atol=1e-12)
+    np.testing.assert_allclose(compared.before.se, want.bse * np.sqrt(60 / 59))
+    np.testing.assert_array_equal(compared.after, compared.before.estimate)
+
+
+@given(st.randoms(use_true_random=False), st.integers(0, 99))
+@settings(max_examples=10)
+def test_records_may_come_in_any_order(random, seed: int) -> None:
+    analysis = AnalysisPlan("r", "A ~ B * C", "logistic", weighted=True)
+    numbers = np.random.default_rng(seed)
+    records = [tuple(row) for row in numbers.integers(0, 2, (50, 3)).tolist()]
+    after = [tuple(row) for row in numbers.integers(0, 2, (50, 3)).tolist()]
+    weights = numbers.uniform(1, 3, 50)
+    order = list(range(50))
+    random.shuffle(order)
+    shape = (2, 2, 2)
+    one = compare(released(Small(tuple(records), shape), [after], list(weights), analyses=(analysis,)), analysis)
+    moved = Small(tuple(records[i] for i in order), shape)
+    other = compare(
+        released(moved, [[after[i] for i in order]], [weights[i] for i in order], analyses=(analysis,)), analysis
+    )
+    np.testing.assert_allclose(other.after, one.after, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(other.half_after, one.half_after, rtol=1e-6)
+
+
+def test_records_without_a_number_stay_out() -> None:
+    release = swapped(passengers(), REG1)
+    assert len(ready(REG1, release.original, release.plan).given.y) == 714 == len(frame(release.original))
