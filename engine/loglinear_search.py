@@ -21,6 +21,8 @@ from engine.loglinear import MOST_CELLS, Counts, Fit, Model, fit
 CRITERIA = ("aic", "bic")
 EXHAUSTIVE = 6
 """Most attributes for which all graphical models are compared."""
+MOST_FITTED = 10_000
+"""Most cells of a full table whose models that are not decomposable are compared, since each must be fitted."""
 TIE = 1e-6
 SIGNIFICANT = 0.01
 """Pairs whose chi-square test has a smaller p-value are joined in the second start of the stepwise search."""
@@ -37,7 +39,7 @@ def search(
     """The model with the least AIC or BIC, fitted.
 
     Exhaustive over graphical models up to six attributes with more than one level (over decomposable ones where asked
-    or where the full table has more than five million cells), stepwise over decomposable ones beyond.  A model whose
+    or where the full table has more than ten thousand cells), stepwise over decomposable ones beyond.  A model whose
     fitting does not converge is not taken.  ``guard`` forbids cliques with more cells than there are records; by
     default it is on in the stepwise search only.  ``hierarchical`` ends with a pass that drops highest-order terms
     while that improves the score.  Attributes with one level stand alone.
@@ -52,13 +54,11 @@ def search(
     free = [j for j, size in enumerate(counts.shape) if size > 1]
     alone = [(j,) for j, size in enumerate(counts.shape) if size == 1]
     task = _Task(counts, price, free, alone)
-    if counts.n_cells > MOST_CELLS:
-        decomposable, hierarchical = True, False
     if len(free) <= EXHAUSTIVE:
-        best = task.exhaustive(decomposable, bool(guard))
+        best = task.exhaustive(decomposable or counts.n_cells > MOST_FITTED, bool(guard))
     else:
         best = task.stepwise(guard is None or guard)
-    return task.without_high_orders(best) if hierarchical else best
+    return task.without_high_orders(best) if hierarchical and counts.n_cells <= MOST_CELLS else best
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,7 @@ class _Graphs:
 
     def cliques(self, graph: int) -> list[tuple[int, ...]]:
         """Vertex sets that are complete in a graph, none of them empty."""
-        sets = np.flatnonzero(self.complete[graph])[1:]
-        return [tuple(v for v in range(int(s).bit_length()) if s >> v & 1) for s in sets]
+        return [_members(int(s)) for s in np.flatnonzero(self.complete[graph])[1:]]
 
 
 class _Task:
@@ -119,7 +118,7 @@ class _Task:
         """
         d = len(self.free)
         graphs = _Graphs.on(d)
-        subsets = [tuple(self.free[v] for v in range(d) if s >> v & 1) for s in range(1 << d)]
+        subsets = [tuple(self.free[v] for v in _members(s)) for s in range(1 << d)]
         gain = np.array([self.counts.n_log_n(one) for one in subsets])
         weight = np.array([math.prod(self.counts.shape[j] - 1 for j in one) for one in subsets], float)
         weight[0] = 0
@@ -131,22 +130,51 @@ class _Task:
         most = self.counts.n_records if guard else math.inf
         too_large = np.array([math.prod(self.counts.shape[j] for j in one) > most for one in subsets])
         allowed = np.logical_not((graphs.complete & too_large).any(axis=1))
-        chordal = graphs.chordal & allowed
-        scores = np.where(chordal, -2 * likelihood + self.price * k, np.inf)
-        near = np.flatnonzero(scores <= scores.min() + TIE)
-        fits = [self.fit_graph(graphs, int(graph)) for graph in near]
-        least = min(map(self.score, fits))
+        scores = np.where(graphs.chordal & allowed, -2 * likelihood + self.price * k, np.inf)
         if not decomposable:
             bound = self._bounds(graphs.chordal, likelihood) + self.price * k
             bound[graphs.chordal | ~allowed] = np.inf
+            least, whole = scores.min(), (1 << d) - 1
             for graph in np.lexsort((np.arange(len(bound)), bound)):
                 if bound[graph] > least + TIE:
                     break
-                fitted = self.fit_graph(graphs, int(graph))
-                if fitted.converged:
-                    fits.append(fitted)
-                    least = min(least, self.score(fitted))
-        return self.best(fits)
+                likely = self._likelihood(graphs.complete[graph], whole) - self.counts.n_log_n(())
+                if likely == likely:
+                    scores[graph] = -2 * likely + self.price * k[graph]
+                    least = min(least, scores[graph])
+        while True:
+            near = np.flatnonzero(scores <= scores.min() + TIE)
+            fits = {int(graph): self.fit_graph(graphs, int(graph)) for graph in near}
+            if all(one.converged for one in fits.values()):
+                return self.best(list(fits.values()))
+            scores[[graph for graph, one in fits.items() if not one.converged]] = np.inf
+
+    def _likelihood(self, complete: np.ndarray, vertices: int) -> float:
+        """Sum of N log of the fitted N for the graph on some vertices (a bit mask), NaN where fitting does not
+        converge.
+
+        A complete set that parts the graph parts the fit (Lauritzen 1996, section 4.4), so that only what no such set
+        parts is fitted, once for all graphs that share it.
+        """
+        inside = [s for s in _subsets(vertices) if complete[s]]
+        if vertices in inside:
+            return self.counts.n_log_n(tuple(self.free[v] for v in _members(vertices)))
+        return self.counts.memo(
+            ("fitted", tuple(self.free), vertices, tuple(inside)), lambda: self._part(complete, inside, vertices)
+        )
+
+    def _part(self, complete: np.ndarray, inside: list[int], vertices: int) -> float:
+        for s in inside:
+            piece = _reached(complete, vertices & ~s)
+            if piece | s != vertices:
+                shared = self.counts.n_log_n(tuple(self.free[v] for v in _members(s)))
+                return self._likelihood(complete, piece | s) + self._likelihood(complete, vertices & ~piece) - shared
+        places = tuple(self.free[v] for v in _members(vertices))
+        cells, totals = self.counts.margin(places)
+        table = Counts(cells, totals, [self.counts.shape[j] for j in places])
+        rank = {v: i for i, v in enumerate(_members(vertices))}
+        fitted = fit(table, Model.of([[rank[v] for v in _members(s)] for s in inside if s]), warn=False)
+        return fitted.log_likelihood + self.counts.n_log_n(()) if fitted.converged else math.nan
 
     @staticmethod
     def _bounds(chordal: np.ndarray, likelihood: np.ndarray) -> np.ndarray:
@@ -247,6 +275,29 @@ class _Task:
             if not fits:
                 return fitted
             fitted = self.best(fits)
+
+
+# -- sets of vertices as bit masks -----------------------------------------------------------------------------------
+
+
+def _members(mask: int) -> tuple[int, ...]:
+    return tuple(v for v in range(mask.bit_length()) if mask >> v & 1)
+
+
+def _subsets(mask: int) -> list[int]:
+    return [s for s in range(mask + 1) if s & ~mask == 0]
+
+
+def _reached(complete: np.ndarray, vertices: int) -> int:
+    """The vertices of a set that its first one reaches within the set."""
+    reached = vertices & -vertices
+    while True:
+        more = sum(
+            1 << v for v in _members(vertices & ~reached) if any(complete[1 << v | 1 << u] for u in _members(reached))
+        )
+        if not more:
+            return reached
+        reached |= more
 
 
 # -- graphs as sets of neighbours ------------------------------------------------------------------------------------

@@ -131,6 +131,7 @@ def test_a_fit_is_what_literal_proportional_fitting_gives(small, data):
 @pytest.mark.parametrize(
     "text", ["[AC][ADE][BC][BE][F]", "[ABC][ACE][ADE][BF][DEF]", "[ABCE][ADE][BF]", "[AB][AC][BC][D][E][F]"]
 )
+@pytest.mark.slow  # for the import of statsmodels
 def test_a_fit_is_that_of_a_poisson_regression(text):
     import statsmodels.api as sm
 
@@ -205,6 +206,34 @@ def test_the_search_tries_every_graph_of_four(criterion):
         small = Small(tuple(map(tuple, records.tolist())), (2, 2, 2, 2))
         found = search(counts_of(small), criterion)
         assert list(found.model.generators) == twin.search(literal(small), small.shape, criterion)
+
+
+def planted(seed: int, n: int) -> Counts:
+    """Binary A, B, C, D that depend on each other in a ring, and E on D."""
+    random = np.random.default_rng(seed)
+    signs = 2 * np.array(np.unravel_index(np.arange(16), (2,) * 4)) - 1
+    a, b, c, d = signs
+    p = np.exp(0.7 * (a * b + b * c + c * d - d * a))
+    ring = np.array(np.unravel_index(random.choice(16, n, p=p / p.sum()), (2,) * 4)).T
+    last = ring[:, 3] ^ (random.random(n) < 0.2)
+    cells, totals = np.unique(np.column_stack([ring, last]), axis=0, return_counts=True)
+    return Counts(cells, totals, (2,) * 5)
+
+
+@pytest.mark.parametrize(("seed", "n"), [(1, 3000), (2, 60), (3, 15)])
+def test_the_search_over_five_finds_what_fitting_all_graphs_one_by_one_finds(seed, n):
+    counts = planted(seed, n)
+    pairs = list(combinations(range(5), 2))
+    graphs = ({pair for e, pair in enumerate(pairs) if chosen >> e & 1} for chosen in range(1 << 10))
+    fits = [fit(counts, Model.of(twin.graphical(5, edges)), warn=False) for edges in graphs]
+    for criterion in ("aic", "bic"):
+        least = min(getattr(one, criterion) for one in fits if one.converged)
+        near = [one for one in fits if one.converged and getattr(one, criterion) <= least + TIE]
+        wanted = min(near, key=lambda one: (one.n_parameters, one.model.generators)).model
+        assert search(counts, criterion).model == wanted
+    if n == 3000:
+        assert search(counts, "bic").model.show("ABCDE") == "[AB][AD][BC][CD][DE]"
+        assert search(counts, "bic", decomposable=True).model.separators is not None
 
 
 @given(smalls(), st.sampled_from(["aic", "bic"]), st.booleans())
