@@ -168,7 +168,7 @@ def attack_table(
     unswapped = [j for j in known if j not in origins.swapped]
     shown = [k for k, j in enumerate(origins.swapped) if j in known]
     both = [np.concatenate([release.original.codes(j), cells[:, j]]) for j in unswapped]
-    _, group = occupied(both, [domain.shape[j] for j in unswapped], n + len(cells))
+    groups, group = occupied(both, [domain.shape[j] for j in unswapped], n + len(cells))
     sizes = [domain.shape[origins.swapped[k]] for k in shown]
     mine = [release.original.codes(origins.swapped[k]) for k in shown]
     theirs = [origins.values[:, k] for k in shown]
@@ -182,22 +182,22 @@ def attack_table(
     truth = release.original.codes(target)
     guessed = _modal(table.codes(target), truth)
     size = domain.shape[target]
-    if len(keys) * size * int(group.max() + 1) > _ENTRIES:
+    if len(keys) * size * len(groups) > _ENTRIES:
         raise EngineError("there are too many combinations of keys and target to hold; name fewer keys")
     if target in origins.swapped:
         levels = origins.values[:, origins.swapped.index(target)]
         likely = [origins.chance[:, levels == t] @ weight[:, levels == t].T for t in range(size)]
-        scores = np.stack([_sums(part_of, public.counts, group[n:]) for part_of in likely])
+        scores = np.stack([_sums(part_of, public.counts, group[n:], len(groups)) for part_of in likely])
     else:
         same = origins.chance @ weight.T
         having = [np.where(cells[:, target] == t, public.counts, 0) for t in range(size)]
-        scores = np.stack([_sums(same, counts, group[n:]) for counts in having])
+        scores = np.stack([_sums(same, counts, group[n:], len(groups)) for counts in having])
     return _values(scores, group[:n], part[:n], truth, guessed, threshold)
 
 
-def _sums(likely: np.ndarray, counts: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """Sums over released records by group, for every value of the swapped keys; shape ``(groups, values)``."""
-    rows, width = int(group.max()) + 1, likely.shape[1]
+def _sums(likely: np.ndarray, counts: np.ndarray, group: np.ndarray, rows: int) -> np.ndarray:
+    """Sums over released records by group, for every value of the swapped keys; shape ``(rows, values)``."""
+    width = likely.shape[1]
     flat = group.astype(np.int64)[:, None] * width + np.arange(width)
     return np.bincount(flat.ravel(), weights=(likely * counts[:, None]).ravel(), minlength=rows * width).reshape(
         rows, width
@@ -214,13 +214,14 @@ def _records(
     threshold: float,
 ) -> Success:
     """Re-identification: the target is linked to the likeliest released record, one of them at random among ties."""
-    total = _sums(likely, counts, group)
+    rows = int(max(group.max(), of_target.max())) + 1
+    total = _sums(likely, counts, group, rows)
     best = np.zeros_like(total)
     np.maximum.at(best, group, likely)
     tied = likely >= best[group] * (1 - _EQUAL)
-    ties = _sums(tied.astype(float), counts, group)[of_target, keys]
+    ties = _sums(tied.astype(float), counts, group, rows)[of_target, keys]
     top, all_ = best[of_target, keys], total[of_target, keys]
-    hit = tied[cell, keys] & (top > 0)
+    hit = tied[cell, keys] & (group[cell] == of_target) & (top > 0)
     return _count(hit, ties, np.divide(top, all_, out=np.zeros(len(top)), where=all_ > 0), threshold, 1.0)
 
 

@@ -88,7 +88,7 @@ def estimate(counts: np.ndarray, n_variables: int, n_links: int) -> Linkage:
 
     A record has one link at most, so the share is kept from exceeding ``n_links`` over the number of pairs; without
     that bound the two classes drift to whatever splits correlated variables best.  Starts from m = 0.9, u = the
-    agreement over all pairs and the share at its bound; stops when no parameter moves by 1e-8, or after 500 rounds.
+    agreement over all pairs and the share at its bound; stops when no parameter moves by 1e-8, or after 2,000 rounds.
     """
     seen = np.flatnonzero(counts)
     pairs = counts[seen]
@@ -97,7 +97,7 @@ def estimate(counts: np.ndarray, n_variables: int, n_links: int) -> Linkage:
     m = np.full(n_variables, 0.9)
     u = np.clip(pairs @ agree / total, _LEAST, 1 - _LEAST)
     most = share = float(min(n_links / total, 0.5))
-    for _ in range(500):
+    for _ in range(2000):
         odds = agree @ np.log(m / u) + (1 - agree) @ np.log((1 - m) / (1 - u)) + np.log(share / (1 - share))
         link = 1 / (1 + np.exp(-np.clip(odds, -700, 700)))
         links, rest = pairs * link, pairs * (1 - link)
