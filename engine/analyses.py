@@ -17,7 +17,8 @@ from engine.errors import EngineError, UsageError, did_you_mean
 from engine.formulas import Design, design
 from engine.plan.analysis import ALL, AnalysisPlan
 from engine.records import RecordRelease, ReleasedTable
-from engine.regression import FEW, OK, WHY, Solved, solve
+from engine.regression import OK, Solved, solve
+from engine.threads import one_thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -151,7 +152,8 @@ def _given(ready: Design, table: ReleasedTable, original: ReleasedTable, places:
 
 def ready(analysis: AnalysisPlan, original: ReleasedTable, plan: Plan) -> Ready:
     """The analysis made ready, once per original."""
-    return original.memo(("analysis", analysis), lambda: _ready(analysis, original, plan))
+    with one_thread():
+        return original.memo(("analysis", analysis), lambda: _ready(analysis, original, plan))
 
 
 def _ready(analysis: AnalysisPlan, original: ReleasedTable, plan: Plan) -> Ready:
@@ -184,7 +186,8 @@ def fit(ready: Ready, table: ReleasedTable, original: ReleasedTable) -> Fitted:
     """The analysis on one table; strata in which nothing it uses has changed keep the original's fit bit for bit."""
     if table is original:
         return ready.fitted
-    return table.memo(("fit", ready.design.analysis), lambda: _fit(ready, table, original))
+    with one_thread():
+        return table.memo(("fit", ready.design.analysis), lambda: _fit(ready, table, original))
 
 
 def _fit(ready: Ready, table: ReleasedTable, original: ReleasedTable) -> Fitted:
@@ -240,6 +243,3 @@ def quantile(df: np.ndarray) -> np.ndarray:
     from scipy.special import stdtrit
 
     return np.asarray(stdtrit(df, (1 + CONFIDENCE) / 2))
-
-
-__all__ = ["FEW", "WHY", "Compared", "Fitted", "Ready", "check", "chosen", "compare", "fit", "ready"]

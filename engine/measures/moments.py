@@ -17,6 +17,7 @@ from engine.columns import numbers_of, numeric_columns, strata_names
 from engine.errors import EngineError, UsageError
 from engine.measures.base import Figure, Measure
 from engine.records import RecordRelease, ReleasedTable
+from engine.threads import one_thread
 
 NO_COLUMNS = "the plan names no numeric columns and has no analyses that use any"
 NO_BY = "none"
@@ -84,7 +85,8 @@ def _setting(release: RecordRelease, by: str, weighted: int) -> _Setting | None:
 
 def _moments(release: RecordRelease, table: ReleasedTable, setting: _Setting) -> Moments:
     key = ("moments", setting.columns, setting.places, setting.weighted)
-    return table.memo(key, lambda: _formed(release, table, setting))
+    with one_thread():
+        return table.memo(key, lambda: _formed(release, table, setting))
 
 
 def _formed(release: RecordRelease, table: ReleasedTable, setting: _Setting) -> Moments:

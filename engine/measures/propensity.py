@@ -23,6 +23,7 @@ from engine.columns import numbers_of, numeric_columns
 from engine.errors import EngineError, UsageError
 from engine.measures.base import Figure, Measure
 from engine.records import RecordRelease, ReleasedTable
+from engine.threads import one_thread
 
 _CELLS = 60_000_000  # entries of the design matrix
 _ROUND = 9  # decimals of a propensity that mean something
@@ -100,11 +101,11 @@ def fit_propensities(x: np.ndarray, before: np.ndarray, after: np.ndarray) -> tu
     Newton's method with step halving until no propensity moves by more than 1e-11 (at most 60 steps).  Propensities
     have a limit even where coefficients have none (rows that occur only before or only after).
     """
-    from scipy.linalg.lapack import dpstrf
+    from scipy.linalg import lapack
 
     trials = (before + after).astype(float)
     x = x / np.sqrt(np.einsum("i,ij,ij->j", trials, x, x))
-    _, pivots, rank, _ = dpstrf((x * trials[:, None]).T @ x, tol=1e-9)
+    _, pivots, rank, _ = lapack.dpstrf((x * trials[:, None]).T @ x, tol=1e-9)
     x = x[:, np.sort(pivots[:rank] - 1)]
     beta, eta = np.zeros(x.shape[1]), np.zeros(len(x))
     chance, height = _chance(eta, after, trials)
@@ -164,9 +165,12 @@ def _modelled(
     """Stacked rows, their propensities and the number of parameters; shared by the measures on a table."""
 
     def work() -> tuple[Stacked, np.ndarray, int]:
+        import scipy.linalg  # noqa: F401  (its library must be there when threads are limited)
+
         stacked = _stack(release, table, places)
         x = _columns(stacked, tuple(release.data.domain.shape[j] for j in places), interactions)
-        return stacked, *fit_propensities(x, stacked.before, stacked.after)
+        with one_thread():
+            return stacked, *fit_propensities(x, stacked.before, stacked.after)
 
     return table.memo(("propensity", places, interactions), work)
 
@@ -232,7 +236,8 @@ def pmse_tree(release: RecordRelease, places: tuple[int, ...], leaf: int) -> Fig
 
     def figure(table: ReleasedTable) -> float:
         stacked = _stack(release, table, places)
-        return _mean_square(stacked, tree_propensities(stacked, shape, leaf))
+        with one_thread():
+            return _mean_square(stacked, tree_propensities(stacked, shape, leaf))
 
     return _over_tables(release, figure, [])
 

@@ -135,3 +135,17 @@ def test_records_may_come_in_any_order(random, seed: int) -> None:
 def test_records_without_a_number_stay_out() -> None:
     release = swapped(passengers(), REG1)
     assert len(ready(REG1, release.original, release.plan).given.y) == 714 == len(frame(release.original))
+
+
+def test_the_number_of_threads_changes_no_bit() -> None:
+    from threadpoolctl import threadpool_limits
+
+    from tests.record_releases import figure
+
+    names = ("ci_overlap", "coefficient_shift", "mean_shift[by=Sex]", "covariance_ratio", "pmse", "specks", "pmse_tree")
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            release = swapped(passengers(), REG1, FARES, pairs=200)
+            found.append([figure(name, release) for name in names])
+    assert found[0] == found[1]

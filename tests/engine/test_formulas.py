@@ -23,7 +23,7 @@ N = 40
 def made(formula: str, family: str = "linear", **more: Any) -> tuple[Plan, Microdata]:
     """Attributes Sex, Group (3 levels) and Band (Age, cut); carried income, 'odd name', rate with missing codes."""
     random = np.random.default_rng(5)
-    columns = {
+    columns: dict[str, Any] = {
         "Sex": random.choice(["f", "m"], N),
         "Group": random.choice(["1", "2", "3"], N),
         "age": [str(v) for v in random.integers(18, 80, N)],
@@ -36,7 +36,7 @@ def made(formula: str, family: str = "linear", **more: Any) -> tuple[Plan, Micro
     }
     raw = {}
     for name, values in columns.items():
-        distinct, codes = np.unique(values, return_inverse=True)
+        distinct, codes = np.unique(np.array(values), return_inverse=True)
         raw[name] = RawColumn(name, pa.array(distinct.tolist()), codes.astype(np.int32))
     plan = Plan(
         DataPlan(
