@@ -22,6 +22,7 @@ SPANS = {
     "zero": "down to no risk at all",
     "frontier": "the frontier only (zoom)",
 }
+_PICKED = 2000  # scenarios up to which all are in the list
 _STEPS = 400  # positions of the bound's slider
 
 
@@ -273,12 +274,12 @@ def _card(view: RiskUtilityMap, optimum: int | None) -> None:
     """The candidate at hand, in words and figures."""
     places = {scenario.label: scenario.place for scenario in view.scenarios}
     now = state.get()
+    _picker(view, now.selected if now.selected in places else None)
     if now.selected not in places:
         _invitation(view, optimum)
         return
     place = places[now.selected]
     scenario, summary = view.scenarios[place], view.summary
-    st.markdown(f"#### {scenario.label}")
     st.markdown(cards.badges(view, place, optimum))
     n = actions.n_records()
     st.markdown(text.spec_words(scenario.spec, n))
@@ -298,8 +299,37 @@ def _card(view: RiskUtilityMap, optimum: int | None) -> None:
         st.switch_page("views/release.py")
 
 
+def _picker(view: RiskUtilityMap, selected: str | None) -> None:
+    """The candidate at hand in a list: a way to choose it without a pointer."""
+    on = view.frontier().tolist()
+    others = np.flatnonzero(~view.dominance.undominated).tolist() if len(view.scenarios) <= _PICKED else []
+    scenarios = {view.scenarios[i].label: view.scenarios[i] for i in (*on, *others)}
+    if selected is not None:
+        scenarios.setdefault(selected, next(s for s in view.scenarios if s.label == selected))
+
+    def words(label: str) -> str:
+        return f"{label} – {text.swap_short(scenarios[label].spec)}"
+
+    def picked() -> None:
+        label = state.input_value("candidate")
+        if label:
+            _select(label)
+
+    if state.input_value("candidate") != selected:
+        state.set_input("candidate", selected)
+    st.selectbox(
+        "Candidate",
+        list(scenarios),
+        index=None,
+        format_func=words,
+        key="candidate",
+        on_change=picked,
+        placeholder="Choose one, the frontier first",
+    )
+
+
 def _invitation(view: RiskUtilityMap, optimum: int | None) -> None:
-    st.markdown("#### No candidate selected")
+    st.markdown("**No candidate selected**")
     st.markdown(
         "Click on a point of the map, or on a row of the table below it.\n\n"
         "**Filled** points are the frontier: none is both safer and more useful. **Hollow** ones are dominated:"

@@ -174,6 +174,13 @@ def test_keyboard_path_selects_from_the_table(page: Page):
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Shift+Space")
     page.get_by_role("button", name="Choose this one").wait_for()
+    # And from the list, once one is selected.
+    first = page.get_by_role("combobox", name="Candidate").input_value()
+    page.get_by_role("combobox", name="Candidate").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown", "Enter"):
+        page.keyboard.press(key)
+    settled(page)
+    assert page.get_by_role("combobox", name="Candidate").input_value() != first
 
 
 def test_no_page_scrolls_sideways_at_1280(page: Page):

@@ -121,18 +121,18 @@ def test_plan_survives_leaving_the_page_and_reloading():
     assert next(box for box in again.text_input if box.label.startswith("Swap rates")).value == "3, 4"
 
 
-def test_a_click_on_the_map_selects_and_is_shown_in_words(swept: Callable[..., Workspace]):
+def test_a_candidate_is_chosen_from_the_list_and_shown_in_words(swept: Callable[..., Workspace]):
     at = swept()
     with Study.open(at.folder / "study-1.study") as study:
         label = study.scenarios[4].label
     made = to(app(at), "explore")
-    made.session_state["map"] = {"selection": {"points": [{"customdata": 4}]}}
-    state = made.session_state["frontier"]
-    made.session_state["frontier"] = type(state)(**{**vars(state), "selected": label})
-    made.run()
+    assert "No candidate selected" in words(made)
+    made.selectbox(key="candidate").set_value(label).run()
     assert not made.exception
-    assert f"#### {label}" in words(made)
+    assert made.session_state["frontier"].selected == label
     assert "exchange" in words(made) and "±" in words(made)
+    to(made, "release")
+    assert f"#### {label}" in words(made)
 
 
 def test_risk_bound_marks_the_most_useful(swept: Callable[..., Workspace]):
