@@ -21,21 +21,32 @@ STATISTICS = ("cramers_v", "contingency")
 _MOST_CELLS = 1 << 22  # most cells of two-way tables that are held at once
 
 
-def phi_squared(tables: np.ndarray, rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
-    """``chi2 / n`` of several tables and the smaller number of rows or columns that occur, less one.
+def phi_squared(counts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """``chi2 / n`` of several tables, and for each the smaller number of rows or columns that occur, less one.
 
-    ``tables`` are whole counts of shape ``(tables, rows * columns)``.  Independence gives exactly 0.
+    ``sizes`` holds rows and columns of each table, shape ``(tables, 2)``; ``counts`` their whole counts, table after
+    table and row after row.  Independence gives exactly 0.
     """
-    counts = tables.reshape(-1, rows, columns)
-    row, column = counts.sum(axis=2), counts.sum(axis=1)
-    total = row.sum(axis=1)
-    product = (row[:, :, None] * column[:, None, :]).reshape(len(tables), -1)
-    away = (total[:, None] * tables - product) / total[:, None]  # whole numbers up to the division: no cancellation
-    terms = np.divide(away**2, product, out=np.zeros_like(away), where=product > 0)
-    owner = np.repeat(np.arange(len(tables)), rows * columns)
-    phi2 = np.bincount(owner, weights=terms.reshape(-1), minlength=len(tables))
-    free = np.minimum((row > 0).sum(axis=1), (column > 0).sum(axis=1)) - 1
-    return phi2, free
+    rows, columns = sizes.T
+    length = rows * columns
+    table = np.repeat(np.arange(len(sizes)), length)
+    inside = np.arange(len(counts)) - np.repeat(np.cumsum(length) - length, length)
+    wide = columns[table]
+    row_start, column_start = np.cumsum(rows) - rows, np.cumsum(columns) - columns
+    row = row_start[table] + inside // wide
+    column = column_start[table] + inside % wide
+    of_row = np.bincount(row, weights=counts, minlength=int(rows.sum()))
+    of_column = np.bincount(column, weights=counts, minlength=int(columns.sum()))
+    n = np.bincount(np.repeat(np.arange(len(sizes)), rows), weights=of_row, minlength=len(sizes))[table]
+    expected = of_row[row] * of_column[column]
+    # whole numbers up to the division, so nothing cancels (up to 90 million records)
+    terms = (n * counts - expected) ** 2 / (n * n * np.maximum(expected, 1))
+    phi2 = np.bincount(table, weights=terms, minlength=len(sizes))
+    used = [
+        np.bincount(np.repeat(np.arange(len(sizes)), per), weights=sums > 0, minlength=len(sizes))
+        for per, sums in ((rows, of_row), (columns, of_column))
+    ]
+    return phi2, np.minimum(*used) - 1
 
 
 def strength(phi2: np.ndarray, free: np.ndarray, statistic: str) -> np.ndarray:
@@ -83,35 +94,38 @@ Phi = tuple[np.ndarray, np.ndarray]
 
 
 def _phi_of_pairs(margins: PairMargins) -> tuple[Phi, Phi]:
-    n, n_pairs = margins.n_candidates, len(margins.pairs)
-    old = np.zeros(n_pairs), np.zeros(n_pairs, np.int64)
-    new = np.zeros((n, n_pairs)), np.zeros((n, n_pairs), np.int64)
-    pair = margins.table % n_pairs if n_pairs else margins.table
-    order = np.argsort(pair, kind="stable")
-    ends = np.searchsorted(pair[order], np.arange(n_pairs + 1))
-    for p, (rows, columns) in enumerate(margins.sizes):
-        size = rows * columns
-        if size > _MOST_CELLS:
-            raise EngineError(
-                f"two attributes have {rows} and {columns} levels, too many for an association; merge levels or leave "
-                "one out with attributes="
-            )
-        original = np.zeros(size, np.int64)
-        original[margins.original[p][0]] = margins.original[p][1]
-        phi2, free = phi_squared(original[None], rows, columns)
-        old[0][p], old[1][p] = phi2[0], free[0]
-        new[0][:, p], new[1][:, p] = phi2[0], free[0]
-        here = order[ends[p] : ends[p + 1]]
-        owner = margins.table[here] // n_pairs
-        candidates, rank = np.unique(owner, return_inverse=True)
-        step = max(1, _MOST_CELLS // size)
-        for first in range(0, len(candidates), step):
-            some = candidates[first : first + step]
-            mine = (rank >= first) & (rank < first + step)
-            tables = np.tile(original, (len(some), 1))
-            tables[rank[mine] - first, margins.cell[here[mine]]] = margins.after[here[mine]]
-            new[0][some, p], new[1][some, p] = phi_squared(tables, rows, columns)
-    return old, new
+    """What :func:`phi_squared` gives for every pair before, and for every candidate and pair after."""
+    n_pairs, sizes = len(margins.pairs), np.array(margins.sizes, np.int64).reshape(-1, 2)
+    length = sizes.prod(axis=1)
+    if (length > _MOST_CELLS).any():
+        rows, columns = sizes[length.argmax()]
+        raise EngineError(
+            f"two attributes have {rows} and {columns} levels, too many for an association; merge levels or leave "
+            "one out with attributes="
+        )
+    start = np.cumsum(length) - length
+    original = np.zeros(int(length.sum()), np.int64)
+    for first, (cells, counts) in zip(start, margins.original, strict=True):
+        original[first + cells] = counts
+    before = phi_squared(original, sizes)
+    after = tuple(np.tile(part, margins.n_candidates) for part in before)
+    changed, rank = np.unique(margins.table, return_inverse=True)  # tables that changed at all
+    length_of = length[changed % n_pairs] if n_pairs else changed
+    ends = np.cumsum(length_of)
+    first = 0
+    while first < len(changed):
+        # as many tables as fit, at least one
+        last = max(first + 1, int(np.searchsorted(ends, ends[first] - length_of[first] + _MOST_CELLS, side="right")))
+        some = changed[first:last] % n_pairs
+        table_start = ends[first:last] - length_of[first:last] - (ends[first] - length_of[first])
+        at = np.arange(int(length_of[first:last].sum())) + np.repeat(start[some] - table_start, length_of[first:last])
+        counts = original[at]
+        mine = slice(*np.searchsorted(rank, [first, last]))
+        counts[table_start[rank[mine] - first] + margins.cell[mine]] = margins.after[mine]
+        for part, values in zip(after, phi_squared(counts, sizes[some]), strict=True):
+            part[changed[first:last]] = values
+        first = last
+    return before, (margins.per_pair(after[0]), margins.per_pair(after[1]))
 
 
 def _summarised(statistic: str, what: str) -> Callable[..., np.ndarray]:

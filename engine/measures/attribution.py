@@ -28,28 +28,33 @@ def correct_attribution(
     (``unmatched`` "zero") or are left out ("skip").  In [0, 1]; lower is better; NaN when all are left out.
     """
     t = _target(domain, target)
+    return batch.own.memo(("attribution", places, t, unmatched), lambda: _attribution(batch, places, t, unmatched))
+
+
+def _attribution(batch: ReleaseBatch, places: tuple[int, ...], t: int, unmatched: str) -> np.ndarray:
     joint = tuple(sorted({*places, t}))
     margin = batch.project(joint)
     known = [joint.index(j) for j in joint if j != t]
     columns = [unpack(margin.index_words, margin.layout[j]) for j in known]
     keys, key = occupied(columns, [margin.shape[j] for j in known], len(margin.index_words))
     n_keys = len(keys)
-    before = np.zeros(len(margin.index_words), np.int64)
+    before = np.zeros(len(margin.index_words))
     before[: len(margin.original)] = margin.original
     # whole numbers: records per key cell, and pairs (original, released) that agree on keys and target
-    size = np.bincount(key, weights=before, minlength=n_keys).astype(np.int64)
-    agree = np.bincount(key, weights=before.astype(float) ** 2, minlength=n_keys).astype(np.int64)
-    change = margin.after - margin.before
-    flat = margin.owner * n_keys + key[margin.cell]
-    touched, by_size, by_agree = _sums(flat, change, before[margin.cell] * change, len(batch) * n_keys)
-    owner, touched = touched // n_keys, touched % n_keys
-    old_size, new_size = size[touched], size[touched] + by_size
-    gained = _quotient(agree[touched] + by_agree, new_size) - _quotient(agree[touched], old_size)
-    held = size > 0
-    total = (agree[held] / size[held]).sum() + np.bincount(owner, weights=gained, minlength=len(batch))
+    size = np.bincount(key, weights=before, minlength=n_keys)
+    agree = np.bincount(key, weights=before**2, minlength=n_keys)
+    moved = np.flatnonzero(margin.after != margin.before)
+    cell, change = margin.cell[moved], (margin.after - margin.before)[moved].astype(float)
+    flat = margin.owner[moved] * n_keys + key[cell]
+    touched, by_size, by_agree = _sums(flat, change, before[cell] * change, len(batch) * n_keys)
+    owner, touched = np.divmod(touched, n_keys)
+    # a key cell without released records agrees with nobody: 0 over 1 instead of 0 over 0
+    share, left = agree / np.maximum(size, 1), size[touched] + by_size
+    gained = (agree[touched] + by_agree) / np.maximum(left, 1) - share[touched]
+    total = share[size > 0].sum() + np.bincount(owner, weights=gained, minlength=len(batch))
     if unmatched == "zero":
         return total / batch.n_records
-    lost = np.bincount(owner, weights=old_size * (new_size == 0), minlength=len(batch))
+    lost = np.bincount(owner, weights=size[touched] * (left == 0), minlength=len(batch))
     matched = batch.n_records - lost
     return np.divide(total, matched, out=np.full(len(batch), np.nan), where=matched > 0)
 
@@ -68,21 +73,19 @@ def attribution_gain(
     return correct_attribution(batch, domain, places, target, unmatched) - guess
 
 
-def _quotient(above: np.ndarray, below: np.ndarray) -> np.ndarray:
-    return np.divide(above, below, out=np.zeros(len(above)), where=below > 0)
-
-
 def _sums(
     place: np.ndarray, first: np.ndarray, second: np.ndarray, size: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Places that occur, in order, with two sums of whole numbers each."""
     if size <= 4 * len(place) + _DENSE:
-        where = np.flatnonzero(np.bincount(place, minlength=size))
+        present = np.zeros(size, bool)
+        present[place] = True
+        where = np.flatnonzero(present)
         sums = [np.bincount(place, weights=values, minlength=size)[where] for values in (first, second)]
     else:
         where, inverse = np.unique(place, return_inverse=True)
         sums = [np.bincount(inverse, weights=values) for values in (first, second)]
-    return where, sums[0].astype(np.int64), sums[1].astype(np.int64)
+    return where, sums[0], sums[1]
 
 
 def _target(domain: Domain, target: str) -> int:

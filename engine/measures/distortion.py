@@ -14,6 +14,7 @@ import numpy as np
 from engine.errors import UsageError
 from engine.measures.base import Measure
 from engine.measures.pairs import largest_over_pairs, mean_over_pairs, pair_margins, symmetric
+from engine.memory import Memory
 from engine.release import ReleaseBatch
 
 SUMMARIES = ("mean", "max")
@@ -25,6 +26,7 @@ class Tables(Protocol):
     n_records: int
     before: np.ndarray
     after: np.ndarray
+    own: Memory
 
     def total(self, values: np.ndarray) -> np.ndarray:
         """Sums per table."""
@@ -39,7 +41,11 @@ def hellinger(batch: Tables) -> np.ndarray:
 
     Squared differences are summed, since ``1 - sum sqrt(pq)`` cancels near zero.
     """
-    return np.sqrt(batch.total((np.sqrt(batch.after) - np.sqrt(batch.before)) ** 2) / (2 * batch.n_records))
+    return np.sqrt(batch.total(_root_changes(batch)) / (2 * batch.n_records))
+
+
+def _root_changes(batch: Tables) -> np.ndarray:
+    return batch.own.memo("root changes", lambda: (np.sqrt(batch.after) - np.sqrt(batch.before)) ** 2)
 
 
 def total_variation(batch: Tables) -> np.ndarray:
@@ -74,8 +80,7 @@ def hellinger_large(batch: ReleaseBatch, n_rule: int) -> np.ndarray:
     records, so the figure is never above :func:`hellinger`.  In [0, 1]; lower is better; NaN when no cell is large.
     How much of the table this passes over is :func:`small_share`.
     """
-    roots = (np.sqrt(batch.after) - np.sqrt(batch.before)) ** 2
-    figures = np.sqrt(batch.total(roots * (batch.before >= n_rule)) / (2 * batch.n_records))
+    figures = np.sqrt(batch.total(_root_changes(batch) * (batch.before >= n_rule)) / (2 * batch.n_records))
     return figures if (batch.original >= n_rule).any() else np.full(len(batch), np.nan)
 
 

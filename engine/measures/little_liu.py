@@ -38,10 +38,14 @@ def r1(batch: ReleaseBatch, s: int, rule: str) -> np.ndarray:
     From 0 to the number of key cells; lower is better; the unaltered data have R(orig).
     """
     most = largest_sensitive(s, rule)
+    return batch.own.memo(("r1", most), lambda: _r1(batch, most))
+
+
+def _r1(batch: ReleaseBatch, most: int) -> np.ndarray:
     left = batch.total((batch.before > 0) & (batch.before <= most))
     sensitive = (batch.after > 0) & (batch.after <= most)
-    stayed = np.divide(batch.kept, batch.after, out=np.zeros(len(batch.after)), where=sensitive)
-    return r_original(batch.original, s, rule) - left + batch.total(stayed)
+    stayed = sensitive * batch.kept / np.maximum(batch.after, 1)
+    return r_original(batch.original, most) - left + batch.total(stayed)
 
 
 def r1_share(batch: ReleaseBatch, s: int, rule: str) -> np.ndarray:

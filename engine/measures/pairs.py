@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
+from math import prod
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from engine.memory import Memory
 from engine.release import ReleaseBatch, unpack
 
 _DENSE = 1 << 22  # most cells that are tabulated at once
+_GROUP = 64  # combinations of the attributes whose margins are formed together
 
 
 @dataclass
@@ -88,53 +90,76 @@ def _pair_margins(batch: ReleaseBatch) -> PairMargins:
     codes = [unpack(batch.index_words, layout) for layout in batch.layout]
     original = batch.shared.memo("pair originals", lambda: _originals(batch, pairs, codes))
     moved = np.flatnonzero(batch.after != batch.before)
-    owner, cell = batch.owner[moved], batch.cell[moved]
-    change = (batch.after - batch.before)[moved].astype(float)
+    cell, change = batch.cell[moved], (batch.after - batch.before)[moved].astype(float)
+    ends = np.searchsorted(moved, batch.ends)
+    length = np.diff(ends, prepend=0)
     found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  # table, cell, change
     for i in range(d):
         # the margins of i and another attribute move only where records changed on one of the two
-        swapped = batch.swaps[:, i]
-        if not swapped.any():
+        candidates = np.flatnonzero(batch.swaps[:, i])
+        if len(candidates) == 0:
             continue
-        rank = np.cumsum(swapped) - 1
-        candidates = np.flatnonzero(swapped)
-        if swapped.all():
-            own, at, by = owner, cell, change
+        size = length[candidates]
+        if len(candidates) == n:
+            at, by = cell, change
         else:
-            chosen = swapped[owner]
-            own, at, by = rank[owner[chosen]], cell[chosen], change[chosen]
-        row = own * shape[i] + codes[i][at]
-        for j in range(d):
-            if j == i:
-                continue
-            size = shape[i] * shape[j]
-            where, amount = _sums(row * shape[j] + codes[j][at], by, len(candidates) * size)
-            local, pair_cell = where // size, where % size
-            who = candidates[local]
-            if j < i:  # a candidate that changed on both was counted when j was first
-                once = ~batch.swaps[who, j]
-                who, pair_cell, amount = who[once], pair_cell[once], amount[once]
-                pair_cell = (pair_cell % shape[j]) * shape[i] + pair_cell // shape[j]
-            found.append((who * len(pairs) + place[min(i, j), max(i, j)], pair_cell, amount))
+            chosen = np.repeat(ends[candidates] - np.cumsum(size), size) + np.arange(int(size.sum()))
+            at, by = cell[chosen], change[chosen]
+        rows = len(candidates) * shape[i]
+        # first the margin of i and a few others, then of it the two-way margins: its cells are far fewer
+        for group in _groups([j for j in range(d) if j != i], shape):
+            width = prod(shape[j] for j in group)
+            combined = codes[i]
+            for j in group:
+                combined = combined * shape[j] + codes[j]
+            first = np.repeat(np.arange(len(candidates)) * (shape[i] * width), size)
+            where, amount = _sums(first + combined[at], by, rows * width)
+            row_of, in_group = np.divmod(where, width)
+            levels = np.unravel_index(np.arange(width), [shape[j] for j in group])
+            for j, level in zip(group, levels, strict=True):
+                if len(group) == 1:
+                    final, by_pair = where, amount
+                else:
+                    final, by_pair = _sums(row_of * shape[j] + level[in_group], amount, rows * shape[j])
+                local, pair_cell = np.divmod(final, shape[i] * shape[j])
+                who = candidates[local]
+                if j < i:  # a candidate that changed on both was counted when j was first
+                    once = ~batch.swaps[who, j]
+                    who, pair_cell, by_pair = who[once], pair_cell[once], by_pair[once]
+                    pair_cell = (pair_cell % shape[j]) * shape[i] + pair_cell // shape[j]
+                found.append((who * len(pairs) + place[min(i, j), max(i, j)], pair_cell, by_pair))
     none = np.zeros(0, np.int64)
     table = np.concatenate([none, *(part[0] for part in found)])
     pair_cell = np.concatenate([none, *(part[1] for part in found)])
     amount = np.concatenate([none, *(part[2] for part in found)])
-    order = np.lexsort((pair_cell, table))
-    table, pair_cell, amount = table[order], pair_cell[order], amount[order]
+    most = max((shape[i] * shape[j] for i, j in pairs), default=1)
+    order = np.argsort(table * most + pair_cell, kind="stable")
+    table, pair_cell, amount = table[order], pair_cell[order], amount[order].astype(np.int64)
     sizes = tuple((shape[i], shape[j]) for i, j in pairs)
     before = _counts_at(original, sizes, table % max(1, len(pairs)), pair_cell)
     return PairMargins(batch.n_records, n, pairs, sizes, table, pair_cell, before, before + amount, original)
+
+
+def _groups(attributes: list[int], shape: tuple[int, ...]) -> list[list[int]]:
+    """Attributes packed so that each group has few combinations; one with many levels stands alone."""
+    groups: list[list[int]] = []
+    for j in attributes:
+        if groups and prod(shape[k] for k in groups[-1]) * shape[j] <= _GROUP:
+            groups[-1].append(j)
+        else:
+            groups.append([j])
+    return groups
 
 
 def _originals(
     batch: ReleaseBatch, pairs: tuple[tuple[int, int], ...], codes: list[np.ndarray]
 ) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
     first = [column[: len(batch.original)] for column in codes]
-    return tuple(
+    found = [
         _sums(first[i] * batch.shape[j] + first[j], batch.original.astype(float), batch.shape[i] * batch.shape[j])
         for i, j in pairs
-    )
+    ]
+    return tuple((cells, counts.astype(np.int64)) for cells, counts in found)
 
 
 def _counts_at(
@@ -162,8 +187,8 @@ def _sums(place: np.ndarray, change: np.ndarray, size: int) -> tuple[np.ndarray,
     if size <= 4 * len(place) + _DENSE:
         sums = np.bincount(place, weights=change, minlength=size)
         where = np.flatnonzero(sums)
-        return where, sums[where].astype(np.int64)
+        return where, sums[where]
     distinct, inverse = np.unique(place, return_inverse=True)
     sums = np.bincount(inverse, weights=change)
     kept = sums != 0
-    return distinct[kept], sums[kept].astype(np.int64)
+    return distinct[kept], sums[kept]

@@ -23,7 +23,7 @@ from tests.twins import tables as twin
 
 def of_table(table, statistic):
     counts = np.array(table)
-    return strength(*phi_squared(counts.reshape(1, -1), *counts.shape), statistic)[0]
+    return strength(*phi_squared(counts.reshape(-1), np.array([counts.shape])), statistic)[0]
 
 
 @pytest.mark.parametrize("size", [2, 3, 7])

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from engine.errors import UsageError
 from engine.measures import call, evaluate
+from engine.measures import pairs as pair_module
 from engine.measures.distortion import (
     entropy_change,
     hellinger,
@@ -97,3 +98,23 @@ def test_a_mean_over_many_pairs_has_the_same_bits_alone_and_in_company():
     for name in ("hellinger_two_way", "total_variation_two_way", "entropy_change_two_way", "cramers_v_change"):
         alone = [evaluate(call(name), release(small, *one), small.domain, lists) for one in several]
         assert evaluate(call(name), together, small.domain, lists).tobytes() == np.concatenate(alone).tobytes()
+
+
+def test_margins_of_pairs_are_the_same_however_they_are_formed(monkeypatch):
+    """Sorted or tabulated, one attribute at a time or several together."""
+    rng = np.random.default_rng(8)
+    shape = (3, 2, 4, 2, 70, 3)
+    small = Small(tuple(tuple(int(rng.integers(size)) for size in shape) for _ in range(150)), shape)
+    several = [("SUSUUU", [(i, i + 1), (i + 40, i + 60)]) for i in range(30)] + [("UUUSSU", [(3, 9)])] * 2
+    lists = {"keys": small.names, "analyse": small.names}
+    measures = [call(name) for name in ("hellinger_two_way", "entropy_change_two_way[summary=max]", "cramers_v_change")]
+
+    def figures():
+        batch = releases(small, several)
+        return np.concatenate([evaluate(one, batch, small.domain, lists) for one in measures]).tobytes()
+
+    tabulated = figures()
+    monkeypatch.setattr(pair_module, "_DENSE", -(1 << 40))
+    assert figures() == tabulated
+    monkeypatch.setattr(pair_module, "_GROUP", 0)
+    assert figures() == tabulated

@@ -1,0 +1,154 @@
+"""Cost of the measures on counts, as ratios in one run.
+
+``python benchmarks/measures.py`` draws the swaps of one and two attributes at 1 and 10 % on CPS-8D (in the shared
+folder; the Czech table without it) and prints, for every measure on counts, microseconds of processor time per
+candidate, the ratio to small_cells + hellinger + total_variation + entropy_change in the same run, and how many times
+faster it is than its literal twin on 400 records.  Each measure is timed on a batch that nothing has looked at yet, so
+what it could share with others counts fully; the last line is all of them together.  Times drift; the ratios are what
+to compare.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+if __name__ == "__main__":
+    # Run as a file, only this folder is searched; the engine and the twins are one above.
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from engine import datasets
+from engine.candidates import multi_kind
+from engine.io.readers import read_table
+from engine.io.recode import code
+from engine.measures import MEASURES, MeasureCall, call, evaluate
+from engine.mechanisms import random_swap
+from engine.microdata import Microdata
+from engine.plan import AttributePlan, DataPlan, Plan
+from engine.release import CellIndex, ReleaseBatch
+from engine.spec import AttributeSpec, ReleaseSpec, pairs_wanted
+from tests.shared import folder
+from tests.small_tables import Small, release
+from tests.twins import random_swap as swap_twin
+from tests.twins import tables
+from tests.twins.measures import TWINS as FIRST_TWINS
+
+BASE = ("small_cells", "hellinger", "total_variation", "entropy_change")
+RATES = ("0.01", "0.1")
+MOST_TOGETHER = 10.0
+"""Largest ratio wanted of all measures on counts together to the four of BASE."""
+TWINS = {**FIRST_TWINS, **tables.TWINS}
+REPEATS = 15
+
+
+def sample() -> tuple[str, Microdata]:
+    """CPS-8D where it is, else the Czech table."""
+    path = folder() / "data" / "cps8d.csv"
+    if not path.is_file():
+        raw, plan = datasets.load("czech")
+        return "czech", code(raw, plan)
+    raw = read_table(path)
+    return "cps8d", code(raw, Plan(DataPlan(tuple(AttributePlan(name) for name in raw.names))))
+
+
+def drawn(data: Microdata, replicates: int) -> Callable[[], ReleaseBatch]:
+    """Draws candidates once; the result makes fresh batches, which remember nothing but work on the original."""
+    table, names = data.table, data.domain.names
+    index, parts, changed, specs = CellIndex(table), [], [], []
+    for size in (1, 2):
+        for swapped in combinations(range(len(names)), size):
+            spec = AttributeSpec(names, "".join("S" if j in swapped else "U" for j in range(len(names))))
+            structure = ReleaseSpec(spec, RATES[-1]).structure(multi_kind(table))
+            prepared = random_swap.prepare(structure, table)
+            wanted = [pairs_wanted(rate, table.n_records)[1] for rate in RATES]
+            for replicate in range(replicates):
+                stream = random_swap.stream(bytes(16), structure, table, replicate)
+                pairs = prepared.draw(stream, wanted[-1])
+                for stop in (min(pairs_, len(pairs)) for pairs_ in wanted):
+                    parts += random_swap.exchange(index, pairs[:stop], np.array([stop], np.int64), [spec])
+                    changed.append(2 * stop)
+                    specs.append(spec)
+    return lambda: random_swap.batch(index, parts, changed, specs)
+
+
+def asked(name: str, target: str) -> MeasureCall | None:
+    """A measure on counts with what it needs; None for those that need a file."""
+    measure = MEASURES[name]
+    if measure.needs != "counts" or "file" in measure.parameters:
+        return None
+    return call(f"{name}[target={target}]" if "target" in measure.parameters else name)
+
+
+def seconds(calls: list[MeasureCall], make: Callable[[], ReleaseBatch], data: Microdata) -> float:
+    """Least time for some measures on a fresh batch."""
+    names = data.domain.names
+    lists = {"keys": names, "analyse": names}
+    times = []
+    for _ in range(REPEATS):
+        batch = make()
+        start = time.process_time()
+        for one in calls:
+            evaluate(one, batch, data.domain, lists)
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def beside_twin(one: MeasureCall) -> float | None:
+    """How many times faster the engine is than the twin on one candidate over 400 records; None without a twin."""
+    twin = TWINS.get(one.measure.name)
+    if twin is None:
+        return None
+    raw, plan = datasets.load("czech")
+    data = code(raw, plan)
+    chosen = np.random.default_rng(7).permutation(data.n_records)[:400]
+    small = Small(tuple(zip(*(codes[chosen].tolist() for codes in data.codes), strict=True)), data.domain.shape)
+    roles = "S" + "U" * (len(small.shape) - 1)
+    pairs = [(a, b) for a, b in chosen.argsort()[:40].reshape(-1, 2).tolist()]
+    after = swap_twin.exchange(small.records, pairs, roles)
+    values = {**one.values, **({"target": "A"} if "target" in one.values else {})}
+    start = time.process_time()
+    twin(small.records, after, range(len(small.shape)), small.shape, **values)
+    slow = time.process_time() - start
+    measure = call(f"{one.measure.name}[target=A]" if "target" in one.values else str(one))
+    lists = {"keys": small.names, "analyse": small.names}
+    times = []
+    for _ in range(REPEATS):
+        batch = release(small, roles, pairs)
+        start = time.process_time()
+        evaluate(measure, batch, small.domain, lists)
+        times.append(time.process_time() - start)
+    return slow / min(times)
+
+
+def main() -> None:
+    """Measure and print."""
+    name, data = sample()
+    make = drawn(data, 4)
+    n = len(make())
+    calls = [one for one in (asked(name, data.domain.names[-1]) for name in MEASURES) if one is not None]
+    base = [call(text) for text in BASE]
+    seconds(calls, make, data)  # what is remembered about the original is there from here on
+    unit = seconds(base, make, data)
+    print(f"{name}: {data.n_records:,} records, {n} candidates; NumPy {np.__version__}")
+    print(f"{'measure':<26} {'µs':>8} {'ratio':>7} {'twin ÷ engine':>14}")
+    for one in calls:
+        cost, faster = seconds([one], make, data), beside_twin(one)
+        shown = "-" if faster is None else f"{faster:,.0f}"
+        print(f"{one!s:<26} {cost / n * 1e6:>8.1f} {cost / unit:>7.2f} {shown:>14}")
+    unit = min(unit, seconds(base, make, data))
+    together = seconds(calls, make, data)
+    print(f"{'the four of every sweep':<26} {unit / n * 1e6:>8.1f} {1:>7.2f}")
+    verdict = "met" if together <= MOST_TOGETHER * unit else "MISSED"
+    print(
+        f"{f'all {len(calls)} together':<26} {together / n * 1e6:>8.1f} {together / unit:>7.2f}"
+        f"   <= {MOST_TOGETHER:g}: {verdict}"
+    )
+
+
+if __name__ == "__main__":
+    main()
