@@ -37,7 +37,7 @@ def interval_overlap(before: np.ndarray, half: np.ndarray, after: np.ndarray, ha
     return np.where((half > 0) & (half_after > 0), np.where(same, 1.0, overlap), np.nan)
 
 
-class _All:
+class Joined:
     """Several analyses end to end, with what cannot be compared in words."""
 
     def __init__(self, compared: list[Compared]) -> None:
@@ -86,9 +86,10 @@ class _All:
         return said
 
 
-def _joined(release: RecordRelease, analysis: str, df: str = DF[0]) -> _All | None:
+def joined(release: RecordRelease, analysis: str, df: str = DF[0]) -> Joined | None:
+    """The analysis of that name, or all of them, on a release; None where the plan declares none."""
     wanted = chosen(release.plan, analysis)
-    return _All([compare(release, one, df) for one in wanted]) if wanted else None
+    return Joined([compare(release, one, df) for one in wanted]) if wanted else None
 
 
 def _figure(value: float, notes: list[str], reason: str = "no coefficient can be compared") -> Figure:
@@ -97,7 +98,7 @@ def _figure(value: float, notes: list[str], reason: str = "no coefficient can be
     return Figure(value, "; ".join(notes))
 
 
-def _overlaps(found: _All) -> tuple[np.ndarray, list[str]]:
+def _overlaps(found: Joined) -> tuple[np.ndarray, list[str]]:
     overlap = interval_overlap(found.before, found.half, found.after, found.half_after)
     notes = found.remarks()
     flat = int((found.usable & ~found.lost & np.isnan(overlap)).sum())
@@ -113,7 +114,7 @@ def ci_overlap(release: RecordRelease, places: tuple[int, ...], analysis: str, d
     One released table: its naive interval.  Several: the interval of Reiter's rules.  NaN when no coefficient can be
     compared.
     """
-    found = _joined(release, analysis, df)
+    found = joined(release, analysis, df)
     if found is None:
         return Figure(np.nan, NO_ANALYSES)
     overlap, notes = _overlaps(found)
@@ -134,7 +135,7 @@ def ci_overlap(release: RecordRelease, places: tuple[int, ...], analysis: str, d
 
 def ci_disjoint(release: RecordRelease, places: tuple[int, ...], analysis: str, df: str) -> Figure:
     """Number of coefficients whose 95 % intervals before and after do not overlap (J < 0).  Lower is better."""
-    found = _joined(release, analysis, df)
+    found = joined(release, analysis, df)
     if found is None:
         return Figure(np.nan, NO_ANALYSES)
     overlap, notes = _overlaps(found)
@@ -153,7 +154,7 @@ def coefficient_shift(release: RecordRelease, places: tuple[int, ...], analysis:
     Several released tables: the mean of their estimates.  Coefficients without a standard error in the original do not
     count.
     """
-    found = _joined(release, analysis)
+    found = joined(release, analysis)
     if found is None:
         return Figure(np.nan, NO_ANALYSES)
     shift = np.full(len(found.usable), np.nan)
@@ -170,7 +171,7 @@ def coefficient_shift(release: RecordRelease, places: tuple[int, ...], analysis:
 def sign_changes(release: RecordRelease, places: tuple[int, ...], analysis: str, significant: int) -> Figure:
     """Number of coefficients whose sign is opposite after; with ``significant=1`` only among those whose 95 % interval
     in the original leaves out zero.  Lower is better."""
-    found = _joined(release, analysis)
+    found = joined(release, analysis)
     if found is None:
         return Figure(np.nan, NO_ANALYSES)
     known = found.usable & ~found.lost
@@ -190,7 +191,7 @@ def sign_changes(release: RecordRelease, places: tuple[int, ...], analysis: str,
 def coefficients_lost(release: RecordRelease, places: tuple[int, ...], analysis: str) -> Figure:
     """Number of coefficients that the original estimates and the release does not (a level gone from a stratum,
     separation, too few records).  Lower is better."""
-    found = _joined(release, analysis)
+    found = joined(release, analysis)
     if found is None:
         return Figure(np.nan, NO_ANALYSES)
     if not found.usable.any():
@@ -201,7 +202,7 @@ def coefficients_lost(release: RecordRelease, places: tuple[int, ...], analysis:
 def information_loss(release: RecordRelease, places: tuple[int, ...], analysis: str) -> Figure:
     """Mean fraction of information lost, ``gamma = (B/D) / T`` of Reiter's rules, over all coefficients.  In [0, 1),
     lower is better; NaN for one released table, from which it cannot be known."""
-    found = _joined(release, analysis)
+    found = joined(release, analysis)
     if found is None:
         return Figure(np.nan, NO_ANALYSES)
     if len(release.tables) == 1:
