@@ -105,7 +105,7 @@ def parse_call(text: str, measures: Mapping[str, Measure]) -> MeasureCall:
     measure = measures[name]
     given: dict[str, Parameter] = {}
     attributes: tuple[str, ...] | None = None
-    for part in filter(None, re.split(r"[;,]", inside or "")):
+    for part in filter(None, re.split(r"[;,](?![^\[\]]*\])", inside or "")):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or not value:
             raise UsageError(f"cannot read '{part}' in the measure '{text}'; write PARAMETER=VALUE.")

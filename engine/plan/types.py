@@ -25,7 +25,7 @@ DEFAULT_MEASURES = ("small_cells", "hellinger", "total_variation", "entropy_chan
 DEFAULT_SIZES = (1, 2)
 
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?", re.ASCII)
-_MEASURE = re.compile(r"[A-Za-z_]\w*(\[[^\[\]]*\])?")
+_MEASURE = re.compile(r"[A-Za-z_]\w*(\[.*\])?")
 
 
 def decimal_text(value: object, what: str) -> str:
