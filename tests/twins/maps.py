@@ -10,10 +10,11 @@ import numpy as np
 from tests.twins import location
 
 
-def odds_exponent(i: int, j: int, x: Sequence[int], y: Sequence[np.ndarray], theta: location.Theta) -> float:
-    """The exponent of the swapping odds O(i, j)."""
-    inverse = np.linalg.inv(theta.sigma)
-    return -float((y[i] - y[j]) @ inverse @ (theta.mu[x[i]] - theta.mu[x[j]]))
+def odds_exponent(
+    i: int, j: int, x: Sequence[int], y: Sequence[np.ndarray], mu: Sequence[np.ndarray], inverse: np.ndarray
+) -> float:
+    """The exponent of the swapping odds O(i, j), given the inverse of Σ."""
+    return -float((y[i] - y[j]) @ inverse @ (mu[x[i]] - mu[x[j]]))
 
 
 def swap(
@@ -27,6 +28,7 @@ def swap(
 ) -> list[int]:
     """Step 5: the swapping cycles of one table; whose keys each record ends up with."""
     source, available = list(range(len(x))), set(range(len(x)))
+    inverse = np.linalg.inv(theta.sigma)
     for i, u in zip(order, uniforms, strict=True):
         if i not in available:
             continue
@@ -34,7 +36,7 @@ def swap(
         for j in sorted(available - {i}):
             if not same_cell and x[j] == x[i]:
                 continue
-            w = exp(-abs(odds_exponent(i, j, x, y, theta)))
+            w = exp(-abs(odds_exponent(i, j, x, y, theta.mu, inverse)))
             if w >= w0:
                 options.append(j)
                 weights.append(w)

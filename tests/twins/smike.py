@@ -9,9 +9,9 @@ import numpy as np
 from tests.twins import location
 
 
-def distance(a: np.ndarray, b: np.ndarray, covariance: np.ndarray) -> float:
+def distance(a: np.ndarray, b: np.ndarray, inverse: np.ndarray) -> float:
     """The Mahalanobis distance, squared, to 12 digits, so that ties in the data are ties here."""
-    return float(f"{float((a - b) @ np.linalg.inv(covariance) @ (a - b)):.11e}")
+    return float(f"{float((a - b) @ inverse @ (a - b)):.11e}")
 
 
 def pooled(x: Sequence[int], y: Sequence[np.ndarray]) -> np.ndarray:
@@ -20,15 +20,15 @@ def pooled(x: Sequence[int], y: Sequence[np.ndarray]) -> np.ndarray:
 
 def global_set(i: int, x: Sequence[int], y: Sequence[np.ndarray], small: set[int], n_mix: int) -> list[int]:
     """GS: the n_mix nearest nonsensitive records."""
-    covariance = pooled(x, y)
+    inverse = np.linalg.inv(pooled(x, y))
     others = [j for j in range(len(x)) if x[j] not in small]
-    return sorted(others, key=lambda j: (distance(y[i], y[j], covariance), j))[:n_mix]
+    return sorted(others, key=lambda j: (distance(y[i], y[j], inverse), j))[:n_mix]
 
 
 def local_cells(i: int, x: Sequence[int], y: Sequence[np.ndarray], small: set[int], n_mix: int) -> list[list[int]]:
     """LS: records of the nearest nonsensitive cells, cell by cell, until they hold n_mix."""
-    covariance, means = pooled(x, y), location.cell_means(x, y)
-    cells = sorted(set(x) - small, key=lambda k: (distance(means[k], y[i], covariance), k))
+    inverse, means = np.linalg.inv(pooled(x, y)), location.cell_means(x, y)
+    cells = sorted(set(x) - small, key=lambda k: (distance(means[k], y[i], inverse), k))
     chosen: list[list[int]] = []
     for k in cells:
         if sum(map(len, chosen)) >= n_mix:

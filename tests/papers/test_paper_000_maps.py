@@ -1,0 +1,26 @@
+"""Liu, "Multiple and probabilistic swapping of categorical keys", table 1."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.papers import rows_maps
+
+
+def test_the_regression_on_cells_is_least_squares():
+    rng = np.random.default_rng(1)
+    x, y = rng.integers(0, 4, 60), rng.normal(size=60)
+    design = np.column_stack([np.ones(60), *(x == k for k in (1, 2, 3))])
+    beta, rest, _, _ = np.linalg.lstsq(design, y, rcond=None)
+    found, variance = rows_maps.estimates(x, y)
+    assert np.allclose(found, [*beta, rest[0] / 56])
+    assert np.allclose(variance[:4], np.diagonal(np.linalg.inv(design.T @ design)) * rest[0] / 56)
+
+
+@pytest.mark.slow
+def test_table_1():
+    """Shifts of the mean, mean squared errors and coverages of MaPS and of the original."""
+    rows = rows_maps.rows(quick=False)
+    assert len(rows) == 70
+    assert [row for row in rows if row["grade"] in "AB" and row["verdict"] != "agrees"] == []
