@@ -75,7 +75,7 @@ def many(draw) -> Results:
 
 
 @given(many(), st.booleans())
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_summary_beside_a_literal_one(found, allow_partial):
     measures = [DR, HD, DH]
     summary = summarise(found, measures, 7, allow_partial)
@@ -162,7 +162,7 @@ def literal_share(found: Results, scenario: int, allow_partial: bool) -> float:
 
 
 @given(many(), st.booleans())
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_shares_beside_a_literal_count(found, allow_partial):
     measures = [DR, HD, DH]
     made = dominance(summarise(found, measures, 7, allow_partial), found, measures, [0, 2], allow_partial)

@@ -147,7 +147,7 @@ def test_results_come_back_as_they_were(study):
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 6)), unique=True, max_size=20))
-@settings(max_examples=40)
+@settings(max_examples=12)
 def test_held_counts_replicates_without_a_gap(tmp_path_factory, runs):
     with create(tmp_path_factory.mktemp("held") / "s") as study:
         study.add_results([(place, replicate, OK, 2, 0.1, 0.1) for place, replicate in runs])

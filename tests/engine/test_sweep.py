@@ -240,7 +240,7 @@ def test_a_sweep_of_several_workers_killed_many_times(path, tmp_path):
 
 
 def test_readers_beside_the_writer_and_no_second_writer(path):
-    process = start(path, pause=0.4)
+    process = start(path, pause=0.3)
     try:
         wait_for(process, 1)
         with Study.open(path) as reader:

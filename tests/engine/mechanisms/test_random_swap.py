@@ -49,7 +49,7 @@ def cases(draw, with_kinds: bool = False, letters: str = "SFCU"):
 
 
 @given(cases(with_kinds=True))
-@settings(max_examples=400)
+@settings(max_examples=100)
 def test_a_run_is_a_legal_run_of_the_algorithm(case):
     small, roles, rate, rule = case
     result = run(small, roles, rate, rule)
@@ -73,7 +73,7 @@ def test_a_run_is_a_legal_run_of_the_algorithm(case):
 
 
 @given(cases(with_kinds=True))
-@settings(max_examples=400)
+@settings(max_examples=100)
 def test_the_batch_is_the_recount_of_the_released_records(case):
     small, roles, rate, rule = case
     result = run(small, roles, rate, rule)
@@ -111,7 +111,7 @@ def test_the_batch_is_the_recount_of_the_released_records(case):
 
 
 @given(cases(with_kinds=True), st.lists(rates, min_size=2, max_size=4))
-@settings(max_examples=150)
+@settings(max_examples=100)
 def test_a_lower_rate_is_the_beginning_of_a_higher_one(case, several):
     small, roles, _, rule = case
     results = [run(small, roles, rate, rule) for rate in sorted(several, key=Decimal)]
@@ -121,7 +121,7 @@ def test_a_lower_rate_is_the_beginning_of_a_higher_one(case, several):
 
 
 @given(smalls(), st.data(), rates, rules)
-@settings(max_examples=150)
+@settings(max_examples=100)
 def test_splits_share_their_pairs_and_complements_their_releases(small, data, rate, rule):
     roles = data.draw(roles_for(len(small.shape)))
     places = [j for j, role in enumerate(roles) if role in "SC"]
@@ -146,7 +146,7 @@ def test_splits_share_their_pairs_and_complements_their_releases(small, data, ra
 
 
 @given(cases(with_kinds=True), st.randoms(use_true_random=False))
-@settings(max_examples=150)
+@settings(max_examples=100)
 def test_the_order_of_records_in_the_file_does_not_matter(case, random):
     small, roles, rate, rule = case
     shuffled = list(small.records)
@@ -160,7 +160,7 @@ def test_the_order_of_records_in_the_file_does_not_matter(case, random):
 
 
 @given(smalls(with_kinds=True, most_records=25), st.data(), rules, st.permutations([1, 2, 3, 4, 5]))
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_batches_orders_and_instances_give_the_same_rows(small, data, rule, order):
     specs = []
     for _ in range(3):
