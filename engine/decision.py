@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from engine.errors import UsageError
 from engine.evaluation import FAILED, STATUS, Dominance, Results, Summary, dominance, losses, summarise
 from engine.frontier import dominated_by, undominated
 from engine.measures import MeasureCall
-from engine.study import Choice, Scenario, Study
+from engine.study import Choice, Scenario, StoredResults, Study
 from engine.tradeoff import best_under_bound, hull_intervals, knee, supporting_line
 
 
@@ -146,10 +147,13 @@ def risk_utility_map(
     objectives: Sequence[str] = (),
     allow_partial: bool = False,
     fresh: bool = False,
+    as_writer: bool = False,
 ) -> RiskUtilityMap:
     """The map of a study; ``fresh`` uses re-evaluations on fresh replicates in place of the sweep's own.
 
-    ``objectives`` names any two or more measures that define the frontier together (default: risk and utility).
+    ``objectives`` names any two or more measures that define the frontier together (default: risk and utility).  What
+    all realisations add up to is kept in the study, so a map need not read them; ``as_writer`` is for the sweep that
+    has just filled it.
     """
     together = objective_set(study, objectives) if objectives else ()
     for kind, asked in (("risk", risk), ("utility", utility)):
@@ -158,9 +162,9 @@ def risk_utility_map(
             risk, utility = (first, utility) if kind == "risk" else (risk, first)
     places = objective_places(study, risk, utility)
     together = together or places
-    results = study.results("fresh" if fresh else "realisation")
-    measures = [call.measure for call in study.measures]
-    summary = summarise(results, measures, len(study.scenarios), allow_partial)
+    table = "fresh" if fresh else "realisation"
+    keep = partial(study.remember, since=study.version, as_writer=as_writer)
+    results, summary = _summary(study, table, allow_partial, keep)
     original = study.original
     return RiskUtilityMap(
         scenarios=study.scenarios,
@@ -169,11 +173,59 @@ def risk_utility_map(
         utility=places[1],
         results=results,
         summary=summary,
-        dominance=dominance(summary, results, measures, together, allow_partial),
+        dominance=_dominance(study, table, summary, results, together, allow_partial, keep),
         original=np.array([original[str(call)] for call in study.measures]),
         allow_partial=allow_partial,
         objectives=together,
     )
+
+
+Keep = Callable[[str, Callable[[], dict[str, np.ndarray]]], dict[str, np.ndarray]]
+
+
+def _summary(study: Study, table: str, allow_partial: bool, keep: Keep) -> tuple[Results, Summary]:
+    """Realisations, unread where their summary is known, and the summary."""
+    measures, n = [call.measure for call in study.measures], len(study.scenarios)
+    read: list[Results] = []
+
+    def work() -> dict[str, np.ndarray]:
+        read.append(study.results(table))
+        return vars(summarise(read[0], measures, n, allow_partial))
+
+    summary = Summary(**keep(f"{table} {allow_partial} summary", work))
+    if read:
+        return read[0], summary
+    rows = int(summary.counted.sum()) + (0 if allow_partial else int(summary.failed.sum()))
+    path = study.path
+
+    def again() -> Results:
+        # the study that the map came from may be closed by now, or have grown
+        with Study.open(path) as now:
+            results = now.results(table)
+        return replace(results, values=results.values[:, : len(measures)])
+
+    return StoredResults(rows, again), summary
+
+
+def _dominance(
+    study: Study,
+    table: str,
+    summary: Summary,
+    results: Results,
+    objectives: Sequence[int],
+    allow_partial: bool,
+    keep: Keep,
+) -> Dominance:
+    """Dominance over these objectives, as kept in the study or worked out from its realisations."""
+    measures = [call.measure for call in study.measures]
+
+    def work() -> dict[str, np.ndarray]:
+        made = vars(dominance(summary, results, measures, objectives, allow_partial))
+        return {name: np.asarray(value) for name, value in made.items()}
+
+    name = f"{table} {allow_partial} dominance {'+'.join(map(str, objectives))}"
+    kept = keep(name, work)
+    return Dominance(kept["undominated"], kept["clear"], kept["share"], float(kept["z"]))
 
 
 def realisation_of(study: Study, results: Results, place: int, allow_partial: bool = False) -> int:

@@ -2,22 +2,24 @@
 
 Tables (open to any SQLite reader): ``about`` (name, value), ``scenario`` (one row per release spec), ``realisation``
 (one wide row per run, a column per measure; status 0 ok, 1 failed, 2 noop), ``fresh`` (the same for re-evaluations on
-fresh replicates), ``run`` (the one writer's lease and progress), ``decision``.  Every change is one transaction, so a
-study killed at any moment is whole and can be resumed.
+fresh replicates), ``run`` (the one writer's lease and progress), ``decision``, ``aggregate`` (what was worked out from
+all realisations, so that it need not be worked out again; emptied in the transaction that changes any of them).  Every
+change is one transaction, so a study killed at any moment is whole and can be resumed.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -34,6 +36,7 @@ FORMAT = 1
 _APPLICATION_ID = 0x53574150  # "SWAP"
 _STALE = 60.0  # seconds after which a silent writer on another host counts as gone
 
+_AGGREGATE = "create table if not exists aggregate (name text primary key, value blob) without rowid"
 _SCHEMA = (
     "create table about (name text primary key, value text) without rowid",
     "create table scenario (id integer primary key, label text unique, mechanism text, rate text, rule text,"
@@ -44,7 +47,28 @@ _SCHEMA = (
     " primary key (scenario, replicate, measure)) without rowid",
     "create table decision (id integer primary key, at real, scenario integer, replicate integer, rule text, why text,"
     " state text, record text)",
+    _AGGREGATE,
 )
+_CHUNK = 50_000  # rows read at once: Python's own objects for all of them would take many times the memory
+
+
+class StoredResults(Results):
+    """Realisations that are read from the study when somebody looks at one of them; ``n`` is how many there are."""
+
+    def __init__(self, n: int, read: Callable[[], Results]) -> None:
+        object.__setattr__(self, "_n", n)
+        object.__setattr__(self, "_read", read)
+
+    def __len__(self) -> int:
+        return int(self.__dict__["_n"])
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        if name not in {f.name for f in fields(Results)}:
+            raise AttributeError(name)
+        read = self.__dict__["_read"]()
+        for f in fields(Results):
+            object.__setattr__(self, f.name, getattr(read, f.name))
+        return np.asarray(getattr(read, name))
 
 
 @dataclass(frozen=True)
@@ -54,6 +78,41 @@ class Scenario:
     place: int
     label: str
     spec: ReleaseSpec
+
+
+class Scenarios(Sequence[Scenario]):
+    """Scenarios by place, made when they are looked at: a study may hold hundreds of thousands."""
+
+    def __init__(self, names: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
+        self._rows = rows
+        self._attributes = {roles: AttributeSpec(names, roles) for roles in {row[5] for row in rows}}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[Scenario]:
+        return map(self._made, self._rows)
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
+
+    @overload
+    def __getitem__(self, place: int) -> Scenario: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Scenario]: ...
+
+    def __getitem__(self, place: int | slice) -> Scenario | list[Scenario]:
+        if isinstance(place, slice):
+            return [self._made(row) for row in self._rows[place]]
+        return self._made(self._rows[place])
+
+    def _made(self, row: tuple[Any, ...]) -> Scenario:
+        place, label, mechanism, rate, rule, roles = row
+        # what is stored was checked when it was added, and checking takes most of the time to make a spec
+        spec = object.__new__(ReleaseSpec)
+        vars(spec).update(attributes=self._attributes[roles], rate=rate, rule=rule, mechanism=mechanism, params=())
+        return Scenario(place, label, spec)
 
 
 @dataclass(frozen=True)
@@ -265,6 +324,7 @@ class Study:
     def add_scenarios(self, specs: Sequence[ReleaseSpec]) -> None:
         """Add those specs that the study does not hold yet; labels given once never change."""
         with self.transaction() as db:
+            self._forget(db)
             known = {s.spec: s.label for s in self._read_scenarios()}
             taken = {label: spec.digest() for spec, label in known.items()}
             new = [spec for spec in dict.fromkeys(specs) if spec not in known]
@@ -276,16 +336,12 @@ class Study:
             db.executemany("insert into scenario values (?, ?, ?, ?, ?, ?, ?)", rows)
         self.__dict__.pop("scenarios", None)
 
-    def _read_scenarios(self) -> list[Scenario]:
+    def _read_scenarios(self) -> Scenarios:
         rows = self._db.execute("select id, label, mechanism, rate, rule, roles from scenario order by id")
-        names = self.names
-        return [
-            Scenario(i, label, ReleaseSpec(AttributeSpec(names, roles), rate, rule, mech))
-            for i, label, mech, rate, rule, roles in rows
-        ]
+        return Scenarios(self.names, rows.fetchall())
 
     @cached_property
-    def scenarios(self) -> list[Scenario]:
+    def scenarios(self) -> Scenarios:
         """All scenarios, by place."""
         with _spoken(self.path):
             return self._read_scenarios()
@@ -314,6 +370,7 @@ class Study:
         ``notes`` are ``(scenario, replicate, measure, text)``: what a measure had to say beside its figure.
         """
         with self.transaction() as db:
+            self._forget(db)
             marks = ", ".join("?" * (4 + len(self.measures)))
             db.executemany(f"insert or ignore into {table} ({self._columns}) values ({marks})", rows)
             db.executemany("insert or ignore into note values (?, ?, ?, ?)", notes)
@@ -352,10 +409,54 @@ class Study:
     def results(self, table: str = "realisation") -> Results:
         """All realisations, ordered by scenario and replicate; undefined figures are NaN."""
         with _spoken(self.path):
-            rows = self._db.execute(f"select {self._columns} from {table} order by scenario, replicate").fetchall()
-        data = np.array(rows, dtype=float) if rows else np.zeros((0, 4 + len(self.measures)))
-        whole = data[:, :4].astype(np.int64)
-        return Results(whole[:, 0], whole[:, 1], whole[:, 2], whole[:, 3], data[:, 4:])
+            n = self._db.execute(f"select count(*) from {table}").fetchone()[0]
+            cursor = self._db.execute(f"select {self._columns} from {table} order by scenario, replicate")
+            data = np.empty((n, 4 + len(self.measures)))
+            at = 0
+            while at < n and (rows := cursor.fetchmany(min(_CHUNK, n - at))):
+                data[at : at + len(rows)] = rows
+                at += len(rows)
+        whole = data[:at, :4].astype(np.int64)
+        return Results(whole[:, 0], whole[:, 1], whole[:, 2], whole[:, 3], data[:at, 4:])
+
+    @property
+    def version(self) -> int:
+        """A number that changes whenever another process or connection changes the study."""
+        with _spoken(self.path):
+            return int(self._db.execute("pragma data_version").fetchone()[0])
+
+    def remember(
+        self, name: str, work: Callable[[], dict[str, np.ndarray]], since: int, *, as_writer: bool = False
+    ) -> dict[str, np.ndarray]:
+        """What ``work`` makes of the realisations: kept in the study from the first time on until realisations change.
+
+        ``since`` is the :attr:`version` when what ``work`` rests on was read, or before; nothing is kept when
+        it has changed.  While another process adds realisations nothing is kept; the writer itself keeps what it worked
+        out last.
+        """
+        name = f"{__version__} {name}"
+        with _spoken(self.path):
+            known = self._db.execute("select 1 from sqlite_master where name = 'aggregate'").fetchone()
+            row = known and self._db.execute("select value from aggregate where name = ?", (name,)).fetchone()
+            if row:
+                with np.load(io.BytesIO(row[0])) as stored:
+                    return dict(stored)
+        made = work()
+        if as_writer or self.progress.state != "running":
+            blob = io.BytesIO()
+            np.savez(blob, **made)  # type: ignore[arg-type]  # the stubs take the names for options
+            # a study that may not be written to, or is being written to, is as good without
+            with suppress(EngineError), self.transaction() as db:
+                if self.version == since:
+                    db.execute(_AGGREGATE)
+                    db.execute("insert or replace into aggregate values (?, ?)", (name, blob.getbuffer()))
+        return made
+
+    @staticmethod
+    def _forget(db: sqlite3.Connection) -> None:
+        """Drop what was worked out from realisations, in the transaction that changes them."""
+        db.execute(_AGGREGATE)
+        db.execute("delete from aggregate")
 
     def stamp(self) -> tuple[int, int]:
         """A cheap value that changes whenever the study does (SQLite's data version and the sweep's progress)."""
@@ -441,6 +542,7 @@ class Study:
     ) -> None:
         """Fill columns of realisations: rows are ``(values..., scenario, replicate)``."""
         with self.transaction() as db:
+            self._forget(db)
             setting = ", ".join(f"m{k} = ?" for k in columns)
             db.executemany(f"update {table} set {setting} where scenario = ? and replicate = ?", rows)
             db.executemany("insert or replace into note values (?, ?, ?, ?)", notes)
@@ -448,6 +550,7 @@ class Study:
     def finish_measures(self, plan: Plan, calls: Sequence[MeasureCall], original: dict[str, float]) -> None:
         """Let further measures count, in one step."""
         with self.transaction() as db:
+            self._forget(db)
             values = {
                 "measures": [*map(str, self.measures), *map(str, calls)],
                 "original": {**self.about["original"], **original},

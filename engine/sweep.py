@@ -7,10 +7,12 @@ transaction, so a killed sweep resumes.
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from multiprocessing import get_context, parent_process
 from pathlib import Path
@@ -20,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from engine.candidates import Group, group, remarks, space_of
+from engine.decision import risk_utility_map
 from engine.errors import EngineError, UsageError
 from engine.evaluator import Evaluator, Outcome, Question, Task, question
 from engine.io.recode import code
@@ -63,6 +66,19 @@ def _end_with_parent() -> None:
 def _work(tasks: list[Task]) -> Outcome:
     assert _evaluator is not None
     return _evaluator.run_all(tasks)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Leave out the search for circular garbage: among the hundreds of thousands of objects of a large space there is
+    none, and searching them again and again takes longer than making them."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def _tasks(groups: Sequence[Group], held: np.ndarray, replicates: int) -> Iterator[list[Task]]:
@@ -141,14 +157,16 @@ def sweep(
             plan = old.plan
         data = code(raw, plan)
         asked = question(plan, data, old.measures if old else None)
-        found = space_of(plan, data, {s.spec.attributes for s in old.scenarios} if old else ())
+        with _no_collection():
+            found = space_of(plan, data, {s.spec.attributes for s in old.scenarios} if old else ())
+            specs = all_scenarios(found.specs, plan.space.rates, plan.space.rule)
         key = read_or_make_key(key_path(path, key_file)) if is_new else read_key(key_path(path, key_file))
         for remark in remarks(plan, found, data.n_records) if is_new else ():
             say(remark)
-        specs = all_scenarios(found.specs, plan.space.rates, plan.space.rule)
         if old is None:
             study = Study.create(path, plan, _about(raw, data, asked, key), asked.original())
-            study.add_scenarios(specs)
+            with _no_collection():
+                study.add_scenarios(specs)
         else:
             check_same(old, raw, key)
             _check_plan(old, plan, extend)
@@ -258,7 +276,8 @@ def fill(
 ) -> None:
     """Draw and measure what a study does not hold yet; stops early, keeping everything, when the study is cancelled."""
     replicates = study.plan.space.replicates
-    groups = group([(s.place, s.spec) for s in study.scenarios], asked.table)
+    with _no_collection():
+        groups = group([(s.place, s.spec) for s in study.scenarios], asked.table)
     held = study.held()
     total = replicates * len(study.scenarios)
     done = int(np.minimum(held, replicates).sum())
@@ -277,6 +296,8 @@ def fill(
                 if study.beat(done):
                     study.release("cancelled", "cancelled by request")
                     return
+        with suppress(UsageError):  # without a risk and a utility measure there is no map
+            risk_utility_map(study, as_writer=True)
         study.release("finished")
     except KeyboardInterrupt:
         study.release("cancelled", "interrupted")
