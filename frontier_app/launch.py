@@ -62,6 +62,8 @@ def environment() -> dict[str, str]:
     """The server's environment: finds this package from any folder; a study travels in the address instead."""
     env = {name: value for name, value in os.environ.items() if name not in ("FRONTIER_STUDY", "FRONTIER_DATA")}
     here = str(APP.parents[1])
+    if env.get("FRONTIER_HOME"):
+        env["FRONTIER_HOME"] = str(Path(env["FRONTIER_HOME"]).expanduser().absolute())
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [here, env.get("PYTHONPATH", "")]))
     return env
 
@@ -82,7 +84,9 @@ def launch(study: Path | None, data: str | None, port: int | None, open_browser:
     if workspace and not study:
         address += f"?w={workspace.token}"
     # Streamlit prints an address of its own on standard output, without the workspace.
-    server = subprocess.Popen(command(port), env=environment(), stdout=subprocess.DEVNULL)
+    # Its look is beside the script when installed, and at the top of a checkout.
+    here = None if (APP.parent / ".streamlit").exists() else APP.parents[1]
+    server = subprocess.Popen(command(port), env=environment(), cwd=here, stdout=subprocess.DEVNULL)
     try:
         previous = signal.signal(signal.SIGTERM, _stop)
         try:

@@ -108,7 +108,7 @@ def _choose(study: Study, view: RiskUtilityMap, decisions: list[Choice]) -> int 
         return None
     why = st.text_area(
         "Reason (kept with the decision)",
-        key="choose-why",
+        key=f"choose-why-{len(decisions)}",
         height=90,
         placeholder="Why this one, for whoever reads it in five years",
     )

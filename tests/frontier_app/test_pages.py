@@ -167,7 +167,7 @@ def test_a_choice_needs_a_reason_and_is_kept(swept: Callable[..., Workspace]):
     made.number_input(key="choose-bound").set_value(1.0).run()
     record = next(b for b in made.button if b.label == "Record the choice")
     assert record.disabled
-    made.text_area(key="choose-why").set_value("most useful of all").run()
+    made.text_area(key="choose-why-0").set_value("most useful of all").run()
     next(b for b in made.button if b.label == "Record the choice").click().run()
     assert not made.exception and not made.error
     with Study.open(at.folder / "study-1.study") as study:
@@ -183,7 +183,7 @@ def test_no_choice_on_one_replicate(swept: Callable[..., Workspace]):
     at = swept(replicates=1)
     made = to(app(at), "release")
     made.radio(key="choose-rule").set_value("slope").run()
-    made.text_area(key="choose-why").set_value("luck").run()
+    made.text_area(key="choose-why-0").set_value("luck").run()
     next(b for b in made.button if b.label == "Record the choice").click().run()
     assert any("one replicate" in error.value for error in made.error)
 
