@@ -16,7 +16,7 @@ from engine.release import ReleaseBatch, unpack
 from engine.table import occupied
 
 UNMATCHED = ("zero", "skip")
-_DENSE = 1 << 22  # most sums that are tabulated at once
+_AT_ONCE = 1 << 16  # sums that are formed together: few enough to stay in the processor's cache
 
 
 def correct_attribution(
@@ -43,18 +43,26 @@ def _attribution(batch: ReleaseBatch, places: tuple[int, ...], t: int, unmatched
     # whole numbers: records per key cell, and pairs (original, released) that agree on keys and target
     size = np.bincount(key, weights=before, minlength=n_keys)
     agree = np.bincount(key, weights=before**2, minlength=n_keys)
-    moved = np.flatnonzero(margin.after != margin.before)
-    cell, change = margin.cell[moved], (margin.after - margin.before)[moved].astype(float)
-    flat = margin.owner[moved] * n_keys + key[cell]
-    touched, by_size, by_agree = _sums(flat, change, before[cell] * change, len(batch) * n_keys)
-    owner, touched = np.divmod(touched, n_keys)
-    # a key cell without released records agrees with nobody: 0 over 1 instead of 0 over 0
-    share, left = agree / np.maximum(size, 1), size[touched] + by_size
-    gained = (agree[touched] + by_agree) / np.maximum(left, 1) - share[touched]
-    total = share[size > 0].sum() + np.bincount(owner, weights=gained, minlength=len(batch))
+    share = agree / np.maximum(size, 1)
+    total = np.full(len(batch), share[size > 0].sum())
+    lost = np.zeros(len(batch))
+    change = (margin.after - margin.before).astype(float)
+    ends = np.concatenate([[0], margin.ends])
+    step = max(1, _AT_ONCE // n_keys)
+    for first in range(0, len(batch), step):
+        last = min(first + step, len(batch))
+        mine = slice(ends[first], ends[last])
+        cell, by = margin.cell[mine], change[mine]
+        flat = (margin.owner[mine] - first) * n_keys + key[cell]
+        touched, by_size, by_agree = _sums(flat, by, before[cell] * by, (last - first) * n_keys)
+        owner, touched = np.divmod(touched, n_keys)
+        left = size[touched] + by_size
+        # a key cell without released records agrees with nobody: 0 over 1 instead of 0 over 0
+        gained = (agree[touched] + by_agree) / np.maximum(left, 1) - share[touched]
+        total[first:last] += np.bincount(owner, weights=gained, minlength=last - first)
+        lost[first:last] = np.bincount(owner, weights=size[touched] * (left == 0), minlength=last - first)
     if unmatched == "zero":
         return total / batch.n_records
-    lost = np.bincount(owner, weights=size[touched] * (left == 0), minlength=len(batch))
     matched = batch.n_records - lost
     return np.divide(total, matched, out=np.full(len(batch), np.nan), where=matched > 0)
 
@@ -76,16 +84,15 @@ def attribution_gain(
 def _sums(
     place: np.ndarray, first: np.ndarray, second: np.ndarray, size: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Places that occur, in order, with two sums of whole numbers each."""
-    if size <= 4 * len(place) + _DENSE:
-        present = np.zeros(size, bool)
-        present[place] = True
-        where = np.flatnonzero(present)
-        sums = [np.bincount(place, weights=values, minlength=size)[where] for values in (first, second)]
-    else:
-        where, inverse = np.unique(place, return_inverse=True)
-        sums = [np.bincount(inverse, weights=values) for values in (first, second)]
-    return where, sums[0], sums[1]
+    """Places where one of two sums of whole numbers is not 0, in order, with both."""
+    if size <= 4 * len(place) + _AT_ONCE:
+        sums = [np.bincount(place, weights=values, minlength=size) for values in (first, second)]
+        where = np.flatnonzero((sums[0] != 0) | (sums[1] != 0))
+        return where, sums[0][where], sums[1][where]
+    distinct, inverse = np.unique(place, return_inverse=True)
+    sums = [np.bincount(inverse, weights=values, minlength=len(distinct)) for values in (first, second)]
+    kept = (sums[0] != 0) | (sums[1] != 0)
+    return distinct[kept], sums[0][kept], sums[1][kept]
 
 
 def _target(domain: Domain, target: str) -> int:

@@ -20,7 +20,7 @@ MODELS = ("main", "two_way")
 def sample_uniques(batch: ReleaseBatch) -> np.ndarray:
     """Number of released records that are alone in their key cell.  A count; lower is better."""
     base = int(np.count_nonzero(batch.original == 1))
-    return base - batch.total(batch.before == 1) + batch.total(batch.after == 1)
+    return base + batch.total((batch.after == 1).astype(np.int8) - (batch.before == 1))
 
 
 def unchanged_uniques(batch: ReleaseBatch) -> np.ndarray:
@@ -34,8 +34,12 @@ def unchanged_uniques(batch: ReleaseBatch) -> np.ndarray:
 def k_anonymity(batch: ReleaseBatch, k: int) -> np.ndarray:
     """Number of released records in key cells of fewer than ``k`` records.  A count; lower is better; 0 means that the
     release is k-anonymous."""
+    return batch.own.memo(("below k", k), lambda: _below(batch, k))
+
+
+def _below(batch: ReleaseBatch, k: int) -> np.ndarray:
     base = int(batch.original[batch.original < k].sum())
-    return base - batch.total(batch.before * (batch.before < k)) + batch.total(batch.after * (batch.after < k))
+    return base + batch.total(batch.after * (batch.after < k) - batch.before * (batch.before < k))
 
 
 def k_anonymity_share(batch: ReleaseBatch, k: int) -> np.ndarray:

@@ -82,5 +82,6 @@ def test_sums_of_wide_keys_are_the_same_sorted_or_tabulated(monkeypatch):
     lists = {"keys": ("B", "C"), "analyse": small.names}
     asked = call("correct_attribution[target=A]")
     tabulated = evaluate(asked, releases(small, several), small.domain, lists)
-    monkeypatch.setattr(attribution, "_DENSE", -(1 << 30))
-    assert evaluate(asked, releases(small, several), small.domain, lists).tobytes() == tabulated.tobytes()
+    for at_once in (-(1 << 30), 1, 100):
+        monkeypatch.setattr(attribution, "_AT_ONCE", at_once)
+        assert evaluate(asked, releases(small, several), small.domain, lists).tobytes() == tabulated.tobytes()
