@@ -15,6 +15,7 @@ from engine.columns import numbers_of, numeric_columns, strata_names
 from engine.combining import combine, mean_over_releases
 from engine.errors import EngineError, UsageError, did_you_mean
 from engine.formulas import Design, design
+from engine.outcomes import Rows
 from engine.plan.analysis import ALL, AnalysisPlan
 from engine.records import RecordRelease, ReleasedTable
 from engine.regression import OK, Solved, solve
@@ -43,26 +44,37 @@ class Fitted(NamedTuple):
 
 @dataclass(frozen=True)
 class _Input:
-    """What a fit is made from: records of each stratum with outcome, matrix and weights."""
+    """What a fit is made from: outcome, matrix, weights, stratum of every row, and how many records it stands for."""
 
     y: np.ndarray
     x: np.ndarray
-    weights: np.ndarray | None
-    cells: np.ndarray | None
+    weights: np.ndarray | None = None
+    cells: np.ndarray | None = None
+    counts: np.ndarray | None = None
 
     def equals(self, other: _Input) -> bool:
         """Whether the fits must be the same."""
         return all(
             a is b or (a is not None and b is not None and np.array_equal(a, b))
-            for a, b in ((self.y, other.y), (self.cells, other.cells), (self.weights, other.weights), (self.x, other.x))
+            for a, b in zip(self._parts, other._parts, strict=True)
         )
+
+    @property
+    def _parts(self) -> tuple[np.ndarray | None, ...]:
+        return self.y, self.cells, self.counts, self.weights, self.x
 
     def rows(self, cell: int) -> _Input:
         """One stratum."""
         if self.cells is None:
             return self
-        at = np.flatnonzero(self.cells == cell)
-        return _Input(self.y[at], self.x[at], None if self.weights is None else self.weights[at], None)
+        return self.at(np.flatnonzero(self.cells == cell), strata=False)
+
+    def at(self, rows: np.ndarray, strata: bool = True) -> _Input:
+        """Some rows."""
+        weights, cells, counts = (
+            None if part is None else part[rows] for part in (self.weights, self.cells if strata else None, self.counts)
+        )
+        return _Input(self.y[rows], self.x[rows], weights, cells, counts)
 
 
 @dataclass(frozen=True)
@@ -130,7 +142,12 @@ def _places(analysis: AnalysisPlan, data: Microdata) -> tuple[int, ...]:
 
 
 def _given(ready: Design, table: ReleasedTable, original: ReleasedTable, places: tuple[int, ...]) -> _Input:
-    """Outcome, matrix, weights and stratum of the records that have all of them."""
+    """The rows that a fit is made from; records that miss a number or have no weight stay out.
+
+    Where attributes are all that is used, rows are the distinct cells with their counts.
+    """
+    if not ready.columns and not ready.analysis.weighted:
+        return _cells(ready, table, places)
     y, x, complete = ready.build(table, original)
     weights = None
     if ready.analysis.weighted:
@@ -139,15 +156,28 @@ def _given(ready: Design, table: ReleasedTable, original: ReleasedTable, places:
         if (weights < 0).any():
             raise EngineError(f"weight '{ready.plan.data.weight}' is negative in {int((weights < 0).sum())} records")
         complete = complete & (weights > 0)
-    cells = table.cells(places) if places else None
-    if complete.all():
-        return _Input(y, x, weights, cells)
-    return _Input(
-        y[complete],
-        x[complete],
-        None if weights is None else weights[complete],
-        None if cells is None else cells[complete],
-    )
+    given = _Input(y, x, weights, table.cells(places) if places else None)
+    return given if complete.all() else given.at(np.flatnonzero(complete))
+
+
+def _cells(ready: Design, table: ReleasedTable, places: tuple[int, ...]) -> _Input:
+    domain = table.data.domain
+    used = tuple(sorted({*(j for j, name in enumerate(domain.names) if name in ready.analysis.columns), *places}))
+    numbers = table.cells(used)
+    if np.prod([float(domain.shape[j]) for j in used]) <= max(1000, 4 * len(numbers)):
+        all_counts = np.bincount(numbers)
+        occupied = np.flatnonzero(all_counts)
+        counts = all_counts[occupied]
+    else:
+        occupied, counts = np.unique(numbers, return_counts=True)
+    codes, rest = {}, occupied
+    for j in reversed(used):
+        rest, codes[j] = np.divmod(rest, domain.shape[j])
+    y, x, _ = ready.evaluate(Rows(domain, len(occupied), codes.__getitem__), {})
+    strata = np.zeros(len(occupied), np.int64)
+    for j in places:
+        strata = strata * domain.shape[j] + codes[j]
+    return _Input(y, x, None, strata if places else None, counts)
 
 
 def ready(analysis: AnalysisPlan, original: ReleasedTable, plan: Plan) -> Ready:
@@ -170,7 +200,7 @@ def _ready(analysis: AnalysisPlan, original: ReleasedTable, plan: Plan) -> Ready
 
 
 def _solve(part: _Input, family: str, start: np.ndarray | None) -> Solved:
-    return solve(family, part.x, part.y, part.weights, start)
+    return solve(family, part.x, part.y, part.weights, start, part.counts)
 
 
 def _stack(solved: list[Solved]) -> Fitted:

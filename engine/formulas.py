@@ -18,7 +18,7 @@ import numpy as np
 
 from engine.columns import numbers_of, variable
 from engine.errors import EngineError, UsageError, did_you_mean
-from engine.outcomes import check_expression, outcome, quoted
+from engine.outcomes import Rows, check_expression, outcome, quoted
 from engine.plan.analysis import CODINGS, FUNCTIONS, AnalysisPlan
 
 if TYPE_CHECKING:
@@ -53,12 +53,16 @@ class Design:
 
     def build(self, table: ReleasedTable, original: ReleasedTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Outcome ``(n,)``, matrix ``(n, k)`` and which records have every number they need ``(n,)``."""
-        numbers = self.numbers(table, original)
-        complete = np.ones(table.data.n_records, bool)
+        rows = Rows(table.data.domain, table.data.n_records, table.codes)
+        return self.evaluate(rows, self.numbers(table, original))
+
+    def evaluate(self, rows: Rows, numbers: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """:meth:`build` on given rows and numbers."""
+        complete = np.ones(rows.n, bool)
         for values in numbers.values():
             complete &= ~np.isnan(values)
-        y = outcome(self.analysis, table, numbers, self.plan)
-        evaluated = [self._values(factor, table, numbers, complete) for factor in self.factors]
+        y = outcome(self.analysis, rows, numbers)
+        evaluated = [self._values(factor, rows, numbers, complete) for factor in self.factors]
         parts = []
         for block in self.blocks:
             found = [evaluated[f] if matrix is None else matrix[evaluated[f]] for f, matrix in block]
@@ -70,12 +74,10 @@ class Design:
         x = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
         return y, x, complete
 
-    def _values(
-        self, factor: _Factor, table: ReleasedTable, numbers: dict[str, np.ndarray], complete: np.ndarray
-    ) -> np.ndarray:
+    def _values(self, factor: _Factor, rows: Rows, numbers: dict[str, np.ndarray], complete: np.ndarray) -> np.ndarray:
         """Level codes, or numbers of shape ``(n, 1)``."""
         if factor.attribute is not None:
-            return table.codes(factor.attribute)
+            return rows.codes(factor.attribute)
         with np.errstate(all="ignore"):
             values = np.asarray(factor.factor.eval(factor.state, numbers))
         if factor.yes_no:

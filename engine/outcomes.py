@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,9 +13,9 @@ from engine.plan.analysis import FUNCTIONS, AnalysisPlan
 from engine.values import is_number
 
 if TYPE_CHECKING:
-    from engine.domain import Attribute
-    from engine.plan import Plan
-    from engine.records import ReleasedTable
+    from collections.abc import Callable
+
+    from engine.domain import Attribute, Domain
 
 _OPERATORS: dict[type, Any] = {
     ast.Add: np.add,
@@ -32,6 +32,14 @@ _OPERATORS: dict[type, Any] = {
     ast.USub: np.negative,
     ast.UAdd: np.positive,
 }
+
+
+class Rows(NamedTuple):
+    """What a formula is evaluated on: records of a table, or its distinct cells; ``codes(j)`` are an attribute's."""
+
+    domain: Domain
+    n: int
+    codes: Callable[[int], np.ndarray]
 
 
 def quoted(tree: ast.AST) -> str | None:
@@ -108,28 +116,28 @@ def _level(tree: ast.AST, attributes: Mapping[str, int]) -> tuple[str, str, bool
     return None
 
 
-def outcome(analysis: AnalysisPlan, table: ReleasedTable, numbers: Mapping[str, np.ndarray], plan: Plan) -> np.ndarray:
-    """The outcome of every record, shape ``(n,)``; NaN where a number is missing.
+def outcome(analysis: AnalysisPlan, rows: Rows, numbers: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The outcome of every row, shape ``(n,)``; NaN where a number is missing.
 
     An attribute of two levels is the event of its last level under a logistic model; otherwise an attribute must have
     levels that are numbers.
     """
     who = f"analysis '{analysis.name}'"
-    domain = table.data.domain
+    domain = rows.domain
     tree = ast.parse(analysis.sides[0], mode="eval").body
     places = {name: j for j, name in enumerate(domain.names)}
     name, level = quoted(tree), _level(tree, places)
     if name in places:
         j = places[name]
-        return _coded(domain.attributes[j], analysis, who)[table.codes(j)]
+        return _coded(domain.attributes[j], analysis, who)[rows.codes(j)]
     if level:
         attribute = domain.attributes[places[level[0]]]
         if level[1] not in attribute.levels:
             hint = did_you_mean(level[1], attribute.levels)
             raise UsageError(f"{who}: attribute '{attribute.name}' has no level '{level[1]}'.{hint}")
-        same = table.codes(places[level[0]]) == attribute.levels.index(level[1])
+        same = rows.codes(places[level[0]]) == attribute.levels.index(level[1])
         return (same == level[2]).astype(float)
-    gone = np.zeros(table.data.n_records, bool)
+    gone = np.zeros(rows.n, bool)
     for found in _names(tree):
         gone |= np.isnan(numbers[found])
     with np.errstate(all="ignore"):

@@ -33,21 +33,32 @@ class Solved(NamedTuple):
 
 
 def solve(
-    family: str, x: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None, start: np.ndarray | None = None
+    family: str,
+    x: np.ndarray,
+    y: np.ndarray,
+    weights: np.ndarray | None = None,
+    start: np.ndarray | None = None,
+    counts: np.ndarray | None = None,
 ) -> Solved:
     """Fit ``y`` on the columns of ``x``.
 
     Linear: least squares, t with n - rank degrees of freedom.  Logistic and Poisson: maximum likelihood by Newton's
     method with step halving (at most 80 steps, to a change of 1e-8 in any linear predictor), normal quantiles;
     ``start`` are estimates to begin from.  With ``weights``: weighted estimates with linearised standard errors
-    (Binder 1983, doi:10.2307/1402588; with n / (n - 1), as R's survey package for independent records).
+    (Binder 1983, doi:10.2307/1402588; with n / (n - 1), as R's survey package for independent records).  With
+    ``counts``: each row stands for that many equal records.
     """
-    n, k = x.shape
+    k = x.shape[1]
+    n = len(x) if counts is None else int(counts.sum())
     if n == 0:
         return _nothing(k, FEW)
+    survey = weights is not None
     if weights is not None:
         weights = weights * (n / weights.sum())
-    scale = np.sqrt(np.einsum("ij,ij->j", x, x) / n)
+    elif counts is not None:
+        weights = counts.astype(float)
+    squares = np.einsum("ij,ij->j", x, x) if counts is None else np.einsum("i,ij,ij->j", counts, x, x)
+    scale = np.sqrt(squares / n)
     alive = scale > 0
     scaled = x / np.where(alive, scale, 1)
     kept, estimable = _basis(scaled, alive)
@@ -55,11 +66,11 @@ def solve(
         return _nothing(k, FEW)
     design = scaled if len(kept) == k else scaled[:, kept]
     if family == "linear":
-        beta, variance, df = _least_squares(design, y, weights)
+        beta, variance, df = _least_squares(design, y, weights, survey, n)
         moving = np.zeros(len(kept), bool)
     else:
         begin = None if start is None or not np.isfinite(start).all() else (start * scale)[kept]
-        beta, variance, moving = _likelihood(family, design, y, weights, begin)
+        beta, variance, moving = _likelihood(family, design, y, weights, survey, n, begin)
         df = np.inf
     solved = _nothing(k, ALIASED)
     solved.estimate[kept] = beta / scale[kept]
@@ -105,17 +116,20 @@ def _basis(x: np.ndarray, alive: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.array(kept, np.int64), estimable
 
 
-def _least_squares(x: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, float]:
-    n, k = x.shape
+def _least_squares(
+    x: np.ndarray, y: np.ndarray, weights: np.ndarray | None, survey: bool, n: int
+) -> tuple[np.ndarray, np.ndarray, float]:
+    k = x.shape[1]
     root = None if weights is None else np.sqrt(weights)
     q, r = np.linalg.qr(x if root is None else x * root[:, None])
     inverse = np.linalg.inv(r)
     beta = inverse @ (q.T @ (y if root is None else y * root))
     residual = y - x @ beta
     if np.abs(residual).max() <= 1e-13 * np.abs(y).max():
-        residual = np.zeros(n)  # a perfect fit: what is left is rounding
-    if weights is None:
-        return beta, np.einsum("ij,ij->i", inverse, inverse) * ((residual @ residual) / (n - k)), n - k
+        residual = np.zeros(len(x))  # a perfect fit: what is left is rounding
+    if weights is None or not survey:
+        squares = residual @ (residual if weights is None else weights * residual)
+        return beta, np.einsum("ij,ij->i", inverse, inverse) * (squares / (n - k)), n - k
     return beta, _linearised(inverse @ inverse.T, x * (weights * residual)[:, None]), n - k
 
 
@@ -126,7 +140,13 @@ def _linearised(bread: np.ndarray, scores: np.ndarray) -> np.ndarray:
 
 
 def _likelihood(
-    family: str, x: np.ndarray, y: np.ndarray, weights: np.ndarray | None, start: np.ndarray | None
+    family: str,
+    x: np.ndarray,
+    y: np.ndarray,
+    weights: np.ndarray | None,
+    survey: bool,
+    n: int,
+    start: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Estimates, variances, and which coefficients were still moving at the end."""
     moments = _logistic if family == "logistic" else _poisson
@@ -161,13 +181,13 @@ def _likelihood(
     if not change < _CONVERGED:
         # What still moves, and what shares in a direction about which the data say next to nothing any more.
         sizes, directions = np.linalg.eigh(information)
-        blind = directions[:, sizes < _BLIND * len(x)]
+        blind = directions[:, sizes < _BLIND * n]
         moving = ~(np.abs(step) < _MOVING) | (np.einsum("ij,ij->i", blind, blind) > _MOVING**2)
     try:
         bread = np.linalg.inv(information)
     except np.linalg.LinAlgError:
         bread = np.linalg.pinv(information, hermitian=True)
-    if weights is None:
+    if weights is None or not survey:
         return beta, np.maximum(np.diagonal(bread), 0), moving
     return beta, _linearised(bread, x * (weights * (y - mean))[:, None]), moving
 

@@ -63,6 +63,19 @@ def test_weights_give_linearised_standard_errors() -> None:
     np.testing.assert_allclose(found.se, np.sqrt(np.diag(bread @ (scores.T @ scores) @ bread) * n / (n - 1)), rtol=1e-6)
 
 
+@pytest.mark.parametrize("family", ["linear", "logistic", "poisson"])
+def test_a_row_may_stand_for_many_records(family: str) -> None:
+    random = np.random.default_rng(4)
+    x = np.column_stack([np.ones(12), np.tile([0.0, 1], 6), np.repeat(np.arange(6.0), 2)])
+    y = random.integers(0, 2 if family == "logistic" else 5, 12).astype(float)
+    counts = random.integers(1, 9, 12)
+    found = solve(family, x, y, counts=counts)
+    want = solve(family, np.repeat(x, counts, axis=0), np.repeat(y, counts))
+    np.testing.assert_allclose(found.estimate, want.estimate, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(found.se, want.se, rtol=1e-8)
+    assert found.df == want.df
+
+
 def test_an_empty_column_leaves_the_others_alone() -> None:
     x, eta, random = data(3)
     y = eta + random.normal(size=len(eta))
