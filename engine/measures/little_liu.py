@@ -101,6 +101,10 @@ def _tables(release: RecordRelease) -> str:
 
 def _joint_risk(release: RecordRelease, places: tuple[int, ...], most: int) -> np.ndarray:
     """Each record's share of R2, shape ``(n_records,)``; time and memory follow records times tables."""
+    return release.memo(("joint risk", places, most), lambda: _form_joint_risk(release, places, most))
+
+
+def _form_joint_risk(release: RecordRelease, places: tuple[int, ...], most: int) -> np.ndarray:
     n, true = release.data.n_records, release.original.cells(places)
     shown = [table.cells(places) for table in release.tables]
     cells, cell = np.unique(np.concatenate(shown), return_inverse=True)
