@@ -1,0 +1,253 @@
+"""Swapping whole keys between records: at random (RDS) and out of every sensitive cell (DDS).
+
+F. Liu, "Multiple and probabilistic swapping of categorical keys for statistical disclosure limitation in microdata",
+section 5, and F. Liu and R. J. A. Little, "SMIKe vs. data swapping and PRAM for statistical disclosure control in
+microdata: a simulated study", compare their mechanisms with these two.  Both exchange the entire key of two records; everything else stays, so the
+counts of the key cells stay exactly as they were, and no record is swapped twice.
+
+* RDS picks *initiators* at random, each of which exchanges with a random partner.  About twice as many records as
+  initiators are touched: ``1 - (1 - p)²`` of all of them at rate ``p``.
+* DDS visits the sensitive records in random order; each exchanges with a random record of another cell.
+
+Random numbers, from the stream of table 1: a random order (of all records, whose first ``m`` are the initiators; of the
+sensitive records), then the four words of the generator that draws the partners.  A small RDS rate is therefore the
+beginning of a larger one, unless partners must not be initiators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from engine import location
+from engine.errors import EngineError, UsageError
+from engine.evaluation import FAILED, NOOP, OK
+from engine.mechanisms.base import Drawn, Mechanism, Parameter, Setting, table_stream
+from engine.records import ReleasedTable
+from engine.streams import kernel_state
+
+PARTIAL = 3  # part of what was asked for was done, as in engine.evaluation
+
+
+@dataclass(frozen=True)
+class NumberOrWord(Parameter):
+    """A number within its range, or one of the words in ``choices``; its value is the number or the word."""
+
+    def canonical(self, text: str) -> str:
+        """The word as it stands, or the one text of equal numbers."""
+        text = str(text).strip()
+        if text in self.choices:
+            return text
+        try:
+            return super().canonical(text)
+        except UsageError as error:
+            said = str(error)
+            raise UsageError(f"{said[:-1]} or {self.choices[0]}." if said.endswith("number.") else said) from None
+
+    def value(self, canonical: str) -> Any:
+        """A number, or the word."""
+        return canonical if canonical in self.choices else super().value(canonical)
+
+
+class Prepared(NamedTuple):
+    """Key cells; records in the order of their cells (``order``, and its inverse ``position``), and where each cell
+    begins and ends there (``start``, one longer than the cells)."""
+
+    keys: location.KeyCells
+    order: np.ndarray
+    position: np.ndarray
+    start: np.ndarray
+    about: dict[str, float | str]
+
+
+def prepare(setting: Setting, to_another_cell: bool) -> Prepared:
+    """Key cells and their records.  Refuses a single key cell when partners must come from another one."""
+    keys = location.key_cells(setting.data, setting.keys, setting["s"], setting["rule"])
+    if to_another_cell and len(keys.counts) == 1:
+        raise EngineError("all records share one key cell; keys cannot be swapped")
+    order = np.argsort(keys.x, kind="stable")
+    position = np.empty_like(order)
+    position[order] = np.arange(len(order))
+    about: dict[str, float | str] = {
+        "sensitive": location.in_words(setting["s"], setting["rule"]),
+        "sensitive_cells": float(keys.sensitive.sum()),
+        "sensitive_records": float(len(keys.records)),
+    }
+    return Prepared(keys, order, position, np.append(0, np.cumsum(keys.counts)), about)
+
+
+def swap(
+    prepared: Prepared, visits: np.ndarray, state: np.ndarray, to_another_cell: bool, barred: np.ndarray | None = None
+) -> tuple[np.ndarray, int]:
+    """The record whose keys each record carries, shape ``(n,)``, and how many visited records found no partner.
+
+    ``visits`` lists records in the order of their turns; who has been swapped already is passed over.  ``barred``
+    records are never drawn as partners.  The r-th candidate is the r-th by cell, then by record.
+    """
+    from engine.compiled import wrapping
+    from engine.mechanisms import partners
+
+    n, at = len(prepared.order), prepared.position[visits]
+    if to_another_cell:
+        cell = prepared.keys.x[visits]
+        low, high = prepared.start[cell], prepared.start[cell + 1]
+    else:
+        low, high = at, at + 1
+    pool = np.ones(n, np.int64)
+    if barred is not None:
+        pool[prepared.position[barred]] = 0
+    source = np.arange(n)
+    with wrapping():
+        stuck = int(partners.pair_up(at, low, high, pool, np.zeros(n + 1, np.int64), state, source))
+    return prepared.order[source[prepared.position]], stuck
+
+
+def _drawn(
+    prepared: Prepared, setting: Setting, source: np.ndarray, status: int, more: Mapping[str, float | str]
+) -> Drawn:
+    """One table, with counts of what was done."""
+    x, sensitive = prepared.keys.x, prepared.keys.records
+    touched, moved = source != np.arange(len(source)), x[source] != x
+    diagnostics: dict[str, float | str] = {**prepared.about, "pairs": float(touched.sum()) / 2}
+    diagnostics["touched_share"] = float(touched.mean())
+    diagnostics["pairs_within_a_cell"] = float(np.count_nonzero(touched & ~moved)) / 2
+    if len(sensitive):
+        diagnostics["sensitive_changed_share"] = float(moved[sensitive].mean())
+    diagnostics.update(more)
+    return Drawn([ReleasedTable(setting.data, source, setting.keys)], status, touched[None, :], diagnostics)
+
+
+def _nothing(prepared: Prepared, setting: Setting, warning: str, **more: float) -> Drawn:
+    about = {**prepared.about, **more, "warning": warning}
+    return Drawn([ReleasedTable(setting.data)], NOOP, np.zeros((1, setting.data.n_records), bool), about)
+
+
+def check_rds(values: Mapping[str, Any]) -> None:
+    """Refuse thresholds below 1, and both ways of saying how many initiators there are."""
+    location.check_threshold(values)
+    if values["n_init"] != "rate" and values["rate"] != "s2":
+        raise UsageError(f"n_init == {values['n_init']} and rate == {values['rate']:g}, must not both be given.")
+
+
+def initiators(setting: Setting, n_sensitive: int) -> int:
+    """How many initiators: ``n_init``, or ``floor(rate·n + 1/2)`` exactly; the rate ``s2`` is the share of sensitive
+    records."""
+    texts, n = dict(setting.texts), setting.data.n_records
+    if texts["n_init"] != "rate":
+        if setting["n_init"] > n:
+            raise UsageError(f"n_init == {setting['n_init']}, must be at most the number of records ({n}).")
+        return int(setting["n_init"])
+    return n_sensitive if texts["rate"] == "s2" else int(Fraction(texts["rate"]) * n + Fraction(1, 2))
+
+
+def prepare_rds(setting: Setting) -> Prepared:
+    """What replicates of RDS share."""
+    return prepare(setting, setting["partner_pool"] == "other_cell")
+
+
+def draw_rds(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
+    """Initiators in random order, each with a random partner; PARTIAL when some found none."""
+    n, wanted = setting.data.n_records, initiators(setting, len(prepared.keys.records))
+    if wanted == 0:
+        return _nothing(prepared, setting, "no record initiates a swap; the table is the original", initiators=0.0)
+    if len(prepared.keys.counts) == 1:
+        warning = "all records share one key cell; swapping keys changes nothing"
+        return _nothing(prepared, setting, warning, initiators=float(wanted))
+    rng = table_stream(derived, 1)
+    visits = rng.permutation(n)[:wanted]
+    barred = visits if setting["avoid_initiators"] else None
+    source, stuck = swap(prepared, visits, kernel_state(rng.bytes(32)), setting["partner_pool"] == "other_cell", barred)
+    more: dict[str, float | str] = {"initiators": float(wanted), "without_partner": float(stuck)}
+    if stuck:
+        more["warning"] = f"{stuck} initiators found no partner"
+    return _drawn(prepared, setting, source, PARTIAL if stuck else OK, more)
+
+
+def check_dds(values: Mapping[str, Any]) -> None:
+    """Refuse thresholds below 1."""
+    location.check_threshold(values)
+
+
+def prepare_dds(setting: Setting) -> Prepared:
+    """What replicates of DDS share."""
+    return prepare(setting, True)
+
+
+def draw_dds(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
+    """Every sensitive record to another cell; FAILED when some could not be moved."""
+    sensitive = prepared.keys.records
+    if not len(sensitive):
+        return _nothing(prepared, setting, "no key cell is sensitive; the table is the original")
+    rng = table_stream(derived, 1)
+    visits = rng.permutation(sensitive)
+    source, stuck = swap(prepared, visits, kernel_state(rng.bytes(32)), True)
+    more: dict[str, float | str] = {"without_partner": float(stuck)}
+    if stuck:
+        more["warning"] = (
+            f"{stuck} sensitive records could not be moved: no unswapped record remains outside their cell"
+        )
+    return _drawn(prepared, setting, source, FAILED if stuck else OK, more)
+
+
+RDS = Mechanism(
+    name="rds",
+    title="Random swapping of keys (RDS)",
+    source="Liu, Multiple and probabilistic swapping of keys, section 5; Liu and Little, SMIKe vs. data swapping and PRAM",
+    when=(
+        "a plain yardstick for mechanisms that work on keys: it keeps the counts of the key cells, weakens every "
+        "relation between keys and other variables, and leaves many sensitive records where they are"
+    ),
+    rate="initiators; about twice as many records are touched",
+    prepare=prepare_rds,
+    draw=draw_rds,
+    parameters=(
+        *location.THRESHOLD,
+        NumberOrWord(
+            "rate",
+            "decimal",
+            "s2",
+            "share of records that initiate a swap, 0 to 1, or s2: as many as there are sensitive records",
+            low="0",
+            high="1",
+            choices=("s2",),
+        ),
+        NumberOrWord(
+            "n_init",
+            "whole",
+            "rate",
+            "number of initiators, or rate: as the rate says",
+            low="0",
+            choices=("rate",),
+        ),
+        Parameter(
+            "partner_pool",
+            "choice",
+            "any",
+            "partners come from all records not yet swapped, or only from those of another key cell",
+            choices=("any", "other_cell"),
+        ),
+        Parameter("avoid_initiators", "truth", "no", "whether initiators are never drawn as partners"),
+    ),
+    fit=("s", "rule", "partner_pool"),
+    check=check_rds,
+)
+
+DDS = Mechanism(
+    name="dds",
+    title="Swapping every sensitive key away (DDS)",
+    source="Liu, Multiple and probabilistic swapping of keys, section 5; Liu and Little, SMIKe vs. data swapping and PRAM",
+    when=(
+        "no record may keep a sensitive key and the counts of the key cells must stay exactly as they are; relations "
+        "between keys and other variables of sensitive records are lost"
+    ),
+    rate="records of sensitive key cells, all of which are moved",
+    prepare=prepare_dds,
+    draw=draw_dds,
+    parameters=location.THRESHOLD,
+    fit=("s", "rule"),
+    check=check_dds,
+)
