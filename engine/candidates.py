@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
+from typing import Any
 
 from engine import space
+from engine.columns import numeric_columns
 from engine.errors import UsageError
+from engine.mechanisms import mechanism
+from engine.mechanisms.base import Mechanism, Setting
 from engine.microdata import Microdata
-from engine.plan import Plan
-from engine.spec import AttributeSpec, ReleaseSpec, Structure, pairs_wanted
+from engine.plan import MechanismPlan, Plan
+from engine.spec import RANDOM_SWAP, AttributeSpec, ReleaseSpec, Structure, pairs_wanted
 from engine.table import ContingencyTable
 
 
 @dataclass(frozen=True)
 class Group:
-    """Scenarios that share a structure, and so their pairs: ``members`` are (place in the study, scenario)."""
+    """Scenarios that share work: ``members`` are (place in the study, scenario).
 
-    structure: Structure
+    Random swaps share a ``structure``, and so their pairs.  Scenarios of another mechanism (no structure) share its
+    fit.
+    """
+
+    structure: Structure | None
     members: tuple[tuple[int, ReleaseSpec], ...]
 
 
@@ -71,6 +80,61 @@ def _check_written(spec: AttributeSpec, table: ContingencyTable, plan: Plan) -> 
             )
 
 
+def scenarios_of(
+    plan: Plan, data: Microdata, known: Collection[ReleaseSpec] = ()
+) -> tuple[list[ReleaseSpec], space.Space | None]:
+    """All scenarios of a plan over these data, and the space of the random swap where that is among its mechanisms.
+
+    Every other mechanism is fitted once here, so that data which do not allow it are refused before anything is run.
+    """
+    specs: list[ReleaseSpec] = []
+    found = None
+    if plan.swaps_at_random:
+        found = space_of(plan, data, {spec.attributes for spec in known if spec.mechanism == RANDOM_SWAP})
+        specs += space.scenarios(found.specs, plan.space.rates, plan.space.rule)
+    for declared in plan.mechanisms:
+        if declared.name == RANDOM_SWAP:
+            if declared.grid:
+                raise UsageError(
+                    f"mechanism '{RANDOM_SWAP}' has no parameter '{declared.grid[0][0]}'; its specs and rates stand "
+                    "in [space]"
+                )
+            continue
+        specs += record_scenarios(declared, plan, data)
+    return list(dict.fromkeys(specs)), found
+
+
+def record_scenarios(declared: MechanismPlan, plan: Plan, data: Microdata) -> list[ReleaseSpec]:
+    """Every combination of a mechanism's grid as a scenario; equal ones once."""
+    made = mechanism(declared.name)
+    names = [name for name, _ in declared.grid]
+    specs = []
+    fitted: set[tuple[str, ...]] = set()
+    for values in product(*(values for _, values in declared.grid)):
+        setting = setting_of(declared.name, dict(zip(names, values, strict=True)), plan, data)
+        fit = fit_key(made, setting.texts)
+        if fit not in fitted:
+            made.prepare(setting)
+            fitted.add(fit)
+        changes = made.changes(setting) if made.changes else setting.keys
+        roles = "".join("S" if j in changes else "U" for j in range(len(data.domain)))
+        specs.append(
+            ReleaseSpec(AttributeSpec(data.domain.names, roles), "", "strict", declared.name, params=setting.texts)
+        )
+    return specs
+
+
+def setting_of(name: str, params: Mapping[str, str], plan: Plan, data: Microdata) -> Setting:
+    """A mechanism's parameters on the plan's keys and numeric columns."""
+    numeric = tuple(column for column in numeric_columns(plan, data) if column not in (data.weight, data.id))
+    return mechanism(name).setting(data, params, data.domain.indices(plan.keys), numeric)
+
+
+def fit_key(made: Mechanism, texts: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """What a fit depends on: scenarios that agree on it share the fit."""
+    return (made.name, *(value for name, value in texts if name in made.fit))
+
+
 def multi_kind(table: ContingencyTable) -> tuple[int, ...]:
     """Places of the attributes in which more than one kind of level occurs."""
     return tuple(
@@ -83,10 +147,15 @@ def multi_kind(table: ContingencyTable) -> tuple[int, ...]:
 def group(scenarios: Sequence[tuple[int, ReleaseSpec]], table: ContingencyTable) -> list[Group]:
     """Scenarios by structure, in the order in which structures first appear."""
     several = multi_kind(table)
-    found: dict[Structure, list[tuple[int, ReleaseSpec]]] = {}
+    found: dict[Any, list[tuple[int, ReleaseSpec]]] = {}
     for place, spec in scenarios:
-        found.setdefault(spec.structure(several), []).append((place, spec))
-    return [Group(structure, tuple(members)) for structure, members in found.items()]
+        if spec.mechanism == RANDOM_SWAP:
+            found.setdefault(spec.structure(several), []).append((place, spec))
+        else:
+            found.setdefault(fit_key(mechanism(spec.mechanism), spec.params), []).append((place, spec))
+    return [
+        Group(shared if isinstance(shared, Structure) else None, tuple(members)) for shared, members in found.items()
+    ]
 
 
 def remarks(plan: Plan, found: space.Space, n_records: int) -> list[str]:

@@ -19,6 +19,7 @@ from engine.commands import (
     run_export,
     run_measure,
     run_measures,
+    run_mechanisms,
     run_plan_check,
     run_plan_init,
     run_recheck,
@@ -122,6 +123,7 @@ def build_parser() -> argparse.ArgumentParser:
     sweep.add_argument("--workers", type=whole, metavar="N", help="processes (default: as many as pay off)")
     sweep.add_argument("--extend", action="store_true", help="add rates, specs or replicates to a study")
 
+    command("mechanisms", run_mechanisms, "list the mechanisms with their parameters")
     command("measures", run_measures, "list the measures of risk and utility")
 
     show = command("show", run_show, "list candidates with their figures and the frontier")

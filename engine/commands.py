@@ -123,33 +123,38 @@ def run_plan_check(args: argparse.Namespace) -> int:
 
 def run_space(args: argparse.Namespace) -> None:
     """Count candidates and estimate the time."""
-    from engine.candidates import predicted_failures, remarks, space_of
+    from collections import Counter
+
+    from engine.candidates import predicted_failures, remarks, scenarios_of
     from engine.io.recode import code
-    from engine.space import scenarios
-    from engine.spec import percent
+    from engine.spec import RANDOM_SWAP, percent
     from engine.sweep import estimate
 
     raw, sample_plan = _open(args.data)
     plan = plan_of(args, raw, sample_plan)
     data = code(raw, plan)
-    found = space_of(plan, data)
+    specs, found = scenarios_of(plan, data)
     table = data.table
     print(
         f"{data.n_records:,} records in {len(table):,} occupied cells of {len(data.domain)} attributes, "
         f"{table.n_below(3):,} of them with one or two records"
     )
-    print(f"specs: {found.legal:,} legal, {found.feasible:,} feasible, {len(found.specs):,} distinct to run")
-    for remark in remarks(plan, found, data.n_records):
-        print(f"  {remark}")
-    specs = scenarios(found.specs, plan.space.rates, plan.space.rule)
+    swaps = [spec for spec in specs if spec.mechanism == RANDOM_SWAP]
+    if found:
+        print(f"specs: {found.legal:,} legal, {found.feasible:,} feasible, {len(found.specs):,} distinct to run")
+        for remark in remarks(plan, found, data.n_records):
+            print(f"  {remark}")
+        if len(swaps) <= 5000:
+            failing = predicted_failures(swaps, table)
+            for doomed, reason in failing[:3]:
+                print(f"  '{doomed}' will fail: {reason}")
+            if len(failing) > 3:
+                print(f"  ... {len(failing):,} scenarios will fail in all")
     rates = ", ".join(percent(rate) for rate in plan.space.rates)
-    if len(specs) <= 5000:
-        failing = predicted_failures(specs, table)
-        for doomed, reason in failing[:3]:
-            print(f"  '{doomed}' will fail: {reason}")
-        if len(failing) > 3:
-            print(f"  ... {len(failing):,} scenarios will fail in all")
-    print(f"scenarios: {len(specs):,} ({len(found.specs):,} specs at {rates})")
+    parts = [f"{len(found.specs):,} specs at {rates}"] if found else []
+    others = Counter(spec.mechanism for spec in specs if spec.mechanism != RANDOM_SWAP)
+    parts += [f"{n:,} of {name}" for name, n in others.items()]
+    print(f"scenarios: {len(specs):,} ({'; '.join(parts)})")
     total, seconds = estimate(plan, data)
     print(f"candidates: {total:,} ({plan.space.replicates} replicates each)")
     print(f"estimated time: {_duration(seconds)}")
@@ -224,6 +229,26 @@ def run_sweep(args: argparse.Namespace) -> None:
         )
 
 
+def run_mechanisms(args: argparse.Namespace) -> None:
+    """List the mechanisms."""
+    from engine.mechanisms import mechanism, names
+
+    print("random_swap")
+    print("    Random swapping of attributes between pairs of records; Gomatam, Karr and Sanil (2005), Appendix A")
+    print("    Amount: rate = share of records in swaps. Specs and rates stand in the plan's [space].")
+    print("    When: attributes may be exchanged one by one, and every one-way table must stay as it is.")
+    for name in names():
+        one = mechanism(name)
+        print(f"{one.name}")
+        print(f"    {one.title}; {one.source}")
+        print(f"    Amount: {one.rate}.")
+        print(f"    When: {one.when}.")
+        for parameter in one.parameters:
+            legal = "|".join(parameter.choices) or " to ".join(filter(None, (parameter.low, parameter.high)))
+            default = "must be given" if parameter.default is None else f"default {parameter.default or 'none'}"
+            print(f"    {parameter.name} ({default}{'; ' + legal if legal else ''}): {parameter.meaning}")
+
+
 def run_measures(args: argparse.Namespace) -> None:
     """List the measures."""
     from engine.measures import MEASURES
@@ -237,7 +262,7 @@ def run_measures(args: argparse.Namespace) -> None:
             f"tabulates {measure.over}"
         )
         print(f"    {measure.meaning}")
-        print(f"    Source: {measure.source}.")
+        print(f"    Source: {measure.source}. Cost per candidate: {measure.cost}; needs {measure.needs}.")
 
 
 def run_show(args: argparse.Namespace) -> None:

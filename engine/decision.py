@@ -165,6 +165,7 @@ def risk_utility_map(
     table = "fresh" if fresh else "realisation"
     keep = partial(study.remember, since=study.version, as_writer=as_writer)
     results, summary = _summary(study, table, allow_partial, keep)
+    _refuse_mixture(study, summary, together)
     original = study.original
     return RiskUtilityMap(
         scenarios=study.scenarios,
@@ -226,6 +227,25 @@ def _dominance(
     name = f"{table} {allow_partial} dominance {'+'.join(map(str, objectives))}"
     kept = keep(name, work)
     return Dominance(kept["undominated"], kept["clear"], kept["share"], float(kept["z"]))
+
+
+def _refuse_mixture(study: Study, summary: Summary, objectives: Sequence[int]) -> None:
+    """A frontier compares mechanisms only on measures that all of them have; otherwise it says which has not."""
+    counted = np.flatnonzero(summary.counted > 0)
+    by_mechanism: dict[str, list[int]] = {}
+    for place in counted.tolist():
+        by_mechanism.setdefault(study.scenarios.mechanism(place), []).append(place)
+    if len(by_mechanism) < 2:
+        return
+    for k in objectives:
+        undefined = {name: p for name, p in by_mechanism.items() if np.isnan(summary.mean[p, k]).all()}
+        if undefined and len(undefined) < len(by_mechanism):
+            name, places = next(iter(undefined.items()))
+            raise UsageError(
+                f"measure '{study.measures[k]}' is undefined for mechanism '{name}' (candidate "
+                f"{study.scenarios[places[0]].label}: {study.measures[k].measure.undefined}); choose a measure that "
+                "all mechanisms of the study have, or show them in studies of their own"
+            )
 
 
 def realisation_of(study: Study, results: Results, place: int, allow_partial: bool = False) -> int:

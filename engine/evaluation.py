@@ -15,9 +15,9 @@ import numpy as np
 from engine.frontier import undominated
 from engine.measures import Measure
 
-OK, FAILED, NOOP = 0, 1, 2
-STATUS = ("ok", "failed", "noop")
-"""What became of a run: all pairs found, too few feasible pairs, or a rate that rounds to no swap."""
+OK, FAILED, NOOP, PARTIAL = 0, 1, 2, 3
+STATUS = ("ok", "failed", "noop", "partial")
+"""What became of a run: done; too few feasible pairs; nothing to do; done, with some records left without a partner."""
 
 CONFIDENCE = 0.95
 

@@ -16,9 +16,10 @@ from engine.measures import MeasureCall, call, evaluate, evaluate_records, origi
 from engine.mechanisms import random_swap
 from engine.microdata import Microdata
 from engine.plan import Plan
+from engine.record_runs import RecordRuns
 from engine.records import RecordRelease, ReleasedTable
 from engine.release import CellIndex, ReleaseBatch, unpack
-from engine.spec import ReleaseSpec, pairs_wanted
+from engine.spec import RANDOM_SWAP, ReleaseSpec, pairs_wanted
 from engine.table import ContingencyTable
 
 _CELLS = 50_000  # touched cells measured together: enough to forget the calls, few enough to stay in the cache
@@ -38,7 +39,7 @@ class Outcome(NamedTuple):
 class Question:
     """What a worker needs to know: the cell table, the measures and the plan.
 
-    ``data`` are the records, present only when a measure needs them.
+    ``data`` are the records, present only when a measure or a mechanism needs them.
     """
 
     table: ContingencyTable
@@ -87,7 +88,7 @@ class Question:
 def question(plan: Plan, data: Microdata, calls: Sequence[MeasureCall] | None = None) -> Question:
     """The question that a plan asks of its data; ``calls`` asks for some measures only."""
     calls = measures_of(plan) if calls is None else tuple(calls)
-    records = any(c.measure.needs != "counts" for c in calls)
+    records = any(c.measure.needs != "counts" for c in calls) or any(m.name != RANDOM_SWAP for m in plan.mechanisms)
     analyses.check(plan, data, [str(c.values["analysis"]) for c in calls if "analysis" in c.values])
     return Question(data.table, calls, plan, data if records else None)
 
@@ -104,7 +105,8 @@ class _Layout:
     """What all replicates of a group share: what to draw, and which candidates come of it in which order."""
 
     def __init__(self, group: Group, index: CellIndex) -> None:
-        self.group = group
+        assert group.structure is not None
+        self.structure = group.structure
         table = index.table
         self.prepared = random_swap.prepare(group.structure, table)
         wanted = {rate: pairs_wanted(rate, table.n_records) for rate in {spec.rate for _, spec in group.members}}
@@ -142,6 +144,7 @@ class Evaluator:
         self.index = CellIndex(question.table)
         self._touched = random_swap.Touched()
         self._original = None if question.data is None else ReleasedTable(question.data)
+        self._on_records_too = bool(question.on_records)
 
     def run(self, group: Group, replicates: Sequence[int]) -> Outcome:
         """All members of a group at the given replicates."""
@@ -150,21 +153,29 @@ class Evaluator:
     def run_all(self, tasks: Sequence[Task]) -> Outcome:
         """Several tasks; candidates are measured together across tasks, which changes no figure."""
         self._touched.clear()
-        batch, rows, notes = _Batch(), [], []
+        batch, rows = _Batch(), []
+        notes: list[tuple[int, int, int, str]] = []
         for group, replicates in tasks:
+            if group.structure is None:
+                assert self._original is not None
+                runs = RecordRuns(self.question.calls, self.question.plan, self._original, self.key)
+                made, said = runs.run(group, replicates)
+                rows.append(made)
+                notes += said
+                continue
             layout = _Layout(group, self.index)
             for replicate in replicates:
                 notes += self._draw(layout, replicate, batch)
                 if len(self._touched) > _CELLS:
-                    rows.append(self._measure(batch))
+                    rows.append(self._measure(batch, notes))
                     batch = _Batch()
         if batch.heads:
-            rows.append(self._measure(batch))
+            rows.append(self._measure(batch, notes))
         return Outcome(np.concatenate(rows), notes)
 
     def _draw(self, layout: _Layout, replicate: int, batch: _Batch) -> list[tuple[int, int, int, str]]:
         """Draw one replicate of a group and add its candidates to a batch; returns their notes."""
-        structure, table = layout.group.structure, self.question.table
+        structure, table = layout.structure, self.question.table
         derived = random_swap.stream(self.key, structure, table, replicate)
         pairs = layout.prepared.draw(derived, int(layout.wanted[-1]))
         stops = np.minimum(layout.wanted, len(pairs))
@@ -178,7 +189,8 @@ class Evaluator:
         batch.heads.append(heads)
         batch.swaps.append(layout.swaps)
         notes = []
-        if self._original is not None:
+        if self._on_records_too:
+            assert self._original is not None
             records = random_swap.records_of_pairs(derived, pairs, self._original.data.cell_of_record)
             for place, k in zip(layout.places.tolist(), layout.stop_of, strict=True):
                 extra, said = self._on_records(records[: stops[k]], layout.spec_of[place])
@@ -186,12 +198,17 @@ class Evaluator:
                 notes += [(place, replicate, column, text) for column, text in said]
         return notes
 
-    def _measure(self, batch: _Batch) -> np.ndarray:
+    def _measure(self, batch: _Batch, notes: list[tuple[int, int, int, str]]) -> np.ndarray:
+        """Rows of a batch; what is undefined says so among the notes."""
         heads = np.concatenate(batch.heads)
         failing = self.question.failing(self.index.words[: self.index.n_cells], self.index.layout)
         figures = self.question.measure(
             self._touched.batch(self.index, heads[:, 3], np.concatenate(batch.swaps), failing)
         )
+        for k in self.question.on_counts:
+            for row in np.flatnonzero(np.isnan(figures[:, k])).tolist():
+                reason = f"{self.question.calls[k]}: {self.question.calls[k].measure.undefined}"
+                notes.append((int(heads[row, 0]), int(heads[row, 1]), k, reason))
         for row, extra in enumerate(batch.extra):
             for k, value in extra.items():
                 figures[row, k] = value

@@ -37,6 +37,28 @@ def cut(text: str) -> tuple[str, list[float]]:
         raise argparse.ArgumentTypeError(f"{text!r} is no cut; write COLUMN=EDGE,EDGE such as Age=25,55") from None
 
 
+class _MechanismName(argparse.Action):
+    """``--mechanism NAME`` opens the list that ``--param`` adds to."""
+
+    def __call__(self, parser: object, namespace: argparse.Namespace, values: object, option: object = None) -> None:
+        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or []), (str(values), {})])
+
+
+class _MechanismParameter(argparse.Action):
+    """``--param K=V,V`` belongs to the mechanism before it."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object, option: object = None
+    ) -> None:
+        given = getattr(namespace, self.dest) or []
+        key, equals, text = str(values).partition("=")
+        if not given:
+            parser.error("--param belongs to the --mechanism before it; name one first")
+        if not equals or not key.strip() or not text.strip():
+            parser.error(f"--param {values}: write K=V or K=V,V such as w0=0.8,0.9")
+        given[-1][1][key.strip()] = [part.strip() for part in text.split(",")]
+
+
 def add_plan_options(parser: argparse.ArgumentParser) -> None:
     """Options that make or edit a plan."""
     group = parser.add_argument_group(
@@ -81,6 +103,20 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--change", type=names, metavar="A,B", help="attributes on which partners must differ (C) in every spec"
     )
+    group.add_argument(
+        "--mechanism",
+        dest="mechanisms",
+        action=_MechanismName,
+        metavar="NAME",
+        help="a mechanism in place of the plan's (repeatable); `frontier mechanisms` lists them",
+    )
+    group.add_argument(
+        "--param",
+        dest="mechanisms",
+        action=_MechanismParameter,
+        metavar="K=V,V",
+        help="values of a parameter of the mechanism before it (repeatable)",
+    )
     group.add_argument("--rule", choices=("strict", "loose"), help="what counts as a true swap")
     group.add_argument(
         "--measures",
@@ -93,7 +129,7 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
 def plan_of(args: argparse.Namespace, raw: RawTable, sample_plan: Plan | None, study_plan: Plan | None = None) -> Plan:
     """The plan that the options describe: from a file, else the study's own, else the sample's, else a first guess;
     then edited."""
-    from engine.plan import edit_plan, guess_plan, read_plan
+    from engine.plan import MechanismPlan, edit_plan, guess_plan, read_plan
 
     shaping = {"cut": args.cut, "carry": args.carry, "drop": args.drop, "weight": args.weight, "id": args.id}
     if args.plan:
@@ -125,6 +161,9 @@ def plan_of(args: argparse.Namespace, raw: RawTable, sample_plan: Plan | None, s
             raise UsageError(f"swap sizes == {','.join(args.swap_sizes)}, must be whole numbers such as 1,2.")
         sizes = [int(size) for size in args.swap_sizes]
     replicates = getattr(args, "replicates", None)
+    asked = None
+    if args.mechanisms is not None:
+        asked = [MechanismPlan.of(name, grid) for name, grid in args.mechanisms]
     return edit_plan(
         base,
         attributes=args.attributes,
@@ -139,19 +178,26 @@ def plan_of(args: argparse.Namespace, raw: RawTable, sample_plan: Plan | None, s
         change=args.change,
         rule=args.rule,
         measures=args.measures,
+        mechanisms=asked,
         replicates=replicates,
     )
 
 
 def grown(old: Plan, new: Plan) -> Plan:
     """The plan for ``--extend``: everything the old one had, and what the new one adds."""
+    from engine.plan import MechanismPlan
+    from engine.spec import RANDOM_SWAP
+
     space = new.space
     if space.specs and old.space.specs:
         space = replace(space, specs=tuple(dict.fromkeys((*old.space.specs, *space.specs))))
     if space.swap_sizes and old.space.swap_sizes:
         space = replace(space, swap_sizes=tuple(sorted({*old.space.swap_sizes, *space.swap_sizes})))
     rates = sorted({*old.space.rates, *space.rates}, key=float)
-    return replace(new, space=replace(space, rates=tuple(rates)))
+    mechanisms = tuple(dict.fromkeys((*old.mechanisms, *new.mechanisms)))
+    if mechanisms and old.swaps_at_random and not any(m.name == RANDOM_SWAP for m in mechanisms):
+        mechanisms = (MechanismPlan(RANDOM_SWAP), *mechanisms)
+    return replace(new, space=replace(space, rates=tuple(rates)), mechanisms=mechanisms)
 
 
 def whole(text: str) -> int:

@@ -199,7 +199,7 @@ class ReleaseSpec:
         """What is done, without the rate: the attribute spec of a random swap, the parameters of another mechanism."""
         if self.mechanism == RANDOM_SWAP:
             return str(self.attributes)
-        return " ".join(f"{name}={value}" for name, value in self.params)
+        return " ".join(f"{name}={value}" for name, value in self.params if value)
 
     def __str__(self) -> str:
         words = self.text if self.mechanism == RANDOM_SWAP else f"{self.mechanism} {self.text}".rstrip()

@@ -107,11 +107,17 @@ class Scenarios(Sequence[Scenario]):
             return [self._made(row) for row in self._rows[place]]
         return self._made(self._rows[place])
 
+    def mechanism(self, place: int) -> str:
+        """The mechanism of one scenario, without making it."""
+        return str(self._rows[place][2])
+
     def _made(self, row: tuple[Any, ...]) -> Scenario:
-        place, label, mechanism, rate, rule, roles = row
+        place, label, mechanism, rate, rule, roles, params = row
         # what is stored was checked when it was added, and checking takes most of the time to make a spec
         spec = object.__new__(ReleaseSpec)
-        vars(spec).update(attributes=self._attributes[roles], rate=rate, rule=rule, mechanism=mechanism, params=())
+        vars(spec).update(
+            attributes=self._attributes[roles], rate=rate, rule=rule, mechanism=mechanism, params=_params(params)
+        )
         return Scenario(place, label, spec)
 
 
@@ -137,6 +143,11 @@ class Choice:
     why: str
     state: str
     record: dict[str, Any]
+
+
+def _params(text: str) -> tuple[tuple[str, str], ...]:
+    """A mechanism's parameters as they are stored; the random swap, of which there are very many, has none."""
+    return () if len(text) < 3 else tuple((name, value) for name, value in json.loads(text))
 
 
 def _json(value: Any) -> str:
@@ -330,14 +341,14 @@ class Study:
             new = [spec for spec in dict.fromkeys(specs) if spec not in known]
             at = len(known)
             rows = [
-                (at + i, label, spec.mechanism, spec.rate, spec.rule, spec.attributes.roles, "{}")
+                (at + i, label, spec.mechanism, spec.rate, spec.rule, spec.attributes.roles, json.dumps(spec.params))
                 for i, (spec, label) in enumerate(zip(new, short_ids(new, taken), strict=True))
             ]
             db.executemany("insert into scenario values (?, ?, ?, ?, ?, ?, ?)", rows)
         self.__dict__.pop("scenarios", None)
 
     def _read_scenarios(self) -> Scenarios:
-        rows = self._db.execute("select id, label, mechanism, rate, rule, roles from scenario order by id")
+        rows = self._db.execute("select id, label, mechanism, rate, rule, roles, params from scenario order by id")
         return Scenarios(self.names, rows.fetchall())
 
     @cached_property

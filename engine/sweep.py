@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.candidates import Group, group, remarks, space_of
+from engine.candidates import Group, group, remarks, scenarios_of
 from engine.decision import risk_utility_map
 from engine.errors import EngineError, UsageError
 from engine.evaluator import Evaluator, Outcome, Question, Task, question
@@ -30,7 +30,6 @@ from engine.keys import key_path, read_key, read_or_make_key
 from engine.measures import call
 from engine.microdata import Microdata, RawTable
 from engine.plan import Plan
-from engine.space import scenarios as all_scenarios
 from engine.spec import ReleaseSpec
 from engine.streams import fingerprint, key_check
 from engine.study import Study
@@ -158,10 +157,9 @@ def sweep(
         data = code(raw, plan)
         asked = question(plan, data, old.measures if old else None)
         with _no_collection():
-            found = space_of(plan, data, {s.spec.attributes for s in old.scenarios} if old else ())
-            specs = all_scenarios(found.specs, plan.space.rates, plan.space.rule)
+            specs, found = scenarios_of(plan, data, {s.spec for s in old.scenarios} if old else ())
         key = read_or_make_key(key_path(path, key_file)) if is_new else read_key(key_path(path, key_file))
-        for remark in remarks(plan, found, data.n_records) if is_new else ():
+        for remark in remarks(plan, found, data.n_records) if is_new and found else ():
             say(remark)
         if old is None:
             study = Study.create(path, plan, _about(raw, data, asked, key), asked.original())
@@ -224,7 +222,7 @@ def plan_differences(old: Plan, new: Plan) -> dict[str, str]:
     """What differs between two plans, one sentence per entry."""
     found: dict[str, str] = {}
     pairs: list[tuple[str, Any, Any, tuple[str, ...]]] = [
-        ("", old, new, ("keys", "swap", "analyse", "edits", "measures"))
+        ("", old, new, ("keys", "swap", "analyse", "edits", "measures", "analyses", "mechanisms"))
     ]
     for part in ("data", "space", "decision"):
         a, b = getattr(old, part), getattr(new, part)
@@ -256,7 +254,7 @@ def _words(value: object) -> str:
 
 def _check_plan(study: Study, plan: Plan, extend: bool) -> None:
     differences = plan_differences(study.plan, plan)
-    growth = {f"space.{name}" for name in _MAY_GROW}
+    growth = {"mechanisms", *(f"space.{name}" for name in _MAY_GROW)}
     barred = [text for name, text in differences.items() if not (extend and name in growth)]
     if plan.space.replicates < study.plan.space.replicates and extend:
         barred.append(differences["space.replicates"])
@@ -337,7 +335,7 @@ def estimate(plan: Plan, data: Microdata, probes: int = 5) -> tuple[int, float]:
     """``(candidates, seconds)``: realisations that the plan asks for and the time they will take, from a probe of a few
     groups."""
     asked = question(plan, data)
-    specs = all_scenarios(space_of(plan, data).specs, plan.space.rates, plan.space.rule)
+    specs, _ = scenarios_of(plan, data)
     groups = group(list(enumerate(specs)), asked.table)
     evaluator = Evaluator(asked, bytes(16))
     chosen = [groups[i] for i in np.unique(np.linspace(0, len(groups) - 1, probes).astype(int))]

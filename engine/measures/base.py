@@ -128,6 +128,14 @@ def parse_call(text: str, measures: Mapping[str, Measure]) -> MeasureCall:
     return call
 
 
+def places_of(call: MeasureCall, domain: Domain, lists: Mapping[str, tuple[str, ...]]) -> tuple[int, ...]:
+    """Places of the attributes that a measure tabulates: those asked for, else the plan's list for it."""
+    names = call.attributes or (domain.names if call.measure.over == "all" else lists[call.measure.over])
+    if len(set(names)) < len(names):
+        raise UsageError(f"{call}: an attribute is named twice")
+    return tuple(sorted(domain.indices(names)))
+
+
 def evaluate(
     call: MeasureCall, batch: ReleaseBatch, domain: Domain, lists: Mapping[str, tuple[str, ...]]
 ) -> np.ndarray:
@@ -135,8 +143,7 @@ def evaluate(
 
     ``lists`` gives the plan's keys and analyse lists.
     """
-    names = call.attributes or (domain.names if call.measure.over == "all" else lists[call.measure.over])
-    places = tuple(sorted(domain.indices(names)))
+    places = places_of(call, domain, lists)
     if call.measure.named:
         return np.asarray(call.measure.compute(batch, domain, places, **call.values), dtype=float)
     return np.asarray(call.measure.compute(batch.project(places), **call.values), dtype=float)
@@ -147,9 +154,7 @@ def evaluate_records(call: MeasureCall, release: RecordRelease) -> Figure:
 
     A measure that cannot be formed on this release gives NaN and the reason; it never stops a sweep.
     """
-    domain, plan = release.data.domain, release.plan
-    lists = {"all": domain.names, "keys": plan.keys, "analyse": plan.analyse}
-    places = tuple(sorted(domain.indices(call.attributes or lists[call.measure.over])))
+    places = places_of(call, release.data.domain, {"keys": release.plan.keys, "analyse": release.plan.analyse})
     try:
         value, note = call.measure.compute(release, places, **call.values)
     except UsageError:

@@ -117,8 +117,8 @@ class Mechanism:
 
     ``prepare(setting)`` checks the data and does once what all replicates share (distances, fits); ``draw(prepared,
     derived)`` draws one replicate from its derived key.  ``rate`` says in words what its amount counts (records,
-    initiators, targets), ``when`` when to use it, ``fit`` names the parameters that ``prepare`` depends on (candidates
-    that agree on them share one fit).
+    initiators, targets), ``when`` when to use it, ``changes`` the attributes that may change (default: the keys),
+    ``fit`` names the parameters that ``prepare`` depends on (candidates that agree on them share one fit).
     """
 
     name: str
@@ -132,6 +132,7 @@ class Mechanism:
     fit: tuple[str, ...] = ()
     many_tables: bool = False
     check: Callable[[Mapping[str, Any]], None] | None = field(default=None)
+    changes: Callable[[Setting], Sequence[int]] | None = field(default=None)
 
     def parameter(self, name: str) -> Parameter:
         """The parameter called ``name``."""

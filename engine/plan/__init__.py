@@ -8,6 +8,7 @@ from engine.plan.check import check_plan
 from engine.plan.edit import edit_plan
 from engine.plan.guess import first_plan, guess_plan
 from engine.plan.init import plan_init_text
+from engine.plan.mechanism import MechanismPlan
 from engine.plan.toml import plan_from_toml, plan_to_toml, read_plan
 from engine.plan.types import (
     DEFAULT_MISSING,
@@ -23,6 +24,7 @@ __all__ = [
     "AttributePlan",
     "DataPlan",
     "DecisionPlan",
+    "MechanismPlan",
     "Plan",
     "SpacePlan",
     "check_plan",

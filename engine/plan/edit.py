@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from engine.errors import UsageError, did_you_mean
+from engine.plan.mechanism import MechanismPlan
 from engine.plan.types import Plan
 from engine.spec import AttributeSpec
 
@@ -29,6 +30,7 @@ def edit_plan(
     rule: str | None = None,
     replicates: int | None = None,
     measures: Sequence[str] | None = None,
+    mechanisms: Sequence[MechanismPlan] | None = None,
     risk: str | None = None,
     utility: str | None = None,
     max_risk: str | None = None,
@@ -109,6 +111,7 @@ def edit_plan(
         **roles,
         space=space,
         measures=plan.measures if measures is None else tuple(measures),
+        mechanisms=plan.mechanisms if mechanisms is None else tuple(mechanisms),
         decision=_decision(plan, measures, risk, utility, max_risk, slope, realisation),
     )
 

@@ -11,6 +11,7 @@ from engine.errors import EngineError, UsageError, did_you_mean
 from engine.microdata import EditRule
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.attribute import AttributePlan
+from engine.plan.mechanism import MechanismPlan
 from engine.plan.types import (
     DEFAULT_MEASURES,
     DEFAULT_MISSING,
@@ -61,10 +62,11 @@ _SECTIONS = {
         "rates": _DECIMALS,
         "replicates": _WHOLE,
     },
+    "mechanism": {"name": _TEXT},
     "measures": {"names": _TEXTS},
     "decision": {"risk": _TEXT, "utility": _TEXT, "max_risk": _DECIMAL, "slope": _DECIMAL, "realisation": _TEXT},
 }
-_LISTS_OF_TABLES = ("attribute", "edit", "analysis")
+_LISTS_OF_TABLES = ("attribute", "edit", "analysis", "mechanism")
 # An empty list here would silently mean "all" or "the default", the opposite of what it seems to say.
 _NEVER_EMPTY = (
     "keys",
@@ -124,6 +126,7 @@ def plan_from_toml(text: str) -> Plan:
         measures=entries.get("measures", {}).get("names", DEFAULT_MEASURES),
         decision=DecisionPlan(**entries.get("decision", {})),
         analyses=tuple(_analysis(entry, i) for i, entry in enumerate(entries.get("analysis", []), 1)),
+        mechanisms=tuple(_mechanism(entry, i) for i, entry in enumerate(entries.get("mechanism", []), 1)),
     )
 
 
@@ -132,6 +135,8 @@ def _check_section(name: str, section: object) -> None:
         if not isinstance(section, list) or not all(isinstance(entry, dict) for entry in section):
             raise UsageError(f"'{name}' must be a list of tables; write [[{name}]] above each")
         for i, entry in enumerate(section, 1):
+            if name == "mechanism":  # its other entries are parameters, which the mechanism knows
+                entry = {key: value for key, value in entry.items() if key == "name"}
             _check_entries(f"[[{name}]] number {i}", entry, _SECTIONS[name])
     elif not isinstance(section, dict):
         raise UsageError(f"'{name}' must be a table; write [{name}] above its entries")
@@ -187,6 +192,21 @@ def _edit(entry: dict[str, Any], number: int) -> EditRule:
     return EditRule(entry["name"], tuple((attribute, tuple(levels)) for attribute, levels in entry["forbid"].items()))
 
 
+def _mechanism(entry: dict[str, Any], number: int) -> MechanismPlan:
+    grid = dict(entry)
+    if "name" not in grid:
+        raise UsageError(f'[[mechanism]] number {number} has no name; add name = "rds"')
+    name = grid.pop("name")
+    for key, value in grid.items():
+        for item in value if isinstance(value, list) else [value]:
+            if not isinstance(item, str | int | float | bool):
+                raise UsageError(
+                    f"[[mechanism]] '{name}': {key} is {_show(value)}, must be a text, a number, true or false, or a "
+                    "list of them"
+                )
+    return MechanismPlan.of(name, grid)
+
+
 def _analysis(entry: dict[str, Any], number: int) -> AnalysisPlan:
     for key, example in (("name", "survival"), ("formula", "Survived ~ Sex + Age")):
         if key not in entry:
@@ -233,6 +253,15 @@ def plan_to_toml(plan: Plan) -> str:
         for analysis in plan.analyses:
             analyses.append(_analysis_table(analysis))
         document["analysis"] = analyses
+    if plan.mechanisms:
+        mechanisms = tomlkit.aot()
+        for mechanism in plan.mechanisms:
+            entry = tomlkit.table()
+            entry["name"] = mechanism.name
+            for key, values in mechanism.grid:
+                entry[key] = values[0] if len(values) == 1 else _array(values)
+            mechanisms.append(entry)
+        document["mechanism"] = mechanisms
     document["space"] = _space_table(plan.space)
     measures = tomlkit.table()
     measures["names"] = _array(plan.measures)

@@ -15,7 +15,8 @@ from engine.errors import UsageError, did_you_mean
 from engine.microdata import EditRule
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.attribute import AttributePlan, names_tuple, set_fields
-from engine.spec import RULES, AttributeSpec, rate_text
+from engine.plan.mechanism import MechanismPlan, check_mechanisms
+from engine.spec import RANDOM_SWAP, RULES, AttributeSpec, rate_text
 
 DEFAULT_MISSING = ("", "NA", "N/A", "NaN", "null", ".")
 """Raw codes that mean missing when a plan says nothing."""
@@ -194,7 +195,7 @@ class Plan:
     """Everything that command line, dashboard and study agree on.
 
     ``keys``, ``swap`` and ``analyse`` are attribute names and default to all attributes; ``measures`` are names with
-    optional parameters such as ``small_cells[n_rule=5]``.
+    optional parameters such as ``small_cells[n_rule=5]``.  ``mechanisms`` left out means the random swap of ``space``.
     """
 
     data: DataPlan
@@ -206,8 +207,10 @@ class Plan:
     measures: tuple[str, ...] = DEFAULT_MEASURES
     decision: DecisionPlan = field(default_factory=DecisionPlan)
     analyses: tuple[AnalysisPlan, ...] = ()
+    mechanisms: tuple[MechanismPlan, ...] = ()
 
     def __post_init__(self) -> None:
+        check_mechanisms(self, self.mechanisms)
         for what in ("keys", "swap", "analyse"):
             set_fields(self, **{what: names_tuple(getattr(self, what), what) or self.names})
             self._known(getattr(self, what), what)
@@ -233,6 +236,11 @@ class Plan:
                 f"swap size == {sizes[-1]}, must be at most {len(candidates)}, the number of attributes that may be "
                 f"swapped: {', '.join(candidates)}"
             )
+
+    @property
+    def swaps_at_random(self) -> bool:
+        """Whether the random swap of ``space`` is among the mechanisms."""
+        return not self.mechanisms or any(m.name == RANDOM_SWAP for m in self.mechanisms)
 
     @property
     def attributes(self) -> tuple[AttributePlan, ...]:

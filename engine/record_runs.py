@@ -1,0 +1,147 @@
+"""Evaluate mechanisms that draw over records: one fit for a group, tables per replicate, the same measures on the same
+footing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.candidates import Group, setting_of
+from engine.io.recode import edit_failures
+from engine.measures import MeasureCall, evaluate_records
+from engine.measures.base import places_of
+from engine.mechanisms import mechanism
+from engine.mechanisms.base import Drawn, Mechanism, Setting
+from engine.memory import Memory
+from engine.microdata import Microdata
+from engine.plan import Plan
+from engine.records import RecordRelease, ReleasedTable
+from engine.release import ReleaseBatch
+from engine.spec import ReleaseSpec
+from engine.streams import derive
+from engine.table import occupied
+
+DIAGNOSTICS = -1
+"""The place of a measure under which a run's diagnostics stand among the notes."""
+
+
+def batch_of(release: RecordRelease, places: Sequence[int]) -> ReleaseBatch:
+    """The tables of a release over some attributes, one candidate of a batch per table.
+
+    A record counts as changed when its level of any of these attributes is another one.
+    """
+    places = tuple(places)
+    return release.memo(("batch", places), lambda: _batch_of(release, places))
+
+
+def _batch_of(release: RecordRelease, places: tuple[int, ...]) -> ReleaseBatch:
+    data = release.data
+    n, shape = data.n_records, tuple(data.domain.shape[j] for j in places)
+    tables = [release.original, *release.tables]
+    columns = [np.concatenate([table.codes(j) for table in tables]) for j in places]
+    cells, inverse = occupied(columns, shape, n * len(tables))
+    counts = np.bincount(inverse[:n], minlength=len(cells))
+    # cells of the original first, as a batch wants them
+    order = np.argsort(counts == 0, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    cells, counts, inverse = cells[order], counts[order], rank[inverse].reshape(len(tables), n)
+    parts, changed, swaps = [], [], []
+    for d, table in enumerate(release.tables, start=1):
+        moved = release.changed(table, places)
+        gone = np.bincount(inverse[0][moved], minlength=len(cells))
+        come = np.bincount(inverse[d][moved], minlength=len(cells))
+        touched = np.flatnonzero(gone + come)
+        parts.append((touched, counts[touched], gone[touched], come[touched]))
+        changed.append(int(moved.sum()))
+        swaps.append([bool((table.codes(j) != release.original.codes(j)).any()) for j in places])
+    cell, before, gone, come = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return ReleaseBatch(
+        original=counts[counts > 0],
+        n_records=n,
+        ends=np.cumsum([len(part[0]) for part in parts]),
+        before=before,
+        after=before - gone + come,
+        kept=before - gone,
+        changed=np.array(changed, np.int64),
+        swaps=np.array(swaps, bool),
+        cell=cell,
+        index_words=cells.astype(np.int64),
+        layout=[(j, 0, -1) for j in range(len(places))],
+        shape=shape,
+        failing=_failing(release, cells) if places == tuple(range(len(data.domain))) else None,
+        shared=release.original.memo(("shared", places), Memory),
+    )
+
+
+def _failing(release: RecordRelease, cells: np.ndarray) -> np.ndarray | None:
+    return edit_failures(cells, release.data.domain, release.plan.edits) if release.plan.edits else None
+
+
+def figure(call: MeasureCall, release: RecordRelease) -> tuple[float, str]:
+    """One measure on a release down to records: its figure, averaged over the release's tables, and its note.
+
+    A measure that judges all tables jointly gets them jointly.
+    """
+    if call.measure.needs != "counts":
+        return evaluate_records(call, release)
+    domain = release.data.domain
+    places = places_of(call, domain, {"keys": release.plan.keys, "analyse": release.plan.analyse})
+    if call.measure.named:
+        everything = batch_of(release, range(len(domain)))
+        values = np.asarray(call.measure.compute(everything, domain, places, **call.values), dtype=float)
+    else:
+        values = np.asarray(call.measure.compute(batch_of(release, places), **call.values), dtype=float)
+    value = float(values.sum() / len(values))
+    return value, "" if value == value else f"{call}: {call.measure.undefined}"
+
+
+def drawn(made: Mechanism, fitted: Any, setting: Setting, key: bytes, spec: ReleaseSpec, replicate: int) -> Drawn:
+    """One replicate of a scenario, from its own stream: the attributes with their levels, the scenario, the
+    replicate."""
+    return made.draw(fitted, setting, stream(key, spec, setting.data, replicate))
+
+
+def stream(key: bytes, spec: ReleaseSpec, data: Microdata, replicate: int) -> bytes:
+    """The derived key of one replicate of a scenario that draws over records."""
+    attributes = tuple((a.name, a.levels, a.kinds) for a in data.domain.attributes)
+    return derive(key, spec.mechanism, (attributes, spec.canonical(), replicate))
+
+
+class RecordRuns:
+    """Draws and measures groups of scenarios of one mechanism; its fit is made once per group."""
+
+    def __init__(self, calls: Sequence[MeasureCall], plan: Plan, original: ReleasedTable, key: bytes) -> None:
+        self.calls, self.plan, self.original, self.key = calls, plan, original, key
+
+    def run(self, group: Group, replicates: Sequence[int]) -> tuple[np.ndarray, list[tuple[int, int, int, str]]]:
+        """Rows and notes of all members at the given replicates, as an ``Outcome`` holds them."""
+        rows, notes = [], []
+        data = self.original.data
+        settings = [setting_of(s.mechanism, dict(s.params), self.plan, data) for _, s in group.members]
+        made = mechanism(group.members[0][1].mechanism)
+        fitted = made.prepare(settings[0])
+        for replicate in replicates:
+            for (place, spec), setting in zip(group.members, settings, strict=True):
+                found = drawn(made, fitted, setting, self.key, spec, replicate)
+                release = RecordRelease(self.original, found.tables, self.plan, spec)
+                figures = []
+                for k, call in enumerate(self.calls):
+                    value, note = figure(call, release)
+                    figures.append(value)
+                    if note:
+                        notes.append((place, replicate, k, note))
+                if found.diagnostics:
+                    notes.append((place, replicate, DIAGNOSTICS, json.dumps(found.diagnostics, ensure_ascii=False)))
+                rows.append([place, replicate, found.status, changed_records(release), *figures])
+        return np.array(rows, float), notes
+
+
+def changed_records(release: RecordRelease) -> int:
+    """Records whose level of some attribute is another one, per table of the release, rounded."""
+    everything = range(len(release.data.domain))
+    counts = [int(release.changed(table, everything).sum()) for table in release.tables]
+    return round(sum(counts) / len(counts))
