@@ -2,8 +2,9 @@
 
 F. Liu, "Multiple and probabilistic swapping of categorical keys for statistical disclosure limitation in microdata",
 section 5, and F. Liu and R. J. A. Little, "SMIKe vs. data swapping and PRAM for statistical disclosure control in
-microdata: a simulated study", compare their mechanisms with these two.  Both exchange the entire key of two records; everything else stays, so the
-counts of the key cells stay exactly as they were, and no record is swapped twice.
+microdata: a simulated study", section 3, compare their mechanisms with these two.  Both exchange the entire key of two
+records; everything else stays, so the counts of the key cells stay exactly as they were, and no record is swapped
+twice.
 
 * RDS picks *initiators* at random, each of which exchanges with a random partner.  About twice as many records as
   initiators are touched: ``1 - (1 - p)²`` of all of them at rate ``p``.
@@ -196,7 +197,7 @@ def draw_dds(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
 RDS = Mechanism(
     name="rds",
     title="Random swapping of keys (RDS)",
-    source="Liu, Multiple and probabilistic swapping of keys, section 5; Liu and Little, SMIKe vs. data swapping and PRAM",
+    source="Liu and Little, SMIKe vs. data swapping and PRAM, section 3",
     when=(
         "a plain yardstick for mechanisms that work on keys: it keeps the counts of the key cells, weakens every "
         "relation between keys and other variables, and leaves many sensitive records where they are"
@@ -239,7 +240,7 @@ RDS = Mechanism(
 DDS = Mechanism(
     name="dds",
     title="Swapping every sensitive key away (DDS)",
-    source="Liu, Multiple and probabilistic swapping of keys, section 5; Liu and Little, SMIKe vs. data swapping and PRAM",
+    source="Liu and Little, SMIKe vs. data swapping and PRAM, section 3",
     when=(
         "no record may keep a sensitive key and the counts of the key cells must stay exactly as they are; relations "
         "between keys and other variables of sensitive records are lost"

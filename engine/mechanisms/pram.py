@@ -1,0 +1,253 @@
+"""Post-randomisation (PRAM): every record's level is drawn anew from its row of a transition matrix.
+
+J. M. Gouweleeuw, P. Kooiman, L. C. R. J. Willenborg and P.-P. de Wolf, "Post randomisation for statistical disclosure
+control: theory and implementation", Journal of Official Statistics 14 (1998), 463–478; the invariant matrix as F. Liu
+and R. J. A. Little use it ("SMIKe vs. data swapping and PRAM", section 3).  The variable is the cross-classified key,
+or each attribute on its own.  Under the invariant matrix every cell loses ``θ T_min`` records on average and gains as
+many, so expected counts are the original ones; relations to other variables are weakened all the same, and regression
+coefficients on a perturbed key stay biased.  :mod:`engine.pram_estimates` undoes what PRAM does to counts.
+
+Random numbers, from the stream of table 1, variable after variable: one uniform per record; with the invariant matrix
+then one integer per record that moves, among the other categories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from engine.errors import EngineError, UsageError, did_you_mean
+from engine.evaluation import NOOP, OK
+from engine.mechanisms.base import Drawn, Mechanism, Parameter, Setting, table_stream
+from engine.mechanisms.transition import FORMS, Matrices, checked, leaving, spread
+from engine.records import ReleasedTable
+from engine.table import occupied
+
+_DEFAULT_THETA = "0.99"
+
+
+class Variable(NamedTuple):
+    """One variable that is drawn anew.
+
+    ``places`` are its attributes, ``cells`` (K, attributes) the level codes of its categories, ``x`` (n,) each record's
+    category, ``counts`` (K,) the records of each.  ``leave`` (K,) holds the probabilities of the invariant matrix to
+    leave a category; ``given`` is a matrix (K, K) that was given instead.  One of the two is None.
+    """
+
+    name: str
+    places: tuple[int, ...]
+    cells: np.ndarray
+    x: np.ndarray
+    counts: np.ndarray
+    leave: np.ndarray | None
+    given: np.ndarray | None
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The transition matrix, shape ``(K, K)``."""
+        if self.given is not None:
+            return self.given
+        assert self.leave is not None
+        return spread(self.leave)
+
+    @property
+    def out(self) -> np.ndarray:
+        """Probability to leave each category, shape ``(K,)``."""
+        if self.leave is not None:
+            return self.leave
+        assert self.given is not None
+        return 1 - np.diagonal(self.given)
+
+
+class Prepared(NamedTuple):
+    """What all replicates share."""
+
+    variables: list[Variable]
+    about: dict[str, float | str]
+
+
+def check(values: Mapping[str, Any]) -> None:
+    """Refuse parameters that exclude each other."""
+    if values["matrix"] and values["theta"] != float(_DEFAULT_THETA):
+        raise UsageError(f"theta == {values['theta']:g}, must be left out: the matrix that is given is used as it is.")
+    if values["domain"] == "full" and not values["matrix"]:
+        raise UsageError("domain == 'full', needs a matrix: the invariant one exists for observed cells only.")
+
+
+def prepare(setting: Setting) -> Prepared:
+    """Categories and matrices.  Refuses variables of one category, and matrices that do not fit them."""
+    names, domain = setting["vars"], setting.data.domain
+    for name in names:
+        if name not in domain.names:
+            raise UsageError(f"vars names '{name}', which is no attribute.{did_you_mean(name, domain.names)}")
+    if len(set(names)) < len(names):
+        raise UsageError(f"vars == '{'+'.join(names)}', names an attribute twice.")
+    places = tuple(domain.index(name) for name in names) if names else setting.keys
+    if not places:
+        raise UsageError("PRAM needs an attribute: name it in vars, or name keys")
+    groups = [places] if setting["over"] == "key" else [(j,) for j in places]
+    given = _by_name(setting, ["+".join(domain.names[j] for j in group) for group in groups])
+    variables = [_variable(setting, group, given) for group in groups]
+    expected = sum(float(np.sum(one.counts * one.out)) for one in variables)
+    variance = sum(float(np.sum(one.counts * one.out * (1 - one.out))) for one in variables)
+    about: dict[str, float | str] = {
+        "variables": ", ".join(one.name for one in variables),
+        "categories": ", ".join(str(len(one.counts)) for one in variables),
+        "smallest_categories": ", ".join(str(int(one.counts[one.counts > 0].min())) for one in variables),
+        "expected_moves": expected,
+        "sd_of_moves": float(np.sqrt(variance)),
+        "margin_drift": max(_drift(one) for one in variables),
+    }
+    return Prepared(variables, about)
+
+
+def _by_name(setting: Setting, names: list[str]) -> dict[str, Any]:
+    """The given matrices by variable; an unnamed one belongs to the only variable."""
+    given = dict(setting["matrix"])
+    if "" in given:
+        if len(names) > 1:
+            raise UsageError(f"one matrix for {len(names)} attributes ({', '.join(names)}); wanted: {FORMS}.")
+        given[names[0]] = given.pop("")
+    for name in given:
+        if name not in names:
+            raise UsageError(f"matrix of '{name}', which is not perturbed.{did_you_mean(name, names)}")
+    missing = [name for name in names if given and name not in given]
+    if missing:
+        raise UsageError(f"no matrix for '{missing[0]}'; every perturbed variable needs one, or none is given")
+    return given
+
+
+def _variable(setting: Setting, places: tuple[int, ...], matrices: Mapping[str, Any]) -> Variable:
+    """One variable over some attributes; a single attribute with a given matrix has all its declared levels, a key of
+    several its occupied cells, or every combination with domain ``full``."""
+    data = setting.data
+    attributes = [data.domain.attributes[j] for j in places]
+    name = "+".join(a.name for a in attributes)
+    shape = [a.size for a in attributes]
+    columns = [data.codes[j] for j in places]
+    one_matrix = matrices.get(name)
+    if one_matrix is not None and (len(places) == 1 or setting["domain"] == "full"):
+        size = int(np.prod(shape, dtype=object))
+        if len(one_matrix.rows) == size:
+            cells = np.stack(np.unravel_index(np.arange(size), shape), axis=1)
+            x = np.ravel_multi_index(tuple(columns), shape)
+        else:
+            what = "levels" if len(places) == 1 else "cells"
+            raise UsageError(f"matrix has {len(one_matrix.rows)} rows but '{name}' has {size} {what}")
+    else:
+        cells, x = occupied(columns, shape, data.n_records)
+    if len(cells) < 2:
+        which = f" ('{name}' has one)" if setting["over"] == "each" else ""
+        raise EngineError(f"PRAM needs at least two categories{which}")
+    x = x.astype(np.int64)
+    counts = np.bincount(x, minlength=len(cells)).astype(np.int64)
+    if one_matrix is None:
+        return Variable(name, places, cells, x, counts, leaving(counts, setting["theta"]), None)
+    labels = ["|".join(a.levels[c] for a, c in zip(attributes, row, strict=True)) for row in cells.tolist()]
+    what = "levels" if len(places) == 1 else "cells" if setting["domain"] == "full" else "observed cells"
+    return Variable(name, places, cells, x, counts, None, checked(one_matrix, name, labels, what))
+
+
+def _drift(one: Variable) -> float:
+    """Total variation between expected and original margin; 0 for an invariant matrix, up to rounding."""
+    if one.given is None:
+        return 0.0
+    gap = float(np.abs(one.counts @ one.given - one.counts).sum()) / 2 / one.counts.sum()
+    return gap if gap > 1e-12 else 0.0
+
+
+def move(leave: np.ndarray, x: np.ndarray, uniforms: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """New categories under the invariant matrix: a record moves when its uniform is below ``leave`` of its category,
+    then to any other category alike; time follows the records alone."""
+    new = x.copy()
+    movers = np.flatnonzero(uniforms < leave[x])
+    other = rng.integers(0, len(leave) - 1, len(movers))
+    new[movers] = other + (other >= x[movers])
+    return new
+
+
+def transit(matrix: np.ndarray, x: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
+    """New categories by a given matrix: the first whose cumulated probability exceeds the record's uniform."""
+    new = x.copy()
+    order = np.argsort(x.astype(np.uint16) if len(matrix) <= 1 << 16 else x, kind="stable")  # 16 bits sort by radix
+    ends = np.cumsum(np.bincount(x, minlength=len(matrix)))
+    start = 0
+    for k, end in enumerate(ends.tolist()):
+        if end > start and matrix[k, k] < 1:
+            records = order[start:end]
+            reached = np.cumsum(matrix[k])
+            last = int(np.flatnonzero(matrix[k])[-1])
+            found = np.searchsorted(reached, uniforms[records] * reached[-1], side="right")
+            new[records] = np.minimum(found, last)
+        start = end
+    return new
+
+
+def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
+    """One table; ``touched`` are the records that changed."""
+    data, rng = setting.data, table_stream(derived, 1)
+    changed, replaced, moves = np.zeros(data.n_records, bool), {}, 0
+    diagnostics: dict[str, float | str] = dict(prepared.about)
+    if not any(one.out.any() for one in prepared.variables):
+        diagnostics["warning"] = "no record can move; the table is the original"
+        return Drawn([ReleasedTable(data)], NOOP, changed[None, :], diagnostics)
+    for one in prepared.variables:
+        uniforms = rng.random(data.n_records)
+        if one.leave is not None:
+            new = move(one.leave, one.x, uniforms, rng)
+        else:
+            new = transit(one.matrix, one.x, uniforms)
+        moved = new != one.x
+        moves += int(np.count_nonzero(moved))
+        changed |= moved
+        for c, j in enumerate(one.places):
+            replaced[j] = one.cells[:, c].astype(data.codes[j].dtype)[new]
+    diagnostics["moves"] = float(moves)
+    diagnostics["changed_share"] = float(changed.mean())
+    if float(prepared.about["margin_drift"]) > 0:
+        diagnostics["warning"] = "the matrix is not invariant: released counts are biased unless they are corrected"
+    return Drawn([ReleasedTable(data, replaced=replaced)], OK, changed[None, :], diagnostics)
+
+
+PRAM = Mechanism(
+    name="pram",
+    title="Post-randomisation (PRAM)",
+    source="Gouweleeuw et al. (1998), Post randomisation; Liu and Little, SMIKe vs. data swapping and PRAM, section 3",
+    when=(
+        "users tabulate the perturbed attributes and can be told how they were perturbed, or only their margin has to "
+        "be right on average; relations to other variables are weakened"
+    ),
+    rate="records that move; θ times the smallest category times the number of categories on average",
+    prepare=prepare,
+    draw=draw,
+    parameters=(
+        Parameter("vars", "names", "", "attributes to perturb, joined by +; by default the keys"),
+        Parameter(
+            "over",
+            "choice",
+            "key",
+            "perturb the cross-classified key as one variable, or each attribute independently",
+            choices=("key", "each"),
+        ),
+        Parameter(
+            "theta",
+            "decimal",
+            _DEFAULT_THETA,
+            "probability that a record of the smallest category moves, 0 to 1; the invariant matrix follows from it",
+            low="0",
+            high="1",
+        ),
+        Matrices("matrix", "text", "", "transition probabilities used instead of the invariant ones"),
+        Parameter(
+            "domain",
+            "choice",
+            "observed",
+            "categories of a cross-classified key: those observed, or (with a matrix) every combination of levels",
+            choices=("observed", "full"),
+        ),
+    ),
+    fit=("vars", "over", "theta", "matrix", "domain"),
+    check=check,
+)

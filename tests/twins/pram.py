@@ -1,0 +1,67 @@
+"""PRAM and what can be estimated from it, record by record and outcome by outcome; slow on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+import numpy as np
+
+Matrix = list[list[float]]
+
+
+def invariant(x: Sequence[int], theta: float) -> Matrix:
+    """The invariant matrix over the categories 0..K-1, all of which occur."""
+    size = max(x) + 1
+    t = [list(x).count(k) for k in range(size)]
+    smallest = min(t)
+    return [
+        [1 - theta * smallest / t[k] if k == m else theta * smallest / ((size - 1) * t[k]) for m in range(size)]
+        for k in range(size)
+    ]
+
+
+def transit(x: Sequence[int], matrix: Sequence[Sequence[float]], uniforms: Sequence[float]) -> list[int]:
+    """For each record the first category whose cumulated probability exceeds its number."""
+    new = []
+    for k, u in zip(x, uniforms, strict=True):
+        row, total = matrix[k], 0.0
+        for probability in row:
+            total += probability
+        reached, target = 0.0, u * total
+        for m, probability in enumerate(row):
+            reached += probability
+            if probability > 0 and target < reached:
+                new.append(m)
+                break
+        else:
+            new.append(max(m for m, probability in enumerate(row) if probability > 0))
+    return new
+
+
+def move(x: Sequence[int], theta: float, uniforms: Sequence[float], others: Sequence[int]) -> list[int]:
+    """Invariant PRAM in two steps: whether a record moves, then which of the other categories it gets."""
+    matrix, left = invariant(x, theta), iter(others)
+    new = []
+    for k, u in zip(x, uniforms, strict=True):
+        elsewhere = [m for m in range(len(matrix)) if m != k]
+        new.append(elsewhere[next(left)] if u < 1 - matrix[k][k] else k)
+    return new
+
+
+def outcomes(x: Sequence[int], matrix: Sequence[Sequence[float]]) -> Iterator[tuple[float, tuple[int, ...]]]:
+    """Every possible release and its probability."""
+    for shown in product(range(len(matrix)), repeat=len(x)):
+        probability = 1.0
+        for k, m in zip(x, shown, strict=True):
+            probability *= matrix[k][m]
+        yield probability, shown
+
+
+def count_covariance(x: Sequence[int], matrix: Sequence[Sequence[float]]) -> np.ndarray:
+    """V, record by record: each is one multinomial draw."""
+    total = np.zeros((len(matrix), len(matrix)))
+    for k in x:
+        a = np.array(matrix[k])
+        total += np.diag(a) - np.outer(a, a)
+    return total
