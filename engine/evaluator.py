@@ -104,10 +104,10 @@ def measures_of(plan: Plan) -> tuple[MeasureCall, ...]:
 class _Layout:
     """What all replicates of a group share: what to draw, and which candidates come of it in which order."""
 
-    def __init__(self, group: Group, index: CellIndex) -> None:
+    def __init__(self, group: Group, index: CellIndex, key: bytes) -> None:
         assert group.structure is not None
-        self.structure = group.structure
         table = index.table
+        self.stream = random_swap.streams(key, group.structure, table)
         self.prepared = random_swap.prepare(group.structure, table)
         wanted = {rate: pairs_wanted(rate, table.n_records) for rate in {spec.rate for _, spec in group.members}}
         self.rates = sorted(wanted, key=lambda rate: wanted[rate][1])
@@ -163,7 +163,7 @@ class Evaluator:
                 rows.append(made)
                 notes += said
                 continue
-            layout = _Layout(group, self.index)
+            layout = _Layout(group, self.index, self.key)
             for replicate in replicates:
                 notes += self._draw(layout, replicate, batch)
                 if len(self._touched) > _CELLS:
@@ -175,8 +175,7 @@ class Evaluator:
 
     def _draw(self, layout: _Layout, replicate: int, batch: _Batch) -> list[tuple[int, int, int, str]]:
         """Draw one replicate of a group and add its candidates to a batch; returns their notes."""
-        structure, table = layout.structure, self.question.table
-        derived = random_swap.stream(self.key, structure, table, replicate)
+        derived = layout.stream(replicate)
         pairs = layout.prepared.draw(derived, int(layout.wanted[-1]))
         stops = np.minimum(layout.wanted, len(pairs))
         self._touched.exchange(self.index, pairs, stops, layout.swapped, layout.asked)

@@ -7,7 +7,7 @@ post-swap tables; :func:`records_of_pairs` chooses the records, when somebody wa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -116,6 +116,22 @@ def prepare(structure: Structure, table: ContingencyTable) -> Prepared:
         cumulated=np.empty(room, np.int64),
         memo=np.full((len(class_start) - 1, 3), -1, np.int64),
     )
+
+
+class _Written:
+    """A part of a stream's name that has been written out already: its ``repr`` is that text."""
+
+    def __init__(self, part: object) -> None:
+        self._text = repr(part)
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def streams(key: bytes, structure: Structure, table: ContingencyTable) -> Callable[[int], bytes]:
+    """:func:`stream` for many replicates of one structure: what they have in common is written out once."""
+    parts = [_Written(part) for part in structure.stream_parts(table.domain)]
+    return lambda replicate: derive(key, "random_swap", (*parts, replicate))
 
 
 def stream(key: bytes, structure: Structure, table: ContingencyTable, replicate: int) -> bytes:
