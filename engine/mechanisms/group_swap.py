@@ -99,7 +99,8 @@ def prepare(setting: Setting) -> Prepared:
     alone = sorted(set(range(len(rows.names))) - {s for pair in pairs for s in (pair.a, pair.b)})
     if alone:
         listed = ", ".join(f"'{rows.names[s]}'" for s in alone)
-        warnings.append(f"{len(alone)} strata have no partner and are left as they are: {listed}")
+        what = "stratum has no partner and is left as it is" if len(alone) == 1 else "strata have no partner and stay"
+        warnings.append(f"{len(alone)} {what}: {listed}")
     about: dict[str, float | str] = {
         "strata": float(len(rows.names)),
         "smallest_stratum": float(min(map(len, members))),
