@@ -16,134 +16,38 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from engine import __version__
-from engine.candidates import multi_kind
 from engine.decision import check_realisation, realisation_of
 from engine.errors import EngineError, UsageError
-from engine.evaluation import FAILED, NOOP, OK, STATUS
-from engine.evaluator import Question, question
+from engine.evaluation import STATUS
+from engine.evaluator import question
 from engine.io.recode import code
 from engine.keys import key_path, read_key
-from engine.microdata import Microdata, RawTable
+from engine.measures import call
+from engine.microdata import RawTable
 from engine.places import write_private
 from engine.plan import plan_from_toml, plan_to_toml
 from engine.plan.fates import check_fates
-from engine.spec import AttributeSpec, ReleaseSpec, pairs_wanted
-from engine.streams import STREAM_VERSION, derive, fingerprint, generator
+from engine.remake import Remade, released_columns, remake, stream_of
+from engine.spec import AttributeSpec, ReleaseSpec
+from engine.streams import STREAM_VERSION, fingerprint
 from engine.study import Study
 from engine.sweep import check_same
-from engine.table import occupied
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 FORMAT = 1
 MANIFEST = "manifest.json"
-_FILES = ("release.csv", "release.parquet")
 _SHUFFLE_BYTES = 32
 _CLOSE = 1e-9  # figures on another platform may differ in the last digits of a logarithm
 INCLUDE = ("weight", "id")
-
-
-@dataclass(frozen=True)
-class Remade:
-    """One realisation down to records: ``source[i]`` is the record whose S block record ``i`` now carries (``i`` itself
-    when unchanged)."""
-
-    data: Microdata
-    spec: ReleaseSpec
-    source: np.ndarray
-    status: int
-    figures: dict[str, float]
-
-    @property
-    def changed(self) -> np.ndarray:
-        """Mask of records that took part in a swap."""
-        return self.source != np.arange(len(self.source))
-
-    def codes(self, attribute: int) -> np.ndarray:
-        """Released level codes of one attribute, in the original order of records."""
-        codes = self.data.codes[attribute]
-        return codes[self.source] if self.spec.attributes.roles[attribute] == "S" else codes
-
-    @property
-    def swapped_columns(self) -> set[str]:
-        """Raw columns that were exchanged, block by block."""
-        places = self.spec.attributes.having("S")
-        return {column for j in places for column in self.data.domain.attributes[j].columns}
-
-
-def remake(data: Microdata, asked: Question, spec: ReleaseSpec, derived: bytes) -> Remade:
-    """Draw a realisation again from its derived key, choose its records, and measure it again.
-
-    The table of the records is compared with the table that the figures rest on.
-    """
-    from engine.mechanisms import random_swap
-    from engine.release import CellIndex
-
-    table = data.table
-    structure = spec.structure(multi_kind(table))
-    to_swap, wanted = pairs_wanted(spec.rate, table.n_records)
-    pairs = random_swap.prepare(structure, table).draw(derived, wanted)
-    index = CellIndex(table)
-    parts = random_swap.exchange(index, pairs, np.array([len(pairs)], np.int64), [spec.attributes])
-    failing = asked.failing(index.words[: index.n_cells], index.layout)
-    batch = random_swap.batch(index, parts, [2 * len(pairs)], [spec.attributes], failing)
-    figures = {str(c): float(v) for c, v in zip(asked.calls, asked.measure(batch)[0], strict=True)}
-    records = random_swap.records_of_pairs(derived, pairs, data.cell_of_record)
-    source = np.arange(data.n_records)
-    source[records[:, 0]], source[records[:, 1]] = records[:, 1], records[:, 0]
-    made = Remade(data, spec, source, NOOP if to_swap == 0 else OK if len(pairs) == wanted else FAILED, figures)
-    _audit(made, batch.cell, batch.after, index.words, index.layout)
-    return made
-
-
-def _audit(
-    made: Remade, cell: np.ndarray, after: np.ndarray, words: np.ndarray, layout: Sequence[tuple[int, int, int]]
-) -> None:
-    """Recount the records themselves: their table must be the one the kernels counted."""
-    from engine.release import unpack
-
-    domain = made.data.domain
-    cells, inverse = occupied([made.codes(j) for j in range(len(domain))], domain.shape, made.data.n_records)
-    counted = dict(zip(map(tuple, cells.tolist()), np.bincount(inverse).tolist(), strict=True))
-    table = made.data.table
-    expected = dict(zip(map(tuple, table.cells.tolist()), table.counts.tolist(), strict=True))
-    touched = np.column_stack([unpack(words[cell], place) for place in layout])
-    for key, count in zip(map(tuple, touched.tolist()), after.tolist(), strict=True):
-        expected[key] = count
-    if counted != {key: count for key, count in expected.items() if count}:
-        raise EngineError(
-            "the remade records do not give the table that was measured; nothing was written. Please report this."
-        )
-
-
-def released_columns(made: Remade, secret: bytes, include: Iterable[str] = ()) -> dict[str, pa.Array]:
-    """Released columns in file order, rows in the secret order; dropped columns are left out, weight and id unless
-    asked for."""
-    import pyarrow as pa
-
-    include = set(include)
-    data = made.data
-    order = generator(derive(secret, "rows")).permutation(data.n_records)
-    out = set(data.dropped)
-    out |= {name for role, name in (("weight", data.weight), ("id", data.id)) if name and role not in include}
-    swapped = made.swapped_columns
-    columns: dict[str, pa.Array] = {}
-    for name, column in data.raw.columns.items():
-        if name in out:
-            continue
-        codes = column.codes[made.source[order] if name in swapped else order]
-        columns[name] = column.values.take(pa.array(codes, pa.int32(), mask=codes < 0))
-    return columns
 
 
 def export(
@@ -173,15 +77,13 @@ def export(
     for role in include:
         if getattr(data, role) is None:
             raise UsageError(f"the plan declares no {role}, so it cannot be included")
-    asked = question(plan, data)
+    asked = question(plan, data, study.measures)
     scenario, replicate = study.find(candidate)
     results = study.results()
     if replicate is None:
         replicate = realisation_of(study, results, scenario.place, allow_partial)
     row = check_realisation(results, scenario.place, replicate, scenario.label, allow_partial)
-    from engine.mechanisms.random_swap import stream
-
-    derived = stream(key, scenario.spec.structure(multi_kind(data.table)), data.table, replicate)
+    derived = stream_of(key, scenario.spec, data, replicate)
     made = remake(data, asked, scenario.spec, derived)
     stored = {str(c): float(v) for c, v in zip(study.measures, results.values[row], strict=True)}
     _check_figures(made.figures, stored)
@@ -192,6 +94,7 @@ def export(
         "candidate": f"{scenario.label}/{replicate}",
         "mechanism": scenario.spec.mechanism,
         "spec": str(scenario.spec.attributes),
+        "params": [list(pair) for pair in scenario.spec.params],
         "rate": scenario.spec.rate,
         "rule": scenario.spec.rule,
         "status": STATUS[made.status],
@@ -209,7 +112,17 @@ def export(
         "made": _iso(time.time()),
         "made_with": _made_with(),
     }
-    return _write(out, released_columns(made, secret, include), manifest)
+    return _write(out, _tables(made, secret, include), manifest)
+
+
+Tables = dict[str, "dict[str, pa.Array]"]
+
+
+def _tables(made: Remade, secret: bytes, include: Iterable[str]) -> Tables:
+    """The released tables by the name of their files: one release, or release-01 and so on."""
+    if len(made.tables) == 1:
+        return {"release": released_columns(made, 0, secret, include)}
+    return {f"release-{d + 1:02d}": released_columns(made, d, secret, include) for d in range(len(made.tables))}
 
 
 def _check_figures(made: dict[str, float], stored: dict[str, float]) -> None:
@@ -236,13 +149,14 @@ def _made_with() -> dict[str, str]:
     return parts
 
 
-def _files(folder: Path, columns: dict[str, pa.Array]) -> dict[str, str]:
-    """Write the release's files and return their SHA-256."""
+def _files(folder: Path, tables: Tables) -> dict[str, str]:
+    """Write every table as CSV and Parquet and return the files' SHA-256."""
     from engine.io.writers import write_csv, write_parquet
 
-    write_csv(folder / _FILES[0], columns)
-    write_parquet(folder / _FILES[1], columns)
-    return {name: sha256(folder / name) for name in _FILES}
+    for name, columns in tables.items():
+        write_csv(folder / f"{name}.csv", columns)
+        write_parquet(folder / f"{name}.parquet", columns)
+    return {path.name: sha256(path) for path in sorted(folder.iterdir())}
 
 
 def sha256(path: Path) -> str:
@@ -251,7 +165,7 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _write(out: Path, columns: dict[str, pa.Array], manifest: dict[str, Any]) -> Path:
+def _write(out: Path, tables: Tables, manifest: dict[str, Any]) -> Path:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(
             f"'{out.name}' exists and is not an empty folder; an export never overwrites. Choose another --out."
@@ -266,7 +180,7 @@ def _write(out: Path, columns: dict[str, pa.Array], manifest: dict[str, Any]) ->
     try:
         (aside / "release").mkdir()
         (aside / "internal").mkdir(mode=0o700)
-        manifest["sha256"] = _files(aside / "release", columns)
+        manifest["sha256"] = _files(aside / "release", tables)
         write_private(
             aside / "internal" / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False).encode() + b"\n"
         )
@@ -300,6 +214,7 @@ _NEEDED = (
     "candidate",
     "mechanism",
     "spec",
+    "params",
     "rate",
     "rule",
     "plan",
@@ -352,12 +267,10 @@ def replay(path: str | Path, raw: RawTable, out: str | Path | None = None) -> Re
     check_fates(plan.data, raw.names)
     data = code(raw, plan)
     attributes = AttributeSpec.parse(manifest["spec"], data.domain.names)
-    made = remake(
-        data,
-        question(plan, data),
-        ReleaseSpec(attributes, manifest["rate"], manifest["rule"], manifest["mechanism"]),
-        derived,
-    )
+    params = tuple((str(name), str(value)) for name, value in manifest["params"])
+    spec = ReleaseSpec(attributes, manifest["rate"], manifest["rule"], manifest["mechanism"], params)
+    calls = [call(text) for text in manifest["figures"]]
+    made = remake(data, question(plan, data, calls), spec, derived)
     differs = []
     for name, value in manifest["figures"].items():
         got = made.figures.get(name, float("nan"))
@@ -366,13 +279,14 @@ def replay(path: str | Path, raw: RawTable, out: str | Path | None = None) -> Re
                 f"{name} is {got!r}, the manifest says {value!r}"
                 + ("" if abs(got - value) > _CLOSE else " (rounding of another platform)")
             )
-    columns = released_columns(made, secret, manifest["include"])
+    tables = _tables(made, secret, manifest["include"])
     with tempfile.TemporaryDirectory(prefix="swap-frontier-") as folder:
-        hashes = _files(Path(folder), columns)
-    same = tuple(name for name in _FILES if hashes[name] == manifest["sha256"].get(name))
-    differs += [f"{name} differs from the export" + _why(manifest) for name in _FILES if name not in same]
+        hashes = _files(Path(folder), tables)
+    files = sorted({*hashes, *manifest["sha256"]})
+    same = tuple(name for name in files if hashes.get(name) == manifest["sha256"].get(name))
+    differs += [f"{name} differs from the export" + _why(manifest) for name in files if name not in same]
     if out is not None:
-        _write(Path(out), columns, {**manifest, "replayed": _iso(time.time())})
+        _write(Path(out), tables, {**manifest, "replayed": _iso(time.time())})
     return Replay(manifest["candidate"], same, tuple(differs))
 
 

@@ -300,7 +300,9 @@ def _print_table(view: RiskUtilityMap, rows: list[dict[str, Any]], columns: list
     print(f"doing nothing: {figures}")
     objectives = [view.measures[k] for k in view.objectives]
     print(f"frontier: {'; '.join(f'{c} ({c.measure.kind}, {_BETTER[c.measure.better]})' for c in objectives)}")
-    hidden = {"mechanism"} | ({"replicates", "riskier_than_original"} if by == "scenario" else set())
+    hidden = {"replicates", "riskier_than_original"} if by == "scenario" else set()
+    if len({scenario.spec.mechanism for scenario in view.scenarios}) == 1:
+        hidden.add("mechanism")
     kept = [c for c in columns if c not in hidden and not (c == "failed" and not any(row["failed"] for row in rows))]
     kept = [c for c in kept if c not in ("optimal",) or any(row["optimal"] for row in rows)]
     print(as_table(rows, kept), end="")

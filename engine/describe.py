@@ -15,7 +15,7 @@ from engine.table import ContingencyTable, occupied
 from engine.values import texts
 
 if TYPE_CHECKING:
-    from engine.bundle import Remade
+    from engine.remake import Remade
     from engine.study import Study
 
 
@@ -115,16 +115,15 @@ def changes(made: Remade, keys: Sequence[str]) -> Changes:
 
 def remade(study: Study, raw: RawTable, label: str, replicate: int) -> Remade:
     """One realisation of a study down to records, with the key beside the study; the figures are not compared here."""
-    from engine.bundle import remake
-    from engine.candidates import multi_kind
+    from engine.evaluator import question
     from engine.io.recode import code
     from engine.keys import key_path, read_key
-    from engine.mechanisms.random_swap import stream
-    from engine.sweep import check_same, question
+    from engine.remake import remake, stream_of
+    from engine.sweep import check_same
 
     key = read_key(key_path(study.path))
     check_same(study, raw, key)
     data = code(raw, study.plan)
     scenario, _ = study.find(label)
-    derived = stream(key, scenario.spec.structure(multi_kind(data.table)), data.table, replicate)
-    return remake(data, question(study.plan, data), scenario.spec, derived)
+    derived = stream_of(key, scenario.spec, data, replicate)
+    return remake(data, question(study.plan, data, study.measures), scenario.spec, derived)

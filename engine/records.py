@@ -46,6 +46,14 @@ class ReleasedTable(Memory):
         self.swapped_columns = {column for j in swapped for column in data.domain.attributes[j].columns}
         self._replaced, self._numbers = dict(replaced or {}), dict(numbers or {})
 
+    def is_replaced(self, attribute: int) -> bool:
+        """Whether a mechanism drew the attribute's levels anew."""
+        return attribute in self._replaced
+
+    def is_renumbered(self, column: str) -> bool:
+        """Whether a mechanism changed a raw column's numbers."""
+        return column in self._numbers
+
     def codes(self, attribute: int) -> np.ndarray:
         """Level codes of an attribute, shape ``(n_records,)``."""
         if attribute in self._replaced:

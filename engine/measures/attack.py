@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from engine.records import RecordRelease, ReleasedTable
     from engine.spec import ReleaseSpec
 
-_EQUAL = 1e-9  # two posterior probabilities this near, relatively, are one
-_STEPS, _STEP = 40, 0.2  # pairs are removed in at most so many steps, at most a fifth of any cell at a time
+_EQUAL = 1e-9  # anything less is rounding
+_TIED = 1e-6  # two posterior probabilities this near, relatively, are one
+_GONE = 1e-3  # a record less likely than this to be still there is not drawn any more
+_STEPS, _STEP, _DONE = 60, 0.05, 1e-3  # at most so many steps of a twentieth of the records, up to a thousandth
 _ENTRIES = 50_000_000  # most combinations of a cell and a value that are held at a time
 
 
@@ -52,8 +54,8 @@ def undo(release: Release, spec: ReleaseSpec | None) -> Origins:
     The mechanism draws a record and, uniformly, a feasible partner, so a pair (r, p) arises with odds 1/f(r) + 1/f(p),
     f being the number of a record's feasible partners before the swap; r then carried the values that p carries now.
     Whether two records are feasible is the same before and after they exchange, and f is counted in the released file,
-    which is all that the intruder has.  Pairs are used up as they are drawn: the expected numbers are removed in small
-    steps, until as many pairs are drawn as the rate asks for or none is left.
+    which is all that the intruder has.  Records are used up as pairs are drawn: expected numbers are removed in small
+    steps, as many from either side, until the rate is reached or no pair is left.
 
     Two things are left out.  Each record has the chances it has on average, whatever became of the others.  And every
     original file is taken as equally likely beforehand: somebody who also knows how the attributes hang together could
@@ -70,20 +72,30 @@ def undo(release: Release, spec: ReleaseSpec | None) -> Origins:
     still = np.ones(len(cells))  # chance of not having been exchanged yet
     came = np.zeros((len(cells), len(values)))
     odds_of = None if spec is None else _Odds(release, spec, values, own)
-    for step in range(_STEPS):
-        if odds_of is None or left <= 0:
+    goal = left * _DONE
+    for _ in range(_STEPS):
+        if odds_of is None or left <= goal:
             break
-        odds = odds_of(counts * still)
-        total = odds.sum(axis=1)
-        mass = float((counts * still) @ total)
+        there = counts * still
+        total = odds_of(there, there).sum(axis=1)
+        mass = float(there @ total)
         if mass <= _EQUAL:
             break
-        part = left if step == _STEPS - 1 else min(left, _STEP * mass / float(total.max()))
-        now = still[:, None] * odds * np.minimum(part / mass, 1 / np.maximum(total, _EQUAL))[:, None]
+        part = min(left, _STEP * float(there[total > 0].sum()))
+        # a record drawn at that pace is gone before the step is over: the rest of the step passes without it
+        pace = part / mass * total
+        present = np.where(pace > _EQUAL, -np.expm1(-pace) / np.maximum(pace, _EQUAL), 1.0)
+        now = odds_of(there, there * present) * (still * present * part / mass)[:, None]
         came += now
         still = still - now.sum(axis=1)
-        left -= part
-    came[np.arange(len(cells)), own] += np.maximum(still, 0)
+        rest = still < _GONE  # rounding grows when the last records are shared out, so they are left where they are
+        came[rest, own[rest]] += np.maximum(still[rest], 0)
+        still[rest] = 0
+        removed = float(counts @ now.sum(axis=1))
+        left -= removed
+        if removed <= goal:
+            break
+    came[np.arange(len(cells)), own] += still
     return Origins(swapped, values, came)
 
 
@@ -126,16 +138,21 @@ class _Odds:
             found += sign * sums.reshape(len(here), self.n_values)[place[rows]]
         return np.where(found > _EQUAL, found, 0)
 
-    def __call__(self, counts: np.ndarray) -> np.ndarray:
-        """Odds by released cell and value, shape ``(cells, values)``; ``counts`` are the records still to be drawn."""
-        suiting = self.suiting(counts, np.arange(len(counts)))
-        partners = suiting @ self.allowed.T.astype(float)  # of a record of the cell, had it each of the values
+    def __call__(self, counts: np.ndarray, amounts: np.ndarray) -> np.ndarray:
+        """Odds by released cell and value, shape ``(cells, values)``.
+
+        ``counts`` are the records among which partners are drawn, ``amounts`` those that pairs are summed over.
+        """
+        everything = np.arange(len(counts))
+        drawn = self.suiting(counts, everything)
+        partners = drawn @ self.allowed.T.astype(float)  # of a record of the cell, had it each of the values
         inverse = np.divide(1.0, partners, out=np.zeros_like(partners), where=partners > 0)
+        suiting = drawn if amounts is counts else self.suiting(amounts, everything)
         odds = suiting * inverse
         for value in np.unique(self.own):
             rows = np.flatnonzero(self.own == value)
             # the partner came with this value and was the one to be drawn first
-            odds[rows] += self.suiting(counts * inverse[:, value], rows)
+            odds[rows] += self.suiting(amounts * inverse[:, value], rows)
         return np.where(self.allowed[self.own] & (suiting > 0), odds, 0)
 
 
@@ -163,7 +180,7 @@ def attack_table(
     everything = range(len(domain))
     cells, inverse = occupied([table.codes(j) for j in everything], domain.shape, n)
     public = Release(cells, np.bincount(inverse, minlength=len(cells)), domain)
-    origins = undo(public, spec)
+    origins = table.memo(("origins", spec), lambda: undo(public, spec))
     # a target is somebody's original keys; its number joins the unswapped and the swapped keys
     unswapped = [j for j in known if j not in origins.swapped]
     shown = [k for k, j in enumerate(origins.swapped) if j in known]
@@ -218,7 +235,7 @@ def _records(
     total = _sums(likely, counts, group, rows)
     best = np.zeros_like(total)
     np.maximum.at(best, group, likely)
-    tied = likely >= best[group] * (1 - _EQUAL)
+    tied = likely >= best[group] * (1 - _TIED)
     ties = _sums(tied.astype(float), counts, group, rows)[of_target, keys]
     top, all_ = best[of_target, keys], total[of_target, keys]
     hit = tied[cell, keys] & (group[cell] == of_target) & (top > 0)
@@ -230,14 +247,14 @@ def _values(
 ) -> Success:
     """Attribution of a value: the likeliest level of the target attribute, one of them at random among ties."""
     best, total = scores.max(axis=0), scores.sum(axis=0)
-    tied = (scores >= best * (1 - _EQUAL)) & (best > 0)
+    tied = (scores >= best * (1 - _TIED)) & (best > 0)
     posterior = np.divide(best, total, out=np.zeros_like(best), where=total > 0)[group, keys]
     return _count(tied[truth, group, keys], tied.sum(axis=0)[group, keys], posterior, threshold, guessed)
 
 
 def _count(hit: np.ndarray, ties: np.ndarray, posterior: np.ndarray, threshold: float, guessed: float) -> Success:
     """Credit 1/ties for every hit, added up in an order that does not depend on the records'."""
-    confident = posterior > threshold + _EQUAL
+    confident = posterior > threshold + _TIED
 
     def credit(which: np.ndarray) -> float:
         distinct, targets = np.unique(np.rint(ties[which]), return_counts=True)

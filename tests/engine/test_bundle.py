@@ -1,0 +1,226 @@
+"""Exports: what leaves, what stays, what a replay proves, and what a killed or refused export leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from engine.bundle import export, read_manifest, replay
+from engine.errors import EngineError, UsageError
+from engine.io.readers import read_table
+from engine.microdata import RawTable
+from engine.plan import plan_from_toml
+from engine.study import Study
+from engine.sweep import sweep
+
+PLAN = """
+[data]
+weight = "w"
+id = "case"
+carry = ["note", "pay"]
+drop = ["scratch"]
+numeric = ["pay"]
+[[attribute]]
+name = "age"
+columns = ["age", "age_flag"]
+cut = [30]
+[[attribute]]
+name = "sex"
+[[attribute]]
+name = "work"
+[[analysis]]
+name = "pay"
+formula = "pay ~ sex + work"
+[space]
+swap_sizes = [1]
+rates = ["0.2"]
+replicates = 2
+[measures]
+names = ["small_cells[n_rule=8]", "hellinger", "ci_overlap"]
+"""
+
+
+def people(n: int = 120) -> str:
+    rows = ["case,age,age_flag,sex,work,pay,w,note,scratch"]
+    for i in range(n):
+        age = 18 + (i * 7) % 40
+        rows.append(
+            f'c{i},{age},f{age % 5},{"fm"[i % 2]},{"abc"[(i // 2) % 3]},{(i * 13) % 50 + 0.5},{1 + i % 4},"n,{i}",s{i}'
+        )
+    return "\n".join(rows) + "\n"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RawTable]:
+    folder = tmp_path_factory.mktemp("bundle")
+    (folder / "people.csv").write_text(people())
+    raw = read_table(folder / "people.csv")
+    sweep(raw, plan_from_toml(PLAN), folder / "s.study", workers=1).close()
+    return folder, raw
+
+
+def label_of(study: Study, attribute: str) -> str:
+    return next(s.label for s in study.scenarios if str(s.spec.attributes) == f"{attribute}:S")
+
+
+def exported(made: tuple[Path, RawTable], out: Path, attribute: str = "age", **options: object) -> Path:
+    folder, raw = made
+    with Study.open(folder / "s.study") as study:
+        return export(study, raw, label_of(study, attribute), out, **options)  # type: ignore[arg-type]
+
+
+def test_a_block_moves_together_and_everything_else_stays(made: tuple[Path, RawTable], tmp_path: Path) -> None:
+    out = exported(made, tmp_path / "out")
+    released = pq.read_table(out / "release" / "release.parquet").to_pylist()
+    original = read_table(made[0] / "people.csv")
+    assert list(released[0]) == ["age", "age_flag", "sex", "work", "pay", "note"]
+    before = {row[7]: row for row in (line for line in _rows(original))}
+    changed = 0
+    for row in released:
+        old = before[row["note"]]
+        assert (row["sex"], row["work"], row["pay"]) == (old[3], old[4], old[5])
+        assert row["age_flag"] == f"f{int(row['age']) % 5}"
+        changed += row["age"] != old[1]
+    manifest = read_manifest(out)
+    assert changed == manifest["records_changed"] == 24
+    assert [row["note"] for row in released] != [row[7] for row in _rows(original)]
+
+
+def _rows(raw: RawTable) -> list[tuple[str, ...]]:
+    columns = [[column.values[code].as_py() for code in column.codes.tolist()] for column in raw.columns.values()]
+    return list(zip(*columns, strict=True))
+
+
+def test_weight_and_id_only_when_asked(made: tuple[Path, RawTable], tmp_path: Path) -> None:
+    out = exported(made, tmp_path / "out", include=("weight", "id"))
+    header = (out / "release" / "release.csv").read_text().splitlines()[0]
+    assert header == "case,age,age_flag,sex,work,pay,w,note"
+
+
+def test_what_leaves_says_nothing_of_the_swap(made: tuple[Path, RawTable], tmp_path: Path) -> None:
+    out = exported(made, tmp_path / "out")
+    manifest = read_manifest(out)
+    key = bytes.fromhex((made[0] / "s.study.key").read_text().strip())
+    inside = (out / "internal" / "manifest.json").read_bytes()
+    assert key.hex().encode() not in inside and key not in inside
+    for path in (out / "release").iterdir():
+        content = path.read_bytes()
+        for secret in (key, bytes.fromhex(manifest["derived_key"]), bytes.fromhex(manifest["row_order_secret"])):
+            assert secret not in content and secret.hex().encode() not in content
+        for word in (b"pandas", b"s.study", b"people.csv", str(made[0]).encode(), manifest["candidate"].encode()):
+            assert word not in content
+    assert pq.read_schema(out / "release" / "release.parquet").metadata is None
+    if os.name != "nt":
+        assert (out / "internal" / "manifest.json").stat().st_mode & 0o077 == 0
+
+
+def test_two_exports_differ_in_order_only(made: tuple[Path, RawTable], tmp_path: Path) -> None:
+    one, two = exported(made, tmp_path / "one"), exported(made, tmp_path / "two")
+    a, b = ((out / "release" / "release.csv").read_text().splitlines() for out in (one, two))
+    assert a != b and sorted(a[1:]) == sorted(b[1:])
+
+
+def test_replay_is_bit_for_bit_from_anywhere(made: tuple[Path, RawTable], tmp_path: Path) -> None:
+    out = exported(made, tmp_path / "out", "work")
+    moved = tmp_path / "else" / "where"
+    moved.parent.mkdir()
+    out.rename(moved)
+    found = replay(moved, made[1], tmp_path / "again")
+    assert found.same == ("release.csv", "release.parquet") and found.differs == ()
+    for name in found.same:
+        assert (tmp_path / "again" / "release" / name).read_bytes() == (moved / "release" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "error"),
+    [
+        ("derived_key", "zz", EngineError),
+        ("derived_key", "00" * 32, UsageError),
+        ("stream_version", 999, EngineError),
+        ("format", 999, EngineError),
+        ("fingerprint", "00", UsageError),
+    ],
+)
+def test_a_changed_manifest_is_refused(
+    made: tuple[Path, RawTable], tmp_path: Path, name: str, value: object, error: type[EngineError]
+) -> None:
+    out = exported(made, tmp_path / "out")
+    path = out / "internal" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    path.write_text(json.dumps({**manifest, name: value}))
+    with pytest.raises(error):
+        replay(path, made[1])
+
+
+@pytest.mark.parametrize(("name", "value"), [("rate", "0.1"), ("row_order_secret", "11" * 32), ("spec", "sex:S")])
+def test_a_replay_names_what_differs(made: tuple[Path, RawTable], tmp_path: Path, name: str, value: str) -> None:
+    out = exported(made, tmp_path / "out")
+    path = out / "internal" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    path.write_text(json.dumps({**manifest, name: value}))
+    found = replay(path, made[1])
+    assert found.same == ()
+    assert {"release.csv differs from the export", "release.parquet differs from the export"} <= set(found.differs)
+
+
+def test_reordered_records_are_other_data(made: tuple[Path, RawTable], tmp_path: Path) -> None:
+    out = exported(made, tmp_path / "out")
+    lines = people().splitlines()
+    (tmp_path / "turned.csv").write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
+    with pytest.raises(UsageError, match="belongs to other data"):
+        replay(out, read_table(tmp_path / "turned.csv"))
+
+
+def test_a_figure_that_is_not_the_studys_refuses_the_export(made: tuple[Path, RawTable], tmp_path: Path) -> None:
+    import shutil
+    import sqlite3
+
+    for name in ("s.study", "s.study.key"):
+        shutil.copy(made[0] / name, tmp_path / name)
+    with sqlite3.connect(tmp_path / "s.study") as db:
+        db.execute("update realisation set m1 = m1 + 0.01")
+    with Study.open(tmp_path / "s.study") as study, pytest.raises(EngineError, match="hellinger"):
+        export(study, made[1], label_of(study, "age"), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("mechanism", ["maps", "smike", "rds", "dds", "pram"])
+def test_every_key_mechanism_replays(made: tuple[Path, RawTable], tmp_path: Path, mechanism: str) -> None:
+    parameters = {"maps": "D = 2\ns = 12", "smike": "D = 2\ns = 12", "rds": "s = 12", "dds": "s = 12", "pram": ""}
+    plan = plan_from_toml(PLAN + f'\n[[mechanism]]\nname = "{mechanism}"\n{parameters[mechanism]}\n')
+    with sweep(made[1], plan, tmp_path / "s.study", workers=1) as study:
+        assert study.scenarios[0].spec.mechanism == mechanism
+        out = export(study, made[1], study.scenarios[0].label, tmp_path / "out")
+    found = replay(out, made[1])
+    assert found.differs == () and len(found.same) == (4 if mechanism in ("maps", "smike") else 2)
+    original = sorted(zip(*[column[::1] for column in zip(*_rows(made[1]), strict=True)], strict=True))
+    assert len(original) == 120
+    for path in (out / "release").glob("*.csv"):
+        rows = [line.split(",") for line in path.read_text().splitlines()]
+        for row in rows[1:]:
+            assert row[1] == f"f{int(row[0]) % 5}", "a block is never torn apart"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no SIGKILL there")
+def test_killed_at_any_moment_leaves_nothing_or_everything(made: tuple[Path, RawTable], tmp_path: Path) -> None:
+    with Study.open(made[0] / "s.study") as study:
+        label = label_of(study, "age")
+    words = ["export", str(made[0] / "s.study"), "--data", str(made[0] / "people.csv"), "--candidate", label]
+    for i, delay in enumerate((0.3, 0.8, 1.2, 1.6)):
+        out = tmp_path / f"out{i}"
+        running = subprocess.Popen(
+            [sys.executable, "-m", "engine", *words, "--out", str(out)], stdout=subprocess.DEVNULL
+        )
+        time.sleep(delay)
+        running.send_signal(signal.SIGKILL)
+        running.wait()
+        if out.exists():
+            assert replay(out, made[1]).differs == ()
