@@ -114,48 +114,60 @@ def probabilistic_linkage(
 
 
 def undo(
-    released: Sequence[Record], roles: str, n_pairs: int, rule: str, kinds: Kinds | None, steps: int, step: float
+    released: Sequence[Record],
+    roles: str,
+    n_pairs: int,
+    rule: str,
+    kinds: Kinds | None,
+    steps: int,
+    step: float,
+    done: float,
 ) -> list[dict[Record, float]]:
     """For every released record: the chance of each value of its swapped attributes before the swap."""
-    n = len(released)
+    everybody = range(len(released))
     swapped = [j for j, role in enumerate(roles) if role == "S"]
     own = [seen(r, swapped) for r in released]
+    still = [1.0 for _ in everybody]
+    chance: list[dict[Record, float]] = [dict.fromkeys(own, 0.0) for _ in everybody]
+    pairs = [(r, p) for r in everybody for p in everybody if may_swap(released[r], released[p], roles, rule, kinds)]
 
-    def with_value(record: Record, value: Record) -> Record:
-        return tuple(value[swapped.index(j)] if j in swapped else level for j, level in enumerate(record))
+    def exchanged(r: int, p: int) -> Record:
+        return tuple(released[p][j] if j in swapped else level for j, level in enumerate(released[r]))
 
-    still = [1.0] * n
-    chance: list[dict[Record, float]] = [dict.fromkeys(own, 0.0) for _ in range(n)]
     left = 2.0 * n_pairs
-    for turn in range(steps):
-        if left <= 0:
+    goal = left * done
+    for _ in range(steps):
+        if left <= goal:
             break
-
-        def partners(record: Record) -> float:
-            return sum(
-                w for w, other in zip(still, released, strict=True) if may_swap(record, other, roles, rule, kinds)
-            )
-
-        odds: list[dict[Record, float]] = [dict.fromkeys(own, 0.0) for _ in range(n)]
-        for r, p in product(range(n), range(n)):
-            if may_swap(released[r], released[p], roles, rule, kinds):
-                before_r, before_p = with_value(released[r], own[p]), with_value(released[p], own[r])
-                for whom in (before_r, before_p):
-                    found = partners(whom)
-                    odds[r][own[p]] += still[p] / found if found > 1e-9 else 0
-        total = [sum(o.values()) for o in odds]
-        mass = sum(w * t for w, t in zip(still, total, strict=True))
+        odds = {}
+        for r, p in pairs:  # before the swap r had the values of p, and p those of r
+            free = [
+                sum(w for w, other in zip(still, released, strict=True) if may_swap(one, other, roles, rule, kinds))
+                for one in (exchanged(r, p), exchanged(p, r))
+            ]
+            odds[r, p] = sum(1 / f if f > 1e-9 else 0 for f in free)
+        total = [sum(still[p] * odds[r, p] for r, p in pairs if r == one) for one in everybody]
+        mass = sum(still[r] * total[r] for r in everybody)
         if mass <= 1e-9:
             break
-        part = left if turn == steps - 1 else min(left, step * mass / max(total))
-        for r in range(n):
-            share = still[r] * min(part / mass, 1 / max(total[r], 1e-9))
-            for value, odd in odds[r].items():
-                chance[r][value] += share * odd
-            still[r] -= share * total[r]
-        left -= part
-    for r in range(n):
-        chance[r][own[r]] += max(0.0, still[r])
+        part = min(left, step * sum(still[r] for r in everybody if total[r] > 0))
+        pace = [part / mass * total[r] for r in everybody]
+        present = [(1 - exp(-x)) / x if x > 1e-9 else 1.0 for x in pace]
+        gone = [0.0 for _ in everybody]
+        for r, p in pairs:
+            flow = part / mass * odds[r, p] * still[r] * present[r] * still[p] * present[p]
+            chance[r][own[p]] += flow
+            gone[r] += flow
+        still = [w - g for w, g in zip(still, gone, strict=True)]
+        for r in everybody:
+            if still[r] < 1e-3:
+                chance[r][own[r]] += max(still[r], 0.0)
+                still[r] = 0.0
+        left -= sum(gone)
+        if sum(gone) <= goal:
+            break
+    for r in everybody:
+        chance[r][own[r]] += still[r]
     return chance
 
 
@@ -186,9 +198,9 @@ def attack(
                     scores[what] = scores.get(what, 0.0) + p
         total = sum(scores.values())
         top = max(scores.values(), default=0.0)
-        if total <= 0 or top / total <= threshold + 1e-9:
+        if total <= 0 or top / total <= threshold + 1e-6:
             continue
-        best = [what for what, score in scores.items() if score >= top * (1 - 1e-9)]
+        best = [what for what, score in scores.items() if score >= top * (1 - 1e-6)]
         truth = i if target is None else before[i][target]
         credit += (truth in best) / len(best)
     return credit / n

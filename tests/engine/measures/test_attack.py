@@ -21,7 +21,7 @@ from engine.records import RecordRelease, ReleasedTable
 from engine.spec import AttributeSpec, ReleaseSpec, pairs_wanted
 from engine.table import occupied
 from tests.record_releases import figure, microdata, released
-from tests.small_tables import KEY, Small, groups, roles_for, rules, smalls
+from tests.small_tables import KEY, Small, groups, roles_for, rules
 from tests.twins import linkage as twin
 from tests.twins import random_swap as swap_twin
 
@@ -41,10 +41,19 @@ def rows_of(release):
 
 @st.composite
 def attacked(draw, most=10):
-    small = draw(smalls(with_kinds=True, most_records=most))
-    roles, rule = draw(roles_for(len(small.shape))), draw(rules)
-    rate = draw(st.sampled_from(["0.2", "0.4", "0.8", "1"]))
-    return small, roles, rule, rate, swapped(small, roles, rate, rule, draw(st.integers(0, 99)))
+    """A varied table and a swap of it that exchanges something more often than not."""
+    d = draw(st.integers(2, 4))
+    shape = tuple(draw(st.lists(st.integers(2, 3), min_size=d, max_size=d)))
+    row = st.tuples(*(st.integers(0, size - 1) for size in shape))
+    records = tuple(draw(st.lists(row, min_size=4, max_size=most)))
+    kinds = None
+    if draw(st.sampled_from([False, False, True])):
+        kinds = tuple(tuple(draw(st.sampled_from(("value", "value", "missing"))) for _ in range(k)) for k in shape)
+    small = Small(records, shape, kinds)
+    roles, rule = draw(roles_for(d, draw(st.sampled_from(["SU", "SUU", "SFCUU"])))), draw(rules)
+    rate = draw(st.sampled_from(["0.3", "0.5", "0.8"]))
+    release = swapped(small, roles, rate, rule, draw(st.integers(0, 99)))
+    return small, roles, rule, rate, release
 
 
 @given(attacked(), st.data())
@@ -53,12 +62,12 @@ def test_formula(case, data):
     small, roles, rule, rate, release = case
     after = rows_of(release)
     n_pairs = pairs_wanted(rate, len(after))[1]
-    chance = twin.undo(after, roles, n_pairs, rule, small.kinds, attack._STEPS, attack._STEP)
+    chance = twin.undo(after, roles, n_pairs, rule, small.kinds, attack._STEPS, attack._STEP, attack._DONE)
     cells, inverse = occupied(list(np.array(after).T), small.shape, len(after))
     origins = undo(Release(cells, np.bincount(inverse), small.domain), release.spec)
     for r, per_value in enumerate(chance):
         found = dict(zip(map(tuple, origins.values.tolist()), origins.chance[inverse[r]], strict=True))
-        assert found == pytest.approx(per_value, abs=1e-9)
+        assert found == pytest.approx(per_value, abs=1e-8)
         assert sum(per_value.values()) == pytest.approx(1)
     names = data.draw(st.permutations(small.names))[: data.draw(st.integers(1, len(small.names)))]
     known = sorted(small.names.index(name) for name in names)
@@ -88,7 +97,7 @@ def test_the_posterior_of_a_single_pair(roles):
     _, own = occupied([cells[:, j] for j in origins.swapped], [small.shape[j] for j in origins.swapped], len(cells))
     moved = 1 - origins.chance[np.arange(len(cells)), own]
     exact = np.array(twin.one_pair(after, roles))
-    np.testing.assert_allclose(moved[inverse].sum(), 2, rtol=1e-9)
+    np.testing.assert_allclose(moved[inverse].sum(), 2, rtol=1e-3)
     np.testing.assert_allclose(moved[inverse], exact, rtol=0.12)
 
 
@@ -119,10 +128,13 @@ def test_the_intruder_is_right_as_often_as_expected(spec, target):
         release = drawn("czech", spec, "0.1", replicate)
         known = [j for j in range(6) if j != target]
         found.append(attack.attack_table(release, release.tables[0], release.spec, known, target, 0.0))
-    right, believed = np.mean([[s.confident_correct, s.believed] for s in found], axis=0)
-    assert right == pytest.approx(believed, rel=0.02)
+    right, believed = np.array([[s.confident_correct, s.believed] for s in found]).T
+    # taking records one by one costs up to 2 % (over 40 releases 0 to 1.5 %), the rest is chance
+    error = np.std(right - believed, ddof=1) / np.sqrt(len(found))
+    assert abs((right - believed).mean()) < 0.02 * believed.mean() + 3 * error
+    assert error < 0.01 * believed.mean(), "enough releases to tell"
     every = np.mean([s.correct for s in found])
-    assert every == pytest.approx(right), "a threshold of 0 counts every attribution"
+    assert every == pytest.approx(right.mean()), "a threshold of 0 counts every attribution"
 
 
 def test_knowing_the_mechanism_beats_ignoring_it():
@@ -158,7 +170,9 @@ def test_order_of_records_and_names_of_levels_do_not_matter(case, rng):
     assert figure("attack", again).value == figure("attack", release).value
     levels = [rng.sample(range(size), size) for size in small.shape]
     renamed = [[tuple(levels[j][x] for j, x in enumerate(r)) for r in rows] for rows in (small.records, after)]
-    kinds = tuple(tuple(k[levels[j].index(x)] for x in range(len(k))) for j, k in enumerate(small.kinds))
+    kinds = small.kinds and tuple(
+        tuple(k[levels[j].index(x)] for x in range(len(k))) for j, k in enumerate(small.kinds)
+    )
     other = released(Small(tuple(renamed[0]), small.shape, kinds), [renamed[1]])
     other.spec = release.spec
     for text in ("attack", "attack[threshold=0]", "attack[target=A;threshold=0]"):
