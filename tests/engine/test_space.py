@@ -277,4 +277,4 @@ def test_scenarios_and_groups():
     shared = scenarios([AttributeSpec(names(3), roles) for roles in ("SCU", "CSU", "SUC")], ["0.1", "0.5"])
     groups = group(list(enumerate(shared)), table)
     assert [[place for place, _ in one.members] for one in groups] == [[0, 1, 2, 3], [4, 5]]
-    assert np.all([one.structure.constrained for one in groups])
+    assert all(one.structure is not None and one.structure.constrained for one in groups)
