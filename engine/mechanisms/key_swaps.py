@@ -26,12 +26,10 @@ import numpy as np
 
 from engine import location
 from engine.errors import EngineError, UsageError
-from engine.evaluation import FAILED, NOOP, OK
+from engine.evaluation import FAILED, NOOP, OK, PARTIAL
 from engine.mechanisms.base import Drawn, Mechanism, Parameter, Setting, table_stream
 from engine.records import ReleasedTable
 from engine.streams import kernel_state
-
-PARTIAL = 3  # part of what was asked for was done, as in engine.evaluation
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import functools
 import json
 import os
 import subprocess
@@ -20,11 +20,11 @@ from scipy.stats import chi2_contingency, chisquare
 from engine import compiled, location
 from engine.compiled import wrapping
 from engine.errors import EngineError, UsageError
-from engine.evaluation import FAILED, NOOP, OK
+from engine.evaluation import FAILED, NOOP, OK, PARTIAL
 from engine.mechanisms import key_swaps, partners
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.mechanisms.kernels import below
-from engine.mechanisms.key_swaps import DDS, PARTIAL, RDS
+from engine.mechanisms.key_swaps import DDS, RDS
 from engine.microdata import Microdata
 from engine.records import ReleasedTable
 from engine.streams import derive, kernel_state
@@ -112,17 +112,24 @@ def agree(fast: Counter[Any], slow: Counter[Any]) -> float:
     return float(chi2_contingency([[fast[k] for k in kinds], [slow[k] for k in kinds]]).pvalue)
 
 
+FIVE = [0, 0, 1, 1, 2]
+
+
+@functools.cache
+def slow_law(pool: str, avoid: str) -> Counter[tuple[int, ...]]:
+    rng = np.random.default_rng(1)
+    return law([twin.rds(FIVE, 0.4, rng, pool == "other_cell", avoid == "yes") for _ in range(2000)])
+
+
 @pytest.mark.parametrize(("pool", "avoid"), POOLS)
 def test_the_law_of_random_swaps_is_the_twins(pool: str, avoid: str):
     """Whole releases of five records are compared, so any other law of initiators or partners would be seen."""
-    data = numbered({"K": [0, 0, 1, 1, 2]}, {})
+    data = numbered({"K": FIVE}, {})
     setting = RDS.setting(data, {"rate": "0.4", "partner_pool": pool, "avoid_initiators": avoid}, (0,))
-    prepared, rng = RDS.prepare(setting), np.random.default_rng(1)
-    fast = law([source_of(RDS.draw(prepared, setting, derive(KEY, "law", (r,)))).tolist() for r in range(3000)])
-    x = [0, 0, 1, 1, 2]
-    slow = {(p, a): law([twin.rds(x, 0.4, rng, p == "other_cell", a == "yes") for _ in range(3000)]) for p, a in POOLS}
-    for other, counts in slow.items():
-        p = agree(fast, counts)
+    prepared = RDS.prepare(setting)
+    fast = law([source_of(RDS.draw(prepared, setting, derive(KEY, "law", (r,)))).tolist() for r in range(2000)])
+    for other in POOLS:
+        p = agree(fast, slow_law(*other))
         assert p > 1e-3 if other == (pool, avoid) else p < 1e-9
 
 
@@ -348,22 +355,35 @@ def test_the_tree_counts_and_finds(flags: list[bool], random: Any):
         partners.take_out(tree, out)
 
 
-def bits() -> list[Any]:
-    digest = hashlib.sha256()
-    for seed in range(3):
-        for pool, avoid in POOLS:
-            digest.update(
-                source_of(run(RDS, made(seed, 90), rate="0.6", partner_pool=pool, avoid_initiators=avoid)).tobytes()
-            )
-        digest.update(source_of(run(DDS, made(seed, 90), s="12")).tobytes())
-    return [compiled.COMPILED, digest.hexdigest()]
+SCRIPT = """
+import hashlib, json
+import numpy as np
+from engine import compiled
+from engine.mechanisms import partners
+
+digest, rng = hashlib.sha256(), np.random.default_rng(1)
+with compiled.wrapping():
+    for n in (2, 7, 64, 100):
+        cell = np.sort(rng.integers(0, 5, n))
+        itself = np.arange(n), np.arange(n) + 1
+        for low, high in (itself, (np.searchsorted(cell, cell), np.searchsorted(cell, cell, "right"))):
+            for pool in (np.ones(n, np.int64), rng.integers(0, 2, n)):
+                visits, source = rng.permutation(n), np.arange(n)
+                state = rng.integers(0, 2**64, 4, np.uint64)
+                tree = np.zeros(n + 1, np.int64)
+                stuck = partners.pair_up(visits, low[visits], high[visits], pool, tree, state, source)
+                digest.update(source.tobytes() + state.tobytes() + str(int(stuck)).encode())
+found = [compiled.COMPILED, digest.hexdigest()]
+print(json.dumps(found))
+"""
 
 
 def test_bits_are_the_same_without_compilation():
     if not compiled.COMPILED:
         pytest.skip(compiled.WHY_NOT)
-    script = "import json; from tests.engine.mechanisms.test_key_swaps import bits; print(json.dumps(bits()))"
+    here: dict[str, Any] = {}
+    exec(SCRIPT, here)
     outside = {**os.environ, "PYTHONPATH": str(ROOT), "FRONTIER_NUMBA": "0"}
-    command = [sys.executable, "-W", "error", "-c", script]
+    command = [sys.executable, "-W", "error", "-c", SCRIPT]
     done = subprocess.run(command, cwd=ROOT, env=outside, capture_output=True, text=True, timeout=300, check=True)
-    assert json.loads(done.stdout.splitlines()[-1]) == [False, bits()[1]]
+    assert json.loads(done.stdout) == [False, here["found"][1]]
