@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,6 +47,10 @@ class Question:
     plan: Plan
     data: Microdata | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # by name: what measures compute with are functions made on the spot, which do not travel to another process
+        return _asked_again, (self.table, tuple(map(str, self.calls)), self.plan, self.data)
+
     @property
     def on_counts(self) -> list[int]:
         """Columns of the measures that need counts only."""
@@ -83,6 +87,10 @@ class Question:
             for k in self.on_records:
                 figures[k] = evaluate_records(self.calls[k], RecordRelease(same, [same], self.plan)).value
         return {str(c): float(v) for c, v in zip(self.calls, figures, strict=True)}
+
+
+def _asked_again(table: ContingencyTable, texts: tuple[str, ...], plan: Plan, data: Microdata | None) -> Question:
+    return Question(table, tuple(call(text) for text in texts), plan, data)
 
 
 def question(plan: Plan, data: Microdata, calls: Sequence[MeasureCall] | None = None) -> Question:

@@ -1,0 +1,74 @@
+"""Run every benchmark in turn: ``python -m benchmarks [NAME ...] [--write]``.
+
+Prints what each module's ``main`` prints; with ``--write`` the same goes to ``docs/performance.md``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import io
+import os
+import platform
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TextIO
+
+HERE = Path(__file__).resolve().parent
+PAGE = HERE.parent / "docs" / "performance.md"
+
+INTRODUCTION = """# Performance
+
+Written by `python -m benchmarks --write`; `python -m benchmarks` prints the same. Times drift from run to run and from
+machine to machine, so trust the ratios, which are formed within one run. Data that do not ship are left out where they
+are absent.
+
+What makes a sweep fast: pairs of *cells* are drawn, not of records; all rates and all splits of S and C share one draw;
+departures are counted once for all splits; candidates are measured many at a time over touched cells only; and what
+realisations add up to is kept in the study, so that a map of millions of runs opens without reading them.
+"""
+
+
+class _Both(io.StringIO):
+    """Text that is shown as it comes, and kept."""
+
+    def __init__(self, screen: TextIO) -> None:
+        super().__init__()
+        self._screen = screen
+
+    def write(self, text: str) -> int:
+        self._screen.write(text)
+        self._screen.flush()
+        return super().write(text)
+
+
+def main() -> None:
+    names = sorted(path.stem for path in HERE.glob("*.py") if not path.stem.startswith("_"))
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure speed, as ratios in one run.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(names)} (default: all)")
+    parser.add_argument("--write", action="store_true", help="write docs/performance.md too")
+    args = parser.parse_args()
+    for name in args.names:
+        if name not in names:
+            parser.error(f"unknown benchmark '{name}', must be one of {', '.join(names)}")
+    if args.write and args.names:
+        parser.error("--write is for all benchmarks together")
+    page = [INTRODUCTION]
+    for name in args.names or names:
+        module = importlib.import_module(f"benchmarks.{name}")
+        title = (module.__doc__ or name).strip().split("\n\n")[0].replace("\n", " ")
+        print(f"== {name}: {title}\n")
+        text = _Both(sys.stdout)
+        with redirect_stdout(text):
+            module.main()
+        print()
+        page.append(f"## {name}\n\n{title}\n\n```\n{text.getvalue().strip()}\n```\n")
+    if args.write:
+        page.append(f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} processors.\n")
+        PAGE.write_text("\n".join(page), encoding="utf-8")
+        print(f"wrote {PAGE.relative_to(HERE.parent)}")
+
+
+if __name__ == "__main__":
+    main()
