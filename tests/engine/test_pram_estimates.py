@@ -143,7 +143,7 @@ def test_matrices_that_cannot_be_undone():
     assert str(refused.value) == "transition matrix is nearly singular (cond 3e9); counts cannot be corrected"
     square = np.array([[0.5 + 1e-5, 0.5 - 1e-5], [0.5 - 1e-5, 0.5 + 1e-5]])
     estimates.counts(np.array([3, 5]), square)
-    with pytest.raises(EngineError, match="cond [23]e9"):  # 5e4 each, too much together
+    with pytest.raises(EngineError, match=r"cond [23]e9"):  # 5e4 each, too much together
         estimates.counts(np.ones((2, 2)), square, square)
 
 
