@@ -144,8 +144,10 @@ def initiators(setting: Setting, n_sensitive: int) -> int:
 
 
 def prepare_rds(setting: Setting) -> Prepared:
-    """What replicates of RDS share."""
-    return prepare(setting, setting["partner_pool"] == "other_cell")
+    """What replicates of RDS share.  Refuses more initiators than records."""
+    prepared = prepare(setting, setting["partner_pool"] == "other_cell")
+    initiators(setting, len(prepared.keys.records))
+    return prepared
 
 
 def draw_rds(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
@@ -231,7 +233,7 @@ RDS = Mechanism(
         ),
         Parameter("avoid_initiators", "truth", "no", "whether initiators are never drawn as partners"),
     ),
-    fit=("s", "rule", "partner_pool"),
+    fit=("s", "rule", "n_init", "partner_pool"),
     check=check_rds,
 )
 

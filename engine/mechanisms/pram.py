@@ -76,8 +76,8 @@ def check(values: Mapping[str, Any]) -> None:
         raise UsageError("domain == 'full', needs a matrix: the invariant one exists for observed cells only.")
 
 
-def prepare(setting: Setting) -> Prepared:
-    """Categories and matrices.  Refuses variables of one category, and matrices that do not fit them."""
+def perturbed(setting: Setting) -> tuple[int, ...]:
+    """Places of the attributes that are perturbed, those in ``vars`` or the keys; refuses unknown and repeated ones."""
     names, domain = setting["vars"], setting.data.domain
     for name in names:
         if name not in domain.names:
@@ -87,6 +87,12 @@ def prepare(setting: Setting) -> Prepared:
     places = tuple(domain.index(name) for name in names) if names else setting.keys
     if not places:
         raise UsageError("PRAM needs an attribute: name it in vars, or name keys")
+    return places
+
+
+def prepare(setting: Setting) -> Prepared:
+    """Categories and matrices.  Refuses variables of one category, and matrices that do not fit them."""
+    places, domain = perturbed(setting), setting.data.domain
     groups = [places] if setting["over"] == "key" else [(j,) for j in places]
     given = _by_name(setting, ["+".join(domain.names[j] for j in group) for group in groups])
     variables = [_variable(setting, group, given) for group in groups]
@@ -250,4 +256,5 @@ PRAM = Mechanism(
     ),
     fit=("vars", "over", "theta", "matrix", "domain"),
     check=check,
+    changes=perturbed,
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -22,7 +23,7 @@ from engine.mechanisms.base import Parameter
 _SUM, _NEGATIVE = 1e-9, -1e-12
 _NUMBER = Parameter("an entry of the matrix", "decimal", None, "")
 FORMS = (
-    "[[0.9, 0.1], [0.2, 0.8]] in the order of the levels, "
+    "0.9 0.1; 0.2 0.8 or [[0.9, 0.1], [0.2, 0.8]] in the order of the levels, "
     '{"attribute": [[...]], ...} or {"attribute": {"levels": [...], "rows": [[...]]}, ...}, '
     "or a file: .json with one of these, or .csv whose first row and first column name the levels"
 )
@@ -44,6 +45,9 @@ class Matrices(Parameter):
         text = str(text).strip()
         if not text:
             return ""
+        if re.fullmatch(r"[-+.\deE;\s]*", text):
+            rows = [row.split() for row in text.split(";") if row.strip()]
+            return json.dumps({"": _shaped(rows, "")}, separators=(",", ":"))
         if text[0] not in "[{":
             try:
                 inside = Path(text).read_text(encoding="utf-8-sig")

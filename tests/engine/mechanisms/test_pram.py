@@ -165,6 +165,8 @@ def test_what_always_holds(data: Microdata, theta: str, over: str):
 
 def test_only_the_named_attributes_change():
     data = made(6)
+    setting = PRAM.setting(data, {"vars": "B"}, (0,))
+    assert PRAM.changes is not None and PRAM.changes(setting) == (1,)
     (table,) = run(data, vars="B").tables
     assert np.array_equal(table.codes(0), data.codes[0])
     assert not np.array_equal(table.codes(1), data.codes[1])
@@ -218,7 +220,8 @@ def test_matrices_from_files(tmp_path: Path):
 
 
 def test_equal_matrices_have_one_text():
-    assert PRAM.canonical({"matrix": "[[0.50, 0.5], [0, 1.0]]"}) == PRAM.canonical({"matrix": '[["5e-1",0.5],[0,1]]'})
+    texts = ["[[0.50, 0.5], [0, 1.0]]", '[["5e-1",0.5],[0,1]]', ".5 .5; 0 1", '{"": [[0.5, 0.5], [0, 1]]}']
+    assert len({PRAM.canonical({"matrix": text}) for text in texts}) == 1
 
 
 def test_rounding_in_a_matrix_is_repaired():
