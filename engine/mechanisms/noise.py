@@ -44,17 +44,18 @@ def root(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     A singular covariance is fine; a constant column, and everything where there is one record, has a column of zeros.
     """
     n, p = x.shape
-    shifted = x - x[0]
-    centre = shifted.mean(axis=0)
-    means = x[0] + centre
+    columns = np.ascontiguousarray(x.T)
+    shifted = columns - columns[:, :1]
+    centre = shifted.mean(axis=1, keepdims=True)
+    means = (columns[:, :1] + centre)[:, 0]
     if n < 2:
         return means, np.zeros((p, p))
     centred = shifted - centre
-    centred[:, x.max(axis=0) == x.min(axis=0)] = 0.0
-    sd = np.sqrt((centred * centred).sum(axis=0) / (n - 1))
-    unit = centred / np.where(sd > 0, sd, 1.0)
+    centred[~shifted.any(axis=1)] = 0.0
+    sd = np.sqrt((centred * centred).sum(axis=1) / (n - 1))
+    unit = centred / np.where(sd > 0, sd, 1.0)[:, None]
     with one_thread():
-        sizes, directions = np.linalg.eigh(unit.T @ unit / (n - 1))
+        sizes, directions = np.linalg.eigh(unit @ unit.T / (n - 1))
         kept = np.sqrt(np.where(sizes > _NONE * p, sizes, 0.0))
         return means, (directions * kept) @ directions.T * sd
 
