@@ -23,6 +23,7 @@ from engine.release import ReleaseBatch
 from engine.spec import ReleaseSpec
 from engine.streams import derive
 from engine.table import occupied
+from engine.threads import one_thread
 
 DIAGNOSTICS = -1
 """The place of a measure under which a run's diagnostics stand among the notes."""
@@ -119,6 +120,10 @@ class RecordRuns:
 
     def run(self, group: Group, replicates: Sequence[int]) -> tuple[np.ndarray, list[tuple[int, int, int, str]]]:
         """Rows and notes of all members at the given replicates, as an ``Outcome`` holds them."""
+        with one_thread():  # fits are matrix products: with more threads their last bits would follow the machine
+            return self._run(group, replicates)
+
+    def _run(self, group: Group, replicates: Sequence[int]) -> tuple[np.ndarray, list[tuple[int, int, int, str]]]:
         rows, notes = [], []
         data = self.original.data
         settings = [setting_of(s.mechanism, dict(s.params), self.plan, data) for _, s in group.members]

@@ -21,6 +21,7 @@ from engine.records import RecordRelease, ReleasedTable
 from engine.spec import RANDOM_SWAP, ReleaseSpec, pairs_wanted
 from engine.streams import derive, generator
 from engine.table import occupied
+from engine.threads import one_thread
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,10 +66,11 @@ def remake(data: Microdata, asked: Question, spec: ReleaseSpec, derived: bytes) 
     if spec.mechanism == RANDOM_SWAP:
         return _random_swap(data, asked, spec, derived)
     made = mechanism(spec.mechanism)
-    setting = setting_of(spec.mechanism, dict(spec.params), asked.plan, data)
-    found = made.draw(made.prepare(setting), setting, derived)
-    release = RecordRelease(ReleasedTable(data), found.tables, asked.plan, spec)
-    figures = {str(call): figure(call, release)[0] for call in asked.calls}
+    with one_thread():
+        setting = setting_of(spec.mechanism, dict(spec.params), asked.plan, data)
+        found = made.draw(made.prepare(setting), setting, derived)
+        release = RecordRelease(ReleasedTable(data), found.tables, asked.plan, spec)
+        figures = {str(call): figure(call, release)[0] for call in asked.calls}
     return Remade(data, spec, tuple(found.tables), found.status, figures, derived)
 
 
