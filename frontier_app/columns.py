@@ -101,6 +101,7 @@ def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Pla
         (*chosen["id"], None)[0],
         chosen["carry"],
         chosen["drop"],
+        tuple(name for name in plan.data.numeric if name not in (*chosen["drop"], *chosen["id"])) if plan else (),
     )
     names = [part.name for part in parts]
     roles = {}

@@ -9,20 +9,38 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from engine.candidates import predicted_failures, space_of
+from engine.candidates import predicted_failures, scenarios_of, space_of
 from engine.errors import EngineError
+from engine.evaluator import question
 from engine.measures import MEASURES, MeasureCall, call
 from engine.measures.distortion import SUMMARIES
+from engine.mechanisms import mechanism
+from engine.mechanisms.base import Parameter
 from engine.microdata import Microdata
-from engine.plan import DecisionPlan, Plan, edit_plan
+from engine.plan import DecisionPlan, MechanismPlan, Plan, edit_plan
+from engine.plan.analysis import ALL, FAMILIES
 from engine.space import Space, scenarios
-from engine.spec import percent
+from engine.spec import RANDOM_SWAP, ReleaseSpec, percent
 from engine.sweep import estimate
-from frontier_app import actions, parts, state, text
+from frontier_app import actions, mechanisms, parts, rules, state, text
 
 _FORESEEN = 5000  # scenarios up to which failures are foreseen at once
 _LISTED = 200  # specs shown of a long list
-PARAMETERS = {"n_rule": "small means fewer records than", "summary": "over the two-way tables, take the"}
+PARAMETERS = {
+    "n_rule": "small means fewer records than",
+    "summary": "where there are several, take the",
+    "s": "sensitive key cells have at most so many records",
+    "rule": "le: s or fewer; lt: fewer than s",
+    "k": "k",
+    "analysis": "declared analysis",
+    "target": "attribute that the intruder wants to know",
+    "file": "file that the intruder has",
+    "numeric": "numeric columns that are linked too",
+}
+NEEDS = {
+    "counts": ("from tables of counts – microseconds each", "tabulates; hardly adds to the time of a sweep"),
+    "records": ("from the records – milliseconds and more", "works on every record; a sweep takes longer with it"),
+}
 HOW = {
     "sizes": "All swaps of a few attributes",
     "all": "All roles of all attributes",
@@ -46,30 +64,37 @@ def page() -> None:
         return
     left, right = st.columns([3, 2], gap="large")
     with left:
-        plan, complaint = _inputs(base, f"{now.version}")
+        plan, complaint = _inputs(base, f"{now.version}", data)
     if plan is not None:
         actions.set_plan(plan)
     with right, st.container(border=True):
         _amounts(plan, complaint, data)
 
 
-def _inputs(base: Plan, tag: str) -> tuple[Plan | None, str | None]:
+def _inputs(base: Plan, tag: str, data: Microdata) -> tuple[Plan | None, str | None]:
     """All inputs; returns the plan they say, or what is wrong with it."""
     asked: dict[str, object] = {}
     try:
-        st.subheader("What is swapped", anchor=False)
-        with st.popover("The four roles in plain words", icon=":material/help:"):
-            for role, words in text.ROLE_WORDS.items():
-                st.markdown(f"**{role}** – {words}.")
-        asked |= _space(base, tag)
-        st.subheader("How much, how often", anchor=False)
+        picked = _mechanism_choice(base, tag)
+        swaps = RANDOM_SWAP in picked
+        if swaps:
+            st.subheader("What is swapped at random", anchor=False)
+            with st.popover("The four roles in plain words", icon=":material/help:"):
+                for role, words in text.ROLE_WORDS.items():
+                    st.markdown(f"**{role}** – {words}.")
+            asked |= _space(base, tag)
+        entries = _mechanisms(base, picked, tag)
+        st.subheader("How much, how often" if swaps else "How often", anchor=False)
         left, right = st.columns(2)
-        rates = left.text_input(
-            "Swap rates, in percent of records",
-            value=text.rates_to_percent(base.space.rates),
-            key=f"rates-{tag}",
-            help="The share of records that take part in swaps, both partners counted. 2 means 2 % (0.02), not 200 %.",
-        )
+        if swaps:
+            rates = left.text_input(
+                "Swap rates, in percent of records",
+                value=text.rates_to_percent(base.space.rates),
+                key=f"rates-{tag}",
+                help="The share of records that take part in random swaps, both partners counted. 2 means 2 % (0.02),"
+                " not 200 %. Other mechanisms have parameters of their own for their amount.",
+            )
+            asked["rates"] = text.rates_from_percent(rates)
         replicates = right.number_input(
             "Replicates of each",
             1,
@@ -79,19 +104,176 @@ def _inputs(base: Plan, tag: str) -> tuple[Plan | None, str | None]:
             help="Runs of the same candidate that differ only in chance; their spread says how sure a figure is."
             " A decision needs at least two.",
         )
-        asked |= {"rates": text.rates_from_percent(rates), "replicates": int(replicates)}
+        asked["replicates"] = int(replicates)
+        declared = _declared(base, tag, data)
         st.subheader("What is measured", anchor=False)
-        measures = _measures(base, tag)
+        measures = _measures(base, tag, [a.name for a in declared.analyses])
         asked["measures"] = measures
         st.subheader("How one is chosen", anchor=False)
         asked |= _decision(base, measures, tag)
         bound = asked.pop("bound")
-        plan = edit_plan(base, **asked)  # type: ignore[arg-type]
+        plan = edit_plan(declared, **asked)  # type: ignore[arg-type]
+        plan = replace(plan, mechanisms=mechanisms.merged(base, entries))
         if bound == "none" and (plan.decision.max_risk or plan.decision.slope):
             plan = replace(plan, decision=replace(plan.decision, max_risk=None, slope=None))
         return plan, None
     except EngineError as error:
         return None, str(error)
+
+
+# -- mechanisms ------------------------------------------------------------------------------------------------------
+
+
+def _mechanism_choice(base: Plan, tag: str) -> list[str]:
+    """Which mechanisms are tried beside, or instead of, the random swap."""
+    st.subheader("How the data are protected", anchor=False)
+    mine = [one.name for one in mechanisms.chosen(base)]
+    names = [*mechanisms.all_names(), *(name for name in mine if name not in mechanisms.all_names())]
+    picked = st.multiselect(
+        "Mechanisms",
+        names,
+        default=list(dict.fromkeys(mine)),
+        format_func=lambda name: mechanisms.title(name) if name in mechanisms.all_names() else name,
+        key=f"mechanisms-{tag}",
+        help="All of them are swept together, measured by the same measures and drawn on one map.",
+    )
+    with st.popover("When to use which", icon=":material/help:", width="content"):
+        for name in mechanisms.all_names():
+            made = None if name == RANDOM_SWAP else mechanism(name)
+            when, amount, source = (
+                (made.when, made.rate, made.source)
+                if made
+                else (
+                    mechanisms.RANDOM_WHEN,
+                    mechanisms.RANDOM_AMOUNT,
+                    "Gomatam, Karr and Sanil (2005), Data swapping as a decision problem",
+                )
+            )
+            st.markdown(f"**{mechanisms.title(name)}** (`{name}`) – when {when}.")
+            st.caption(f"Its amount counts {amount}. Source: {source}.")
+    return picked
+
+
+def _mechanisms(base: Plan, picked: list[str], tag: str) -> list[MechanismPlan]:
+    """The grid of every chosen mechanism; those of the plan stay in their order."""
+    before = [one for one in mechanisms.chosen(base) if one.name in picked]
+    known = {one.name for one in before}
+    entries = []
+    for i, (name, one) in enumerate(
+        [*((one.name, one) for one in before), *((name, None) for name in picked if name not in known)]
+    ):
+        if name == RANDOM_SWAP:
+            entries.append(one or MechanismPlan(RANDOM_SWAP))
+            continue
+        made = mechanism(name)
+        with st.expander(f"**{made.title}** – settings", expanded=one is None, icon=":material/tune:"):
+            st.caption(
+                f"When {made.when}. Its amount counts {made.rate}."
+                + (" Several tables can be published together." if made.many_tables else "")
+                + " Several values of a parameter, separated by commas, are all tried in every combination."
+            )
+            had = dict(one.grid) if one else {}
+            given = {}
+            for at, parameter in enumerate(made.parameters):
+                if at % 2 == 0:
+                    places = st.columns(2)
+                given[parameter.name] = _parameter(
+                    parameter, had.get(parameter.name), places[at % 2], f"{name}-{i}-{parameter.name}-{tag}"
+                )
+            entries.append(mechanisms.grid_of(made, given, one))
+    return entries
+
+
+def _parameter(one: Parameter, had: tuple[str, ...] | None, place: DeltaGenerator, key: str) -> tuple[str, ...]:
+    """The values of one parameter."""
+    usual = () if not one.default else (one.default,)
+    start = had if had is not None else usual
+    words = f"{one.meaning[:1].upper()}{one.meaning[1:]}. Legal: {mechanisms.legal(one)}."
+    if one.kind in ("choice", "truth"):
+        options = list(dict.fromkeys((*(one.choices or ("yes", "no")), *start)))
+        picked = place.multiselect(one.name, options, default=list(start), key=f"par-{key}", help=words)
+        place.caption(one.meaning)
+        return tuple(picked)
+    ask = place.text_area if one.kind == "text" and len(start) > 1 else place.text_input
+    typed = ask(
+        one.name,
+        value=mechanisms.values_text(one, start),
+        key=f"par-{key}",
+        help=words,
+        placeholder=one.default or "as usual",
+    )
+    place.caption(f"{one.meaning} – {mechanisms.legal(one)}")
+    return mechanisms.values_from(one, typed)
+
+
+# -- edit rules, analyses, numeric columns -----------------------------------------------------------------------------
+
+
+def _declared(base: Plan, tag: str, data: Microdata) -> Plan:
+    """The plan with what a person declares about the data: numbers, analyses, forbidden combinations."""
+    st.subheader("What users need, and what must not be", anchor=False)
+    stays = rules.numbers_from(base, data.raw.names)
+    numeric = st.multiselect(
+        "Columns used as numbers",
+        list(dict.fromkeys((*stays, *base.data.numeric))),
+        default=list(base.data.numeric),
+        key=f"numeric-{tag}",
+        placeholder="those that the analyses use",
+        help="Raw columns with numbers that stay in a release, such as an income: for measures of means and"
+        " correlations, and for mechanisms that model numbers.",
+    )
+    with st.expander(
+        f"Analyses that users will run ({len(base.analyses)} in the plan)",
+        expanded=bool(base.analyses),
+        icon=":material/functions:",
+    ):
+        st.caption(
+            "Regressions that are repeated on every release. A formula reads `income ~ Age + Sex`: attributes are"
+            " categories, other columns are numbers, and `Age_raw` is the number behind a cut attribute."
+        )
+        before = rules.analysis_rows(base)
+        column = st.column_config
+        edited = st.data_editor(
+            before,
+            key=f"analyses-{tag}",
+            num_rows="dynamic",
+            hide_index=True,
+            width="stretch",
+            column_config={
+                "name": column.TextColumn("Name", width=90),
+                "formula": column.TextColumn("Formula", width=220),
+                "family": column.SelectboxColumn("Family", options=list(FAMILIES), default=FAMILIES[0], width=80),
+                "by": column.MultiselectColumn(
+                    "Separately by", options=list(base.names), accept_new_options=False, width=120
+                ),
+                "weighted": column.CheckboxColumn("Weighted", default=False, width=70),
+            },
+            alt="Declared analyses: name, formula, family, strata and whether they use the weight",
+        )
+        analyses = rules.analyses_of(edited)
+    with st.expander(
+        f"Combinations that must not occur ({len(base.edits)} in the plan)",
+        expanded=bool(base.edits),
+        icon=":material/rule:",
+    ):
+        st.caption("A record breaks a rule when, for every attribute named in it, its level is one of those picked.")
+        known = rules.picks(data.domain, base)
+        edited = st.data_editor(
+            rules.edit_rows(base),
+            key=f"edits-{tag}",
+            num_rows="dynamic",
+            hide_index=True,
+            width="stretch",
+            column_config={
+                "name": column.TextColumn("Rule", width=140),
+                "forbid": column.MultiselectColumn(
+                    "Forbidden together", options=list(known), accept_new_options=False, width=420
+                ),
+            },
+            alt="Edit rules: name and the levels that must not occur together",
+        )
+        edits = rules.edits_of(edited, known)
+    return replace(base, data=replace(base.data, numeric=tuple(numeric)), analyses=analyses, edits=edits)
 
 
 def _space(base: Plan, tag: str) -> dict[str, object]:
@@ -155,27 +337,35 @@ def _space(base: Plan, tag: str) -> dict[str, object]:
     return asked
 
 
-def _measures(base: Plan, tag: str) -> list[str]:
-    """Measures of risk and of utility with their meaning, and a line for variants with other parameters."""
+def _measures(base: Plan, tag: str, analyses: list[str]) -> list[str]:
+    """Measures of risk and of utility by what they need, with their meaning, and a line for variants."""
     mine = [call(name) for name in base.measures]
     first: dict[str, MeasureCall] = {}
     for c in mine:
         first.setdefault(c.measure.name, c)
     chosen: list[str] = []
     for place, kind in zip(st.columns(2), ("risk", "utility"), strict=True):
-        options = [name for name, measure in MEASURES.items() if measure.kind == kind]
-        picked = place.multiselect(
-            "Disclosure risk" if kind == "risk" else "Data utility",
-            options,
-            default=[name for name in options if name in first],
-            format_func=lambda name: MEASURES[name].title,
-            key=f"measures-{kind}-{tag}",
-        )
-        for name in picked:
-            measure = MEASURES[name]
-            place.markdown(f"**{measure.title}** – {text.DIRECTION[measure.better]}", help=text.measure_help(measure))
-            place.caption(measure.meaning)
-            chosen.append(str(_with_parameters(first.get(name, call(name)), place, tag)))
+        place.markdown("**Disclosure risk**" if kind == "risk" else "**Data utility**")
+        for needs, (words, explained) in NEEDS.items():
+            options = [
+                name for name, m in MEASURES.items() if m.kind == kind and (m.needs == "counts") == (needs == "counts")
+            ]
+            picked = place.multiselect(
+                f"{'Risk' if kind == 'risk' else 'Utility'} {words}",
+                options,
+                default=[name for name in options if name in first],
+                format_func=lambda name: MEASURES[name].title,
+                key=f"measures-{kind}-{needs}-{tag}",
+                help=explained,
+            )
+            for name in picked:
+                measure = MEASURES[name]
+                place.markdown(
+                    f"**{measure.title}** – {text.DIRECTION[measure.better]}",
+                    help=f"{text.measure_help(measure)} Cost of one candidate: {measure.cost}.",
+                )
+                place.caption(measure.meaning)
+                chosen.append(str(_with_parameters(first.get(name, call(name)), place, tag, analyses)))
     further = [str(c) for c in mine if c is not first[c.measure.name]]
     line = st.text_input(
         "Variants of a measure",
@@ -186,18 +376,25 @@ def _measures(base: Plan, tag: str) -> list[str]:
     )
     # A comma may stand inside the brackets too.
     chosen += [str(call(name)) for name in re.split(r",(?![^\[]*\])", line) if name.strip()]
-    return list(dict.fromkeys(chosen))
+    # As the plan has them, in its order: looking at a plan does not change it.
+    had = {str(call(name)): name for name in base.measures}
+    order = list(had)
+    chosen = sorted(dict.fromkeys(chosen), key=lambda name: order.index(name) if name in had else len(order))
+    return [had.get(name, name) for name in chosen]
 
 
-def _with_parameters(c: MeasureCall, place: DeltaGenerator, tag: str) -> MeasureCall:
+def _with_parameters(c: MeasureCall, place: DeltaGenerator, tag: str, analyses: list[str]) -> MeasureCall:
     """The measure with the values of its parameters, asked for below it."""
     values = c.values
     for name, value in values.items():
         words, key = PARAMETERS.get(name, f"parameter {name}"), f"parameter-{c.measure.name}-{name}-{tag}"
         if isinstance(value, int):
             values[name] = int(place.number_input(words, value=value, step=1, key=key))
-        elif name == "summary":
+        elif name == "summary" and value in SUMMARIES:
             values[name] = place.selectbox(words, SUMMARIES, index=SUMMARIES.index(value), key=key)
+        elif name == "analysis":
+            options = list(dict.fromkeys((ALL, *analyses, str(value))))
+            values[name] = place.selectbox(words, options, index=options.index(str(value)), key=key)
         else:
             values[name] = place.text_input(words, value=value, key=key).strip() or value
     if c.measure.check:
@@ -283,25 +480,38 @@ def _amounts(plan: Plan | None, complaint: str | None, data: Microdata) -> None:
         parts.complain(complaint or "")
         return
     now = state.get()
-    depends = (replace(plan.space, rates=("0",), replicates=1), plan.swap, plan.data, plan.edits)
     try:
         with st.spinner("Counting…"):
-            found = now.memo.get("space", depends, lambda: space_of(plan, data))
+            found, others = _counted(plan, data)
     except EngineError as error:
         parts.complain(error)
         return
-    n_scenarios = len(found.specs) * len(plan.space.rates)
-    total = n_scenarios * plan.space.replicates
     rates = ", ".join(percent(rate) for rate in plan.space.rates)
+    n_swaps = len(found.specs) * len(plan.space.rates) if found else 0
+    n_scenarios = n_swaps + len(others)
+    total = n_scenarios * plan.space.replicates
     first, second, third = st.columns(3)
-    first.metric("Swaps to try", f"{len(found.specs):,}", help="distinct ways of assigning roles")
-    second.metric("Scenarios", f"{n_scenarios:,}", help=f"each swap at {rates}")
-    third.metric("Runs", f"{total:,}", help=f"{plan.space.replicates} replicates of every scenario")
-    st.caption(
-        f"{found.legal:,} legal, {found.feasible:,} feasible, {len(found.specs):,} distinct on these data; at {rates}."
+    if found:
+        first.metric("Swaps to try", f"{len(found.specs):,}", help="distinct ways of assigning roles")
+    second.metric(
+        "Scenarios", f"{n_scenarios:,}", help=f"each swap at {rates}" if found else "every combination of parameters"
     )
-    _explained(found)
-    _foreseen(plan, found, data, n_scenarios)
+    third.metric("Runs", f"{total:,}", help=f"{plan.space.replicates} replicates of every scenario")
+    if found:
+        st.caption(
+            f"{found.legal:,} legal, {found.feasible:,} feasible, {len(found.specs):,} distinct on these data; at"
+            f" {rates}."
+        )
+    if others:
+        rows = ["| mechanism | scenarios | runs |", "|:--|--:|--:|"]
+        for name, n in ({RANDOM_SWAP: n_swaps} if found else {}).items():
+            rows.append(f"| {mechanisms.title(name)} | {n:,} | {n * plan.space.replicates:,} |")
+        for name, n in mechanisms.counts(others).items():
+            rows.append(f"| {mechanisms.title(name)} | {n:,} | {n * plan.space.replicates:,} |")
+        st.markdown("\n".join(rows))
+    if found:
+        _explained(found)
+        _foreseen(plan, found, data, n_swaps)
     timed = replace(plan, decision=DecisionPlan())
     seconds = now.memo.peek("estimate", timed)
     if seconds is None:
@@ -314,6 +524,23 @@ def _amounts(plan: Plan | None, complaint: str | None, data: Microdata) -> None:
     if plan.space.replicates < 2:
         st.warning("One replicate cannot say how sure a figure is; no decision is recorded on it.")
     parts.go("sweep", "Next: run the sweep")
+
+
+def _counted(plan: Plan, data: Microdata) -> tuple[Space | None, list[ReleaseSpec]]:
+    """The space of the random swap, if it is tried, and the scenarios of all other mechanisms."""
+    now = state.get()
+    asks = (plan.data, plan.keys, plan.analyse, plan.analyses, plan.edits, plan.measures, plan.mechanisms)
+    now.memo.get("question", asks, lambda: question(plan, data) and None)
+    found = None
+    if plan.swaps_at_random:
+        space = (replace(plan.space, rates=("0",), replicates=1), plan.swap, plan.data, plan.edits)
+        found = now.memo.get("space", space, lambda: space_of(plan, data))
+    declared = tuple(one for one in plan.mechanisms if one.name != RANDOM_SWAP or one.grid)
+    if not declared:
+        return found, []
+    depends = (declared, plan.data, plan.keys, plan.analyses)
+    others = now.memo.get("others", depends, lambda: scenarios_of(replace(plan, mechanisms=declared), data)[0])
+    return found, others
 
 
 def _explained(found: Space) -> None:

@@ -8,11 +8,11 @@ from engine.errors import EngineError
 from engine.plan import Plan
 from engine.study import Study
 from engine.sweep import plan_differences
-from frontier_app import actions, jobs, parts, state, text
+from frontier_app import actions, jobs, mechanisms, parts, state, text
 
 _EVERY = 1.0  # seconds between looks
 _DRAW_EVERY = 2.0  # seconds between redrawings of the map
-GROWTH = {"space.rates", "space.replicates", "space.swap_sizes", "space.specs", "space.all_specs"}
+GROWTH = {"space.rates", "space.replicates", "space.swap_sizes", "space.specs", "space.all_specs", "mechanisms"}
 
 
 def page() -> None:
@@ -46,13 +46,13 @@ def _start(job: jobs.Job) -> None:
     path = actions.own_study()
     if path is None:
         st.markdown(
-            f"Every swap of the plan is drawn {text.plural(plan.space.replicates, 'time')} at every rate, and measured."
+            f"Every candidate of the plan is drawn {text.plural(plan.space.replicates, 'time')}, and measured."
             " The sweep goes on when you leave or reload this page; you can stop and resume it without losing anything."
         )
         _begin_button("Start the sweep", new=True)
         return
     with Study.open(path) as study:
-        differences = plan_differences(study.plan, plan)
+        differences = _differences(study.plan, plan)
     _told(job)
     if not differences:
         if job.state != "finished":
@@ -74,11 +74,29 @@ def _start(job: jobs.Job) -> None:
     st.caption("A new study keeps the earlier one in the workspace, with its key.")
 
 
+def _differences(old: Plan, new: Plan) -> dict[str, str]:
+    """What differs, one sentence per entry; what is declared in tables is said by its names."""
+    found = plan_differences(old, new)
+    said = {
+        "mechanisms": lambda plan: [mechanisms.entry_words(one) for one in mechanisms.chosen(plan)],
+        "analyses": lambda plan: [f"{one.name} ({one.formula}, {one.family})" for one in plan.analyses],
+        "edits": lambda plan: [one.name for one in plan.edits],
+    }
+    for name, words in said.items():
+        if name in found:
+            has, asked = ("; ".join(words(plan)) or "nothing" for plan in (old, new))
+            found[name] = f"{name}: the study has {has}, asked {asked}"
+    return found
+
+
 def _only_more(differences: dict[str, str], path: object, plan: Plan) -> bool:
     with Study.open(path) as study:  # type: ignore[arg-type]
-        return plan.space.replicates >= study.plan.space.replicates and set(study.plan.space.rates) <= set(
-            plan.space.rates
-        )
+        old = study.plan
+    return (
+        plan.space.replicates >= old.space.replicates
+        and set(old.space.rates) <= set(plan.space.rates)
+        and mechanisms.grown(old, plan)
+    )
 
 
 def _begin_button(label: str, *, new: bool = False, extend: bool = False, primary: bool = True) -> None:
