@@ -68,7 +68,7 @@ def test_means_covariances_and_correlations_in_expectation(rescale: str, factor:
     assert spread == pytest.approx(factor, abs=0.05)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     data=with_numbers(),
     c=st.sampled_from(["0", "0.15", "2.5"]),

@@ -121,7 +121,7 @@ def chains(draw: st.DrawFn) -> tuple[ReleasedTable, ReleasedTable]:
     return first, released(as_microdata(first))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(chain=chains())
 def test_a_release_of_a_release_is_one_of_the_original(chain: tuple[ReleasedTable, ReleasedTable]) -> None:
     first, second = chain
