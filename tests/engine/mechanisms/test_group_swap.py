@@ -46,7 +46,7 @@ def features(data: Microdata) -> list[list[float]]:
 @pytest.mark.parametrize("mode", ["CGS", "RGS"])
 @pytest.mark.parametrize("h, odd", [(4, "reuse"), (5, "reuse"), (3, "leave")])
 def test_releases_are_the_twins(mode: str, h: int, odd: str) -> None:
-    for seed, kind in enumerate(propensity.DISTANCES):
+    for seed, kind in enumerate(propensity.DISTANCES if mode == "CGS" else ("pmse",)):
         data = made(seed, h)
         drawn = run(data, mode=mode, distance=kind, odd=odd, n_swap="5")
         assert drawn.diagnostics["separated_models"] == 0
