@@ -85,7 +85,7 @@ def scenarios_of(
 ) -> tuple[list[ReleaseSpec], space.Space | None]:
     """All scenarios of a plan over these data, and the space of the random swap where that is among its mechanisms.
 
-    Every other mechanism is fitted once here, so that data which do not allow it are refused before anything is run.
+    Every other mechanism is tried once here, so that data which do not allow it are refused before anything is run.
     """
     specs: list[ReleaseSpec] = []
     found = None
@@ -105,17 +105,20 @@ def scenarios_of(
 
 
 def record_scenarios(declared: MechanismPlan, plan: Plan, data: Microdata) -> list[ReleaseSpec]:
-    """Every combination of a mechanism's grid as a scenario; equal ones once."""
+    """Every combination of a mechanism's grid as a scenario; equal ones once.
+
+    Each is fitted and drawn once on trial, so that a sweep does not stop half-way at what these data do not allow.
+    """
     made = mechanism(declared.name)
     names = [name for name, _ in declared.grid]
     specs = []
-    fitted: set[tuple[str, ...]] = set()
+    fitted: dict[tuple[str, ...], Any] = {}
     for values in product(*(values for _, values in declared.grid)):
         setting = setting_of(declared.name, dict(zip(names, values, strict=True)), plan, data)
         fit = fit_key(made, setting.texts)
         if fit not in fitted:
-            made.prepare(setting)
-            fitted.add(fit)
+            fitted[fit] = made.prepare(setting)
+        made.draw(fitted[fit], setting, bytes(32))
         changes = made.changes(setting) if made.changes else setting.keys
         roles = "".join("S" if j in changes else "U" for j in range(len(data.domain)))
         specs.append(
