@@ -60,12 +60,15 @@ class Summary:
 
 
 def _moments(values: np.ndarray, scenario: np.ndarray, n_scenarios: int) -> tuple[np.ndarray, np.ndarray]:
-    """Means and standard errors by scenario, two passes."""
+    """Means and standard errors by scenario, two passes about one of its values: equal values have an error of zero."""
     n = np.bincount(scenario, minlength=n_scenarios)
     means, errors = np.full((2, n_scenarios, values.shape[1]), np.nan)
     for k in range(values.shape[1]):
-        total = np.bincount(scenario, weights=values[:, k], minlength=n_scenarios)
-        mean = np.divide(total, n, out=np.full(n_scenarios, np.nan), where=n > 0)
+        start = np.zeros(n_scenarios)
+        start[scenario] = values[:, k]
+        start[~np.isfinite(start)] = 0
+        total = np.bincount(scenario, weights=values[:, k] - start[scenario], minlength=n_scenarios)
+        mean = start + np.divide(total, n, out=np.full(n_scenarios, np.nan), where=n > 0)
         squares = np.bincount(scenario, weights=(values[:, k] - mean[scenario]) ** 2, minlength=n_scenarios)
         means[:, k] = mean
         errors[:, k] = np.sqrt(np.divide(squares, n * (n - 1.0), out=np.full(n_scenarios, np.nan), where=n > 1))

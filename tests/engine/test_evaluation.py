@@ -46,6 +46,12 @@ def test_means_and_standard_errors_by_hand():
     np.testing.assert_array_equal(summary.changed, [10, 0, nan, 10, nan])
 
 
+def test_equal_runs_have_exactly_their_mean_and_no_error():
+    """0.1 + 0.1 + 0.1 is 0.30000000000000004; the mean of three runs of 0.1 is 0.1."""
+    summary = summarise(results([(0, run, OK, 2, 0.1, 0.01) for run in (1, 2, 3)]), [DR, DH], 1)
+    assert summary.mean.tolist() == [[0.1, 0.01]] and summary.se.tolist() == [[0.0, 0.0]]
+
+
 def test_losses_are_formed_before_averaging():
     """Entropy changes of -0.1 and 0.3 are distortions of 0.1 and 0.3: 0.2 on average, not |0.1|."""
     summary = summarise(BY_HAND, [DR, DH], 5)
