@@ -328,9 +328,10 @@ def choose(
             places[0],
             f"best on the line of slope {slope:g} between {view.measures[view.risk]} and {view.measures[view.utility]}",
         )
-    if int(view.summary.counted[place]) + int(view.summary.failed[place]) < 2:
+    if int(view.summary.counted[place]) == 1:
         raise UsageError(
-            "no decision is recorded on one replicate; add more with `frontier sweep ... --replicates 20 --extend`"
+            "no decision is recorded on one replicate that counts; add more with `frontier sweep ... --replicates 20 "
+            "--extend`"
         )
     first = realisation_of(study, view.results, place, view.allow_partial)
     if asked is not None and asked != first:

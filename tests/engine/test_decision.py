@@ -149,6 +149,10 @@ def test_the_first_completed_run_is_released(tmp_path):
         view = risk_utility_map(study)
         with pytest.raises(UsageError, match="no decision is recorded on one replicate"):
             choose(study, view, "too soon", candidate=study.scenarios[1].label)
+    lucky = [(0, 1, FAILED, 0, 0.1, 0.1, 0.0), (0, 2, OK, 2, 0.1, 0.1, 0.0), (0, 3, FAILED, 0, 0.1, 0.1, 0.0)]
+    once = pytest.raises(UsageError, match="no decision is recorded on one replicate that counts")
+    with study_of(tmp_path, lucky, name="lucky") as study, once:
+        choose(study, risk_utility_map(study), "one of three", candidate=study.scenarios[0].label)
     with study_of(tmp_path, ROWS[-2:], name="failed") as study:
         with pytest.raises(
             UsageError, match=f"every run of {study.scenarios[3].label} failed: no feasible pair was left"
