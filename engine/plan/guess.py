@@ -133,18 +133,21 @@ def _edges(column: RawColumn) -> str:
 
 
 def first_plan(table: RawTable) -> Plan:
-    """A plan for ``table`` that never refuses: measurements and ids are carried, missing values become a level.
+    """A plan for ``table`` that never refuses: measurements are carried, missing values become a level.
 
-    The first id-like column is the ``id``.  Attributes have explicit levels, so that a later file can be checked.
+    The first id-like column is the ``id``, and others are dropped: carried, they would be released.  Attributes have
+    explicit levels, so that a later file can be checked.
     """
-    parts, carried, id = [], [], None
+    parts, carried, dropped, id = [], [], [], None
     for name, column in table.columns.items():
         seen = facts(column, table.n_records)
         if not seen.categorical:
-            if seen.looks_like_id and id is None:
+            if not seen.looks_like_id:
+                carried.append(name)
+            elif id is None:
                 id = name
             else:
-                carried.append(name)
+                dropped.append(name)
             continue
         part = AttributePlan(name, on_missing="level" if seen.n_missing else "refuse")
         if seen.n_missing and "missing" in as_text(column.values).to_pylist():
@@ -159,4 +162,4 @@ def first_plan(table: RawTable) -> Plan:
         raise EngineError(
             "no column of the data looks categorical; write a plan by hand with a cut for each numeric attribute"
         )
-    return Plan(DataPlan(tuple(parts), DEFAULT_MISSING, None, id, tuple(carried)))
+    return Plan(DataPlan(tuple(parts), DEFAULT_MISSING, None, id, tuple(carried), tuple(dropped)))

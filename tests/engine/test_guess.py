@@ -125,6 +125,12 @@ def test_plan_init_never_refuses_and_reads_back() -> None:
         first_plan(table_of(x=[str(i % 98) for i in range(99)]))
 
 
+def test_only_one_id_like_column_is_the_id_and_none_is_released() -> None:
+    ids = [f"P{i}" for i in range(60)]
+    plan = first_plan(table_of(case=ids, sex=["f", "m"] * 30, ssn=[f"S{i}" for i in range(60)]))
+    assert (plan.data.id, plan.data.carry, plan.data.drop) == ("case", (), ("ssn",))
+
+
 cells = st.sampled_from(["a", "b", "", "NA", "missing", "1", "2", "x | y"])
 
 
