@@ -254,8 +254,8 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
 
 
 def replay(path: str | Path, raw: RawTable, out: str | Path | None = None) -> Replay:
-    """Remake the release of a manifest from the data and compare it file by file; ``out`` keeps the remade release in a
-    new folder."""
+    """Remake the release of a manifest from the data and compare it file by file, with the files themselves when the
+    export's folder is given; ``out`` keeps the remade release in a new folder."""
     manifest = read_manifest(path)
     try:
         derived, secret = bytes.fromhex(manifest["derived_key"]), bytes.fromhex(manifest["row_order_secret"])
@@ -283,11 +283,21 @@ def replay(path: str | Path, raw: RawTable, out: str | Path | None = None) -> Re
     with tempfile.TemporaryDirectory(prefix="swap-frontier-") as folder:
         hashes = _files(Path(folder), tables)
     files = sorted({*hashes, *manifest["sha256"]})
-    same = tuple(name for name in files if hashes.get(name) == manifest["sha256"].get(name))
-    differs += [f"{name} differs from the export" + _why(manifest) for name in files if name not in same]
+    remade = [name for name in files if hashes.get(name) == manifest["sha256"].get(name)]
+    differs += [f"{name} differs from the export" + _why(manifest) for name in files if name not in remade]
+    altered = [name for name in remade if _altered(Path(path), name, manifest["sha256"][name])]
+    differs += [f"{name} in the folder is not what was exported: it has been altered or removed" for name in altered]
+    same = tuple(name for name in remade if name not in altered)
     if out is not None:
         _write(Path(out), tables, {**manifest, "replayed": _iso(time.time())})
     return Replay(manifest["candidate"], same, tuple(differs))
+
+
+def _altered(bundle: Path, name: str, digest: str) -> bool:
+    """Whether a released file in the folder of an export is no longer the one that was written; of a manifest alone
+    there is none to look at."""
+    file = bundle / "release" / name
+    return bundle.is_dir() and (not file.is_file() or sha256(file) != digest)
 
 
 def _why(manifest: dict[str, Any]) -> str:

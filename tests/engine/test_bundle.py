@@ -139,6 +139,16 @@ def test_replay_is_bit_for_bit_from_anywhere(made: tuple[Path, RawTable], tmp_pa
         assert (tmp_path / "again" / "release" / name).read_bytes() == (moved / "release" / name).read_bytes()
 
 
+def test_a_replay_sees_that_a_released_file_was_altered(made: tuple[Path, RawTable], tmp_path: Path) -> None:
+    out = exported(made, tmp_path / "out", "work")
+    (out / "release" / "release.parquet").unlink()
+    with (out / "release" / "release.csv").open("a", encoding="utf-8") as file:
+        file.write("one more\n")
+    found = replay(out, made[1])
+    assert found.same == () and all("altered or removed" in text for text in found.differs) and len(found.differs) == 2
+    assert replay(out / "internal" / "manifest.json", made[1]).differs == ()
+
+
 @pytest.mark.parametrize(
     ("name", "value", "error"),
     [
