@@ -13,6 +13,7 @@ from engine.io.recode import code
 from engine.microdata import Microdata, RawTable
 from engine.plan import Plan, first_plan, plan_from_toml, plan_to_toml, read_plan
 from engine.study import Study
+from engine.sweep import FRESH_FROM
 from frontier_app import jobs, state, workspace
 from frontier_app.settings import PRIVACY
 from frontier_app.workspace import Workspace
@@ -165,6 +166,36 @@ def the_map(risk: str | None, utility: str | None, partial: bool) -> RiskUtility
     with Study.open(path) as study:
         depends = (str(path), study.stamp()[0], len(study.scenarios), risk, utility, partial)
         return now.memo.get("map", depends, lambda: risk_utility_map(study, risk, utility, allow_partial=partial))
+
+
+def fresh_map(view: RiskUtilityMap) -> RiskUtilityMap | None:
+    """The map of the runs on fresh replicates, under the same measures; None before there are any."""
+    path = own_study()
+    if path is None:
+        return None
+    now = state.get()
+    risk, utility = (str(view.measures[k]) for k in (view.risk, view.utility))
+    with Study.open(path) as study:
+        n = len(study.results("fresh"))
+        if not n:
+            return None
+        depends = (str(path), n, len(study.scenarios), risk, utility, view.allow_partial)
+        return now.memo.get(
+            "fresh",
+            depends,
+            lambda: risk_utility_map(study, risk, utility, allow_partial=view.allow_partial, fresh=True),
+        )
+
+
+def notes(place: int) -> list[tuple[int, int, str]]:
+    """What was said about a scenario's runs in the sweep: (replicate, column of the measure, text)."""
+    path = own_study()
+    if path is None:
+        return []
+    now = state.get()
+    with Study.open(path) as study:
+        depends = (str(path), study.stamp()[0], len(study.measures), place)
+        return now.memo.get("notes", depends, lambda: [row for row in study.notes(place) if row[0] < FRESH_FROM])
 
 
 def is_sample(text: str | None) -> bool:

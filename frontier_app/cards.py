@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from engine.decision import RiskUtilityMap
-from frontier_app import text
+from engine.spec import RANDOM_SWAP
+from frontier_app import drawing, mechanisms, text
 
 
 def badges(view: RiskUtilityMap, place: int, optimum: int | None = None) -> str:
@@ -15,6 +16,9 @@ def badges(view: RiskUtilityMap, place: int, optimum: int | None = None) -> str:
         on = view.dominance.undominated[place]
         found.append(":blue-badge[:material/check: on the frontier]" if on else ":gray-badge[dominated]")
         found.append(":gray-badge[clear]" if view.dominance.clear[place] else ":orange-badge[uncertain]")
+    tables = mechanisms.tables_of(view.scenarios[place].spec)
+    if tables > 1:
+        found.append(f":violet-badge[D={tables} tables together]")
     if view.riskier_than_original[place]:
         found.append(":red-badge[:material/warning: riskier than doing nothing]")
     if view.summary.failed[place]:
@@ -28,9 +32,15 @@ def figures(view: RiskUtilityMap, place: int) -> str:
     """All figures against the original, as a table."""
     lines = ["| | original | mean ± SE | change |", "|:--|--:|--:|--:|"]
     order = [view.risk, view.utility, *(k for k in range(len(view.measures)) if k not in (view.risk, view.utility))]
+    joint = drawing.joint_measure(view)
+    if joint is not None:
+        # The joint risk stands beside the risk of one table.
+        beside = next(k for k in order if view.measures[k].measure.name in ("r1", "r1_share"))
+        order.remove(joint)
+        order.insert(order.index(beside) + 1, joint)
     for k in order:
         mean, se, original = view.summary.mean[place, k], view.summary.se[place, k], view.original[k]
-        name = view.measures[k].measure.title
+        name = view.measures[k].measure.title + (" (R2)" if k == joint else "")
         name = f"**{name}**" if k in (view.risk, view.utility) else name
         change = text.relative(mean, original) or text.signed(mean - original)
         lines.append(f"| {name} | {text.figure(original)} | {text.with_error(mean, se)} | {change} |")
@@ -56,5 +66,77 @@ def sureness(view: RiskUtilityMap, place: int, runs: int, failed: int) -> str:
     sentences.append(f"{text.plural(runs, 'run')} counted, {failed} failed.")
     changed = view.summary.changed[place]
     if not np.isnan(changed):
-        sentences.append(f"On average {changed:,.0f} records took part in a swap.")
+        random = view.scenarios[place].spec.mechanism == RANDOM_SWAP
+        done = "took part in a swap" if random else "have another value in a table"
+        sentences.append(f"On average {changed:,.0f} records {done}.")
     return " ".join(sentences)
+
+
+def joint_words(view: RiskUtilityMap, place: int) -> str:
+    """What several tables mean for the risk; nothing where there is one."""
+    tables = mechanisms.tables_of(view.scenarios[place].spec)
+    if tables < 2:
+        return ""
+    joint = drawing.joint_measure(view)
+    if joint is None:
+        return (
+            f"An intruder may hold all {tables} tables: a risk that is measured one table at a time understates it."
+            " Measure R2 too."
+        )
+    figures = text.with_error(view.summary.mean[place, joint], view.summary.se[place, joint])
+    return (
+        f"R1 judges one table at a time. An intruder who holds all {tables} finds **R2 = {figures}** records, of"
+        f" {text.figure(view.original[joint])} in the original."
+    )
+
+
+def difference(view: RiskUtilityMap, place: int, other: int) -> str:
+    """How another candidate differs from this one on both measures: signed, absolute and in percent."""
+    parts = []
+    for kind, k, loss in (("risk", view.risk, view.risk_loss), ("utility", view.utility, view.utility_loss)):
+        here, there = (drawing.value_of(view, k, float(loss[i])) for i in (place, other))
+        share = text.relative(there, here)
+        parts.append(
+            f"{kind} {text.figure(here)} → {text.figure(there)}"
+            f" ({text.signed(there - here)}{f', {share}' if share else ''})"
+        )
+    return "  \n".join(parts)
+
+
+def neighbours(view: RiskUtilityMap, place: int) -> dict[str, int]:
+    """The nearest candidates of the frontier that are safer, and that are more useful."""
+    on = view.frontier()
+    on = on[on != place]
+    risk, loss = view.risk_loss, view.utility_loss
+    found = {}
+    safer = on[risk[on] < risk[place]]
+    if len(safer):
+        found["safer"] = int(safer[np.lexsort((loss[safer], -risk[safer]))[0]])
+    useful = on[loss[on] < loss[place]]
+    if len(useful):
+        found["more useful"] = int(useful[np.lexsort((risk[useful], -loss[useful]))[0]])
+    return found
+
+
+def before_and_after(view: RiskUtilityMap, again: RiskUtilityMap) -> str:
+    """Finalists as swept and on fresh replicates, side by side, as a table."""
+    kinds = (("risk", view.risk), ("utility", view.utility))
+    names = [f"{kind}, {when}" for kind, _ in kinds for when in ("as swept", "fresh", "change")]
+    lines = ["| | " + " | ".join(names) + " | runs | standing |", "|:--|" + "--:|" * 6 + "--:|:--|"]
+    places = [i for i in range(len(view.scenarios)) if again.summary.counted[i] or again.summary.failed[i]]
+    for i in sorted(places, key=lambda i: (view.risk_loss[i], view.utility_loss[i])):
+        scenario = view.scenarios[i]
+        cells = []
+        for _, k in kinds:
+            before, after = view.summary.mean[i, k], again.summary.mean[i, k]
+            cells += [
+                text.with_error(before, view.summary.se[i, k]),
+                text.with_error(after, again.summary.se[i, k]),
+                text.relative(after, before) or text.signed(after - before),
+            ]
+        runs = f"{int(view.summary.counted[i])} → {int(again.summary.counted[i])}"
+        stood = "frontier" if view.dominance.undominated[i] else "dominated"
+        stands = "frontier of the finalists" if again.dominance.undominated[i] else "dominated by a finalist"
+        label = f"**{scenario.label}** {text.swap_short(scenario.spec)}"
+        lines.append(f"| {label} | " + " | ".join(cells) + f" | {runs} | {stood} → {stands} |")
+    return "\n".join(lines)

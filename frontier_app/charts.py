@@ -32,6 +32,7 @@ QUIET = "#77818C"
 GROUNDS = ("#FFFFFF", "#14181D")
 MANY = 50_000
 """Points above which the cloud is drawn as a density."""
+_LABELLED = 40
 _WEBGL = 3_000
 _HEIGHT = 540
 
@@ -41,8 +42,10 @@ class Cloud:
     """The points of a map: figures turned so that smaller is better, what a click on each tells, how they are sorted.
 
     ``on`` marks the frontier, ``category`` indexes ``categories`` (colour and shape), ``facet`` indexes ``facets``
-    (panels).  The signs are 1 where a loss is the measure itself and -1 where it is the negative; tick labels are the
-    measure's own figures either way.
+    (panels).  Where there are ``shapes``, ``shape`` indexes them and colour alone shows the category.  ``labels`` are
+    drawn beside points of the frontier; most are empty.
+    The signs are 1 where a loss is the measure itself and -1 where it is the negative; tick labels are the measure's
+    own figures either way.
     """
 
     loss: np.ndarray
@@ -56,6 +59,9 @@ class Cloud:
     facet: np.ndarray
     facets: tuple[str, ...]
     hover: Sequence[str]
+    shape: np.ndarray | None = None
+    shapes: tuple[str, ...] = ()
+    labels: Sequence[str] = ()
     utility_sign: float = 1.0
     risk_sign: float = 1.0
 
@@ -151,18 +157,23 @@ def risk_utility(cloud: Cloud, marks: Marks) -> Figure:
         else:
             shown = mine
         for group in range(len(cloud.categories)):
-            for on in (False, True):
-                places = np.flatnonzero(shown & (cloud.category == group) & (cloud.on == on))
-                if len(places):
-                    figure.add_trace(_points(kind, cloud, marks, places, group, on), **at)
+            for form in range(max(1, len(cloud.shapes))):
+                alike = shown & (cloud.category == group) & (cloud.shape == form if cloud.shapes else True)
+                for on in (False, True):
+                    places = np.flatnonzero(alike & (cloud.on == on))
+                    if len(places):
+                        figure.add_trace(_points(kind, cloud, marks, places, group, on), **at)
+        _labels(figure, cloud, mine, at)
         _frontier(figure, cloud, mine, at)
         _anchors(figure, marks, across, up, at, n == 1)
         if marks.optimum is not None and mine[marks.optimum]:
             _ring(figure, cloud.loss[marks.optimum], cloud.risk[marks.optimum], at)
     for group in np.unique(cloud.category).tolist():
-        _legend(figure, group, cloud.categories[group])
-    _legend(figure, None, "frontier", "circle")
-    _legend(figure, None, "dominated", "circle-open")
+        _legend(figure, group, cloud.categories[group], "circle" if cloud.shapes else "")
+    for form, name in enumerate(cloud.shapes):
+        _legend(figure, None, name, SHAPES[form % len(SHAPES)])
+    _legend(figure, None, "filled: frontier" if cloud.shapes else "frontier", "circle")
+    _legend(figure, None, "hollow: dominated" if cloud.shapes else "dominated", "circle-open")
     if n > 1:
         _legend(figure, None, "original data", "triangle-up")
         _legend(figure, None, "no release", "square")
@@ -194,6 +205,8 @@ def risk_utility(cloud: Cloud, marks: Marks) -> Figure:
 
 def _points(kind: Any, cloud: Cloud, marks: Marks, places: np.ndarray, group: int, on: bool) -> Any:
     colour, shape = look_of(group)
+    if cloud.shapes and cloud.shape is not None:
+        shape = SHAPES[int(cloud.shape[places[0]]) % len(SHAPES)]
     many = len(cloud.loss) > 2000
     size = (10 if on else 8) if not many else (8 if on else 4)
     trace: dict[str, Any] = {
@@ -231,6 +244,31 @@ def _points(kind: Any, cloud: Cloud, marks: Marks, places: np.ndarray, group: in
         if len(hit):
             trace["selectedpoints"] = hit.tolist()
     return kind(**trace)
+
+
+def _labels(figure: Figure, cloud: Cloud, mine: np.ndarray, at: dict[str, int]) -> None:
+    """Words beside points of the frontier, where they are few."""
+    import plotly.graph_objects as go
+
+    if not len(cloud.labels):
+        return
+    places = [i for i in np.flatnonzero(mine & cloud.on).tolist() if cloud.labels[i]]
+    if not 0 < len(places) <= _LABELLED:
+        return
+    figure.add_trace(
+        go.Scatter(
+            x=cloud.loss[places],
+            y=cloud.risk[places],
+            mode="text",
+            text=[cloud.labels[i] for i in places],
+            textposition="middle left",
+            textfont={"size": 11, "color": QUIET},
+            unselected={"textfont": {"color": QUIET}},
+            hoverinfo="skip",
+            showlegend=False,
+        ),
+        **at,
+    )
 
 
 def _frontier(figure: Figure, cloud: Cloud, mine: np.ndarray, at: dict[str, int]) -> None:
@@ -408,8 +446,8 @@ def _legend(figure: Figure, group: int | None, label: str, shape: str = "") -> N
     if group is None:
         marker = {"color": QUIET, "symbol": shape, "size": 9}
     else:
-        colour, shape = look_of(group)
-        marker = {"color": colour, "symbol": shape, "size": 10}
+        colour, own = look_of(group)
+        marker = {"color": colour, "symbol": shape or own, "size": 10}
     figure.add_trace(go.Scatter(x=[None], y=[None], mode="markers", marker=marker, name=label, hoverinfo="skip"))
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from engine.decision import RiskUtilityMap
 from engine.evaluation import losses
-from frontier_app import text
-from frontier_app.charts import Cloud, Marks, risk_utility
+from frontier_app import mechanisms, text
+from frontier_app.charts import COLOURS, Cloud, Marks, risk_utility
 from frontier_app.state import Look
 
 if TYPE_CHECKING:
@@ -51,9 +51,31 @@ def rates(view: RiskUtilityMap) -> tuple[np.ndarray, tuple[str, ...]]:
     return np.array([where[rate] for rate in texts]), tuple(text.rate_words(rate) for rate in order)
 
 
+def forms(view: RiskUtilityMap) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Each scenario's mechanism, as a place among those of the study; no names where there is only one."""
+    used = [scenario.spec.mechanism for scenario in view.scenarios]
+    order = list(dict.fromkeys(used))
+    where = {name: i for i, name in enumerate(order)}
+    return np.array([where[name] for name in used], np.int64), tuple(order) if len(order) > 1 else ()
+
+
+def binned(codes: np.ndarray, names: tuple[str, ...]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Neighbouring categories together, so that each keeps a colour of its own where shapes mean something else."""
+    if len(names) <= len(COLOURS):
+        return codes, names
+    own = 1 if names[0] == text.rate_words("") else 0
+    parts = [np.arange(own)] * own + np.array_split(np.arange(own, len(names)), len(COLOURS) - own)
+    where = np.concatenate([np.full(len(part), i) for i, part in enumerate(parts)])
+    words = (names[p[0]] if len(p) == 1 else f"{names[p[0]]} to {names[p[-1]]}" for p in parts)
+    return where[codes], tuple(words)
+
+
 def cloud(view: RiskUtilityMap, look: Look) -> Cloud:
     """The map's points: scenarios by their means, or every run."""
     codes, names = categories(view, look.colour)
+    shape, shapes = forms(view)
+    if shapes:
+        codes, names = binned(codes, names)
     facet, facets = rates(view) if look.facets else (np.zeros(len(view.scenarios), np.int64), ("",))
     facets = tuple(f"swap rate {rate}" for rate in facets)
     summary, place = view.summary, np.arange(len(view.scenarios))
@@ -88,9 +110,18 @@ def cloud(view: RiskUtilityMap, look: Look) -> Cloud:
         facet=facet[place],
         facets=facets,
         hover=hover,
+        shape=shape[place],
+        shapes=shapes,
+        labels=[] if look.runs or not shapes else [badge(view, i) for i in place.tolist()],
         utility_sign=sign(view, view.utility),
         risk_sign=sign(view, view.risk),
     )
+
+
+def badge(view: RiskUtilityMap, place: int) -> str:
+    """How many tables a scenario publishes together, where there are several."""
+    tables = mechanisms.tables_of(view.scenarios[place].spec)
+    return f"D={tables} " if tables > 1 else ""
 
 
 def sign(view: RiskUtilityMap, k: int) -> float:
@@ -118,6 +149,13 @@ def words(view: RiskUtilityMap, place: int) -> str:
     for k in (view.risk, view.utility):
         figures = text.with_error(summary.mean[place, k], summary.se[place, k])
         lines.append(f"{text.measure_name(view.measures[k])}: {figures}")
+    tables = mechanisms.tables_of(scenario.spec)
+    if tables > 1:
+        lines.append(f"{tables} tables published together")
+        joint = joint_measure(view)
+        if joint is not None and joint != view.risk:
+            figures = text.with_error(summary.mean[place, joint], summary.se[place, joint])
+            lines.append(f"{text.measure_name(view.measures[joint])}: {figures}")
     lines.append(standing(view, place).replace("frontier,", "on the frontier,"))
     share = view.dominance.share[place]
     if not np.isnan(share):
@@ -129,6 +167,14 @@ def words(view: RiskUtilityMap, place: int) -> str:
     if view.riskier_than_original[place]:
         lines.append("<b>riskier than doing nothing</b>")
     return "<br>".join(lines)
+
+
+def joint_measure(view: RiskUtilityMap) -> int | None:
+    """The column of the measure that judges all tables together, where one beside it judges one table at a time."""
+    names = [call.measure.name for call in view.measures]
+    if "r2" in names and ("r1" in names or "r1_share" in names):
+        return names.index("r2")
+    return None
 
 
 def _run_words(view: RiskUtilityMap, place: int, replicate: int, loss: list[float]) -> str:

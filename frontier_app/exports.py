@@ -31,9 +31,9 @@ class Export:
         return self.folder.with_suffix(".zip")
 
     @property
-    def csv(self) -> Path:
-        """The released data alone."""
-        return self.folder / "release" / "release.csv"
+    def csvs(self) -> list[Path]:
+        """The released data alone: one file, or one per table."""
+        return sorted((self.folder / "release").glob("*.csv"))
 
     @property
     def manifest_path(self) -> Path:

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,10 +52,14 @@ def _noted(workspace: Workspace) -> dict[str, Any]:
         return {"pid": 0, "began": 0, "at": 0.0}
 
 
-def _alive(workspace: Workspace) -> bool:
+def _reap() -> None:
     for pid, child in list(_children.items()):
         if child.poll() is not None:
             del _children[pid]
+
+
+def _alive(workspace: Workspace) -> bool:
+    _reap()
     return process_is_alive(_noted(workspace)["pid"])
 
 
@@ -68,8 +73,14 @@ def start(workspace: Workspace, *, extend: bool = False) -> None:
         raise EngineError("there is nothing to sweep yet; open data and settle a plan first")
     arguments = [sys.executable, "-P", "-m", "engine", "sweep", data, "--study", str(study)]
     arguments += ["--plan", str(workspace.plan_path)] + (["--extend"] if extend else [])
+    pid = _launch(arguments, workspace, workspace.log_path)
+    _job_path(workspace).write_text(json.dumps({"pid": pid, "began": began, "at": at}))
+
+
+def _launch(arguments: list[str], workspace: Workspace, log_path: Path) -> int:
+    """Start a process of its own that outlives this one; returns its id."""
     detached: dict[str, Any] = {"creationflags": 0x00000200} if os.name == "nt" else {"start_new_session": True}
-    descriptor = os.open(workspace.log_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    descriptor = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as log:
         child: subprocess.Popen[bytes] = subprocess.Popen(
             arguments,
@@ -81,7 +92,37 @@ def start(workspace: Workspace, *, extend: bool = False) -> None:
             **detached,
         )
     _children[child.pid] = child
-    _job_path(workspace).write_text(json.dumps({"pid": child.pid, "began": began, "at": at}))
+    return child.pid
+
+
+def _recheck_paths(workspace: Workspace) -> tuple[Path, Path]:
+    return workspace.folder / "recheck.json", workspace.folder / "recheck.log"
+
+
+def start_recheck(workspace: Workspace, labels: Sequence[str], replicates: int, risk: str, utility: str) -> None:
+    """Run finalists on fresh replicates.  Nothing happens while that, or a sweep, is at work."""
+    if status(workspace).busy or recheck(workspace)[0]:
+        return
+    study, data = workspace.study, workspace.about["data"]
+    if study is None or data is None or not labels:
+        raise EngineError("there is nothing to run again; open the data of the study and choose finalists")
+    arguments = [sys.executable, "-P", "-m", "engine", "recheck", str(study), "--data", data]
+    arguments += ["--replicates", str(replicates), "--risk", risk, "--utility", utility]
+    for label in labels:
+        arguments += ["--candidate", label]
+    noted, log_path = _recheck_paths(workspace)
+    noted.write_text(json.dumps({"pid": _launch(arguments, workspace, log_path)}))
+
+
+def recheck(workspace: Workspace) -> tuple[bool, str]:
+    """Whether finalists are being run again, and the sentence with which the last time ended, if it went wrong."""
+    noted, log_path = _recheck_paths(workspace)
+    try:
+        pid = int(json.loads(noted.read_text())["pid"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False, ""
+    _reap()
+    return (True, "") if process_is_alive(pid) else (False, _complaint(log_path, "it ended unexpectedly"))
 
 
 def cancel(workspace: Workspace) -> None:
@@ -110,8 +151,12 @@ _NAME = "frontier: "
 
 def complaint(workspace: Workspace) -> str:
     """The sentence with which the command ended, if it ended with one."""
+    return _complaint(workspace.log_path, "the sweep ended unexpectedly; its log is in the workspace")
+
+
+def _complaint(log_path: Path, otherwise: str) -> str:
     try:
-        lines = workspace.log_path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        lines = log_path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     except OSError:
         return ""
     if not lines:
@@ -119,7 +164,7 @@ def complaint(workspace: Workspace) -> str:
     if lines[-1].startswith(_NAME):
         return lines[-1].removeprefix(_NAME)
     # A traceback stays in the log: it may quote what nobody should see.
-    return "the sweep ended unexpectedly; its log is in the workspace" if "Error" in lines[-1] else ""
+    return otherwise if "Error" in lines[-1] else ""
 
 
 def status(workspace: Workspace) -> Job:

@@ -65,9 +65,7 @@ def analysis_rows(plan: Plan) -> pd.DataFrame:
     rows = [(a.name, a.formula, a.family, list(a.by), a.weighted) for a in plan.analyses]
     names = ("name", "formula", "family", "by", "weighted")
     types = (object, object, object, object, bool)
-    return pd.DataFrame(
-        {name: pd.Series([row[i] for row in rows], dtype=types[i]) for i, name in enumerate(names)}
-    )
+    return pd.DataFrame({name: pd.Series([row[i] for row in rows], dtype=types[i]) for i, name in enumerate(names)})
 
 
 def analyses_of(table: pd.DataFrame) -> tuple[AnalysisPlan, ...]:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal, InvalidOperation
+from textwrap import wrap
 
 from engine.errors import UsageError
 from engine.measures import Measure, MeasureCall
+from engine.mechanisms import mechanism
 from engine.spec import RANDOM_SWAP, AttributeSpec, ReleaseSpec, pairs_wanted, percent
+from frontier_app import mechanisms
 
+_AXIS = 58  # signs of the upright axis' title on one line
 ROLE_WORDS = {
     "S": "swapped: exchanged between the two records of a pair, which must differ on it",
     "F": "fixed: not exchanged, the two records must agree on it",
@@ -98,7 +102,7 @@ def spec_short(spec: AttributeSpec) -> str:
 def swap_short(spec: ReleaseSpec) -> str:
     """A scenario in a few words: what is swapped and how much, or another mechanism with its parameters."""
     if spec.mechanism != RANDOM_SWAP:
-        return str(spec)
+        return f"{spec.mechanism} {mechanisms.settings(spec)}".rstrip()
     return f"swap {spec_short(spec.attributes)} at {percent(spec.rate)}"
 
 
@@ -111,7 +115,13 @@ def spec_words(spec: ReleaseSpec, n_records: int) -> str:
     """What a candidate does, in sentences."""
     roles = spec.attributes
     if spec.mechanism != RANDOM_SWAP:
-        return f"Mechanism {spec.mechanism}: {spec.text}; may change {listed(roles.names_having('S'))}."
+        made, tables = mechanism(spec.mechanism), mechanisms.tables_of(spec)
+        may = listed(roles.names_having("S")) or "no attribute, only numbers"
+        short = mechanisms.settings(spec)
+        return (
+            f"**{made.title}**{f' with {short}' if short else ''} may change {may}. Its amount counts {made.rate}."
+            + (f" **{tables} tables** are published together." if tables > 1 else "")
+        )
     to_swap, _ = pairs_wanted(spec.rate, n_records)
     swapped = listed(roles.names_having("S"))
     text = f"About {to_swap:,} of {n_records:,} records ({percent(spec.rate)}) exchange **{swapped}** in pairs"
@@ -140,7 +150,7 @@ def risk_axis(call: MeasureCall) -> str:
     """The risk axis' title, with unit and direction."""
     unit = f", {call.measure.unit}" if call.measure.unit else ""
     turned = " (reversed)" if call.measure.better == "higher" else ""
-    return f"{measure_name(call)}{unit}{turned} — riskier ↑"
+    return "<br>".join(wrap(f"{measure_name(call)}{unit}{turned} — riskier ↑", _AXIS))
 
 
 def utility_axis(call: MeasureCall) -> str:

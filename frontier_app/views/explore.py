@@ -12,9 +12,10 @@ import streamlit as st
 
 from engine.decision import RiskUtilityMap
 from engine.errors import EngineError
+from engine.mechanisms import mechanism
 from engine.spec import RANDOM_SWAP, ReleaseSpec
 from engine.study import Study
-from frontier_app import actions, cards, drawing, jobs, parts, state, text
+from frontier_app import actions, cards, drawing, jobs, mechanisms, parts, state, text
 from frontier_app.charts import MANY
 
 SPANS = {
@@ -22,6 +23,7 @@ SPANS = {
     "zero": "down to no risk at all",
     "frontier": "the frontier only (zoom)",
 }
+_FINALISTS = 10  # of the frontier, proposed for fresh replicates
 _PICKED = 2000  # scenarios up to which all are in the list
 _STEPS = 400  # positions of the bound's slider
 
@@ -72,9 +74,11 @@ def page() -> None:
     left, right = st.columns([13, 9], gap="medium")
     with left:
         optimum = _map(view)
+        _why_not(view)
     with right, st.container(border=True, height="stretch"):
         _card(view, optimum)
     _table(view)
+    _finalists(view)
 
 
 def _unfinished(done: int, total: int) -> None:
@@ -113,7 +117,7 @@ def _controls(view: RiskUtilityMap, calls: list[Any]) -> None:
             st.rerun()
     ways = drawing.colourings(view)
     colour = third.selectbox(
-        "Colour and shape show",
+        "Colour shows" if drawing.forms(view)[1] else "Colour and shape show",
         list(ways),
         index=list(ways).index(look.colour) if look.colour in ways else 0,
         format_func=ways.__getitem__,
@@ -258,6 +262,13 @@ def _map(view: RiskUtilityMap) -> int | None:
         alt=f"Risk–utility map: {len(view.scenarios)} scenarios, {len(view.frontier())} on the frontier. "
         "The table below lists them and selects them too.",
     )
+    joint = drawing.joint_measure(view)
+    if joint is not None and joint != view.risk and any(mechanisms.tables_of(s.spec) > 1 for s in view.scenarios):
+        chart.caption(
+            "D = tables published together. The risk drawn here judges one table at a time; R2,"
+            f" *{text.measure_name(view.measures[joint]).lower()}*, judges all of them: choose it to compare"
+            " releases of several tables."
+        )
     if now.look.runs and len(view.results) > MANY:
         chart.caption("So many runs are drawn as a density: darker where there are more. The frontier stays points.")
     return optimum
@@ -291,7 +302,9 @@ def _card(view: RiskUtilityMap, optimum: int | None) -> None:
             "Every run failed: no feasible pair was left before the rate was reached.", icon=":material/warning:"
         )
     st.markdown(cards.sureness(view, place, runs, failed))
-    _dominators(view, place)
+    if words := cards.joint_words(view, place):
+        st.markdown(words)
+    _said(view, place)
     if optimum is not None and optimum != place:
         other = view.scenarios[optimum].label
         st.button(f"Show {other}, the most useful under the bound", key="to-optimum", on_click=partial(_select, other))
@@ -356,22 +369,66 @@ def _invitation(view: RiskUtilityMap, optimum: int | None) -> None:
         st.button(f"Show {label}, the most useful under the bound", on_click=partial(_select, label), key="to-optimum")
 
 
-def _dominators(view: RiskUtilityMap, place: int) -> None:
-    """Which candidates of the frontier are better."""
-    better = [int(i) for i in view.dominators(place) if view.dominance.undominated[i]]
-    if not better:
+def _why_not(view: RiskUtilityMap) -> None:
+    """What dominates the candidate at hand and by how much; the next safer and the next more useful of the frontier."""
+    places = {scenario.label: scenario.place for scenario in view.scenarios}
+    selected = state.get().selected
+    place = places.get(selected or "")
+    if place is None or np.isnan(view.risk_loss[place]) or np.isnan(view.utility_loss[place]):
         return
+    better = [int(i) for i in view.dominators(place) if view.dominance.undominated[i]]
     better.sort(key=lambda i: (view.utility_loss[i], view.risk_loss[i]))
-    st.markdown("Safer and more useful:" if len(better) > 1 else "Safer and at least as useful, or the reverse:")
-    for i in better[:3]:
-        scenario = view.scenarios[i]
-        st.button(
-            f"{scenario.label}: {text.swap_short(scenario.spec)}",
-            key=f"dominator-{scenario.label}",
-            on_click=partial(_select, scenario.label),
-        )
-    if len(better) > 3:
-        st.caption(f"and {len(better) - 3} more of the frontier")
+    if better:
+        st.markdown(f"**Why not {selected}?** No worse on either measure, and better on one:")
+        for column, i in zip(st.columns(3), better[:3], strict=False):
+            with column:
+                _other(view, place, i, "dominator", "")
+        if len(better) > 3:
+            st.caption(f"and {len(better) - 3} more of the frontier")
+    beside = {words: i for words, i in cards.neighbours(view, place).items() if i not in better[:3]}
+    if beside:
+        st.markdown("**Next on the frontier:**" if better else f"**Beside {selected} on the frontier:**")
+    for column, (words, i) in zip(st.columns(2), beside.items(), strict=False):
+        with column:
+            _other(view, place, i, "next", f"{words}: ")
+
+
+def _other(view: RiskUtilityMap, place: int, other: int, kind: str, words: str) -> None:
+    scenario = view.scenarios[other]
+    st.button(
+        f"{words}{scenario.label} – {text.swap_short(scenario.spec)}",
+        key=f"{kind}-{scenario.label}",
+        on_click=partial(_select, scenario.label),
+    )
+    st.caption(cards.difference(view, place, other))
+
+
+def _said(view: RiskUtilityMap, place: int) -> None:
+    """What measures and mechanism had to say about the runs, and the candidate's settings."""
+    notes = actions.notes(place)
+    warnings, counted = mechanisms.diagnostics(notes)
+    for warning in warnings[:3]:
+        st.warning(warning[:1].upper() + warning[1:], icon=":material/warning:")
+    told = mechanisms.said(notes)
+    for k, lines in told.items():
+        if k < len(view.measures) and k in (view.risk, view.utility):
+            st.caption(f"{view.measures[k].measure.title}: {'; '.join(lines)}")
+    spec = view.scenarios[place].spec
+    if spec.mechanism == RANDOM_SWAP and not told:
+        return
+    with st.popover("Settings, and what its runs said", icon=":material/notes:", width="stretch"):
+        if spec.mechanism != RANDOM_SWAP:
+            st.markdown(f"When to use it: {mechanism(spec.mechanism).when}.")
+            rows = mechanisms.parameter_rows(spec)
+            st.markdown(
+                "\n".join(["| parameter | value |", "|:--|--:|", *(f"| `{n}` – {m} | {v} |" for n, v, m in rows)])
+            )
+        if counted:
+            st.markdown("**Counted in its runs** (means)")
+            st.markdown("\n".join(["| | |", "|:--|--:|", *(f"| {name} | {value} |" for name, value in counted)]))
+        for k, lines in told.items():
+            if k < len(view.measures):
+                st.markdown(f"**{text.measure_name(view.measures[k])}**: {'; '.join(lines)}")
 
 
 # -- the table -------------------------------------------------------------------------------------------------------
@@ -421,12 +478,74 @@ def _table(view: RiskUtilityMap) -> None:
     )
 
 
+# -- finalists on fresh replicates -----------------------------------------------------------------------------------
+
+
+def _finalists(view: RiskUtilityMap) -> None:
+    """Run the best again on replicates that had no part in finding them; figures before and after side by side."""
+    now = state.get()
+    at = now.workspace
+    st.subheader("Finalists on fresh replicates", anchor=False)
+    st.caption(
+        "Whoever looks best among many candidates was partly lucky. Fresh replicates, which had no part in finding"
+        " them, say what is left; the sweep's own figures stay as they are."
+    )
+    if now.raw is None or at is None:
+        st.caption("This needs the data of the study.")
+        return
+    busy, words = jobs.recheck(at)
+    if busy:
+
+        @st.fragment(run_every=1.0)
+        def watch() -> None:
+            if not jobs.recheck(at)[0]:
+                st.rerun()
+            st.markdown(":material/hourglass_top: Running the finalists again… You may leave this page.")
+
+        watch()
+    else:
+        if words:
+            parts.complain(f"the finalists could not be run again: {words}")
+        labels = [view.scenarios[i].label for i in view.frontier().tolist()]
+        start = labels[:_FINALISTS]
+        if now.selected and now.selected not in start:
+            start = [now.selected, *start[: _FINALISTS - 1]]
+        left, middle, right = st.columns([5, 2, 3], vertical_alignment="bottom")
+        chosen = left.multiselect(
+            "Finalists",
+            list(dict.fromkeys((*start, *labels))),
+            default=start,
+            key=f"finalists-{view.risk}-{view.utility}",
+        )
+        replicates = middle.number_input("Fresh replicates of each", 2, 10_000, 20, key="finalists-replicates")
+        sweeping = jobs.status(at).busy
+        if right.button(
+            "Re-evaluate the finalists",
+            icon=":material/replay:",
+            disabled=not chosen or sweeping,
+            help="wait for the sweep first" if sweeping else "as a process of its own, like a sweep",
+        ):
+            with parts.spoken():
+                risk, utility = (str(view.measures[k]) for k in (view.risk, view.utility))
+                jobs.start_recheck(at, chosen, int(replicates), risk, utility)
+                st.rerun()
+    try:
+        again = actions.fresh_map(view)
+    except EngineError as error:
+        parts.complain(error)
+        return
+    if again is not None:
+        st.markdown(cards.before_and_after(view, again))
+
+
 def _rows(view: RiskUtilityMap, places: np.ndarray) -> pd.DataFrame:
     summary = view.summary
     some = [view.scenarios[i] for i in places.tolist()]
+    several = {"mechanism": [s.spec.mechanism for s in some]} if drawing.forms(view)[1] else {}
     return pd.DataFrame(
         {
             "id": [s.label for s in some],
+            **several,
             "swap": [_swaps(s.spec) for s in some],
             "rate": [100 * float(s.spec.rate or "nan") for s in some],
             "risk": drawing.sign(view, view.risk) * view.risk_loss[places],
@@ -445,7 +564,7 @@ def _rows(view: RiskUtilityMap, places: np.ndarray) -> pd.DataFrame:
 
 
 def _swaps(spec: ReleaseSpec) -> str:
-    return text.spec_short(spec.attributes) if spec.mechanism == RANDOM_SWAP else spec.text
+    return text.spec_short(spec.attributes) if spec.mechanism == RANDOM_SWAP else mechanisms.settings(spec)
 
 
 def _columns(view: RiskUtilityMap) -> dict[str, Any]:
@@ -454,7 +573,8 @@ def _columns(view: RiskUtilityMap) -> dict[str, Any]:
     good = [text.DIRECTION[view.measures[k].measure.better] for k in (view.risk, view.utility)]
     return {
         "id": column.TextColumn("Id", width=65),
-        "swap": column.TextColumn("Swaps", width=190),
+        "mechanism": column.TextColumn("Mechanism", width=100),
+        "swap": column.TextColumn("Swaps or settings" if drawing.forms(view)[1] else "Swaps", width=190),
         "rate": column.NumberColumn("Rate", format="%.4g %%", width=60),
         "risk": column.NumberColumn(risk, format="%.5f", width=125, help=good[0]),
         "risk_se": column.NumberColumn("± SE", format="%.5f", width=75),

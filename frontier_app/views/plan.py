@@ -37,6 +37,7 @@ PARAMETERS = {
     "file": "file that the intruder has",
     "numeric": "numeric columns that are linked too",
 }
+RULES = ("le", "lt")
 NEEDS = {
     "counts": ("from tables of counts – microseconds each", "tabulates; hardly adds to the time of a sweep"),
     "records": ("from the records – milliseconds and more", "works on every record; a sweep takes longer with it"),
@@ -129,9 +130,10 @@ def _mechanism_choice(base: Plan, tag: str) -> list[str]:
     st.subheader("How the data are protected", anchor=False)
     mine = [one.name for one in mechanisms.chosen(base)]
     names = [*mechanisms.all_names(), *(name for name in mine if name not in mechanisms.all_names())]
-    picked = st.multiselect(
+    picked = st.pills(
         "Mechanisms",
         names,
+        selection_mode="multi",
         default=list(dict.fromkeys(mine)),
         format_func=lambda name: mechanisms.title(name) if name in mechanisms.all_names() else name,
         key=f"mechanisms-{tag}",
@@ -166,7 +168,7 @@ def _mechanisms(base: Plan, picked: list[str], tag: str) -> list[MechanismPlan]:
             entries.append(one or MechanismPlan(RANDOM_SWAP))
             continue
         made = mechanism(name)
-        with st.expander(f"**{made.title}** – settings", expanded=one is None, icon=":material/tune:"):
+        with st.expander(f"**{made.title}**{_grid_words(one)}", expanded=one is None, icon=":material/tune:"):
             st.caption(
                 f"When {made.when}. Its amount counts {made.rate}."
                 + (" Several tables can be published together." if made.many_tables else "")
@@ -182,6 +184,13 @@ def _mechanisms(base: Plan, picked: list[str], tag: str) -> list[MechanismPlan]:
                 )
             entries.append(mechanisms.grid_of(made, given, one))
     return entries
+
+
+def _grid_words(one: MechanismPlan | None) -> str:
+    """What is set of a mechanism, in few words."""
+    if one is None or not one.grid:
+        return " – as usual"
+    return " – " + ", ".join(f"{name} {' or '.join(values)}" for name, values in one.grid)
 
 
 def _parameter(one: Parameter, had: tuple[str, ...] | None, place: DeltaGenerator, key: str) -> tuple[str, ...]:
@@ -392,6 +401,8 @@ def _with_parameters(c: MeasureCall, place: DeltaGenerator, tag: str, analyses: 
             values[name] = int(place.number_input(words, value=value, step=1, key=key))
         elif name == "summary" and value in SUMMARIES:
             values[name] = place.selectbox(words, SUMMARIES, index=SUMMARIES.index(value), key=key)
+        elif name == "rule" and value in RULES:
+            values[name] = place.selectbox(words, RULES, index=RULES.index(str(value)), key=key)
         elif name == "analysis":
             options = list(dict.fromkeys((ALL, *analyses, str(value))))
             values[name] = place.selectbox(words, options, index=options.index(str(value)), key=key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,6 @@ from engine.decision import RiskUtilityMap, choose, realisation_of
 from engine.describe import Changes, changes, remade
 from engine.domain import Domain
 from engine.errors import EngineError
-from engine.microdata import RawTable
 from engine.study import Choice, Study
 from frontier_app import actions, cards, charts, exports, parts, state, text
 
@@ -53,7 +53,7 @@ def page() -> None:
             if place is not None:
                 _what_changes(study, view, place)
             _export(study, decisions)
-            _history(decisions)
+            _history(study, decisions)
     except EngineError as error:
         parts.complain(error)
 
@@ -137,6 +137,8 @@ def _at_hand(view: RiskUtilityMap, place: int | None) -> None:
     if runs:
         st.markdown(cards.figures(view, place))
     st.markdown(cards.sureness(view, place, runs, failed))
+    if words := cards.joint_words(view, place):
+        st.markdown(words)
 
 
 # -- before and after ------------------------------------------------------------------------------------------------
@@ -156,36 +158,70 @@ def _what_changes(study: Study, view: RiskUtilityMap, place: int) -> None:
     try:
         replicate = realisation_of(study, view.results, place, view.allow_partial)
         with st.spinner("Remaking the release…"):
-            found, domain = now.memo.get(
-                "changes", (str(study.path), label, replicate), lambda: _remade(study, raw, label, replicate)
+            made = now.memo.get(
+                "remade", (str(study.path), label, replicate), lambda: remade(study, raw, label, replicate)
             )
+            tables = len(made.tables)
+            table = 0
+            if tables > 1:
+                table = st.selectbox(
+                    f"Table, of {tables} that are published together",
+                    range(tables),
+                    format_func=lambda d: f"release-{d + 1:02d}",
+                    key="release-table",
+                    width=360,
+                )
+            found = now.memo.get(
+                "changes",
+                (str(study.path), label, replicate, table),
+                lambda: changes(replace(made, tables=(made.tables[table],)), study.plan.keys),
+            )
+            domain = made.data.domain
+            swaps = not any(made.tables[table].is_replaced(j) for j in range(len(domain)))
     except EngineError as error:
         parts.complain(error)
         return
     keys = study.plan.keys
     st.markdown(
         f"Run **{label}/{replicate}**, settled by the plan's rule, not by its figures: {found.records:,} of"
-        f" {text.plural(raw.n_records, 'record')} have another value somewhere."
+        f" {text.plural(raw.n_records, 'record')} have another value somewhere"
+        f"{f' in table {table + 1}' if tables > 1 else ''}."
         f" Table of the {text.plural(len(keys), 'key')}:"
     )
     parts.occupancy(found.keys_after, found.keys_before)
+    _per_attribute(found, domain, raw.n_records)
     left, right = st.columns(2, gap="large")
     with left:
-        _one_way(found, domain)
+        _one_way(found, domain, swaps)
     with right:
         _two_way(found, domain, raw.n_records)
 
 
-def _remade(study: Study, raw: RawTable, label: str, replicate: int) -> tuple[Changes, Domain]:
-    made = remade(study, raw, label, replicate)
-    return changes(made, study.plan.keys), made.data.domain
+def _per_attribute(found: Changes, domain: Domain, n_records: int) -> None:
+    """How many records have another value, attribute by attribute."""
+    altered = [(name, int(n)) for name, n in zip(domain.names, found.altered, strict=True) if n]
+    if not altered:
+        st.caption("No record has another value of any attribute.")
+        return
+    altered.sort(key=lambda pair: -pair[1])
+    st.markdown(
+        "**Records changed per attribute:** "
+        + " · ".join(f"{name} {n:,} ({100 * n / n_records:.1f} %)" for name, n in altered)
+        + (" · all others none" if len(altered) < len(domain) else "")
+    )
 
 
-def _one_way(found: Changes, domain: Domain) -> None:
+def _one_way(found: Changes, domain: Domain, swaps: bool) -> None:
     """One attribute's distribution before and after, and how many records changed on it."""
     names = list(domain.names)
     if found.marginals_kept:
         st.success("Every attribute's own distribution is exactly as it was (checked).", icon=":material/check_circle:")
+    elif not swaps:
+        st.info(
+            "Distributions of attributes changed: this mechanism draws values anew and keeps distributions on average"
+            " or by its model only. Look at each attribute below.",
+            icon=":material/info:",
+        )
     else:
         st.error("The distributions of attributes differ; a swap must keep them. Do not release; please report this.")
     altered = found.altered
@@ -279,7 +315,13 @@ def _downloads(made: exports.Export) -> None:
     left, right = st.columns(2, gap="large")
     with left.container(border=True, height="stretch"):
         st.markdown(":material/public: **May leave the building**")
-        st.markdown("The released data as CSV and Parquet, rows in a new secret order; nothing else is inside.")
+        n = len(made.csvs)
+        st.markdown(
+            "The released data as CSV and Parquet, rows in a new secret order; nothing else is inside."
+            if n == 1
+            else f"{n} tables, release-01 to release-{n:02d}, each as CSV and Parquet, rows in the same new secret"
+            " order; they are published together. Nothing else is inside."
+        )
         st.download_button(
             "Download the release (zip)",
             made.archive.read_bytes,
@@ -289,10 +331,13 @@ def _downloads(made: exports.Export) -> None:
             icon=":material/download:",
             on_click="ignore",
         )
+        csv = made.csvs[0]
+        if n > 1:
+            csv = st.selectbox("Table", made.csvs, format_func=lambda path: path.stem, key="export-table")
         st.download_button(
-            "Download the CSV alone",
-            made.csv.read_bytes,
-            "release.csv",
+            "Download the CSV alone" if n == 1 else f"Download {csv.name} alone",
+            csv.read_bytes,
+            csv.name,
             "text/csv",
             icon=":material/download:",
             on_click="ignore",
@@ -314,7 +359,7 @@ def _downloads(made: exports.Export) -> None:
 # -- looking back ----------------------------------------------------------------------------------------------------
 
 
-def _history(decisions: list[Choice]) -> None:
+def _history(study: Study, decisions: list[Choice]) -> None:
     if not decisions:
         return
     st.subheader("Decisions so far", anchor=False)
@@ -322,7 +367,7 @@ def _history(decisions: list[Choice]) -> None:
         (
             time.strftime("%Y-%m-%d %H:%M", time.localtime(d.at)),
             f"{d.label}/{d.replicate}",
-            f"{d.record.get('spec', '')} at {text.rate_words(d.record.get('rate', ''))}",
+            text.swap_short(study.find(d.label)[0].spec),
             d.rule,
             d.why,
         )
