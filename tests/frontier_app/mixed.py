@@ -1,0 +1,84 @@
+"""A small file with a number, and a study of several mechanisms on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.datasets import open_data
+from engine.plan import Plan, plan_from_toml, plan_to_toml
+from engine.sweep import sweep
+from frontier_app import workspace
+from frontier_app.workspace import Workspace
+
+PLAN = """
+[data]
+carry = ["pay"]
+numeric = ["pay"]
+
+[[attribute]]
+name = "sex"
+[[attribute]]
+name = "region"
+[[attribute]]
+name = "work"
+
+[roles]
+keys = ["sex", "region"]
+swap = ["sex", "region"]
+
+[[edit]]
+name = "no field work in the west"
+forbid = { region = ["west"], work = ["field", "none"] }
+
+[[analysis]]
+name = "pay"
+formula = "pay ~ sex + region"
+
+[[mechanism]]
+name = "random_swap"
+[[mechanism]]
+name = "maps"
+s = 12
+D = [1, 3]
+[[mechanism]]
+name = "rds"
+s = 12
+rate = ["0.05", "0.20"]
+[[mechanism]]
+name = "pram"
+
+[space]
+swap_sizes = [1]
+rates = ["0.1"]
+replicates = 3
+
+[measures]
+names = ["r1_share[s=12]", "r2[s=12]", "hellinger", "ci_overlap"]
+"""
+
+
+def plan() -> Plan:
+    return plan_from_toml(PLAN)
+
+
+def write(path: Path) -> Path:
+    """120 people whose pay depends on sex and region; the west is small."""
+    lines = ["sex,region,work,pay"]
+    for i in range(120):
+        sex = ("f", "m")[i * 7 % 11 % 2]
+        region = "west" if i % 12 == 0 else ("north", "south", "east")[i * i % 13 % 3]
+        work = ("office", "field", "none")[(i // 5 + i * 3) % 7 % 3]
+        pay = 1000 + 300 * (sex == "m") + 200 * (region == "east") + (i * 37) % 97
+        lines.append(f"{sex},{region},{work},{pay}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def swept(folder: Path) -> Workspace:
+    """A workspace on that file with a finished study."""
+    path = write(folder / "people.csv")
+    at = workspace.create()
+    at.note(data=str(path), study="study-1.study")
+    at.save_plan(plan_to_toml(plan()))
+    sweep(open_data(str(path))[0], plan(), at.folder / "study-1.study", workers=1).close()
+    return at
