@@ -121,18 +121,19 @@ class _Layout:
         self.rates = sorted(wanted, key=lambda rate: wanted[rate][1])
         self.wanted = np.array([wanted[rate][1] for rate in self.rates], np.int64)
         self.nothing = np.array([wanted[rate][0] == 0 for rate in self.rates])
-        splits = {attributes: i for i, attributes in enumerate(dict.fromkeys(s.attributes for _, s in group.members))}
-        self.swapped = random_swap.split_masks(index, list(splits))
+        splits = {spec.attributes.roles: spec.attributes for _, spec in group.members}
+        row = {roles: i for i, roles in enumerate(splits)}
+        self.swapped = random_swap.split_masks(index, list(splits.values()))
         # place of each candidate by split and stop, -1 where the group has no such member
         places = np.full((len(splits), len(self.rates)), -1, np.int64)
         column = {rate: k for k, rate in enumerate(self.rates)}
         for place, spec in group.members:
-            places[splits[spec.attributes], column[spec.rate]] = place
+            places[row[spec.attributes.roles], column[spec.rate]] = place
         self.asked = places >= 0
         self.split_of, self.stop_of = np.nonzero(self.asked)
         self.places = places[self.asked]
         self.spec_of = dict(group.members)
-        self.swaps = np.array([[role == "S" for role in spec.roles] for spec in splits])[self.split_of]
+        self.swaps = np.array([[role == "S" for role in roles] for roles in splits])[self.split_of]
 
 
 class _Batch:
