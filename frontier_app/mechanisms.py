@@ -208,6 +208,8 @@ def diagnostics(notes: Sequence[tuple[int, int, str]]) -> tuple[list[str], list[
         if len(numbers) == len(values):
             mean = sum(numbers) / len(numbers)
             shown = f"{mean:,.0f}" if abs(mean) >= 1000 or mean == round(mean) else f"{mean:.3g}"
+            if name.endswith("_p") and mean < 0.001:
+                shown = "< 0.001"
         else:
             shown = "; ".join(dict.fromkeys(str(value) for value in values))
         rows.append((_WORDS.get(name, name.replace("_", " ")), shown))

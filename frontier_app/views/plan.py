@@ -130,15 +130,18 @@ def _mechanism_choice(base: Plan, tag: str) -> list[str]:
     st.subheader("How the data are protected", anchor=False)
     mine = [one.name for one in mechanisms.chosen(base)]
     names = [*mechanisms.all_names(), *(name for name in mine if name not in mechanisms.all_names())]
-    picked = st.pills(
-        "Mechanisms",
-        names,
-        selection_mode="multi",
-        default=list(dict.fromkeys(mine)),
-        format_func=lambda name: mechanisms.title(name) if name in mechanisms.all_names() else name,
-        key=f"mechanisms-{tag}",
-        help="All of them are swept together, measured by the same measures and drawn on one map.",
-    )
+    picked = []
+    places = st.columns(2)
+    for i, name in enumerate(names):
+        made = None if name == RANDOM_SWAP or name not in mechanisms.all_names() else mechanism(name)
+        when, amount = (made.when, made.rate) if made else (mechanisms.RANDOM_WHEN, mechanisms.RANDOM_AMOUNT)
+        if places[i % 2].checkbox(
+            mechanisms.title(name) if name in mechanisms.all_names() else name,
+            name in mine,
+            key=f"mechanism-{name}-{tag}",
+            help=f"When {when}. Its amount counts {amount}.",
+        ):
+            picked.append(name)
     with st.popover("When to use which", icon=":material/help:", width="content"):
         for name in mechanisms.all_names():
             made = None if name == RANDOM_SWAP else mechanism(name)
