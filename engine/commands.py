@@ -300,7 +300,9 @@ def _print_table(view: RiskUtilityMap, rows: list[dict[str, Any]], columns: list
     print(f"doing nothing: {figures}")
     objectives = [view.measures[k] for k in view.objectives]
     print(f"frontier: {'; '.join(f'{c} ({c.measure.kind}, {_BETTER[c.measure.better]})' for c in objectives)}")
-    hidden = {"replicates", "riskier_than_original"} if by == "scenario" else set()
+    hidden = {"replicates"} if by == "scenario" else set()
+    if by == "scenario" and not any(row["riskier_than_original"] for row in rows):
+        hidden.add("riskier_than_original")
     if len({scenario.spec.mechanism for scenario in view.scenarios}) == 1:
         hidden.add("mechanism")
     kept = [c for c in columns if c not in hidden and not (c == "failed" and not any(row["failed"] for row in rows))]
@@ -321,15 +323,16 @@ def run_choose(args: argparse.Namespace) -> None:
         scenario, _ = study.find(choice.label)
     record = choice.record
     print(f"chosen: {choice.label}/{choice.replicate}, swap {scenario.spec} ({choice.rule})")
-    place = (
-        "on the frontier"
-        if record["undominated"]
-        else "not on the frontier: another candidate is safer and at least as useful, or the reverse"
-    )
-    print(f"it is {place} ({'clear' if record['clear'] else 'uncertain, given the noise of the means'})")
-    if record["riskier_than_original"]:
-        print("warning: its mean risk is above that of releasing the data unchanged")
-    print(f"next: frontier export {args.study} --data DATA --candidate {choice.label} --out DIR")
+    if record["undominated"]:
+        print(f"it is on the frontier ({'clear' if record['clear'] else 'uncertain, given the noise of the means'})")
+    elif record["figures"][record["risk"]]["mean"] is not None:
+        print("it is not on the frontier: another candidate is as safe and as useful, and better in one of them")
+    released = ", ".join(f"{name} {value:.5g}" for name, value in record["released"].items() if value is not None)
+    print(f"the run to be released has {released}")
+    for caution in record["cautions"]:
+        print(f"note: {caution}")
+    partial = " --allow-partial" if args.allow_partial else ""
+    print(f"next: frontier export {args.study} --data DATA --candidate {choice.label} --out DIR{partial}")
 
 
 def run_measure(args: argparse.Namespace) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from engine.errors import UsageError
-from engine.evaluation import FAILED, STATUS, Dominance, Results, Summary, dominance, losses, summarise
+from engine.evaluation import FAILED, NOOP, STATUS, Dominance, Results, Summary, dominance, losses, summarise
 from engine.frontier import dominated_by, undominated
 from engine.measures import MeasureCall
 from engine.study import Choice, Scenario, StoredResults, Study
@@ -340,7 +340,60 @@ def choose(
             "by their figures is"
             " selection on noise. Leave the replicate out, or fix it in the plan before the sweep."
         )
-    return study.decide(view.scenarios[place], first, rule, why.strip(), _record(view, place))
+    record = _record(view, place)
+    row = check_realisation(view.results, place, first, view.scenarios[place].label, view.allow_partial)
+    record["released"] = {str(call): _number(view.results.values[row, k]) for k, call in enumerate(view.measures)}
+    record["fresh"] = _fresh(study, view, place)
+    record["bound"] = max_risk
+    record["cautions"] = cautions(study, view, place, row, record)
+    return study.decide(view.scenarios[place], first, rule, why.strip(), record)
+
+
+def _fresh(study: Study, view: RiskUtilityMap, place: int) -> dict[str, Any] | None:
+    """Means and standard errors of a scenario on fresh replicates, if it was re-evaluated."""
+    results = study.results("fresh")
+    if not (results.scenario == place).any():
+        return None
+    measures = [call.measure for call in view.measures]
+    found = summarise(results, measures, len(view.scenarios), view.allow_partial)
+    return {
+        str(call): {"mean": _number(found.mean[place, k]), "se": _number(found.se[place, k])}
+        for k, call in enumerate(view.measures)
+    }
+
+
+def cautions(study: Study, view: RiskUtilityMap, place: int, row: int, record: dict[str, Any]) -> list[str]:
+    """What a board should know about a choice before it relies on it, one sentence each."""
+    name = str(view.measures[view.risk])
+    mean, se = view.summary.mean[place, view.risk], view.summary.se[place, view.risk]
+    released, bound, fresh = view.results.values[row, view.risk], record["bound"], record["fresh"]
+    said = []
+    if np.isnan(mean):
+        reason = view.measures[view.risk].measure.undefined
+        said.append(f"its {name} is undefined ({reason}), so it takes no part in the frontier")
+    elif view.riskier_than_original[place]:
+        said.append("its mean risk is above that of releasing the data unchanged")
+    if view.results.status[row] == NOOP:
+        said.append("it changes nothing: the release is the original")
+    if view.results.status[row] == FAILED:
+        said.append(
+            f"the run to be released is partial: {view.results.changed[row]:,} records were swapped, then none could"
+        )
+    if bound is not None:
+        if released > bound:
+            said.append(
+                f"the run to be released has {name} {released:.5g}, above the bound {bound:g}: the bound is on the mean"
+            )
+        if mean + 2 * se > bound:
+            said.append(f"the mean {mean:.5g} is within two standard errors of the bound {bound:g}")
+        if fresh and (fresh[name]["mean"] or 0) > bound:
+            said.append(f"on fresh replicates its mean {name} is {fresh[name]['mean']:.5g}, above the bound {bound:g}")
+    if fresh is None:
+        said.append("its figures are those that led to the choice; `frontier recheck` runs it on fresh replicates")
+    progress = study.progress
+    if progress.state != "finished":
+        said.append(f"the sweep is {progress.state}: {progress.done:,} of {progress.total:,} candidates so far")
+    return said
 
 
 def _record(view: RiskUtilityMap, place: int) -> dict[str, Any]:

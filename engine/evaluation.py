@@ -116,9 +116,35 @@ class Dominance:
     z: float
 
 
+_MOST_DF = 1000
+_FEW = 5
+"""Below so many runs a standard error of exactly 0 says that the runs happened to agree, not that they always will."""
+
+
 def threshold(comparisons: int, confidence: float = CONFIDENCE) -> float:
     """The normal quantile for that many simultaneous two-sided comparisons (Bonferroni)."""
     return NormalDist().inv_cdf(1 - (1 - confidence) / (2 * max(1, comparisons)))
+
+
+def t_thresholds(comparisons: int, confidence: float = CONFIDENCE) -> np.ndarray:
+    """Student's t quantiles for that many simultaneous two-sided comparisons, by whole degrees of freedom from 0
+    (infinite)."""
+    from scipy.special import stdtrit
+
+    df = np.arange(1, _MOST_DF + 1, dtype=float)
+    return np.concatenate([[np.inf], stdtrit(df, 1 - (1 - confidence) / (2 * max(1, comparisons)))])
+
+
+def _margins(se: np.ndarray, counted: np.ndarray, i: int, quantiles: np.ndarray) -> np.ndarray:
+    """What a difference from scenario ``i`` has to exceed to be clear: Welch's t with its own degrees of freedom."""
+    squares, mine = se**2, se[i] ** 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = squares**2 / np.maximum(counted - 1, 0)[:, None] + mine**2 / max(counted[i] - 1, 0)
+        df = (squares + mine) ** 2 / parts
+        margin = quantiles[np.clip(np.nan_to_num(df, nan=0.0), 0, _MOST_DF).astype(np.int64)] * np.sqrt(squares + mine)
+    margin[np.isnan(margin)] = np.inf
+    margin[(squares + mine) == 0] = 0.0  # figures that do not vary at all differ clearly by any amount
+    return margin
 
 
 def dominance(
@@ -130,19 +156,22 @@ def dominance(
 ) -> Dominance:
     """Frontier over the scenario means of some measures (columns ``objectives``), with certainty and frequency.
 
-    A dominated scenario is clear when some frontier scenario is better on every objective by more than ``z`` standard
-    errors of the difference; an undominated one when against every other scenario it is better on some objective by
-    that much.
+    A dominated scenario is clear when some frontier scenario is better on every objective by more than the noise of the
+    difference; an undominated one when against every other scenario it is better on some objective by that much.  The
+    noise is Welch's t interval at a confidence shared by all comparisons (Bonferroni), so that few replicates prove
+    little; ``z`` is its multiple of a standard error for ample replicates.
     """
     columns = list(objectives)
     loss, se = summary.loss[:, columns], np.nan_to_num(summary.loss_se[:, columns], nan=np.inf)
+    se[(se == 0) & (summary.counted < _FEW)[:, None]] = np.inf
     on = undominated(loss)
     known = ~np.isnan(loss).any(axis=1)
     z = threshold(int(known.sum()) - 1)
+    quantiles = t_thresholds(int(known.sum()) - 1)
     clear = np.zeros(len(loss), bool)
     front = np.flatnonzero(on)
     for i in front:
-        margin = z * np.hypot(se, se[i])
+        margin = _margins(se, summary.counted, int(i), quantiles)
         with np.errstate(invalid="ignore"):
             holds = (loss - loss[i] > margin).any(axis=1)
             beaten = known & ~on

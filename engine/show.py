@@ -42,7 +42,8 @@ def scenario_rows(
             row[str(call)] = _figure(view.summary.mean[i, k])
             row[f"{call}_se"] = _figure(view.summary.se[i, k])
         row["undominated"] = bool(view.dominance.undominated[i])
-        row["dominance"] = "clear" if view.dominance.clear[i] else "uncertain"
+        unknown = np.isnan(view.summary.loss[i, list(view.objectives)]).any()
+        row["dominance"] = None if unknown else "clear" if view.dominance.clear[i] else "uncertain"
         row["share_undominated"] = _figure(view.dominance.share[i])
         row["riskier_than_original"] = bool(riskier[i])
         row["optimal"] = i in optimal

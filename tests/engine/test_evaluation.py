@@ -128,12 +128,37 @@ def test_dominance_is_clear_beyond_the_noise_and_uncertain_within_it():
     assert not unsure.clear.any()
 
 
-def test_the_margin_is_z_standard_errors_of_the_difference():
-    z = threshold(1)
+def test_the_margin_is_welchs_t_interval_of_the_difference():
+    from scipy.stats import t
+
+    df = (0.03**2 + 0.04**2) ** 2 / ((0.03**4 + 0.04**4) / 19)
+    quantile = t.ppf(1 - 0.05 / 2, int(df))  # rounded down: at most more careful
     for factor, clear in ((0.999, False), (1.001, True)):
-        gap = z * hypot(0.03, 0.04) * factor
+        gap = quantile * hypot(0.03, 0.04) * factor
         found = dominance(summary_of([(0, 0), (gap, gap)], [(0.03, 0.03), (0.04, 0.04)]), NONE, [DR, HD], [0, 1])
         assert found.clear.tolist() == [clear, clear] and found.undominated.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("runs", [2, 3, 20])
+def test_equal_scenarios_are_seldom_told_apart_however_few_the_runs(runs: int):
+    rng = np.random.default_rng(1)
+    wrong = 0
+    for _ in range(200):
+        values = rng.normal(size=(12 * runs, 2))
+        scenario, replicate = np.repeat(np.arange(12), runs), np.tile(np.arange(1, runs + 1), 12)
+        zeros = np.zeros(len(scenario), np.int64)
+        results = Results(scenario, replicate, zeros, zeros, values)
+        found = dominance(summarise(results, [DR, HD], 12), results, [DR, HD], [0, 1])
+        wrong += found.clear.any()
+    assert wrong <= 20, "at most a tenth of 200 trials call some difference clear where there is none"
+
+
+def test_runs_that_happen_to_agree_are_no_certainty():
+    few, many = np.full(2, 3), np.full(2, 20)
+    loss = np.array([(0.1, 0.1), (0.2, 0.2)])
+    for n, clear in ((few, False), (many, True)):
+        summary = Summary(loss, 0 * loss, loss, 0 * loss, n, 0 * n, 10.0 * n)
+        assert dominance(summary, NONE, [DR, HD], [0, 1]).clear.tolist() == [clear, clear]
 
 
 def test_unknown_figures_take_no_part():
