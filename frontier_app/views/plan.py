@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from typing import TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -24,6 +27,7 @@ from engine.spec import RANDOM_SWAP, ReleaseSpec, percent
 from engine.sweep import estimate
 from frontier_app import actions, mechanisms, parts, rules, state, text
 
+T = TypeVar("T")
 _FORESEEN = 5000  # scenarios up to which failures are foreseen at once
 _LISTED = 200  # specs shown of a long list
 PARAMETERS = {
@@ -72,9 +76,22 @@ def page() -> None:
         _amounts(plan, complaint, data)
 
 
+class _Complaints(list[str]):
+    """What is wrong with single inputs.  The others are drawn all the same: one left out would forget its value."""
+
+    def attempt(self, make: Callable[[], T], otherwise: T) -> T:
+        """What ``make`` makes; where it cannot, its complaint is kept."""
+        try:
+            return make()
+        except EngineError as error:
+            self.append(str(error))
+            return otherwise
+
+
 def _inputs(base: Plan, tag: str, data: Microdata) -> tuple[Plan | None, str | None]:
     """All inputs; returns the plan they say, or what is wrong with it."""
     asked: dict[str, object] = {}
+    wrong = _Complaints()
     try:
         picked = _mechanism_choice(base, tag)
         swaps = RANDOM_SWAP in picked
@@ -84,7 +101,7 @@ def _inputs(base: Plan, tag: str, data: Microdata) -> tuple[Plan | None, str | N
                 for role, words in text.ROLE_WORDS.items():
                     st.markdown(f"**{role}** – {words}.")
             asked |= _space(base, tag)
-        entries = _mechanisms(base, picked, tag)
+        entries = _mechanisms(base, picked, tag, wrong)
         st.subheader("How much, how often" if swaps else "How often", anchor=False)
         left, right = st.columns(2)
         if swaps:
@@ -95,8 +112,8 @@ def _inputs(base: Plan, tag: str, data: Microdata) -> tuple[Plan | None, str | N
                 help="The share of records that take part in random swaps, both partners counted. 2 means 2 % (0.02),"
                 " not 200 %. Other mechanisms have parameters of their own for their amount.",
             )
-            asked["rates"] = text.rates_from_percent(rates)
-        replicates = right.number_input(
+            asked["rates"] = wrong.attempt(lambda: _rates(base, rates), base.space.rates)
+        replicates = (right if swaps else left).number_input(
             "Replicates of each",
             1,
             10_000,
@@ -106,20 +123,29 @@ def _inputs(base: Plan, tag: str, data: Microdata) -> tuple[Plan | None, str | N
             " A decision needs at least two.",
         )
         asked["replicates"] = int(replicates)
-        declared = _declared(base, tag, data)
+        declared = _declared(base, tag, data, wrong)
         st.subheader("What is measured", anchor=False)
-        measures = _measures(base, tag, [a.name for a in declared.analyses])
+        measures = _measures(base, tag, [a.name for a in declared.analyses], wrong)
         asked["measures"] = measures
         st.subheader("How one is chosen", anchor=False)
         asked |= _decision(base, measures, tag)
         bound = asked.pop("bound")
+        if wrong:
+            return None, wrong[0]
         plan = edit_plan(declared, **asked)  # type: ignore[arg-type]
         plan = replace(plan, mechanisms=mechanisms.merged(base, entries))
         if bound == "none" and (plan.decision.max_risk or plan.decision.slope):
             plan = replace(plan, decision=replace(plan.decision, max_risk=None, slope=None))
         return plan, None
     except EngineError as error:
-        return None, str(error)
+        return None, wrong[0] if wrong else str(error)
+
+
+def _rates(base: Plan, typed: str) -> tuple[str, ...]:
+    """The rates that were typed, legal ones."""
+    rates = text.rates_from_percent(typed)
+    replace(base.space, rates=rates)
+    return rates
 
 
 # -- mechanisms ------------------------------------------------------------------------------------------------------
@@ -159,7 +185,7 @@ def _mechanism_choice(base: Plan, tag: str) -> list[str]:
     return picked
 
 
-def _mechanisms(base: Plan, picked: list[str], tag: str) -> list[MechanismPlan]:
+def _mechanisms(base: Plan, picked: list[str], tag: str, wrong: _Complaints) -> list[MechanismPlan]:
     """The grid of every chosen mechanism; those of the plan stay in their order."""
     before = [one for one in mechanisms.chosen(base) if one.name in picked]
     known = {one.name for one in before}
@@ -185,7 +211,7 @@ def _mechanisms(base: Plan, picked: list[str], tag: str) -> list[MechanismPlan]:
                 given[parameter.name] = _parameter(
                     parameter, had.get(parameter.name), places[at % 2], f"{name}-{i}-{parameter.name}-{tag}"
                 )
-            entries.append(mechanisms.grid_of(made, given, one))
+            entries.append(wrong.attempt(partial(mechanisms.grid_of, made, given, one), one or MechanismPlan(name)))
     return entries
 
 
@@ -221,7 +247,7 @@ def _parameter(one: Parameter, had: tuple[str, ...] | None, place: DeltaGenerato
 # -- edit rules, analyses, numeric columns -----------------------------------------------------------------------------
 
 
-def _declared(base: Plan, tag: str, data: Microdata) -> Plan:
+def _declared(base: Plan, tag: str, data: Microdata, wrong: _Complaints) -> Plan:
     """The plan with what a person declares about the data: numbers, analyses, forbidden combinations."""
     st.subheader("What users need, and what must not be", anchor=False)
     stays = rules.numbers_from(base, data.raw.names)
@@ -262,7 +288,7 @@ def _declared(base: Plan, tag: str, data: Microdata) -> Plan:
             },
             alt="Declared analyses: name, formula, family, strata and whether they use the weight",
         )
-        analyses = rules.analyses_of(edited)
+        analyses = wrong.attempt(partial(rules.analyses_of, edited), base.analyses)
     with st.expander(
         f"Combinations that must not occur ({len(base.edits)} in the plan)",
         expanded=bool(base.edits),
@@ -284,8 +310,9 @@ def _declared(base: Plan, tag: str, data: Microdata) -> Plan:
             },
             alt="Edit rules: name and the levels that must not occur together",
         )
-        edits = rules.edits_of(edited, known)
-    return replace(base, data=replace(base.data, numeric=tuple(numeric)), analyses=analyses, edits=edits)
+        edits = wrong.attempt(partial(rules.edits_of, edited, known), base.edits)
+    data_plan = wrong.attempt(lambda: replace(base.data, numeric=tuple(numeric)), base.data)
+    return wrong.attempt(lambda: replace(base, data=data_plan, analyses=analyses, edits=edits), base)
 
 
 def _space(base: Plan, tag: str) -> dict[str, object]:
@@ -349,7 +376,7 @@ def _space(base: Plan, tag: str) -> dict[str, object]:
     return asked
 
 
-def _measures(base: Plan, tag: str, analyses: list[str]) -> list[str]:
+def _measures(base: Plan, tag: str, analyses: list[str], wrong: _Complaints) -> list[str]:
     """Measures of risk and of utility by what they need, with their meaning, and a line for variants."""
     mine = [call(name) for name in base.measures]
     first: dict[str, MeasureCall] = {}
@@ -377,7 +404,9 @@ def _measures(base: Plan, tag: str, analyses: list[str]) -> list[str]:
                     help=f"{text.measure_help(measure)} Cost of one candidate: {measure.cost}.",
                 )
                 place.caption(measure.meaning)
-                chosen.append(str(_with_parameters(first.get(name, call(name)), place, tag, analyses)))
+                had_call = first.get(name, call(name))
+                with_values = partial(_with_parameters, had_call, place, tag, analyses)
+                chosen.append(str(wrong.attempt(with_values, had_call)))
     further = [str(c) for c in mine if c is not first[c.measure.name]]
     line = st.text_input(
         "Variants of a measure",
@@ -387,7 +416,8 @@ def _measures(base: Plan, tag: str, analyses: list[str]) -> list[str]:
         help="The same measure again with other parameters or over other attributes",
     )
     # A comma may stand inside the brackets too.
-    chosen += [str(call(name)) for name in re.split(r",(?![^\[]*\])", line) if name.strip()]
+    variants = [name for name in re.split(r",(?![^\[]*\])", line) if name.strip()]
+    chosen += wrong.attempt(lambda: [str(call(name)) for name in variants], [])
     # As the plan has them, in its order: looking at a plan does not change it.
     had = {str(call(name)): name for name in base.measures}
     order = list(had)

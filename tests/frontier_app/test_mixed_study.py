@@ -147,3 +147,18 @@ def test_finalists_run_again_beside_the_sweep(at: Workspace, view: RiskUtilityMa
     while jobs.recheck(at)[0] and time.monotonic() < until:
         time.sleep(0.2)
     assert "no candidate 'xnone'" in jobs.recheck(at)[1]
+
+
+def test_an_illegal_input_leaves_the_others_as_they_are(at: Workspace):
+    made = to(app(at), "plan")
+    next(box for box in made.number_input if box.label == "Replicates of each").set_value(7).run()
+    variants = next(box for box in made.text_input if box.label == "Variants of a measure")
+    variants.set_value("total_variation").run()
+    for label, bad, good in (("D", "x", "1, 3"), ("Swap rates, in percent of records", "250", "10")):
+        next(box for box in made.text_input if box.label == label).set_value(bad).run()
+        assert made.error
+        assert next(box for box in made.text_input if box.label == "Variants of a measure").value == "total_variation"
+        next(box for box in made.text_input if box.label == label).set_value(good).run()
+        assert not made.error
+    plan = made.session_state["frontier"].plan
+    assert plan.space.replicates == 7 and plan.measures[-1] == "total_variation"
