@@ -7,13 +7,14 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench lock clean
+.PHONY: help demo test lint bench reproductions lock clean
 
 help:
 	@echo "make demo    open the dashboard on a sample"
 	@echo "make test    lint, type checks and all tests (browser tests need Chromium)"
 	@echo "make lint    lint and type checks only"
 	@echo "make bench   speed ratios against naive twins"
+	@echo "make reproductions   compute the published figures again and write docs/reproductions.md (minutes)"
 	@echo "make lock    write requirements.lock anew (needs uv)"
 	@echo "make clean   remove .venv"
 
@@ -37,6 +38,9 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+reproductions: $(READY)
+	$(BIN)/python -m tests.papers
 
 lock:
 	uv pip compile pyproject.toml --extra test --group build --universal --python-version 3.11 \

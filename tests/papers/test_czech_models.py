@@ -7,53 +7,30 @@ of DU_llm over the 21 one- and two-attribute swaps at 10 % are compared with an 
 from __future__ import annotations
 
 import csv
-from functools import cache
-from itertools import combinations
 from math import sqrt
 
-import numpy as np
 import pytest
 
 from engine.datasets import load
-from engine.evaluation import OK
 from engine.evaluator import Question
 from engine.io.recode import code
-from engine.loglinear import CZECH_EQ_14, CZECH_LITERATURE, Counts, fit, parse
+from engine.loglinear import CZECH_LITERATURE, fit, parse
 from engine.loglinear_search import search
 from engine.measures import call
 from engine.measures.inference import MODES
 from engine.spec import AttributeSpec, ReleaseSpec
+from tests.papers.czech import COLUMNS, MODELS, NAMES, NOTED, PLACES, SCORES, SWAPS, counts, graphical, place, simulated
 from tests.shared import shared_file
 from tests.small_tables import rows
 
 MOST = 4.5
-NAMES = tuple("ABCDEF")
 REPLICATES = 200
-MODELS = {"ABCD": CZECH_EQ_14, "ABCE": CZECH_LITERATURE}
-COLUMNS = {"fixed": "fixed", "refit": "refit", "refit_full": "fullrefit"}  # the reference's words for the modes
-SWAPS = ["".join(chosen) for size in (1, 2) for chosen in combinations(NAMES, size)]
-
-
-@cache
-def counts() -> Counts:
-    table = code(*load("czech")).table
-    return Counts(table.cells, table.counts, table.domain.shape)
 
 
 # -- scores ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("model", "likelihood", "k", "aic", "bic", "deviance"),
-    [
-        ("[ABCD][ADE][BF]", -6677.7495, 21, 13397.50, 13513.38, 69.23),
-        ("[ABCE][ADE][BF]", -6665.4277, 21, 13372.86, 13488.73, 44.59),
-        ("[ACE][ADE][BCE][BF]", -6668.59, 17, 13371.18, 13464.99, 50.92),
-        ("[ABC][ACE][ADE][BF][DEF]", -6665.46, 20, 13370.93, 13481.29, 44.66),
-        ("[AC][ADE][BC][BE][F]", -6674.64, 13, 13375.28, 13447.01, 63.01),
-        ("[ACE][ADE][BC][F]", -6674.17, 14, 13376.35, 13453.60, 62.08),
-    ],
-)
+@pytest.mark.parametrize(("model", "likelihood", "k", "aic", "bic", "deviance"), SCORES)
 def test_scores_of_six_models(model, likelihood, k, aic, bic, deviance):
     fitted = fit(counts(), parse(model, NAMES))
     assert fitted.model.show(NAMES) == model
@@ -81,41 +58,16 @@ def test_the_best_models_are_not_the_papers(criterion, decomposable, best):
 @pytest.mark.slow
 def test_no_graphical_model_is_missed_by_the_search():
     """All 32,768 graphs fitted one by one, and the places of eq. 14 and of the literature's model among them."""
-    from engine.loglinear import Model
     from engine.loglinear_search import _Graphs
 
-    graphs = _Graphs.on(6)
-    fits = [fit(counts(), Model.of(graphs.cliques(graph)), warn=False) for graph in range(1 << 15)]
-    assert sum(one.model.separators is not None for one in fits) == 18_154 == graphs.chordal.sum()
-    for criterion, places in (("aic", (2573, 13)), ("bic", (9536, 2515))):
-        scores = np.array([getattr(one, criterion) for one in fits])
-        assert scores.min() == pytest.approx(getattr(search(counts(), criterion), criterion), abs=1e-6)
-        for text, place in zip((CZECH_EQ_14, CZECH_LITERATURE), places, strict=True):
-            score = getattr(fit(counts(), parse(text, NAMES)), criterion)
-            assert (scores < score - 1e-6).sum() + 1 == place
+    assert sum(one.model.separators is not None for one in graphical()) == 18_154 == _Graphs.on(6).chordal.sum()
+    for criterion, places in PLACES.items():
+        best = min(getattr(one, criterion) for one in graphical())
+        assert best == pytest.approx(getattr(search(counts(), criterion), criterion), abs=1e-6)
+        assert tuple(place(text, criterion) for text in MODELS.values()) == places
 
 
 # -- the 21 swaps ----------------------------------------------------------------------------------------------------
-
-
-@cache
-def simulated() -> dict[str, dict[str, np.ndarray]]:
-    """Of every model and mode, each swap's figures over the replicates."""
-    raw, plan = load("czech")
-    texts = {
-        f"{COLUMNS[mode]}_{name}": f"du_llm[model={text};mode={mode}]"
-        for name, text in MODELS.items()
-        for mode in MODES
-    }
-    asked = Question(code(raw, plan).table, tuple(call(text) for text in texts.values()), plan)
-    specs = [
-        ReleaseSpec(AttributeSpec(NAMES, "".join("S" if name in swap else "U" for name in NAMES)), "0.1")
-        for swap in SWAPS
-    ]
-    found = rows(asked, specs, range(1, REPLICATES + 1))
-    assert (found[:, 2] == OK).all() and (found[:, 3] == 184).all()
-    figures = found[:, 4:].reshape(len(SWAPS), REPLICATES, len(texts))
-    return {what: {swap: figures[i, :, k] for i, swap in enumerate(SWAPS)} for k, what in enumerate(texts)}
 
 
 @pytest.mark.slow
@@ -124,7 +76,7 @@ def test_means_of_all_readings_agree_with_the_reference():
         reference = {row["swap"]: row for row in csv.DictReader(file)}
     assert set(reference) == set(SWAPS)
     worst = 0.0
-    for what, by_swap in simulated().items():
+    for what, by_swap in simulated(REPLICATES).items():
         for swap, figures in by_swap.items():
             mean, sd = (float(reference[swap][f"{what}_{part}"]) for part in ("mean", "sd"))
             z = (figures.mean() - mean) / sqrt(sd**2 / 500 + figures.var(ddof=1) / REPLICATES)
@@ -140,33 +92,26 @@ def test_swaps_of_f_with_b_or_c_are_the_two_worst_when_all_is_refitted():
     """What the paper's figure 5 shows; in the other two readings all swaps that part B from C are as bad."""
     for name in MODELS:
         means = {
-            mode: {swap: by.mean() for swap, by in simulated()[f"{COLUMNS[mode]}_{name}"].items()} for mode in MODES
+            mode: {swap: by.mean() for swap, by in simulated(REPLICATES)[f"{COLUMNS[mode]}_{name}"].items()}
+            for mode in MODES
         }
         assert set(sorted(SWAPS, key=means["refit_full"].__getitem__)[:2]) == {"BF", "CF"}
         for mode in ("fixed", "refit"):
             apart = {swap for swap in SWAPS if ("B" in swap) != ("C" in swap)}
             low = means[mode]
             assert max(low[swap] for swap in apart) < -100 < min(low[swap] for swap in set(SWAPS) - apart)
-    positive = sum(by.mean() > 0 for by in simulated()["fullrefit_ABCD"].values())
+    positive = sum(by.mean() > 0 for by in simulated(REPLICATES)["fullrefit_ABCD"].values())
     assert positive == 10, "so many of the 21 look better than the original in the full reading"
 
 
 def test_means_of_the_literatures_model_are_those_noted_before():
     """Fixed parameters, mean and spread of 40 runs of an earlier implementation."""
-    noted = {
-        "A": (-15.5, 4.5),
-        "B": (-165.1, 13),
-        "D": (-6.3, 3.3),
-        "F": (-2.0, 1.6),
-        "BC": (-14.6, 4.2),
-        "CF": (-165.7, 13),
-    }
     raw, plan = load("czech")
     asked = Question(code(raw, plan).table, (call(f"du_llm[model={CZECH_LITERATURE}]"),), plan)
     specs = [
         ReleaseSpec(AttributeSpec(NAMES, "".join("S" if name in swap else "U" for name in NAMES)), "0.1")
-        for swap in noted
+        for swap in NOTED
     ]
-    means = rows(asked, specs, range(1, 41))[:, 4].reshape(len(noted), 40).mean(axis=1)
-    for (mean, sd), got in zip(noted.values(), means, strict=True):
+    means = rows(asked, specs, range(1, 41))[:, 4].reshape(len(NOTED), 40).mean(axis=1)
+    for (*_, mean, sd), got in zip(NOTED.values(), means, strict=True):
         assert abs(got - mean) <= 4 * sd / sqrt(40) * sqrt(2)

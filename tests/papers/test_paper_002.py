@@ -6,10 +6,6 @@ Exact statements are checked exactly.  Means are compared with an independent im
 
 from __future__ import annotations
 
-import csv
-from math import sqrt
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -17,43 +13,27 @@ from engine.candidates import space_of
 from engine.datasets import load
 from engine.evaluation import OK
 from engine.evaluator import question
-from engine.io.readers import read_table
 from engine.io.recode import code
 from engine.measures import call
 from engine.microdata import Microdata
-from engine.plan import AttributePlan, DataPlan, Plan, SpacePlan
+from engine.plan import Plan, SpacePlan
 from engine.space import by_swap_sizes, scenarios
 from engine.spec import AttributeSpec, ReleaseSpec
+from tests.papers import rows_decision
+from tests.papers.rows_decision import LETTERS, MOST, of_file, references, roles
 from tests.shared import shared_file
 from tests.small_tables import rows
-
-MOST = 4.5
-"""Standard errors; with 108 x 4 and 21 x 2 comparisons the largest is about 3.5 when all is right."""
-
-LETTERS = "AWEMRSHI"  # Age, EmpTyp, Edu, MS, Race, Sex, AvgHrs, AnnSal in the reference tables
-
-
-def of_file(path: Path) -> tuple[Plan, Microdata]:
-    """A file of category labels, every column an attribute as it stands."""
-    raw = read_table(path)
-    plan = Plan(DataPlan(tuple(AttributePlan(name) for name in raw.names)))
-    return plan, code(raw, plan)
 
 
 @pytest.fixture(scope="module")
 def cps() -> tuple[Plan, Microdata]:
-    return of_file(shared_file("data", "cps8d.csv"))
+    return rows_decision.cps()
 
 
 @pytest.fixture(scope="module")
 def czech() -> tuple[Plan, Microdata]:
     raw, plan = load("czech")
     return plan, code(raw, plan)
-
-
-def references(name: str) -> list[dict[str, str]]:
-    with open(shared_file("reference", name), newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 # -- exact statements ------------------------------------------------------------------------------------------------
@@ -150,9 +130,8 @@ def compare(
         mine = found[found[:, 0] == place]
         assert (mine[:, 2] == OK).all()
         for name, column in columns.items():
-            mean, error = mine[:, column].mean(), mine[:, column].std(ddof=1) / sqrt(len(mine))
-            theirs = float(row[f"{name}_mean"]), float(row[f"{name}_{spread}"]) / sqrt(n)
-            scores[f"{name} of {specs[place]}"] = (mean - theirs[0]) / sqrt(error**2 + theirs[1] ** 2)
+            mean, spread_there = float(row[f"{name}_mean"]), float(row[f"{name}_{spread}"])
+            scores[f"{name} of {specs[place]}"] = rows_decision.scores(mine[:, column], mean, spread_there, n)
     return scores
 
 
@@ -171,8 +150,7 @@ def test_all_108_candidates_of_the_cps_data(cps):
     assert sum(row["rate"] != "0.05" for row in reference) == 108
     specs = []
     for row in reference:
-        roles = "".join("S" if letter in row["swap"] else "U" for letter in LETTERS)
-        specs.append(ReleaseSpec(AttributeSpec(data.domain.names, roles), row["rate"]))
+        specs.append(ReleaseSpec(AttributeSpec(data.domain.names, roles(row["swap"], LETTERS)), row["rate"]))
     calls = [call(name) for name in ("small_cells", "hellinger", "total_variation", "entropy_change")]
     found = rows(question(plan, data, calls), specs, range(1, 21))
     assert len(found) == 20 * len(specs)
@@ -187,8 +165,7 @@ def test_all_21_swaps_of_the_czech_data(czech):
     assert len(reference) == 21
     specs = []
     for row in reference:
-        roles = "".join("S" if letter in row["swap"] else "U" for letter in "ABCDEF")
-        specs.append(ReleaseSpec(AttributeSpec(data.domain.names, roles), "0.1"))
+        specs.append(ReleaseSpec(AttributeSpec(data.domain.names, roles(row["swap"], "ABCDEF")), "0.1"))
     calls = [call(name) for name in ("small_cells", "hellinger")]
     found = rows(question(plan, data, calls), specs, range(1, 401))
     check(compare(found, specs, [(row, "sd", 500) for row in reference], {"DR": 4, "HD": 5}))
@@ -211,3 +188,16 @@ def test_what_the_paper_says_of_its_figures(cps):
     # Edu at 10 % is dominated once rates are pooled: MS at 2 % has less risk and less distortion
     edu, ms = LETTERS.index("E"), LETTERS.index("M")
     assert risk[ms, 1] < risk[edu, 2] and distance[ms, 1] < distance[edu, 2]
+
+
+def test_rows_of_the_paper(cps):
+    """The rows that the table of reproductions shows; means over few runs, for the statements do not need more."""
+    found = [*rows_decision.rows_counts(), *rows_decision.rows_cps(quick=True)]
+    assert [row for row in found if row["grade"] in "AB" and row["verdict"] == "differs"] == []
+    assert len({row["row"] for row in found}) == len(found)
+
+
+@pytest.mark.slow
+def test_all_rows():
+    found = rows_decision.rows(quick=False)
+    assert [row for row in found if row["grade"] in "AB" and row["verdict"] == "differs"] == []
