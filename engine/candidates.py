@@ -178,6 +178,20 @@ def remarks(plan: Plan, found: space.Space, n_records: int) -> list[str]:
     return said
 
 
+def carried_identifiers(data: Microdata) -> list[str]:
+    """Warnings about carried columns that differ in nearly every record: they are released as they are."""
+    said = []
+    for name in data.carried:
+        column = data.raw.columns[name]
+        distinct = len(column.values)
+        if data.n_records > 50 and distinct > 0.9 * data.n_records:
+            said.append(
+                f"column '{name}' is carried and differs in {distinct:,} of {data.n_records:,} records: released as it "
+                "is, it may identify them; drop it, or declare it as the id or the weight"
+            )
+    return said
+
+
 def predicted_failures(scenarios: Sequence[ReleaseSpec], table: ContingencyTable) -> list[tuple[ReleaseSpec, str]]:
     """Scenarios whose rate asks for more pairs than can exist, with the reason in words."""
     several, bounds = multi_kind(table), {}

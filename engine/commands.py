@@ -125,7 +125,7 @@ def run_space(args: argparse.Namespace) -> None:
     """Count candidates and estimate the time."""
     from collections import Counter
 
-    from engine.candidates import predicted_failures, remarks, scenarios_of
+    from engine.candidates import carried_identifiers, predicted_failures, remarks, scenarios_of
     from engine.io.recode import code
     from engine.spec import RANDOM_SWAP, percent
     from engine.sweep import estimate
@@ -139,6 +139,8 @@ def run_space(args: argparse.Namespace) -> None:
         f"{data.n_records:,} records in {len(table):,} occupied cells of {len(data.domain)} attributes, "
         f"{table.n_below(3):,} of them with one or two records"
     )
+    for warning in carried_identifiers(data):
+        print(f"warning: {warning}")
     swaps = [spec for spec in specs if spec.mechanism == RANDOM_SWAP]
     if found:
         print(f"specs: {found.legal:,} legal, {found.feasible:,} feasible, {len(found.specs):,} distinct to run")

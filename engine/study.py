@@ -184,6 +184,24 @@ def _spoken(path: Path) -> Iterator[None]:
         ) from None
 
 
+def _connected(path: Path) -> sqlite3.Connection:
+    """A connection that can be read.
+
+    A study with a write-ahead log in a folder that may not be written to cannot be opened the usual way; when nobody is
+    writing it (there is no log), it is read as a file that does not change.
+    """
+    db = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
+    try:
+        db.execute("select count(*) from sqlite_master").fetchone()
+    except sqlite3.OperationalError:
+        db.close()
+        if Path(f"{path}-wal").exists() or os.access(path.parent, os.W_OK):
+            raise
+        address = f"{path.absolute().as_uri()}?immutable=1"
+        db = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
+    return db
+
+
 class Study:
     """An open study file.  Make one with :meth:`create` or :meth:`open`; use it as a context manager or close it."""
 
@@ -250,7 +268,7 @@ class Study:
             with open(path, "rb") as file:
                 if file.read(16) != b"SQLite format 3\x00":
                     raise EngineError(f"'{path.name}' is no study; a study is made by `frontier sweep`")
-            db = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
+            db = _connected(path)
             try:
                 if db.execute("pragma application_id").fetchone()[0] != _APPLICATION_ID:
                     raise EngineError(f"'{path.name}' is a database but no study; a study is made by `frontier sweep`")

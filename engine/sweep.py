@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.candidates import Group, group, remarks, scenarios_of
+from engine.candidates import Group, carried_identifiers, group, remarks, scenarios_of
 from engine.decision import risk_utility_map
 from engine.errors import EngineError, UsageError
 from engine.evaluator import Evaluator, Outcome, Question, Task, question
@@ -148,6 +148,8 @@ def sweep(
     if workers is not None and workers < 1:
         raise UsageError(f"workers == {workers}, must be at least 1.")
     is_new = not path.exists()
+    if is_new and not path.absolute().parent.is_dir():
+        raise UsageError(f"the folder of '{path.name}' does not exist; make it first")
     old = None if is_new else Study.open(path)
     try:
         if plan is None:
@@ -161,6 +163,8 @@ def sweep(
         key = read_or_make_key(key_path(path, key_file)) if is_new else read_key(key_path(path, key_file))
         for remark in remarks(plan, found, data.n_records) if is_new and found else ():
             say(remark)
+        for warning in carried_identifiers(data) if is_new else ():
+            say(f"warning: {warning}")
         if old is None:
             study = Study.create(path, plan, _about(raw, data, asked, key), asked.original())
             with _no_collection():
