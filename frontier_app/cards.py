@@ -96,9 +96,11 @@ def difference(view: RiskUtilityMap, place: int, other: int) -> str:
     for kind, k, loss in (("risk", view.risk, view.risk_loss), ("utility", view.utility, view.utility_loss)):
         here, there = (drawing.value_of(view, k, float(loss[i])) for i in (place, other))
         share = text.relative(there, here)
+        better, worse = ("safer", "riskier") if kind == "risk" else ("more useful", "less useful")
+        which = "the same" if loss[other] == loss[place] else better if loss[other] < loss[place] else worse
         parts.append(
             f"{kind} {text.figure(here)} → {text.figure(there)}"
-            f" ({text.signed(there - here)}{f', {share}' if share else ''})"
+            f" ({text.signed(there - here)}{f', {share}' if share else ''}): {which}"
         )
     return "  \n".join(parts)
 

@@ -85,6 +85,7 @@ class _Complaints(list[str]):
             return make()
         except EngineError as error:
             self.append(str(error))
+            parts.complain(error)
             return otherwise
 
 
