@@ -84,6 +84,7 @@ def key_cells(data: Path, plan: Path, keys: list[str]) -> np.ndarray:
 def sweep_show_export(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All that a user does, with every mechanism."""
     data, study = str(here / "data.csv"), str(here / "s.study")
+    (here / "s.study.key").write_text(bytes(range(16)).hex())  # the same draws every time
     assert main(["sweep", data, "--plan", str(here / "plan.toml"), "--study", study, "--workers", "1"]) == 0
     capsys.readouterr()
     show = ["show", study, "--risk", "r1_share", "--utility", "ci_overlap"]
@@ -92,7 +93,11 @@ def sweep_show_export(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert {row["mechanism"] for row in rows} == set(MECHANISMS)
     for row in rows:
         assert row["replicates"] == 3 and row["failed"] == 0, row
-        assert 0 <= row["r1_share"] <= 1 and row["ci_overlap"] <= 1, row
+        # moving one key can make sensitive cells of other ones: then the share exceeds 1, that of doing nothing
+        assert 0 <= row["r1_share"] < 1.2 and row["ci_overlap"] <= 1, row
+        assert row["mechanism"] == "random_swap" or row["r1_share"] <= 1, row
+        if row["mechanism"] in ("dds", "noise"):
+            assert row["r1_share"] == (row["mechanism"] == "noise"), "dds moves all, noise no key"
     assert main([*show, "--by", "realisation", "--format", "json"]) == 0
     runs = json.loads(capsys.readouterr().out)
     assert len(runs) == 3 * len(rows)
