@@ -8,11 +8,11 @@ from itertools import product
 from typing import Any
 
 from engine import space
-from engine.columns import numeric_columns
 from engine.errors import UsageError
 from engine.mechanisms import mechanism
 from engine.mechanisms.base import Mechanism, Setting
 from engine.microdata import Microdata
+from engine.models.columns import numeric_columns
 from engine.plan import MechanismPlan, Plan
 from engine.spec import RANDOM_SWAP, AttributeSpec, ReleaseSpec, Structure, pairs_wanted
 from engine.table import ContingencyTable

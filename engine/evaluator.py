@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine import analyses
 from engine.candidates import Group
 from engine.evaluation import FAILED, NOOP, OK
 from engine.io.recode import edit_failures
 from engine.measures import MeasureCall, call, evaluate, evaluate_records, original_batch
 from engine.mechanisms import random_swap
 from engine.microdata import Microdata
+from engine.models import analyses
 from engine.plan import Plan
 from engine.record_runs import RecordRuns
 from engine.records import RecordRelease, ReleasedTable

@@ -10,7 +10,7 @@ paper does not say whether the parameters of the model are fitted again, so ther
                 often positive.
 
 The model is a formula such as ``[ABCE][ADE][BF]`` (the usual one for the Czech auto workers; eq. 14 of the paper prints
-``[ABCD][ADE][BF]``), or found once on the original: ``aic`` or ``bic`` (:mod:`engine.loglinear_search`).
+``[ABCD][ADE][BF]``), or found once on the original: ``aic`` or ``bic`` (:mod:`engine.models.loglinear_search`).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ import numpy as np
 
 from engine.domain import Domain
 from engine.errors import UsageError, did_you_mean
-from engine.loglinear import Counts, Fit, FullTable, cell_numbers, fit, parse, pieces
-from engine.loglinear_search import CRITERIA, search
 from engine.measures.base import Measure
+from engine.models.loglinear import Counts, Fit, FullTable, cell_numbers, fit, parse, pieces
+from engine.models.loglinear_search import CRITERIA, search
 from engine.release import ReleaseBatch, unpack
 
 MODES = ("fixed", "refit", "refit_full")

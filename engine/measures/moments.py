@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.columns import numbers_of, numeric_columns, strata_names
 from engine.errors import EngineError, UsageError
 from engine.measures.base import Figure, Measure
+from engine.models.columns import numbers_of, numeric_columns, strata_names
 from engine.records import RecordRelease, ReleasedTable
 from engine.threads import one_thread
 

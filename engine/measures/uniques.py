@@ -124,7 +124,7 @@ def _alone(
 def _fit(table: ReleasedTable, places: tuple[int, ...], model: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
     """Each record's key cell (in the order of the cells' numbers), the cells' counts, their fitted counts, and what is
     to be said about the fit."""
-    from engine.loglinear import Counts, Model, fit
+    from engine.models.loglinear import Counts, Model, fit
 
     shape = [table.data.domain.shape[j] for j in places]
     cells, cell = occupied([table.codes(j) for j in places], shape, table.data.n_records)

@@ -24,10 +24,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine import location
 from engine.errors import EngineError, UsageError
 from engine.evaluation import FAILED, NOOP, OK, PARTIAL
 from engine.mechanisms.base import Drawn, Mechanism, Parameter, Setting, table_stream
+from engine.models import location
 from engine.records import ReleasedTable
 from engine.streams import kernel_state
 

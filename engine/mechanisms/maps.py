@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine import location
 from engine.errors import EngineError, UsageError
 from engine.evaluation import NOOP, OK
 from engine.mechanisms.base import Drawn, Mechanism, Parameter, Setting, table_stream
+from engine.models import location
 from engine.records import ReleasedTable
 
 

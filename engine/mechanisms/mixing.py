@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.location import KeyCells
+from engine.models.location import KeyCells
 
 _BLOCK = 1 << 20  # distances held at once (8 MB)
 

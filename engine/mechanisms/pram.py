@@ -5,7 +5,7 @@ control: theory and implementation", Journal of Official Statistics 14 (1998), 4
 and R. J. A. Little use it ("SMIKe vs. data swapping and PRAM", section 3).  The variable is the cross-classified key,
 or each attribute on its own.  Under the invariant matrix every cell loses ``θ T_min`` records on average and gains as
 many, so expected counts are the original ones; relations to other variables are weakened all the same, and regression
-coefficients on a perturbed key stay biased.  :mod:`engine.pram_estimates` undoes what PRAM does to counts.
+coefficients on a perturbed key stay biased.  :mod:`engine.models.pram_estimates` undoes what PRAM does to counts.
 
 Random numbers, from the stream of table 1, variable after variable: one uniform per record; with the invariant matrix
 then one integer per record that moves, among the other categories.

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine import location
 from engine.errors import EngineError, UsageError, did_you_mean
 from engine.evaluation import NOOP, OK
 from engine.mechanisms.base import Drawn, Mechanism, Parameter, Setting, shared_stream, table_stream
 from engine.mechanisms.mixing import Choice, global_choices, local_choices, mixing_set
+from engine.models import location
 from engine.records import ReleasedTable
 from engine.table import occupied
 

@@ -149,7 +149,7 @@ def test_equal_scenarios_are_seldom_told_apart_however_few_the_runs(runs: int):
         zeros = np.zeros(len(scenario), np.int64)
         results = Results(scenario, replicate, zeros, zeros, values)
         found = dominance(summarise(results, [DR, HD], 12), results, [DR, HD], [0, 1])
-        wrong += found.clear.any()
+        wrong += int(found.clear.any())
     assert wrong <= 20, "at most a tenth of 200 trials call some difference clear where there is none"
 
 

@@ -14,10 +14,10 @@ from engine.datasets import load
 from engine.evaluation import OK
 from engine.evaluator import Question
 from engine.io.recode import code
-from engine.loglinear import CZECH_EQ_14, CZECH_LITERATURE, Counts, Fit, Model, fit, parse
-from engine.loglinear_search import _Graphs
 from engine.measures import call
 from engine.measures.inference import MODES
+from engine.models.loglinear import CZECH_EQ_14, CZECH_LITERATURE, Counts, Fit, Model, fit, parse
+from engine.models.loglinear_search import _Graphs
 from engine.spec import AttributeSpec, ReleaseSpec
 from tests.small_tables import rows
 

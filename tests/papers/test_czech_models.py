@@ -14,10 +14,10 @@ import pytest
 from engine.datasets import load
 from engine.evaluator import Question
 from engine.io.recode import code
-from engine.loglinear import CZECH_LITERATURE, fit, parse
-from engine.loglinear_search import search
 from engine.measures import call
 from engine.measures.inference import MODES
+from engine.models.loglinear import CZECH_LITERATURE, fit, parse
+from engine.models.loglinear_search import search
 from engine.spec import AttributeSpec, ReleaseSpec
 from tests.papers.czech import COLUMNS, MODELS, NAMES, NOTED, PLACES, SCORES, SWAPS, counts, graphical, place, simulated
 from tests.shared import shared_file
@@ -58,7 +58,7 @@ def test_the_best_models_are_not_the_papers(criterion, decomposable, best):
 @pytest.mark.slow
 def test_no_graphical_model_is_missed_by_the_search():
     """All 32,768 graphs fitted one by one, and the places of eq. 14 and of the literature's model among them."""
-    from engine.loglinear_search import _Graphs
+    from engine.models.loglinear_search import _Graphs
 
     assert sum(one.model.separators is not None for one in graphical()) == 18_154 == _Graphs.on(6).chordal.sum()
     for criterion, places in PLACES.items():

@@ -183,8 +183,8 @@ def _found_by_the_engine(
 ) -> Generators:
     import numpy as np
 
-    from engine import loglinear_search
-    from engine.loglinear import Counts
+    from engine.models import loglinear_search
+    from engine.models.loglinear import Counts
 
     cells, counts = np.unique(np.array(records)[:, list(attributes)], axis=0, return_counts=True)
     return loglinear_search.search(Counts(cells, counts, [shape[j] for j in attributes]), criterion).model.generators

@@ -11,10 +11,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import UsageError
-from engine.loglinear import FitWarning, Model
-from engine.loglinear_search import search
 from engine.measures import inference
 from engine.measures.base import evaluate, parse_call
+from engine.models.loglinear import FitWarning, Model
+from engine.models.loglinear_search import search
 from tests.small_tables import Small, release, releases, roles_for, smalls
 from tests.twins import loglinear as twin
 from tests.twins import random_swap as swap_twin

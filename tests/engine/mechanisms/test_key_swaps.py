@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, chisquare
 
-from engine import compiled, location
+from engine import compiled
 from engine.compiled import wrapping
 from engine.errors import EngineError, UsageError
 from engine.evaluation import FAILED, NOOP, OK, PARTIAL
@@ -26,6 +26,7 @@ from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.mechanisms.kernels import below
 from engine.mechanisms.key_swaps import DDS, RDS
 from engine.microdata import Microdata
+from engine.models import location
 from engine.records import ReleasedTable
 from engine.streams import derive, kernel_state
 from tests.numbered import cells_of, numbered, with_numbers

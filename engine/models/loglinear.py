@@ -6,7 +6,7 @@ Fienberg and Holland 1975, *Discrete Multivariate Analysis*, chapter 3; Lauritze
 
 Two models stand in the literature on the Czech auto workers: ``[ABCE][ADE][BF]``, the one usually quoted, and
 ``[ABCD][ADE][BF]``, Gomatam, Karr and Sanil (2005), eq. 14, most likely a misprint of it.  Neither has the least AIC or
-BIC; see :mod:`engine.loglinear_search` for a search.
+BIC; see :mod:`engine.models.loglinear_search` for a search.
 """
 
 from __future__ import annotations

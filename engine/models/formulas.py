@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.columns import numbers_of, variable
 from engine.errors import EngineError, UsageError, did_you_mean
-from engine.outcomes import Rows, check_expression, outcome, quoted
+from engine.models.columns import numbers_of, variable
+from engine.models.outcomes import Rows, check_expression, outcome, quoted
 from engine.plan.analysis import CODINGS, FUNCTIONS, AnalysisPlan
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """The plan's declared analyses, fitted on the original once and on every release.
 
 Where a release publishes one table its intervals are naive: what the mechanism adds to the uncertainty is not in them.
-With several tables they are combined by Reiter's rules (:mod:`engine.combining`).
+With several tables they are combined by Reiter's rules (:mod:`engine.models.combining`).
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from engine.columns import numbers_of, numeric_columns, strata_names
-from engine.combining import combine, mean_over_releases
 from engine.errors import EngineError, UsageError, did_you_mean
-from engine.formulas import Design, design
-from engine.outcomes import Rows
+from engine.models.columns import numbers_of, numeric_columns, strata_names
+from engine.models.combining import combine, mean_over_releases
+from engine.models.formulas import Design, design
+from engine.models.outcomes import Rows
+from engine.models.regression import OK, Solved, solve
 from engine.plan.analysis import ALL, AnalysisPlan
 from engine.records import RecordRelease, ReleasedTable
-from engine.regression import OK, Solved, solve
 from engine.threads import one_thread
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ CONFIDENCE = 0.95
 class Fitted(NamedTuple):
     """Estimates of one analysis on one table, one entry per coefficient and stratum (strata first): ``(m,)`` each.
 
-    ``why`` is a code of :data:`engine.regression.WHY`.
+    ``why`` is a code of :data:`engine.models.regression.WHY`.
     """
 
     estimate: np.ndarray

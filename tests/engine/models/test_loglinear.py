@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from engine.datasets import load
 from engine.errors import EngineError, UsageError
 from engine.io.recode import code
-from engine.loglinear import MOST_CYCLES, Counts, FitWarning, Model, fit, parse
-from engine.loglinear_search import TIE, search
+from engine.models.loglinear import MOST_CYCLES, Counts, FitWarning, Model, fit, parse
+from engine.models.loglinear_search import TIE, search
 from tests.small_tables import Small, smalls
 from tests.twins import loglinear as twin
 

@@ -8,7 +8,7 @@ import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.regression import ALIASED, FEW, OK, SEPARATED, solve
+from engine.models.regression import ALIASED, FEW, OK, SEPARATED, solve
 
 
 def data(seed: int, n: int = 120, k: int = 3, scale: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.random.Generator]:

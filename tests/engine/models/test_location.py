@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import bartlett, beta, chi2, kstest
 
-from engine import location
 from engine.errors import EngineError, UsageError
 from engine.mechanisms.maps import MAPS
+from engine.models import location
 from tests.numbered import numbered
 from tests.twins import location as twin
 

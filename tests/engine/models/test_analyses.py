@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.analyses import compare, fit, ready
-from engine.combining import combine
+from engine.models.analyses import compare, fit, ready
+from engine.models.combining import combine
+from engine.models.regression import ALIASED, OK, SEPARATED
 from engine.plan import AnalysisPlan
 from engine.records import RecordRelease, ReleasedTable
-from engine.regression import ALIASED, OK, SEPARATED
 from tests.record_releases import released
 from tests.small_tables import Small
 from tests.titanic import FARES, REG1, REG2, SIBLINGS, frame, passengers, swapped

@@ -9,11 +9,11 @@ import patsy
 import pyarrow as pa
 import pytest
 
-from engine.analyses import check
 from engine.errors import EngineError, UsageError
-from engine.formulas import design
 from engine.io.recode import code
 from engine.microdata import Microdata, RawColumn, RawTable
+from engine.models.analyses import check
+from engine.models.formulas import design
 from engine.plan import AnalysisPlan, AttributePlan, DataPlan, Plan
 from engine.records import ReleasedTable
 
@@ -184,7 +184,7 @@ def test_an_analysis_that_is_asked_for_must_be_declared() -> None:
 def test_numeric_columns_are_the_analyses_unless_named() -> None:
     from dataclasses import replace
 
-    from engine.columns import numeric_columns
+    from engine.models.columns import numeric_columns
 
     plan, data = made("income ~ Band_raw + Sex + Q('odd name')")
     assert numeric_columns(plan, data) == ("income", "age", "odd name")

@@ -1,0 +1,1 @@
+"""Statistical models that mechanisms and measures rest on."""
