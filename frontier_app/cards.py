@@ -40,7 +40,7 @@ def figures(view: RiskUtilityMap, place: int) -> str:
         order.insert(order.index(beside) + 1, joint)
     for k in order:
         mean, se, original = view.summary.mean[place, k], view.summary.se[place, k], view.original[k]
-        name = view.measures[k].measure.title + (" (R2)" if k == joint else "")
+        name = text.measure_title(view.measures[k]) + (" (R2)" if k == joint else "")
         name = f"**{name}**" if k in (view.risk, view.utility) else name
         change = text.relative(mean, original) or text.signed(mean - original)
         lines.append(f"| {name} | {text.figure(original)} | {text.with_error(mean, se)} | {change} |")

@@ -137,13 +137,18 @@ def spec_words(spec: ReleaseSpec, n_records: int) -> str:
     return text + "."
 
 
-def measure_name(call: MeasureCall) -> str:
+def measure_title(call: MeasureCall) -> str:
     """A measure's title with what is particular about it."""
     shown = [f"{key} {value}" for key, value in call.parameters if value != call.measure.parameters[key]]
     if call.attributes is not None:
         shown.append(" × ".join(call.attributes))
-    title = f"size of {call.measure.title.lower()}" if call.measure.better == "zero" else call.measure.title
-    return title[0].upper() + title[1:] + (f" ({', '.join(shown)})" if shown else "")
+    return call.measure.title + (f" ({', '.join(shown)})" if shown else "")
+
+
+def measure_name(call: MeasureCall) -> str:
+    """The title of what a frontier compares: of a signed change its size."""
+    title = measure_title(call)
+    return f"Size of {title[0].lower()}{title[1:]}" if call.measure.better == "zero" else title
 
 
 def risk_axis(call: MeasureCall) -> str:

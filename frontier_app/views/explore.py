@@ -345,15 +345,17 @@ def _invitation(view: RiskUtilityMap, optimum: int | None) -> None:
     st.markdown("**No candidate selected**")
     st.markdown(
         "Click on a point of the map, or on a row of the table below it.\n\n"
-        "**Filled** points are the frontier: none is both safer and more useful. **Hollow** ones are dominated:"
-        " there is no reason to choose them. The triangle is the data as they are."
+        "**Filled** points are the frontier: no other candidate is, on average, both safer and more useful. **Hollow**"
+        " ones are dominated, some of them only within the spread between runs (uncertain). The triangle is the data"
+        " as they are."
     )
     riskier = int(view.riskier_than_original.sum())
     if riskier:
         st.markdown(
             f"**{riskier} of {text.plural(len(view.scenarios), 'scenario')}** "
             + ("is" if riskier == 1 else "are")
-            + " *riskier than doing nothing*: swapping can leave more unaltered records alone in small cells."
+            + " on average *riskier than doing nothing*, which is also the most useful: swapping can leave more"
+            " unaltered records alone in small cells."
         )
     knee = view.knee()
     if knee is not None:
@@ -547,14 +549,13 @@ def _rows(view: RiskUtilityMap, places: np.ndarray) -> pd.DataFrame:
             "id": [s.label for s in some],
             **several,
             "swap": [_swaps(s.spec) for s in some],
-            "rate": [100 * float(s.spec.rate or "nan") for s in some],
+            **({"rate": [100 * float(s.spec.rate or "nan") for s in some]} if any(s.spec.rate for s in some) else {}),
             "risk": drawing.sign(view, view.risk) * view.risk_loss[places],
             "risk_se": summary.loss_se[places, view.risk],
             "loss": drawing.sign(view, view.utility) * view.utility_loss[places],
             "loss_se": summary.loss_se[places, view.utility],
             "standing": [
-                drawing.standing(view, i) + ("; riskier than doing nothing" if view.riskier_than_original[i] else "")
-                for i in places.tolist()
+                ("⚠ " if view.riskier_than_original[i] else "") + drawing.standing(view, i) for i in places.tolist()
             ],
             "share": 100 * view.dominance.share[places],
             "changed": summary.changed[places],
@@ -580,7 +581,7 @@ def _columns(view: RiskUtilityMap) -> dict[str, Any]:
         "risk_se": column.NumberColumn("± SE", format="%.5f", width=75),
         "loss": column.NumberColumn(utility, format="%.5f", width=145, help=good[1]),
         "loss_se": column.NumberColumn("± SE", format="%.5f", width=75),
-        "standing": column.TextColumn("Standing", width=150),
+        "standing": column.TextColumn("Standing", help="⚠ riskier than doing nothing, on average", width=165),
         "share": column.NumberColumn("Undominated", format="%.0f %%", help="share of runs on the frontier", width=105),
         "changed": column.NumberColumn("Changed", format="localized", help="mean number of records in swaps", width=75),
         "failed": column.NumberColumn("Failed", help="runs that ended before the rate was reached", width=65),

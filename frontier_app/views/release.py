@@ -46,6 +46,7 @@ def page() -> None:
             left, right = st.columns([1, 1], gap="large")
             with left:
                 place = _choose(study, view, decisions)
+                _cautions(decisions)
             if place is None and decisions:
                 place = study.find(decisions[-1].label)[0].place
             with right, st.container(border=True, height="stretch"):
@@ -121,6 +122,19 @@ def _choose(study: Study, view: RiskUtilityMap, decisions: list[Choice]) -> int 
             state.put(notice="The choice is recorded. It can be exported below.")
             st.rerun()
     return place
+
+
+def _cautions(decisions: list[Choice]) -> None:
+    """What a board should know about the latest choice."""
+    if not decisions:
+        return
+    last = decisions[-1]
+    notes = [note[:1].upper() + note[1:] for note in last.record.get("cautions", [])]
+    if notes:
+        words = "\n".join(f"* {note}" for note in notes)
+        st.warning(
+            f"**{last.label}, run {last.replicate}, was chosen.** To bear in mind:\n{words}", icon=":material/info:"
+        )
 
 
 def _at_hand(view: RiskUtilityMap, place: int | None) -> None:
