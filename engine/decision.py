@@ -365,12 +365,13 @@ def _fresh(study: Study, view: RiskUtilityMap, place: int) -> dict[str, Any] | N
 def cautions(study: Study, view: RiskUtilityMap, place: int, row: int, record: dict[str, Any]) -> list[str]:
     """What a board should know about a choice before it relies on it, one sentence each."""
     name = str(view.measures[view.risk])
+    words = view.measures[view.risk].measure.title.lower()
     mean, se = view.summary.mean[place, view.risk], view.summary.se[place, view.risk]
     released, bound, fresh = view.results.values[row, view.risk], record["bound"], record["fresh"]
     said = []
     if np.isnan(mean):
         reason = view.measures[view.risk].measure.undefined
-        said.append(f"its {name} is undefined ({reason}), so it takes no part in the frontier")
+        said.append(f"its {words} is undefined ({reason}), so it takes no part in the frontier")
     elif view.riskier_than_original[place]:
         said.append("its mean risk is above that of releasing the data unchanged")
     if view.results.status[row] == NOOP:
@@ -382,12 +383,13 @@ def cautions(study: Study, view: RiskUtilityMap, place: int, row: int, record: d
     if bound is not None:
         if released > bound:
             said.append(
-                f"the run to be released has {name} {released:.5g}, above the bound {bound:g}: the bound is on the mean"
+                f"the run to be released has a {words} of {released:.5g}, above the bound {bound:g}: the bound is on "
+                "the mean"
             )
         if mean + 2 * se > bound:
-            said.append(f"the mean {mean:.5g} is within two standard errors of the bound {bound:g}")
+            said.append(f"its mean {words}, {mean:.5g}, is within two standard errors of the bound {bound:g}")
         if fresh and (fresh[name]["mean"] or 0) > bound:
-            said.append(f"on fresh replicates its mean {name} is {fresh[name]['mean']:.5g}, above the bound {bound:g}")
+            said.append(f"on fresh replicates its mean {words} is {fresh[name]['mean']:.5g}, above the bound {bound:g}")
     if fresh is None:
         said.append("its figures are those that led to the choice; `frontier recheck` runs it on fresh replicates")
     progress = study.progress

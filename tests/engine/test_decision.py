@@ -189,3 +189,30 @@ def test_a_map_before_anything_has_run(tmp_path):
         view = risk_utility_map(study)
         assert view.frontier().tolist() == [] and np.isnan(view.risk_loss).all() and view.knee() is None
         assert [status_word(code) for code in (OK, FAILED, NOOP)] == ["ok", "failed", "noop"]
+
+
+def test_a_choice_says_what_to_bear_in_mind(tmp_path):
+    """The bound is on the mean: a run above it, a mean near it and fresh figures are told, never hidden."""
+    from engine.datasets import load
+    from engine.plan import edit_plan
+    from engine.sweep import reevaluate, sweep
+
+    raw, plan = load("czech")
+    (tmp_path / "s.study.key").write_text("0123456789abcdef" * 2)
+    with sweep(raw, edit_plan(plan, rates=["0.02", "0"], replicates=6), tmp_path / "s.study", workers=1) as study:
+        view = risk_utility_map(study)
+        best = view.under_bound(0.002)
+        choice = choose(study, view, "test", max_risk=0.002)
+        row = np.flatnonzero((view.results.scenario == best) & (view.results.replicate == choice.replicate))[0]
+        assert choice.record["released"]["small_cells"] == view.results.values[row, 0]
+        said = " | ".join(choice.record["cautions"])
+        assert ("above the bound" in said) == (view.results.values[row, 0] > 0.002)
+        assert "`frontier recheck`" in said and choice.record["fresh"] is None
+        nothing = next(s for s in study.scenarios if s.spec.rate == "0")
+        assert "the release is the original" in " ".join(
+            choose(study, view, "test", candidate=nothing.label).record["cautions"]
+        )
+        reevaluate(study, raw, bytes.fromhex("0123456789abcdef" * 2), [best], 12)
+        again = choose(study, view, "test", max_risk=0.002).record
+        assert again["fresh"]["small_cells"]["mean"] == pytest.approx(study.results("fresh").values[:, 0].mean())
+        assert "recheck" not in " ".join(again["cautions"])
