@@ -12,6 +12,8 @@ import time
 import urllib.request
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -27,6 +29,7 @@ def test_the_readme_holds_commands_of_every_kind() -> None:
     assert first >= {"datasets", "space", "sweep", "show", "choose", "export", "replay", "app", "plan"}
 
 
+@pytest.mark.slow
 def test_every_command_of_the_readme_runs(tmp_path: Path) -> None:
     environment = {**os.environ, "FRONTIER_HOME": str(tmp_path / "home")}
     people = [f"{['young', 'old'][i % 2]},{'fm'[i % 3 == 0]},{'abc'[i % 3]}" for i in range(40)]
@@ -40,6 +43,7 @@ def test_every_command_of_the_readme_runs(tmp_path: Path) -> None:
         assert ended.returncode == 0, f"{shlex.join(words)}: {ended.stderr}"
 
 
+@pytest.mark.slow
 def test_the_demo_serves_the_sample(tmp_path: Path) -> None:
     serves([sys.executable, "-m", "engine", "demo"], tmp_path, {**os.environ, "FRONTIER_HOME": str(tmp_path / "home")})
 

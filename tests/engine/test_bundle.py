@@ -220,6 +220,7 @@ def test_every_key_mechanism_replays(made: tuple[Path, RawTable], tmp_path: Path
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no SIGKILL there")
+@pytest.mark.slow
 def test_killed_at_any_moment_leaves_nothing_or_everything(made: tuple[Path, RawTable], tmp_path: Path) -> None:
     with Study.open(made[0] / "s.study") as study:
         label = label_of(study, "age")

@@ -178,6 +178,7 @@ def test_refusals_leave_study_and_export_untouched(study: Path, here: Path, caps
 
 @pytest.mark.skipif(os.name == "nt", reason="a limit on file sizes stands in for a full disk, which Windows lacks")
 @pytest.mark.parametrize("limit", [20_000, 60_000])
+@pytest.mark.slow
 def test_a_full_disk_gets_one_sentence_and_loses_nothing(study: Path, here: Path, limit: int) -> None:
     before = subprocess.run(
         [sys.executable, "-m", "engine", "show", "s.study", "--format", "csv"], capture_output=True, check=True

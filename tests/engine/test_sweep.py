@@ -189,6 +189,7 @@ def end(process: subprocess.Popen[str]) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL on Windows")
+@pytest.mark.slow
 def test_a_killed_sweep_resumes_where_it_was(path, tmp_path):
     process = start(path)
     try:
@@ -239,6 +240,7 @@ def test_a_sweep_of_several_workers_killed_many_times(path, tmp_path):
     assert swept(path) == swept(tmp_path / "whole.study", plan_of(space=FULL))
 
 
+@pytest.mark.slow
 def test_readers_beside_the_writer_and_no_second_writer(path):
     process = start(path, pause=0.3)
     try:

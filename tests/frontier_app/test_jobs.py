@@ -36,6 +36,7 @@ def test_nothing_yet():
     assert jobs.status(prepared()).state == "none"
 
 
+@pytest.mark.slow
 def test_runs_to_the_end_and_a_second_start_does_nothing():
     at = prepared(swap_sizes=[1], rates=["0.1"], replicates=3)
     jobs.start(at)
@@ -48,6 +49,7 @@ def test_runs_to_the_end_and_a_second_start_does_nothing():
     assert (at.folder / "study-1.study.key").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.slow
 def test_cancel_and_resume_lose_nothing():
     at = prepared(all_specs=True, rates=["0.01", "0.1"], replicates=40)
     jobs.start(at)

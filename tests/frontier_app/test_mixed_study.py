@@ -132,6 +132,7 @@ def test_a_mechanism_that_draws_anew_is_no_error(at: Workspace, view: RiskUtilit
     assert not made.exception and not made.error
 
 
+@pytest.mark.slow
 def test_finalists_run_again_beside_the_sweep(at: Workspace, view: RiskUtilityMap):
     label = label_of(view, "rds")
     risk, utility = (str(view.measures[k]) for k in (view.risk, view.utility))
