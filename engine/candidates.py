@@ -151,9 +151,13 @@ def group(scenarios: Sequence[tuple[int, ReleaseSpec]], table: ContingencyTable)
     """Scenarios by structure, in the order in which structures first appear."""
     several = multi_kind(table)
     found: dict[Any, list[tuple[int, ReleaseSpec]]] = {}
+    structures: dict[tuple[str, str], Structure] = {}  # one for all rates of a spec
     for place, spec in scenarios:
         if spec.mechanism == RANDOM_SWAP:
-            found.setdefault(spec.structure(several), []).append((place, spec))
+            asked = (spec.attributes.roles, spec.rule)
+            if asked not in structures:
+                structures[asked] = spec.structure(several)
+            found.setdefault(structures[asked], []).append((place, spec))
         else:
             found.setdefault(fit_key(mechanism(spec.mechanism), spec.params), []).append((place, spec))
     return [

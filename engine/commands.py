@@ -221,7 +221,7 @@ def run_sweep(args: argparse.Namespace) -> None:
         announce=_announce,
     ) as study:
         progress = study.progress
-        failed = int((study.results().status == 1).sum()) if progress.total <= 200_000 else None
+        failed = study.n_failed()
     if progress.state == "finished":
         note = f", {failed:,} failed runs among them" if failed else ""
         print(f"{progress.total:,} candidates in {path}{note}; next: frontier show {path} --undominated")

@@ -25,7 +25,7 @@ import numpy as np
 
 from engine import __version__
 from engine.errors import EngineError, UsageError, did_you_mean
-from engine.evaluation import Results
+from engine.evaluation import FAILED, Results
 from engine.measures import MeasureCall, call
 from engine.places import hostname, is_network_path, process_is_alive
 from engine.plan import Plan, plan_from_toml, plan_to_toml
@@ -415,6 +415,11 @@ class Study:
             return self._db.execute(
                 "select replicate, measure, text from note where scenario = ? order by replicate, measure", (place,)
             ).fetchall()
+
+    def n_failed(self) -> int:
+        """Number of failed runs."""
+        with _spoken(self.path):
+            return int(self._db.execute("select count(*) from realisation where status = ?", (FAILED,)).fetchone()[0])
 
     def held(self) -> np.ndarray:
         """How many replicates from the first on, without a gap, each scenario has, by place.
