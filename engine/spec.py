@@ -46,7 +46,7 @@ def percent(rate: str) -> str:
 
 
 def pairs_wanted(rate: str, n_units: int) -> tuple[int, int]:
-    """``(records to swap, pairs to draw)`` at a rate: floor(rate·n), then the pairs that reach it (spec section 2.3).
+    """``(records to swap, pairs to draw)`` at a rate: floor(rate·n), then the pairs that reach it.
 
     An odd number of records to swap overshoots by one record, as the paper's loop does.
     """
