@@ -315,6 +315,7 @@ def _print_table(view: RiskUtilityMap, rows: list[dict[str, Any]], columns: list
 def run_choose(args: argparse.Namespace) -> None:
     """Record a choice."""
     from engine.decision import choose, risk_utility_map
+    from engine.spec import RANDOM_SWAP
     from engine.study import Study
 
     with Study.open(args.study) as study:
@@ -324,7 +325,8 @@ def run_choose(args: argparse.Namespace) -> None:
         choice = choose(study, view, args.why, candidate=args.candidate, max_risk=args.max_risk, slope=args.slope)
         scenario, _ = study.find(choice.label)
     record = choice.record
-    print(f"chosen: {choice.label}/{choice.replicate}, swap {scenario.spec} ({choice.rule})")
+    what = ("swap " if scenario.spec.mechanism == RANDOM_SWAP else "") + str(scenario.spec)
+    print(f"chosen: {choice.label}/{choice.replicate}, {what} ({choice.rule})")
     if record["undominated"]:
         print(f"it is on the frontier ({'clear' if record['clear'] else 'uncertain, given the noise of the means'})")
     elif record["figures"][record["risk"]]["mean"] is not None:
