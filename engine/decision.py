@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from engine.errors import UsageError
-from engine.evaluation import FAILED, NOOP, STATUS, Dominance, Results, Summary, dominance, losses, summarise
+from engine.evaluation import FAILED, NOOP, Dominance, Results, Summary, dominance, losses, summarise
 from engine.frontier import dominated_by, undominated
 from engine.measures import MeasureCall
 from engine.study import Choice, Scenario, StoredResults, Study
@@ -425,8 +425,3 @@ def _record(view: RiskUtilityMap, place: int) -> dict[str, Any]:
 
 def _number(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
-
-
-def status_word(code: int) -> str:
-    """ok, failed or noop."""
-    return STATUS[code]

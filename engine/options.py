@@ -6,7 +6,6 @@ import argparse
 import csv
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import UsageError
@@ -217,8 +216,3 @@ def number(text: str) -> float:
     if value != value:
         raise argparse.ArgumentTypeError(f"{text!r} is no number; write it such as 0.014")
     return value
-
-
-def existing(path: str) -> Path:
-    """A path, unchecked; kept as a type of its own for --help."""
-    return Path(path)

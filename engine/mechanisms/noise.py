@@ -17,7 +17,8 @@ import numpy as np
 from engine.errors import UsageError
 from engine.evaluation import NOOP, OK
 from engine.mechanisms.base import Drawn, Mechanism, Parameter, Setting, table_stream
-from engine.mechanisms.propensity import numbers, strata_places
+from engine.mechanisms.propensity import strata_places
+from engine.models.columns import complete_numbers
 from engine.records import ReleasedTable
 from engine.table import occupied
 from engine.threads import one_thread
@@ -81,7 +82,7 @@ def prepare(setting: Setting) -> Prepared:
         if name in (data.weight, data.id):
             raise UsageError(f"column '{name}' is the {'weight' if name == data.weight else 'identifier'} of records")
     table = ReleasedTable(data)
-    x = np.column_stack([numbers(table, name, "noise") for name in names])
+    x = np.column_stack([complete_numbers(table, name, "noise") for name in names])
     places = strata_places(data, setting["within"])
     cells, stratum = occupied([data.codes[j] for j in places], [data.domain.shape[j] for j in places], data.n_records)
     sizes = np.bincount(stratum, minlength=len(cells))

@@ -22,6 +22,7 @@ import numpy as np
 from engine.errors import EngineError, UsageError, did_you_mean
 from engine.mechanisms.base import Setting
 from engine.microdata import Microdata
+from engine.models.columns import complete_numbers
 from engine.records import ReleasedTable
 from engine.table import occupied
 from engine.threads import one_thread
@@ -30,22 +31,6 @@ DISTANCES = ("pmse", "pmse_ratio", "half")
 RIDGE = 1e-4
 _STEPS, _CONVERGED = 80, 1e-8
 _SINGULAR = 1e-10  # smallest eigenvalue of a correlation matrix that counts as more than rounding
-
-
-def numbers(table: ReleasedTable, name: str, mechanism: str) -> np.ndarray:
-    """A raw column as floats, shape ``(n_records,)``; refuses columns without numbers, missing and infinite values."""
-    values = table.numeric(name)
-    missing = int(np.count_nonzero(np.isnan(values)))
-    if missing == len(values):
-        raise UsageError(f"column '{name}' holds no number; make it an attribute to use it as categories")
-    if missing:
-        raise EngineError(
-            f"column '{name}' has {missing} missing values; fill, drop or recode them as a level before using it in "
-            f"{mechanism}"
-        )
-    if np.isinf(values).any():
-        raise EngineError(f"column '{name}' has {int(np.isinf(values).sum())} infinite values")
-    return values
 
 
 class Variable(NamedTuple):
@@ -144,7 +129,7 @@ def _variable(data: Microdata, name: str, places: Sequence[int], mechanism: str)
     for j in places:
         if column in domain.attributes[j].columns:
             raise UsageError(f"formula names column '{column}', which belongs to '{domain.names[j]}' of the strata")
-    return Variable(name, numbers(ReleasedTable(data), column, mechanism), 0)
+    return Variable(name, complete_numbers(ReleasedTable(data), column, mechanism), 0)
 
 
 def parse(formula: str, everything: Sequence[str]) -> list[tuple[str, ...]]:

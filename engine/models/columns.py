@@ -136,3 +136,23 @@ def strata_names(data: Microdata, places: Sequence[int], cells: np.ndarray) -> l
             words.append(f"{data.domain.names[j]}={data.domain.attributes[j].levels[level]}")
         names.append(", ".join(reversed(words)))
     return names
+
+
+def complete_numbers(table: ReleasedTable, name: str, mechanism: str, only: str = "") -> np.ndarray:
+    """A raw column as floats for a mechanism, shape ``(n_records,)``; refuses text, missing and infinite values.
+
+    ``only`` begins the sentence for a column without numbers, where the mechanism says why it wants them.
+    """
+    values = table.numeric(name)
+    missing = int(np.count_nonzero(np.isnan(values)))
+    if missing == len(values):
+        hint = "" if only else "; make it an attribute to use it as categories"
+        raise UsageError(f"{only}column '{name}' holds no number{hint}")
+    if missing:
+        raise EngineError(
+            f"column '{name}' has {missing} missing values; fill, drop or recode them as a level before using it in "
+            f"{mechanism}"
+        )
+    if np.isinf(values).any():
+        raise EngineError(f"column '{name}' has {int(np.isinf(values).sum())} infinite values")
+    return values

@@ -26,6 +26,7 @@ import numpy as np
 from engine.errors import EngineError, UsageError, did_you_mean
 from engine.mechanisms.base import Parameter, Setting
 from engine.microdata import Microdata
+from engine.models.columns import complete_numbers
 from engine.records import ReleasedTable
 from engine.table import occupied
 
@@ -119,7 +120,7 @@ def variables(setting: Setting, mechanism: str) -> Variables:
     original = ReleasedTable(data)
     z = np.empty((data.n_records, len(names)))
     for c, name in enumerate(names):
-        values = _numbers(original, name, mechanism)
+        values = complete_numbers(original, name, mechanism, "MaPS/SMIKe here model numeric variables only; ")
         if name in setting["log"]:
             bad = int(np.count_nonzero(values <= 0))
             if bad:
@@ -130,21 +131,6 @@ def variables(setting: Setting, mechanism: str) -> Variables:
         spread = np.sqrt(np.mean(values * values))
         z[:, c] = values / (spread if spread > 0 else 1.0)
     return Variables(tuple(names), z)
-
-
-def _numbers(original: ReleasedTable, name: str, mechanism: str) -> np.ndarray:
-    values = original.numeric(name)
-    missing = int(np.count_nonzero(np.isnan(values)))
-    if missing == len(values):
-        raise UsageError(f"MaPS/SMIKe here model numeric variables only; column '{name}' holds no number")
-    if missing:
-        raise EngineError(
-            f"column '{name}' has {missing} missing values; fill, drop or recode them as a level before using it in "
-            f"{mechanism}"
-        )
-    if np.isinf(values).any():
-        raise EngineError(f"column '{name}' has {int(np.isinf(values).sum())} infinite values")
-    return values
 
 
 class Model(NamedTuple):

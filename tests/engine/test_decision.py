@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.decision import choose, objective_places, realisation_of, risk_utility_map, status_word
+from engine.decision import choose, objective_places, realisation_of, risk_utility_map
 from engine.errors import UsageError
-from engine.evaluation import FAILED, NOOP, OK
+from engine.evaluation import FAILED, NOOP, OK, STATUS
 from engine.plan import DecisionPlan, SpacePlan
 from engine.spec import ReleaseSpec
 from engine.study import Study
@@ -188,7 +188,7 @@ def test_a_map_before_anything_has_run(tmp_path):
     with study_of(tmp_path, []) as study:
         view = risk_utility_map(study)
         assert view.frontier().tolist() == [] and np.isnan(view.risk_loss).all() and view.knee() is None
-        assert [status_word(code) for code in (OK, FAILED, NOOP)] == ["ok", "failed", "noop"]
+        assert [STATUS[code] for code in (OK, FAILED, NOOP)] == ["ok", "failed", "noop"]
 
 
 def test_a_choice_says_what_to_bear_in_mind(tmp_path):
