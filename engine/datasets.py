@@ -1,7 +1,8 @@
 """Sample data by name.
 
-``czech`` and ``nces`` ship as counts of cells, ``fair`` is read from the statsmodels package, and ``cps8d`` is made
-from the UCI Adult file by :func:`add` and kept in the user's own folder.  Provenance: ``datasets/README.md``.
+``czech`` and ``nces`` ship as counts of cells, ``fair`` is read from the statsmodels package, ``survey`` is drawn anew
+each time from a fixed seed, and ``cps8d`` is made from the UCI Adult file by :func:`add` and kept in the user's own
+folder.  Provenance: ``datasets/README.md``.
 """
 
 from __future__ import annotations
@@ -88,6 +89,35 @@ def add(name: str, from_files: str | Path | Sequence[str | Path] | None = None) 
     return adult.store(rows, _own_file(name))
 
 
+def write(name: str, to: str | Path) -> tuple[str, ...]:
+    """Write the records of a sample, with its labels where the format has such: .csv, .parquet, .sav, .dta or .xpt.
+
+    Returns notes on what the format could not hold; an existing file is not overwritten.
+    """
+    import pyarrow as pa
+
+    from engine.io import labelled_writers, writers
+
+    path = Path(to).expanduser()
+    labelled = {
+        ".sav": labelled_writers.write_sav,
+        ".dta": labelled_writers.write_dta,
+        ".xpt": labelled_writers.write_xpt,
+    }
+    plain = {".csv": writers.write_csv, ".parquet": writers.write_parquet}
+    form = path.suffix.lower()
+    if form not in labelled and form not in plain:
+        raise UsageError(f"file '{path.name}' must end in {', '.join((*plain, *labelled))}")
+    if path.exists():
+        raise UsageError(f"file '{path.name}' is there already; give another name")
+    table = load(name)[0]
+    columns = {c.name: c.values.take(pa.array(c.codes, mask=c.codes < 0)) for c in table.columns.values()}
+    if form in plain:
+        plain[form](path, columns)
+        return ()
+    return labelled[form](path, columns, {c.name: c.about for c in table.columns.values()})
+
+
 def _own_file(name: str) -> Path:
     return resources.user_folder_place() / "datasets" / f"{name}.csv"
 
@@ -126,6 +156,12 @@ def _cps8d() -> RawTable:
     return read_table(path)
 
 
+def _survey() -> RawTable:
+    from engine.survey import survey
+
+    return survey()[0]
+
+
 _SAMPLES: dict[str, tuple[int, int, str, bool, Callable[[], RawTable]]] = {
     "czech": (
         1_841,
@@ -148,5 +184,12 @@ _SAMPLES: dict[str, tuple[int, int, str, bool, Callable[[], RawTable]]] = {
         "CPS-8D: UCI Adult (Current Population Survey 1994), recoded; to be added first",
         False,
         _cps8d,
+    ),
+    "survey": (
+        12_000,
+        8,
+        "SYNTHETIC household survey of 300 labelled columns: recodes, skips, weights, ids",
+        True,
+        _survey,
     ),
 }

@@ -61,6 +61,11 @@ class Attribute:
         return len(self.levels)
 
     @cached_property
+    def one_kind(self) -> bool:
+        """Whether all levels are of one kind."""
+        return len(set(self.kinds)) == 1
+
+    @cached_property
     def kind_codes(self) -> np.ndarray:
         """Index into :data:`KINDS` of each level, shape ``(size,)``."""
         return np.array([KINDS.index(kind) for kind in self.kinds], dtype=np.int32)

@@ -11,6 +11,7 @@ import numpy as np
 
 from engine.domain import Domain
 from engine.errors import EngineError
+from engine.labels import NO_LABELS, ColumnLabels
 from engine.table import ContingencyTable, occupied
 
 if TYPE_CHECKING:
@@ -22,12 +23,13 @@ class RawColumn:
     """One column as read: distinct ``values`` in order of first appearance and one integer code per record.
 
     A null has code -1 and no value.  Text from a CSV file stays the text it was, so an export can write it back
-    unchanged.
+    unchanged.  ``about`` holds the labels of a file that has some; they are no part of the data's digest.
     """
 
     name: str
     values: pa.Array
     codes: np.ndarray
+    about: ColumnLabels = NO_LABELS
 
     @property
     def is_text(self) -> bool:

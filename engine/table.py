@@ -42,6 +42,43 @@ def occupied(columns: Sequence[np.ndarray], sizes: Sequence[int], n_rows: int) -
     return np.ascontiguousarray(cells, dtype=np.int32), key.astype(np.int32 if len(cells) < 2**31 else np.int64)
 
 
+_WORD_BITS = 62
+
+
+@dataclass(frozen=True)
+class Packing:
+    """How level codes are packed into words, a group of bits per attribute.
+
+    ``places`` holds the word, the shift and the mask (before shifting) of each attribute; ``bits`` are in use in the
+    last of ``n_words`` words.
+    """
+
+    places: tuple[tuple[int, int, int], ...]
+    n_words: int
+    bits: int
+
+    @classmethod
+    def of(cls, shape: Sequence[int]) -> Packing:
+        """The packing of attributes with so many levels each."""
+        places = []
+        word = shift = 0
+        for size in shape:
+            bits = max(1, (size - 1).bit_length())
+            if shift + bits > _WORD_BITS:
+                word, shift = word + 1, 0
+            places.append((word, shift, (1 << bits) - 1))
+            shift += bits
+        return cls(tuple(places), word + 1, shift)
+
+    def mask(self, attributes: Sequence[int]) -> np.ndarray:
+        """Words with all bits of some attributes set, shape ``(n_words,)``."""
+        mask = np.zeros(self.n_words, np.int64)
+        for j in attributes:
+            word, shift, ones = self.places[j]
+            mask[word] |= ones << shift
+        return mask
+
+
 @dataclass(frozen=True)
 class ContingencyTable:
     """Counts of the occupied cells of a full table.
@@ -66,6 +103,26 @@ class ContingencyTable:
     def levels_in_use(self) -> tuple[int, ...]:
         """Number of levels of each attribute that occur."""
         return tuple(len(np.unique(self.cells[:, j])) for j in range(self.cells.shape[1]))
+
+    @cached_property
+    def packing(self) -> Packing:
+        """How cells are packed into words."""
+        return Packing.of(self.domain.shape)
+
+    @cached_property
+    def words(self) -> np.ndarray:
+        """The cells, packed: shape ``(m, packing.n_words)``."""
+        words = np.zeros((len(self), self.packing.n_words), np.int64)
+        for j, (word, shift, _) in enumerate(self.packing.places):
+            words[:, word] |= self.cells[:, j].astype(np.int64) << shift
+        return words
+
+    def alike(self, attributes: Sequence[int]) -> np.ndarray:
+        """A number per cell, the same for cells that are equal on all of some attributes, shape ``(m,)``."""
+        parts = self.words & self.packing.mask(attributes)
+        if self.packing.n_words == 1:
+            return np.asarray(parts[:, 0])
+        return np.unique(parts, axis=0, return_inverse=True)[1].reshape(-1)
 
     def margin(self, attributes: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Marginal table over some attributes: ``(cells, counts, inverse)`` with ``inverse`` mapping full cells to

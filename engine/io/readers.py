@@ -1,4 +1,4 @@
-"""CSV and Parquet files become dictionary-coded columns.
+"""Files become dictionary-coded columns: CSV and Parquet here, statistical formats in :mod:`engine.io.statistical`.
 
 CSV values stay the text they were ("007" and "1.50" survive an export) and are read in blocks, so memory is a small
 multiple of the coded table and not of the file.  Messages name the file, never its folder or a record's content.
@@ -14,19 +14,22 @@ import numpy as np
 
 from engine.errors import EngineError, UsageError
 from engine.io import sniff
+from engine.io.blocks import check_names, join, smallest
 from engine.microdata import RawColumn, RawTable
 from engine.values import index_codes
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-EXTENSIONS = (".csv", ".tsv", ".parquet")
+STATISTICAL = (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt")
+"""SPSS, Stata and SAS, which bring labels."""
+EXTENSIONS = (".csv", ".tsv", ".parquet", *STATISTICAL)
 _BLOCK = 4 << 20
 _LONG_BLOCK = 256 << 20  # for records longer than a block
 
 
 def read_table(path_or_name: str | Path) -> RawTable:
-    """The records of a .csv, .tsv or .parquet file.
+    """The records of a file ending in one of :data:`EXTENSIONS`.
 
     A wrong path or extension is a :class:`UsageError`; a file that is empty, ragged, not UTF-8 or corrupt is an
     :class:`EngineError` that names the line where it can.
@@ -43,6 +46,10 @@ def read_table(path_or_name: str | Path) -> RawTable:
     try:
         if path.stat().st_size == 0:
             raise EngineError(f"file '{path.name}' is empty; it needs a header line and records")
+        if extension in STATISTICAL:
+            from engine.io.statistical import read_statistical
+
+            return read_statistical(path)
         return _read_parquet(path) if extension == ".parquet" else _read_csv(path)
     except OSError as error:
         raise EngineError(
@@ -103,50 +110,11 @@ def _csv_columns(path: Path, names: list[str], delimiter: str, block_size: int) 
                 kept.append(
                     (
                         column.dictionary,
-                        _smallest(index_codes(column.indices), len(column.dictionary)),
+                        smallest(index_codes(column.indices), len(column.dictionary)),
                     )
                 )
     # Popping frees a column's blocks as soon as it is joined.
-    return [_join(name, blocks.pop(0)) for name in names]
-
-
-def _smallest(codes: np.ndarray, n_values: int) -> np.ndarray:
-    """``codes`` (-1 for null) as the smallest signed integers that hold ``n_values`` codes."""
-    for kind in (np.int8, np.int16):
-        if n_values <= np.iinfo(kind).max:
-            return codes.astype(kind)
-    return codes.astype(np.int32)
-
-
-def _join(name: str, blocks: list[tuple[pa.Array, np.ndarray]]) -> RawColumn:
-    """One column from its blocks, each with its own dictionary; values end up in order of first appearance."""
-    import pyarrow as pa
-
-    dictionaries = [values for values, _ in blocks]
-    if sum(values.nbytes for values in dictionaries) > 2**30:
-        # 32-bit offsets end at 2 GiB of text.
-        dictionaries = [values.cast(pa.large_string()) for values in dictionaries]
-    coded = pa.concat_arrays(dictionaries or [pa.array([], pa.string())]).dictionary_encode()
-    global_codes = _smallest(index_codes(coded.indices), len(coded.dictionary))
-    codes = np.empty(sum(len(local) for _, local in blocks), dtype=global_codes.dtype)
-    start = offset = 0
-    for values, local in blocks:
-        np.take(global_codes[offset : offset + len(values)], local, out=codes[start : start + len(local)], mode="clip")
-        start += len(local)
-        offset += len(values)
-    return RawColumn(name, coded.dictionary, codes)
-
-
-def check_names(file: str, names: list[str]) -> None:
-    """Refuse an empty or repeated column name."""
-    for place, name in enumerate(names, 1):
-        if not name.strip():
-            raise EngineError(
-                f"file '{file}': column {place} of {len(names)} has no name; name every column in the header line"
-            )
-    twice = [name for i, name in enumerate(names) if name in names[:i]]
-    if twice:
-        raise EngineError(f"file '{file}' has two columns called '{twice[0]}'; give each column a name of its own")
+    return [join(name, blocks.pop(0)) for name in names]
 
 
 def _read_parquet(path: Path) -> RawTable:
@@ -207,4 +175,4 @@ def _parquet_columns(file: str, source: Any, names: list[str]) -> Iterator[tuple
         if isinstance(coded, pa.ChunkedArray):
             coded = coded.combine_chunks()
         indices = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        yield name, RawColumn(name, coded.dictionary, _smallest(indices, len(coded.dictionary)))
+        yield name, RawColumn(name, coded.dictionary, smallest(indices, len(coded.dictionary)))

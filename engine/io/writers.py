@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _ROWS = 1 << 18  # records turned into lines at a time
+_GROUP = 1 << 20  # records in a row group of Parquet
 _SPECIAL = ',"\r\n'
 
 
@@ -24,35 +25,33 @@ def write_csv(path: str | Path, columns: Mapping[str, pa.Array | pa.ChunkedArray
     """Write equally long ``columns`` as UTF-8 CSV with a header, commas and ``\\n`` line ends."""
     import pyarrow as pa
 
-    n_records = _n_records(columns)
+    n_records = one_length(columns)
     alone = len(columns) == 1
     # A lone empty value would be an empty line, which readers skip; quotes keep it a record.
     nothing = '""' if alone else ""
-    coded = []
-    for place, values in enumerate(columns.values()):
-        end = "\n" if place == len(columns) - 1 else ","
-        coded.append(_coded_lines(values, nothing, end))
+    ends = [","] * (len(columns) - 1) + ["\n"]
     with Path(path).open("wb") as file:
         file.write((",".join(_header_text(name) for name in columns) + "\n").encode())
         for start in range(0, n_records, _ROWS):
-            file.write(_block(pa, [column.slice(start, _ROWS) for column in coded]))
+            parts = [values.slice(start, _ROWS) for values in columns.values()]
+            file.write(_block(pa, [_lines(part, nothing, end) for part, end in zip(parts, ends, strict=True)]))
 
 
-def _coded_lines(values: pa.Array | pa.ChunkedArray, nothing: str, end: str) -> pa.Array:
-    """The column as dictionary codes over its distinct texts, each quoted where needed and followed by ``end``."""
+def _lines(values: pa.Array | pa.ChunkedArray, nothing: str, end: str) -> pa.Array:
+    """Some records of a column as texts, quoted where needed and followed by ``end``; each distinct text is made
+    once."""
     import pyarrow as pa
 
-    coded = _one(_plain(values)).dictionary_encode()
+    coded = one_array(plain(values)).dictionary_encode()
     texts = [_quoted(text, _SPECIAL) or nothing for text in as_text(coded.dictionary).to_pylist()]
     lines = pa.array([text + end for text in texts] + [nothing + end], pa.large_string())
-    return pa.DictionaryArray.from_arrays(coded.indices.fill_null(len(texts)), lines)
+    return pa.DictionaryArray.from_arrays(coded.indices.fill_null(len(texts)), lines).cast(pa.large_string())
 
 
-def _block(pa: Any, columns: list[pa.Array]) -> memoryview:
+def _block(pa: Any, parts: list[pa.Array]) -> memoryview:
     """The lines of some records: joined texts lie one after the other in the array's own buffer."""
     import pyarrow.compute as pc
 
-    parts = [column.cast(pa.large_string()) for column in columns]
     lines = pc.binary_join_element_wise(*parts, pa.scalar("", pa.large_string())) if len(parts) > 1 else parts[0]
     _, offsets, data = lines.buffers()
     places = memoryview(offsets).cast("q")
@@ -78,19 +77,25 @@ def write_parquet(path: str | Path, columns: Mapping[str, pa.Array | pa.ChunkedA
     import pyarrow as pa
     from pyarrow import parquet
 
-    _n_records(columns)
-    fields = {name: _plain(values) for name, values in columns.items()}
-    table = pa.table(list(fields.values()), schema=pa.schema([pa.field(name, v.type) for name, v in fields.items()]))
-    parquet.write_table(table, path, store_schema=False, compression="snappy", version="2.6")
+    n_records = one_length(columns)
+    kinds = {name: values.type for name, values in columns.items()}
+    plain_kinds = {name: k.value_type if pa.types.is_dictionary(k) else k for name, k in kinds.items()}
+    schema = pa.schema(list(plain_kinds.items()))
+    with parquet.ParquetWriter(path, schema, store_schema=False, compression="snappy", version="2.6") as file:
+        for start in range(0, max(n_records, 1), _GROUP):
+            parts = [plain(values.slice(start, _GROUP)) for values in columns.values()]
+            file.write_table(pa.table(parts, schema=schema), row_group_size=_GROUP)
 
 
-def _plain(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+def plain(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Plain values of a dictionary-coded column; others as they are."""
     import pyarrow as pa
 
     return values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
 
 
-def _one(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+def one_array(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """The chunks of a column as one array."""
     import pyarrow as pa
 
     if isinstance(values, pa.ChunkedArray):
@@ -99,7 +104,7 @@ def _one(values: pa.Array | pa.ChunkedArray) -> pa.Array:
     return values
 
 
-def _n_records(columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> int:
+def one_length(columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> int:
     """The common length of the columns; none, or unequal ones, are refused."""
     lengths = {name: len(values) for name, values in columns.items()}
     if not lengths:

@@ -109,7 +109,7 @@ def test_every_sample_says_where_it_is_from() -> None:
 
 
 def test_describing_the_samples_makes_no_folder(home: Path) -> None:
-    assert [sample.here for sample in datasets.describe()] == [True, True, True, False]
+    assert [sample.here for sample in datasets.describe()] == [True, True, True, False, True]
     assert not home.exists()
 
 
@@ -289,3 +289,18 @@ def test_no_internet_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
         EngineError, match=r"the UCI archive could not be reached .* `frontier datasets add cps8d --from FILE`"
     ):
         datasets.add("cps8d")
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "sav", "dta"])
+def test_a_sample_is_written_and_read_back(tmp_path: Path, form: str) -> None:
+    path = tmp_path / f"czech.{form}"
+    assert datasets.write("czech", path) == ()
+    table, plan = datasets.open_data(str(path))[0], datasets.load("czech")[1]
+    assert cells_of(code(table, plan)) == cells_of(code(*datasets.load("czech")))
+    with pytest.raises(UsageError, match="is there already"):
+        datasets.write("czech", path)
+
+
+def test_a_sample_is_written_only_in_known_forms(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"file 'a\.doc' must end in \.csv, \.parquet, \.sav, \.dta, \.xpt"):
+        datasets.write("czech", tmp_path / "a.doc")

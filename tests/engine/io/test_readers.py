@@ -16,6 +16,8 @@ from engine.io import readers
 from engine.io.readers import read_table
 from engine.microdata import RawTable
 
+ALL = ".csv, .tsv, .parquet, .sav, .zsav, .por, .dta, .sas7bdat or .xpt"
+
 
 def write(path: Path, content: str | bytes) -> Path:
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -134,9 +136,18 @@ def test_a_byte_that_is_not_utf8_is_found_behind_the_header_block(tmp_path: Path
     ("name", "message"),
     [
         ("none.csv", "file 'none.csv' does not exist; check the spelling and the folder"),
-        ("folder", "'folder' is a folder; give a file ending in .csv, .tsv or .parquet"),
-        ("a.xlsx", "file 'a.xlsx' has '.xlsx', supported are .csv, .tsv or .parquet; export it as one of these"),
-        ("plain", "file 'plain' has no extension, supported are .csv, .tsv or .parquet; export it as one of these"),
+        (
+            "folder",
+            f"'folder' is a folder; give a file ending in {ALL}",
+        ),
+        (
+            "a.xlsx",
+            f"file 'a.xlsx' has '.xlsx', supported are {ALL}; export it as one of these",
+        ),
+        (
+            "plain",
+            f"file 'plain' has no extension, supported are {ALL}; export it as one of these",
+        ),
     ],
 )
 def test_a_wrong_request_is_a_usage_error(tmp_path: Path, name: str, message: str) -> None:

@@ -1,0 +1,56 @@
+"""What all readers share: codes of a file that is read in blocks become one column, names are checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.errors import EngineError
+from engine.microdata import RawColumn
+from engine.values import index_codes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def smallest(codes: np.ndarray, n_values: int) -> np.ndarray:
+    """``codes`` (-1 for null) as the smallest signed integers that hold ``n_values`` codes."""
+    for kind in (np.int8, np.int16):
+        if n_values <= np.iinfo(kind).max:
+            return codes.astype(kind)
+    return codes.astype(np.int32)
+
+
+def join(name: str, blocks: list[tuple[pa.Array, np.ndarray]]) -> RawColumn:
+    """One column from its blocks, each with its own dictionary; values end up in order of first appearance."""
+    import pyarrow as pa
+
+    dictionaries = [values for values, _ in blocks]
+    if sum(values.nbytes for values in dictionaries) > 2**30:
+        # 32-bit offsets end at 2 GiB of text.
+        dictionaries = [values.cast(pa.large_string()) for values in dictionaries]
+    coded = pa.concat_arrays(dictionaries or [pa.array([], pa.string())]).dictionary_encode()
+    global_codes = smallest(index_codes(coded.indices), len(coded.dictionary))
+    codes = np.empty(sum(len(local) for _, local in blocks), dtype=global_codes.dtype)
+    start = offset = 0
+    for values, local in blocks:
+        here = codes[start : start + len(local)]
+        if len(values):
+            np.take(global_codes[offset : offset + len(values)], local, out=here, mode="clip")
+        here[local < 0] = -1
+        start += len(local)
+        offset += len(values)
+    return RawColumn(name, coded.dictionary, codes)
+
+
+def check_names(file: str, names: list[str]) -> None:
+    """Refuse an empty or repeated column name."""
+    for place, name in enumerate(names, 1):
+        if not name.strip():
+            raise EngineError(
+                f"file '{file}': column {place} of {len(names)} has no name; name every column in the header line"
+            )
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise EngineError(f"file '{file}' has two columns called '{twice[0]}'; give each column a name of its own")
