@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from engine.plan.accept import accept
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.attribute import AttributePlan
 from engine.plan.check import check_plan
+from engine.plan.context import AboutPlan, LockPlan, PublishPlan, TablePlan, ThreatPlan, TolerancePlan
+from engine.plan.dependencies import Dependencies, dependencies
 from engine.plan.edit import edit_plan
 from engine.plan.guess import first_plan, guess_plan
 from engine.plan.init import plan_init_text
 from engine.plan.mechanism import MechanismPlan
+from engine.plan.proposal import Link, Proposal
+from engine.plan.propose import propose
 from engine.plan.toml import plan_from_toml, plan_to_toml, read_plan
 from engine.plan.types import (
     DEFAULT_MISSING,
@@ -20,19 +25,31 @@ from engine.plan.types import (
 
 __all__ = [
     "DEFAULT_MISSING",
+    "AboutPlan",
     "AnalysisPlan",
     "AttributePlan",
     "DataPlan",
     "DecisionPlan",
+    "Dependencies",
+    "Link",
+    "LockPlan",
     "MechanismPlan",
     "Plan",
+    "Proposal",
+    "PublishPlan",
     "SpacePlan",
+    "TablePlan",
+    "ThreatPlan",
+    "TolerancePlan",
+    "accept",
     "check_plan",
+    "dependencies",
     "edit_plan",
     "first_plan",
     "guess_plan",
     "plan_from_toml",
     "plan_init_text",
     "plan_to_toml",
+    "propose",
     "read_plan",
 ]

@@ -25,6 +25,10 @@ def edit_plan(
     swap_sizes: Sequence[int] | None = None,
     all_specs: bool | None = None,
     specs: Sequence[str] | None = None,
+    search: bool | None = None,
+    budget: int | None = None,
+    adaptive: bool | None = None,
+    screen: int | None = None,
     fix: Sequence[str] | None = None,
     change: Sequence[str] | None = None,
     rule: str | None = None,
@@ -41,10 +45,10 @@ def edit_plan(
 
     ``attributes`` restricts the plan to those attributes: each of keys, swap and analyse keeps the ones it had among
     them, or becomes all of them when it had none.  An attribute that some list named before and none names any more is
-    no attribute any longer: its raw columns are carried with their record.  One of ``swap_sizes``, ``all_specs`` and
-    ``specs`` replaces the others, and so do ``max_risk`` and ``slope``.  What the plan itself had for fix, change and
-    specs follows a restriction; an edit rule or an analysis on an attribute that goes is refused rather than silently
-    forgotten.
+    no attribute any longer: its raw columns are carried with their record.  One of ``swap_sizes``, ``all_specs``,
+    ``specs`` and ``search`` replaces the others, and so do ``max_risk`` and ``slope``.  What the plan itself had for
+    fix, change and specs follows a restriction; an edit rule or an analysis on an attribute that goes is refused rather
+    than silently forgotten.
     """
     kept = _known(plan, attributes, "attributes") if attributes is not None else plan.names
     if not kept:
@@ -60,9 +64,9 @@ def edit_plan(
         outside["change"] = tuple(name for name in outside["change"] if name not in outside["fix"])
     if change is not None and fix is None:
         outside["fix"] = tuple(name for name in outside["fix"] if name not in outside["change"])
-    chosen = _choice(swap_sizes=swap_sizes, all_specs=all_specs, specs=specs)
+    chosen = _choice(swap_sizes=swap_sizes, all_specs=all_specs, specs=specs, search=search)
     if not chosen:
-        chosen = {"swap_sizes": plan.space.swap_sizes, "all_specs": plan.space.all_specs, "specs": plan.space.specs}
+        chosen = {what: getattr(plan.space, what) for what in ("swap_sizes", "all_specs", "specs", "search")}
         if chosen["specs"]:
             chosen["specs"] = _specs_within(plan, kept)
     in_specs = {name for spec in chosen.get("specs") or () for name in _roles_of(spec, plan.names)}
@@ -97,10 +101,13 @@ def edit_plan(
         carry=(*plan.data.carry, *(c for c in columns if c not in plan.data.carry)),
     )
     space = _replaced(
-        replace(plan.space, swap_sizes=(), all_specs=False, specs=(), **outside),
+        replace(plan.space, swap_sizes=(), all_specs=False, specs=(), search=False, **outside),
         rates=rates,
         rule=rule,
         replicates=replicates,
+        budget=budget,
+        adaptive=adaptive,
+        screen=screen,
     )
     space = replace(
         space, **{what: value if isinstance(value, bool) else tuple(value) for what, value in chosen.items()}
@@ -136,9 +143,11 @@ def _role(plan: Plan, role: str, given: Sequence[str] | None, kept: tuple[str, .
     return names
 
 
-def _choice(*, swap_sizes: Sequence[int] | None, all_specs: bool | None, specs: Sequence[str] | None) -> dict[str, Any]:
+def _choice(
+    *, swap_sizes: Sequence[int] | None, all_specs: bool | None, specs: Sequence[str] | None, search: bool | None
+) -> dict[str, Any]:
     """The one description of the space that was asked for, or {}; ``all_specs=False`` asks for nothing."""
-    given = {"swap_sizes": swap_sizes, "all_specs": all_specs or None, "specs": specs}
+    given = {"swap_sizes": swap_sizes, "all_specs": all_specs or None, "specs": specs, "search": search or None}
     asked = [what for what, value in given.items() if value is not None]
     if len(asked) > 1:
         raise UsageError(f"the space is described by {' and '.join(asked)}; choose one")

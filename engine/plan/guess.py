@@ -9,11 +9,11 @@ import numpy as np
 
 from engine.errors import EngineError, UsageError, did_you_mean
 from engine.microdata import RawColumn, RawTable
-from engine.plan.attribute import AttributePlan
+from engine.plan.attribute import MISSING_LEVEL, AttributePlan
 from engine.plan.fates import sort_columns
 from engine.plan.types import DEFAULT_MISSING, DataPlan, Plan
-from engine.plan.view import missing_mask, n_missing, view_of
-from engine.values import as_text, numbers
+from engine.plan.view import in_order, missing_mask, n_missing, view_of
+from engine.values import as_text, numbers, texts
 
 MOST_NUMERIC_LEVELS = 30
 """A numeric column with more distinct values than this is taken for a measurement, not for a category."""
@@ -24,12 +24,13 @@ _SAMPLE = 2000  # distinct values that decide whether a long column is numeric
 
 @dataclass(frozen=True)
 class Facts:
-    """What a column looks like, missing values aside."""
+    """What a column looks like, missing values aside; ``labelled`` says that the file names its values one by one."""
 
     n_distinct: int
     n_missing: int
     numeric: bool
     looks_like_id: bool
+    labelled: bool = False
 
     @property
     def categorical(self) -> bool:
@@ -37,7 +38,7 @@ class Facts:
         return (
             self.n_distinct > 0
             and not self.looks_like_id
-            and not (self.numeric and self.n_distinct > MOST_NUMERIC_LEVELS)
+            and not (self.numeric and self.n_distinct > MOST_NUMERIC_LEVELS and not self.labelled)
         )
 
 
@@ -52,7 +53,9 @@ def facts(column: RawColumn, n_records: int, missing: Sequence[str] = DEFAULT_MI
     # a measurement may be all distinct too, but hardly in whole numbers
     counts_up = numeric and all_distinct and not gone and bool((np.mod(numbers(column.values), 1) == 0).all())
     looks_like_id = counts_up or (not numeric and (n_distinct > MOST_TEXT_LEVELS or all_distinct))
-    return Facts(n_distinct, gone, numeric, looks_like_id)
+    label_of = column.about.label_of
+    labelled = len(label_of) >= n_distinct > 0 and all(text in label_of for text in texts(column.values.filter(~mask)))
+    return Facts(n_distinct, gone, numeric, looks_like_id and not labelled, labelled)
 
 
 def guess_plan(
@@ -136,7 +139,7 @@ def first_plan(table: RawTable) -> Plan:
     """A plan for ``table`` that never refuses: measurements are carried, missing values become a level.
 
     The first id-like column is the ``id``, and others are dropped: carried, they would be released.  Attributes have
-    explicit levels, so that a later file can be checked.
+    explicit levels, so that a later file can be checked; a file's value labels name them where they say all of them.
     """
     parts, carried, dropped, id = [], [], [], None
     for name, column in table.columns.items():
@@ -149,13 +152,9 @@ def first_plan(table: RawTable) -> Plan:
             else:
                 dropped.append(name)
             continue
-        part = AttributePlan(name, on_missing="level" if seen.n_missing else "refuse")
-        if seen.n_missing and "missing" in as_text(column.values).to_pylist():
-            part = replace(part, missing=("missing",))
-        view = view_of(part, table, DEFAULT_MISSING)
-        values = tuple(level for level, kind in zip(view.levels, view.kinds, strict=True) if kind == "value")
-        if values:
-            parts.append(replace(part, levels=values))
+        part = first_part(table, name)
+        if part.levels:
+            parts.append(part)
         else:
             carried.append(name)
     if not parts:
@@ -163,3 +162,35 @@ def first_plan(table: RawTable) -> Plan:
             "no column of the data looks categorical; write a plan by hand with a cut for each numeric attribute"
         )
     return Plan(DataPlan(tuple(parts), DEFAULT_MISSING, None, id, tuple(carried), tuple(dropped)))
+
+
+def first_part(table: RawTable, name: str, *, missing: Sequence[str] = (), skip: Sequence[str] = ()) -> AttributePlan:
+    """The attribute that :func:`first_plan` makes of one column, with further raw values that mean missing or validly
+    skipped; its ``levels`` are empty where the column holds no answers."""
+    column = table.columns[name]
+    seen = facts(column, table.n_records)
+    part = AttributePlan(
+        name, missing=tuple(missing), skip=tuple(skip), on_missing="level" if seen.n_missing or missing else "refuse"
+    )
+    if seen.n_missing and "missing" in as_text(column.values).to_pylist():
+        part = replace(part, missing=tuple(dict.fromkeys((*part.missing, "missing"))))
+    part = _with_labels(part, column)
+    view = view_of(part, table, DEFAULT_MISSING)
+    values = tuple(level for level, kind in zip(view.levels, view.kinds, strict=True) if kind == "value")
+    if part.merge:
+        values = tuple(level for level, _ in part.merge)
+    return replace(part, levels=values)
+
+
+def _with_labels(part: AttributePlan, column: RawColumn) -> AttributePlan:
+    """The attribute with the file's value labels as its levels, in the order of the codes; as it is where a value has
+    none, two values share one, or a label is a word that levels of other kinds have."""
+    label_of = column.about.label_of
+    if not label_of:
+        return part
+    aside = (*DEFAULT_MISSING, *part.missing, *part.skip)
+    coded = [text for text in as_text(column.values).to_pylist() if text not in aside]
+    named = [label_of.get(text, "") for text in coded]
+    if not all(named) or len(set(named)) < len(named) or MISSING_LEVEL in named:
+        return part
+    return replace(part, merge=tuple((label_of[text], (text,)) for text in in_order(coded)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from engine.errors import EngineError, UsageError, did_you_mean
 from engine.microdata import EditRule
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.attribute import AttributePlan
+from engine.plan.context import AboutPlan, LockPlan, PublishPlan, TablePlan, ThreatPlan, TolerancePlan
 from engine.plan.mechanism import MechanismPlan
 from engine.plan.types import (
     DEFAULT_MEASURES,
@@ -61,12 +63,23 @@ _SECTIONS = {
         "rule": _TEXT,
         "rates": _DECIMALS,
         "replicates": _WHOLE,
+        "search": _TRUTH,
+        "budget": _WHOLE,
+        "adaptive": _TRUTH,
+        "screen": _WHOLE,
     },
     "mechanism": {"name": _TEXT},
     "measures": {"names": _TEXTS},
     "decision": {"risk": _TEXT, "utility": _TEXT, "max_risk": _DECIMAL, "slope": _DECIMAL, "realisation": _TEXT},
+    "about": dict.fromkeys((f.name for f in fields(AboutPlan)), _TEXT),
+    "threat": {"intruder": _TEXT, "public_files": _TEXTS, "harm": _TEXT},
+    "table": {"name": _TEXT, "attributes": _TEXTS},
+    "tolerances": {"change": _DECIMAL, "min_n": _WHOLE, "se": _DECIMAL, "se_ratio": _DECIMAL},
+    "publish": dict.fromkeys((f.name for f in fields(PublishPlan)), _TEXT),
+    "lock": dict.fromkeys((f.name for f in fields(LockPlan)), _TEXT),
 }
-_LISTS_OF_TABLES = ("attribute", "edit", "analysis", "mechanism")
+_LISTS_OF_TABLES = ("attribute", "edit", "analysis", "mechanism", "table")
+_CONTEXT = {"about": AboutPlan, "threat": ThreatPlan, "tolerances": TolerancePlan, "publish": PublishPlan}
 # An empty list here would silently mean "all" or "the default", the opposite of what it seems to say.
 _NEVER_EMPTY = (
     "keys",
@@ -83,6 +96,7 @@ _NEVER_EMPTY = (
     "labels",
     "numeric",
     "by",
+    "attributes",
 )
 
 
@@ -127,6 +141,9 @@ def plan_from_toml(text: str) -> Plan:
         decision=DecisionPlan(**entries.get("decision", {})),
         analyses=tuple(_analysis(entry, i) for i, entry in enumerate(entries.get("analysis", []), 1)),
         mechanisms=tuple(_mechanism(entry, i) for i, entry in enumerate(entries.get("mechanism", []), 1)),
+        tables=tuple(_user_table(entry, i) for i, entry in enumerate(entries.get("table", []), 1)),
+        lock=_lock(entries["lock"]) if "lock" in entries else None,
+        **{name: part(**entries.get(name, {})) for name, part in _CONTEXT.items()},
     )
 
 
@@ -214,6 +231,20 @@ def _analysis(entry: dict[str, Any], number: int) -> AnalysisPlan:
     return AnalysisPlan(**entry)
 
 
+def _user_table(entry: dict[str, Any], number: int) -> TablePlan:
+    for key, example in (("name", '"work"'), ("attributes", '["Age", "Job"]')):
+        if key not in entry:
+            raise UsageError(f"[[table]] number {number} has no {key}; add {key} = {example}")
+    return TablePlan(**entry)
+
+
+def _lock(entry: dict[str, Any]) -> LockPlan:
+    for f in fields(LockPlan):
+        if f.name not in entry:
+            raise UsageError(f"[lock] has no {f.name}; `frontier plan lock` writes this section")
+    return LockPlan(**entry)
+
+
 def plan_to_toml(plan: Plan) -> str:
     """``plan`` as TOML text that :func:`plan_from_toml` reads back to an equal plan; defaults may be left out."""
     import tomlkit
@@ -272,7 +303,31 @@ def plan_to_toml(plan: Plan) -> str:
             decision[key] = getattr(plan.decision, key)
     decision["realisation"] = plan.decision.realisation
     document["decision"] = decision
+    if plan.tables:
+        tables = tomlkit.aot()
+        for table in plan.tables:
+            entry = tomlkit.table()
+            entry["name"], entry["attributes"] = table.name, _array(table.attributes)
+            tables.append(entry)
+        document["table"] = tables
+    for name, kind in _CONTEXT.items():
+        if section := _changed(getattr(plan, name), kind()):
+            document[name] = section
+    if plan.lock is not None:
+        document["lock"] = _changed(plan.lock, None)
     return tomlkit.dumps(document)
+
+
+def _changed(part: object, default: object) -> Table:
+    """The entries of a part that are not its defaults."""
+    import tomlkit
+
+    section = tomlkit.table()
+    for f in fields(part):  # type: ignore[arg-type]
+        value = getattr(part, f.name)
+        if default is None or value != getattr(default, f.name):
+            section[f.name] = _array(value) if isinstance(value, tuple) else value
+    return section
 
 
 def _attribute_table(attribute: AttributePlan) -> Table:
@@ -314,14 +369,18 @@ def _space_table(space: SpacePlan) -> Table:
     import tomlkit
 
     table = tomlkit.table()
-    if space.all_specs:
-        table["all_specs"] = True
+    for key in ("all_specs", "search", "adaptive"):
+        if getattr(space, key):
+            table[key] = True
     for key in ("swap_sizes", "specs", "fix", "change"):
         if getattr(space, key):
             table[key] = _array(getattr(space, key))
     table["rule"] = space.rule
     table["rates"] = _array(space.rates)
     table["replicates"] = space.replicates
+    for key in ("budget", "screen"):
+        if getattr(space, key) != getattr(SpacePlan, key):
+            table[key] = getattr(space, key)
     return table
 
 

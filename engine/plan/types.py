@@ -15,6 +15,7 @@ from engine.errors import UsageError, did_you_mean
 from engine.microdata import EditRule
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.attribute import AttributePlan, names_tuple, set_fields
+from engine.plan.context import AboutPlan, LockPlan, PublishPlan, TablePlan, ThreatPlan, TolerancePlan
 from engine.plan.mechanism import MechanismPlan, check_mechanisms
 from engine.spec import RANDOM_SWAP, RULES, AttributeSpec, rate_text
 
@@ -22,6 +23,8 @@ DEFAULT_MISSING = ("", "NA", "N/A", "NaN", "null", ".")
 """Raw codes that mean missing when a plan says nothing."""
 DEFAULT_RATES = ("0.01", "0.02", "0.1")
 DEFAULT_REPLICATES = 20
+DEFAULT_SCREEN = 4
+DEFAULT_BUDGET = 3000
 DEFAULT_MEASURES = ("small_cells", "hellinger", "total_variation", "entropy_change")
 DEFAULT_SIZES = (1, 2)
 
@@ -99,9 +102,12 @@ def is_pattern(text: str) -> bool:
 
 @dataclass(frozen=True)
 class SpacePlan:
-    """The release space: which specs (one of ``swap_sizes``, ``all_specs``, ``specs``) at which rates, how often.
+    """The release space: which specs (one of ``swap_sizes``, ``all_specs``, ``specs``, ``search``) at which rates, how
+    often.
 
-    Without any of the three, all swaps of one and two attributes.
+    Without any of the four, all swaps of one and two attributes.  ``search`` looks for the frontier of the complete
+    space among at most ``budget`` scenarios of the random swap.  ``adaptive`` (and ``search``) runs a scenario
+    ``screen`` times, and up to ``replicates`` times only while it may be on the frontier.
     """
 
     swap_sizes: tuple[int, ...] = ()
@@ -112,6 +118,10 @@ class SpacePlan:
     rule: str = "strict"
     rates: tuple[str, ...] = DEFAULT_RATES
     replicates: int = DEFAULT_REPLICATES
+    search: bool = False
+    budget: int = DEFAULT_BUDGET
+    adaptive: bool = False
+    screen: int = DEFAULT_SCREEN
 
     def __post_init__(self) -> None:
         for what in ("specs", "fix", "change"):
@@ -124,9 +134,11 @@ class SpacePlan:
                 raise UsageError(f"swap_sizes holds {size!r}, must hold whole numbers such as 1 and 2")
             if size < 1:
                 raise UsageError(f"swap size == {size}, must be at least 1; swapping no attribute leaves the original")
-        if not isinstance(self.all_specs, bool):
-            raise UsageError(f"all_specs is {self.all_specs!r}, must be true or false")
-        given = [w for w, v in (("swap_sizes", sizes), ("all_specs", self.all_specs), ("specs", self.specs)) if v]
+        for what in ("all_specs", "search", "adaptive"):
+            if not isinstance(getattr(self, what), bool):
+                raise UsageError(f"{what} is {getattr(self, what)!r}, must be true or false")
+        described = {"swap_sizes": sizes, "all_specs": self.all_specs, "specs": self.specs, "search": self.search}
+        given = [what for what, value in described.items() if value]
         if len(given) > 1:
             raise UsageError(f"the space is described by {' and '.join(given)}; choose one")
         if not all(spec.strip() for spec in self.specs):
@@ -138,10 +150,14 @@ class SpacePlan:
             )
         if self.rule not in RULES:
             raise UsageError(f"rule is {self.rule!r}, must be one of {', '.join(RULES)}")
-        if isinstance(self.replicates, bool) or not isinstance(self.replicates, int):
-            raise UsageError(f"replicates is {self.replicates!r}, must be a whole number")
-        if self.replicates < 1:
-            raise UsageError(f"replicates == {self.replicates}, must be at least 1.")
+        for what, least in (("replicates", 1), ("screen", 2), ("budget", 1)):
+            number = getattr(self, what)
+            if isinstance(number, bool) or not isinstance(number, int):
+                raise UsageError(f"{what} is {number!r}, must be a whole number")
+            if number < least:
+                raise UsageError(f"{what} == {number}, must be at least {least}.")
+        if (self.adaptive or self.search) and self.screen > self.replicates:
+            raise UsageError(f"screen == {self.screen}, must be at most {self.replicates}, the number of replicates.")
         set_fields(self, swap_sizes=tuple(sorted(set(sizes))), rates=self._rates())
 
     def _rates(self) -> tuple[str, ...]:
@@ -196,6 +212,7 @@ class Plan:
 
     ``keys``, ``swap`` and ``analyse`` are attribute names and default to all attributes; ``measures`` are names with
     optional parameters such as ``small_cells[n_rule=5]``.  ``mechanisms`` left out means the random swap of ``space``.
+    From ``about`` on, entries change no figure; ``lock`` is there once the plan was approved.
     """
 
     data: DataPlan
@@ -208,6 +225,12 @@ class Plan:
     decision: DecisionPlan = field(default_factory=DecisionPlan)
     analyses: tuple[AnalysisPlan, ...] = ()
     mechanisms: tuple[MechanismPlan, ...] = ()
+    about: AboutPlan = field(default_factory=AboutPlan)
+    threat: ThreatPlan = field(default_factory=ThreatPlan)
+    tables: tuple[TablePlan, ...] = ()
+    tolerances: TolerancePlan = field(default_factory=TolerancePlan)
+    publish: PublishPlan = field(default_factory=PublishPlan)
+    lock: LockPlan | None = None
 
     def __post_init__(self) -> None:
         check_mechanisms(self, self.mechanisms)
@@ -222,11 +245,12 @@ class Plan:
         self._check_measures()
         self._check_edits()
         self._check_analyses()
+        self._check_tables()
         candidates = self.swap_candidates
         if not candidates and not self.space.specs:
             raise UsageError("fix and change leave no attribute to swap; take one out of them")
         sizes = self.space.swap_sizes
-        if not (sizes or self.space.all_specs or self.space.specs):
+        if not (sizes or self.space.all_specs or self.space.specs or self.space.search):
             # Swapping every attribute exchanges whole records, so the default stops one short of that.
             most = min(len(candidates), max(1, len(self.names) - 1))
             sizes = tuple(size for size in DEFAULT_SIZES if size <= most)
@@ -298,3 +322,9 @@ class Plan:
                     f"analysis '{analysis.name}' is weighted, but the plan declares no weight; name it as weight in "
                     "[data] or leave weighted out"
                 )
+
+    def _check_tables(self) -> None:
+        set_fields(self, tables=tuple(self.tables))
+        names_tuple([table.name for table in self.tables], "the tables")
+        for table in self.tables:
+            self._known(table.attributes, f"table '{table.name}'")

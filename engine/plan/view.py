@@ -136,13 +136,13 @@ def _labelled(attribute: AttributePlan, labels: Sequence[str | None], kinds: Seq
         kind_of.setdefault(merged.get(skip, skip), "skip")
     for level, values in attribute.merge:
         kind_of.setdefault(level, "skip" if set(values) <= set(attribute.skip) else "value")
-    found = _ordered([level for level, kind in kind_of.items() if kind == "value"])
+    found = in_order([level for level, kind in kind_of.items() if kind == "value"])
     declared = list(attribute.levels)
     answers = declared or found
     outside = tuple(level for level in found if level not in set(declared)) if declared else ()
-    levels = [*answers, *_ordered([level for level, kind in kind_of.items() if kind == "skip"])]
+    levels = [*answers, *in_order([level for level, kind in kind_of.items() if kind == "skip"])]
     n_value = len(answers)
-    partly = _ordered([level for level, kind in kind_of.items() if kind == "missing"])
+    partly = in_order([level for level, kind in kind_of.items() if kind == "missing"])
     all_levels = [*levels, *partly] if attribute.on_missing == "level" else levels
     code = {level: i for i, level in enumerate(all_levels)}
     level_of = np.empty(len(final), dtype=np.int64)
@@ -172,7 +172,7 @@ def _finish(
     return View(tuple(levels), tuple(kinds), level_of, rows, outside)
 
 
-def _ordered(labels: Sequence[str]) -> list[str]:
+def in_order(labels: Sequence[str]) -> list[str]:
     """Numeric order when every label is a number (ties by text), else sorted text; combinations part by part."""
     if all(is_number(label) for label in labels):
         return sorted(labels, key=lambda label: (float(label), label))

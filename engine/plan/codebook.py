@@ -1,0 +1,184 @@
+"""Labels, missing codes, roles and blocks from a codebook table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+from engine.errors import UsageError, did_you_mean
+from engine.labels import MEASURES, ColumnLabels
+from engine.microdata import RawColumn, RawTable
+from engine.plan.accept import accept
+from engine.plan.edit import edit_plan
+from engine.plan.guess import first_plan
+from engine.plan.proposal import Link, Proposal
+from engine.plan.types import Plan, is_pattern
+from engine.values import texts
+
+ROLES = ("key", "swap", "analyse", "attribute", "weight", "id", "carry", "drop")
+"""What a codebook may say about a column; the first four make it an attribute."""
+_CODED = ROLES[:4]
+FIELDS = ("name", "label", "role", "block", "missing", "skip", "values", "measure")
+"""Columns of a codebook table; only ``name`` must be there."""
+
+
+@dataclass(frozen=True)
+class CodebookRow:
+    """What a codebook says about one column, or about all whose names match a pattern such as ``*_WT``."""
+
+    name: str
+    label: str = ""
+    roles: tuple[str, ...] = ()
+    block: str = ""
+    missing: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    values: tuple[tuple[str, str], ...] = ()
+    measure: str = ""
+    missing_ranges: tuple[tuple[float, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise UsageError("a row of the codebook names no column")
+        for role in self.roles:
+            if role not in ROLES:
+                raise UsageError(f"codebook, column '{self.name}': unknown role '{role}'.{did_you_mean(role, ROLES)}")
+        away = [role for role in self.roles if role not in _CODED]
+        if len(away) > 1 or (away and len(self.roles) > 1):
+            raise UsageError(
+                f"codebook, column '{self.name}' has the roles {', '.join(self.roles)}; "
+                f"'{away[0]}' excludes every other"
+            )
+        if self.measure not in MEASURES:
+            raise UsageError(
+                f"codebook, column '{self.name}': measure is '{self.measure}', must be one of {', '.join(MEASURES[1:])}"
+            )
+
+
+@dataclass(frozen=True)
+class Codebook:
+    """The rows of a codebook.  A row for a column's own name wins over a pattern, an earlier pattern over a later."""
+
+    rows: tuple[CodebookRow, ...]
+
+    def __post_init__(self) -> None:
+        names = [row.name for row in self.rows]
+        twice = [name for i, name in enumerate(names) if name in names[:i]]
+        if twice:
+            raise UsageError(f"the codebook has two rows for '{twice[0]}'; keep one")
+
+    def of(self, columns: Sequence[str]) -> dict[str, CodebookRow]:
+        """The row of each column that has one; a row for a column that is not there is a :class:`UsageError`."""
+        exact = {row.name: row for row in self.rows if row.name in columns or not is_pattern(row.name)}
+        for name in exact:
+            if name not in columns:
+                raise UsageError(
+                    f"the codebook describes column '{name}', which is not in the data.{did_you_mean(name, columns)}"
+                )
+        patterns = [row for row in self.rows if row.name not in exact]
+        found = {}
+        for column in columns:
+            row = exact.get(column) or next((row for row in patterns if fnmatchcase(column, row.name)), None)
+            if row is not None:
+                found[column] = row
+        return found
+
+
+def with_labels(raw: RawTable, codebook: Codebook) -> RawTable:
+    """``raw`` with the codebook's labels and missing codes; what the codebook leaves empty stays as the file has it."""
+    rows = codebook.of(raw.names)
+    columns = {name: _labelled(column, rows.get(name)) for name, column in raw.columns.items()}
+    return RawTable(columns, raw.n_records, raw.source)
+
+
+def _labelled(column: RawColumn, row: CodebookRow | None) -> RawColumn:
+    if row is None:
+        return column
+    old, declares = column.about, bool(row.missing or row.missing_ranges)
+    about = ColumnLabels(
+        row.label or old.label,
+        row.values or old.values,
+        row.missing if declares else old.missing,
+        row.missing_ranges if declares else old.missing_ranges,
+        old.format,
+        row.measure or old.measure,
+    )
+    return replace(column, about=about)
+
+
+def apply_codebook(raw: RawTable, codebook: Codebook, plan: Plan | None = None) -> Plan:
+    """The plan that the codebook describes for ``raw``, from ``plan`` or else from a first guess.
+
+    Where any column has a role that makes it an attribute, exactly those columns are attributes.  Of several columns
+    with the role id the first in the file is the id and the others are dropped; of several weights the others are
+    carried.
+    """
+    raw = with_labels(raw, codebook)
+    rows = codebook.of(raw.names)
+    plan = first_plan(raw) if plan is None else plan
+
+    def having(*roles: str) -> tuple[str, ...]:
+        return tuple(name for name, row in rows.items() if set(roles) & set(row.roles))
+
+    coded = having(*_CODED)
+    for name in coded:
+        if not any(name in a.columns for a in plan.attributes):
+            raise UsageError(
+                f"the codebook makes column '{name}' an attribute, but it has too many values for one; give edges "
+                "with cut in the plan, or name a recode of it"
+            )
+    for kind, effect in (("id", having("id")), ("weight", having("weight")), ("constant", having("carry"))):
+        if effect:
+            plan = accept(plan, Proposal(kind, effect, "", ""))
+    plan = _drop(plan, having("drop"))
+    if coded:
+        plan = edit_plan(plan, attributes=_attributes(plan, coded))
+    for members in _blocks(rows, raw.names).values():
+        plan = accept(plan, Proposal("block", members, "", ""))
+    codes = tuple((name, _missing(raw.columns[name], row)) for name, row in rows.items())
+    codes = tuple((name, found) for name, found in codes if found)
+    if codes:
+        plan = accept(plan, Proposal("missing", tuple(name for name, _ in codes), "", "", codes=codes))
+    for name, row in rows.items():
+        for code in row.skip:
+            plan = accept(plan, Proposal("skip", (name,), "", "", (Link(name, name, "skip", (), code),)))
+    keys, swap, analyse = (_attributes(plan, having(role)) or None for role in ("key", "swap", "analyse"))
+    return edit_plan(plan, keys=keys, swap=swap, analyse=analyse)
+
+
+def _missing(column: RawColumn, row: CodebookRow) -> tuple[str, ...]:
+    """The codes that a row declares missing: those it names, and those of its ranges that occur."""
+    inside = ColumnLabels(missing_ranges=row.missing_ranges).missing_among(texts(column.values))
+    return tuple(code for code in dict.fromkeys((*row.missing, *inside)) if code not in row.skip)
+
+
+def _attributes(plan: Plan, columns: Sequence[str]) -> tuple[str, ...]:
+    """Names of the attributes that hold these columns."""
+    return tuple(a.name for a in plan.attributes if set(columns) & set(a.columns))
+
+
+def _blocks(rows: Mapping[str, CodebookRow], columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Columns by the block that their rows name; a column of the block's own name leads it."""
+    found: dict[str, list[str]] = {}
+    for name, row in rows.items():
+        if row.block:
+            found.setdefault(row.block, []).append(name)
+    for block, members in found.items():
+        if block in columns and block not in members:
+            members.append(block)
+        members.sort(key=lambda name: name != block)
+    return {block: tuple(members) for block, members in found.items() if len(members) > 1}
+
+
+def _drop(plan: Plan, columns: Sequence[str]) -> Plan:
+    """Columns that never leave; one in a block with others leaves the block."""
+    if not columns:
+        return plan
+    plan = accept(plan, Proposal("constant", tuple(columns), "", ""))
+    data = plan.data
+    stuck = [c for a in data.attributes for c in a.columns if c in columns]
+    if stuck:
+        raise UsageError(f"the codebook drops column '{stuck[0]}', which is in a block of the plan; take it out there")
+    carry = tuple(c for c in data.carry if c not in columns)
+    drop = (*data.drop, *(c for c in columns if c not in data.drop))
+    return replace(plan, data=replace(data, carry=carry, drop=drop))

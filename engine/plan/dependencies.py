@@ -1,0 +1,226 @@
+"""Which columns of a file hang together: exact functional dependencies and skips, checked on every record.
+
+A column *decides* another when equal values in the one always go with equal values in the other.  Candidates are found
+on a sample of records, where most pairs fail at once, and every one that is left is checked on all records.  What could
+hold by accident is left out: deciders that are nearly unique (ids, exact weights, measurements) unless the other column
+cuts their range into intervals, and columns whose rarer values have too few records to say anything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.microdata import RawTable
+from engine.plan.clues import flags, is_id, is_weight, missing_codes, says_skip, skip_like
+from engine.plan.guess import Facts, facts
+from engine.plan.partition import Partition, firsts, partition
+from engine.values import numbers
+
+_WITNESSES = 12  # records beyond one per value of the decider that the rarer values of the decided must have
+_LEAST_SKIPPED = 10
+_SAMPLES = (256, 4096)
+_MOST_INTERVALS = 40
+
+
+@dataclass(frozen=True)
+class SkipPattern:
+    """``columns`` (each with the code that says "skipped"; None: empty) are skipped in exactly the records where
+    ``gate`` has one of ``values``; ``gate`` is None where the columns share a skip that no column decides."""
+
+    gate: str | None
+    values: tuple[str, ...]
+    columns: tuple[tuple[str, str | None], ...]
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """All that the records say about how columns hang together, columns in file order.
+
+    ``recodes`` are pairs (decider, decided); ``same`` groups of columns with the same information; ``flags`` pairs
+    (column, its flag by name); ``ids`` and ``weights`` are left out of all of them.
+    """
+
+    facts: dict[str, Facts]
+    levels: dict[str, int]
+    constant: tuple[str, ...]
+    ids: tuple[str, ...]
+    weights: tuple[str, ...]
+    same: tuple[tuple[str, ...], ...]
+    recodes: tuple[tuple[str, str], ...]
+    flags: tuple[tuple[str, str], ...]
+    skips: tuple[SkipPattern, ...]
+    missing: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def dependencies(table: RawTable) -> Dependencies:
+    """Look through all columns of ``table``; some seconds for 300 columns of 20,000 records, and worth keeping."""
+    columns = {c.name: partition(c, place) for place, c in enumerate(table.columns.values())}
+    n = table.n_records
+    seen = {name: facts(column.raw, n) for name, column in columns.items()}
+    constant = tuple(name for name, column in columns.items() if column.n_levels < 2)
+    ids = tuple(name for name, column in columns.items() if is_id(column, seen[name]))
+    weights = tuple(name for name, c in columns.items() if name not in ids and is_weight(c, seen[name]))
+    aside = {*constant, *ids, *weights}
+    inner = [column for name, column in columns.items() if name not in aside]
+    same = _same(inner)
+    double = {name for group in same for name in group[1:]}
+    lone = [column for column in inner if column.name not in double]
+    skipped = _skip_indicators(inner)
+    deciders = [column for column in lone if not column.nearly_unique]
+    indicators = [Partition(members[0][0].raw, z, firsts(z), members[0][0].place) for z, members in skipped]
+    pairs = _decided(deciders, [*lone, *indicators], n)
+    skips = tuple(_gates(pairs, skipped, len(lone)))
+    skip_codes = {(name, code) for pattern in skips for name, code in pattern.columns}
+    skips_of: dict[str, list[np.ndarray]] = {}
+    for z, members in skipped:
+        for column, _ in members:
+            skips_of.setdefault(column.name, []).append(z)
+    recodes = [
+        (a.name, lone[j].name)
+        for a, j in pairs
+        if j < len(lone) and not any(_is_gate_of(lone[j], a, z) for z in skips_of.get(a.name, ()))
+    ]
+    recodes += _intervals(lone, deciders, n)
+    return Dependencies(
+        facts=seen,
+        levels={name: column.n_levels for name, column in columns.items()},
+        constant=constant,
+        ids=ids,
+        weights=weights,
+        same=same,
+        recodes=tuple(sorted(set(recodes), key=lambda pair: (columns[pair[0]].place, columns[pair[1]].place))),
+        flags=tuple(flags(inner)),
+        skips=skips,
+        missing=tuple(missing_codes(inner, skip_codes)),
+    )
+
+
+def _same(columns: Sequence[Partition]) -> tuple[tuple[str, ...], ...]:
+    """Groups of columns that part the records alike; nearly unique ones must rise or fall together too."""
+    groups: dict[bytes, list[Partition]] = {}
+    for column in columns:
+        mark = hashlib.blake2b(column.codes.tobytes(), digest_size=16).digest()
+        groups.setdefault(mark, []).append(column)
+    found = []
+    for group in groups.values():
+        alike = [c for c in group[1:] if not c.nearly_unique or _monotone(group[0], c)]
+        if alike:
+            found.append((group[0].name, *(c.name for c in alike)))
+    return tuple(found)
+
+
+def _monotone(a: Partition, b: Partition) -> bool:
+    x, y = (numbers(c.raw.values) for c in (a, b))
+    if len(x) != len(y) or np.isnan(x).any() or np.isnan(y).any():
+        return False
+    steps = np.diff(y[np.argsort(x)])
+    return bool((steps > 0).all() or (steps < 0).all())
+
+
+_Members = list[tuple[Partition, str | None]]  # columns with the raw value that says "skipped"
+
+
+def _skip_indicators(columns: Sequence[Partition]) -> list[tuple[np.ndarray, _Members]]:
+    """Distinct sets of skipped records, as 0/1 codes, each with the columns skipped there."""
+    found: dict[bytes, tuple[np.ndarray, _Members]] = {}
+    for column in columns:
+        for level, code in skip_like(column):
+            skipped = column.codes == level
+            n = int(np.count_nonzero(skipped))
+            if column.n_levels < 3 or not _LEAST_SKIPPED <= n <= len(skipped) - _LEAST_SKIPPED:
+                continue  # with two levels, "skipped" is an answer like the other one
+            mark = np.packbits(skipped).tobytes()
+            found.setdefault(mark, (skipped.astype(np.int32), []))[1].append((column, code))
+    return list(found.values())
+
+
+def _decided(deciders: Sequence[Partition], targets: Sequence[Partition], n: int) -> list[tuple[Partition, int]]:
+    """Pairs (decider, place among ``targets``), exact on all records and not by accident."""
+    samples = [np.unique(np.linspace(0, n - 1, min(n, size)).astype(np.int64)) for size in _SAMPLES]
+    small, large = (np.stack([t.codes[rows] for t in targets]) for rows in samples) if targets else (None, None)
+    sizes = np.array([t.n_levels for t in targets])
+    supports = [t.support for t in targets]
+    found = []
+    for a in deciders:
+        left = np.flatnonzero((sizes <= a.n_levels) & (sizes > 1))
+        for rows, codes in zip(samples, (small, large), strict=True):
+            own = a.codes[rows]
+            rep = firsts(own)[own]
+            assert codes is not None
+            left = left[(codes[left] == codes[left][:, rep]).all(axis=1)]
+        rep = a.first[a.codes]
+        for j in left.tolist():
+            b = targets[j]
+            if b.raw is a.raw or not np.array_equal(b.codes, b.codes[rep]):
+                continue
+            spent = np.bincount(b.codes[a.first], minlength=b.n_levels)
+            counts, mode = supports[j]
+            excess = counts - spent
+            if excess.sum() - excess[mode] >= _WITNESSES:
+                found.append((a, j))
+    return found
+
+
+def _is_gate_of(b: Partition, a: Partition, skipped: np.ndarray) -> bool:
+    """Whether all that ``a`` says about ``b`` is that ``a`` was skipped: then ``b`` is the gate and no recode."""
+    return b.n_levels == 2 < a.n_levels and bool(np.array_equal(b.codes == b.codes[0], skipped == skipped[0]))
+
+
+def _gates(
+    pairs: Sequence[tuple[Partition, int]],
+    gated: Sequence[tuple[np.ndarray, _Members]],
+    offset: int,
+) -> Iterable[SkipPattern]:
+    """Each set of skipped records with the plainest column that decides it."""
+    deciders: dict[int, list[Partition]] = {}
+    for a, j in pairs:
+        if j >= offset:
+            deciders.setdefault(j - offset, []).append(a)
+    for i, (skipped, members) in enumerate(gated):
+        inside = {column.name for column, _ in members}
+        open_ = [a for a in deciders.get(i, []) if a.name not in inside]
+        columns = tuple((column.name, code) for column, code in members)
+        start = min(column.place for column, _ in members)
+        if open_:
+            gate = min(open_, key=lambda a: (a.n_levels, a.place > start, a.place))
+            closed = gate.codes[skipped == 1]
+            levels = np.unique(closed)
+            yield SkipPattern(gate.name, tuple(gate.read(level) for level in levels.tolist()), columns)
+        elif len(members) > 1 and all(says_skip(column, code) for column, code in members):
+            yield SkipPattern(None, (), columns)
+
+
+def _intervals(columns: Sequence[Partition], done: Sequence[Partition], n: int) -> list[tuple[str, str]]:
+    """Measurements whose range another column cuts into intervals, one interval a value."""
+    settled = {column.name for column in done}
+    found = []
+    for a in columns:
+        if a.name in settled or a.n_levels <= _MOST_INTERVALS:
+            continue
+        values = numbers(a.raw.values)
+        at = values[a.raw.codes[a.first]]
+        at[a.raw.codes[a.first] < 0] = np.nan
+        # Empty and text come last, in their own order; an interval must not be broken by them.
+        order = a.first[np.argsort(at, kind="stable")]
+        n_numbers = int(np.count_nonzero(np.isfinite(at)))
+        if n_numbers < 0.5 * a.n_levels or n_numbers <= _MOST_INTERVALS:
+            continue
+        rep = a.first[a.codes]
+        probe = slice(0, None, max(1, n // _SAMPLES[0]))
+        for b in columns:
+            if b is a or not 2 <= b.n_levels <= _MOST_INTERVALS:
+                continue
+            along = b.codes[order[:n_numbers]]
+            runs = 1 + int(np.count_nonzero(np.diff(along)))
+            if runs < 2 or runs > len(np.unique(along)):
+                continue
+            if not np.array_equal(b.codes[probe], b.codes[rep[probe]]) or not np.array_equal(b.codes, b.codes[rep]):
+                continue
+            counts, mode = b.support
+            if counts.sum() - counts[mode] >= _WITNESSES + b.n_levels:
+                found.append((a.name, b.name))
+    return found

@@ -1,0 +1,53 @@
+"""Locking a plan: once a Disclosure Analysis Plan is approved, only replicates may grow; the rest is a deviation."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import replace
+
+from engine.errors import EngineError, UsageError
+from engine.plan.context import AboutPlan, LockPlan, PublishPlan
+from engine.plan.differences import deviations
+from engine.plan.toml import plan_from_toml, plan_to_toml
+from engine.plan.types import Plan
+
+
+def approved_text(plan: Plan) -> str:
+    """The part of a plan that an approval fixes, as TOML: all but the lock itself, who asks (about) and what is said in
+    public.  Replicates are in it as the fewest that must be run."""
+    return plan_to_toml(replace(plan, lock=None, about=AboutPlan(), publish=PublishPlan())).strip()
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def lock(plan: Plan, number: str, by: str) -> Plan:
+    """The plan with its approval written in; one that is locked already is refused."""
+    if plan.lock is not None:
+        raise UsageError(
+            f"the plan is locked already (number {plan.lock.number}, by {plan.lock.by}); a new approval needs a copy "
+            "without its [lock] section"
+        )
+    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    text = approved_text(plan)
+    return replace(plan, lock=LockPlan(number, by, at, _digest(text), text))
+
+
+def approved_plan(plan: Plan) -> Plan | None:
+    """The plan that was approved, or None without a lock; a lock that was written by hand is refused."""
+    if plan.lock is None:
+        return None
+    if plan.lock.digest != _digest(plan.lock.approved):
+        raise EngineError(
+            f"the lock of the plan (number {plan.lock.number}) is damaged: its digest is not that of the approved plan;"
+            " restore the file, or have the plan approved again"
+        )
+    return plan_from_toml(plan.lock.approved)
+
+
+def departures(plan: Plan) -> dict[str, str]:
+    """How a locked plan departs from what was approved, one sentence per entry; nothing without a lock."""
+    approved = approved_plan(plan)
+    return {} if approved is None else deviations(approved, plan)

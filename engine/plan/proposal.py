@@ -1,0 +1,64 @@
+"""What a file's records suggest about its plan, one decision at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.errors import EngineError
+
+KINDS = ("id", "weight", "missing", "constant", "block", "skip")
+"""Kinds of proposals, in the order in which they are best decided."""
+LINKS = ("recode", "same", "flag", "skip")
+"""How a column hangs on another: decided by it, the same information, a flag by its name, skipped for some values."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """``column`` hangs on ``source``: one of :data:`LINKS`.
+
+    Of a skip, ``values`` are the raw values of ``source`` for which ``column`` is skipped and ``code`` is the raw value
+    that says so in ``column`` (None: the value is empty).
+    """
+
+    column: str
+    source: str
+    kind: str
+    values: tuple[str, ...] = ()
+    code: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in LINKS:
+            raise EngineError(f"a link is of kind {self.kind!r}, must be one of {', '.join(LINKS)}")
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """One thing that a person may accept.
+
+    ``columns`` are those involved, the leading one first; ``sentence`` says what was seen in the records and ``effect``
+    what accepting does to the plan.  ``links`` say how the columns of a block or a skip pattern hang together, and
+    ``codes`` are, per column, raw values that mean missing (kind "missing").
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    sentence: str
+    effect: str
+    links: tuple[Link, ...] = ()
+    codes: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise EngineError(f"a proposal is of kind {self.kind!r}, must be one of {', '.join(KINDS)}")
+        if not self.columns:
+            raise EngineError(f"a proposal of kind '{self.kind}' names no column")
+
+    @property
+    def key(self) -> str:
+        """A name that stays the same while the data and the kind do, for choosing this proposal again."""
+        name = f"{self.kind}:{self.columns[0]}"
+        if self.kind != "skip" or not self.links:
+            return name
+        # One gate may close several sets of columns, and one column be skipped for several reasons.
+        last = self.links[-1]
+        return f"{name}:{last.column}" + (f"={last.code}" if last.code else "")

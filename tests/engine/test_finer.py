@@ -1,0 +1,35 @@
+"""Columns that are released finer than the risk figures count them are named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.candidates import finer_than_counted
+from engine.io.readers import read_table
+from engine.io.recode import code
+from engine.plan import plan_from_toml
+
+_PLAN = """
+[[attribute]]
+name = "age"
+cut = [30]
+[[attribute]]
+name = "group"
+columns = ["income", "group"]
+view = ["group"]
+[[attribute]]
+name = "sex"
+"""
+
+
+def test_cut_columns_and_finer_ones_of_a_block_are_named(tmp_path: Path) -> None:
+    rows = [f"{20 + i % 25},{1000 + i},{'lh'[i % 2]},{'fm'[i % 2]}" for i in range(60)]
+    (tmp_path / "a.csv").write_text("age,income,group,sex\n" + "\n".join(rows) + "\n")
+    plan = plan_from_toml(_PLAN)
+    data = code(read_table(tmp_path / "a.csv"), plan)
+    said = finer_than_counted(data, plan.keys)
+    assert [text.split(":")[0] for text in said] == [
+        "key 'age' is counted by its 2 levels, and column 'age' is released with all its 25 values",
+        "key 'group' is counted by its 2 levels, and column 'income' is released with all its 60 values",
+    ]
+    assert finer_than_counted(data, ["sex"]) == []
