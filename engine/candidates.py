@@ -31,7 +31,8 @@ class Group:
 
 
 def space_of(plan: Plan, data: Microdata, known: Collection[AttributeSpec] = ()) -> space.Space:
-    """The plan's release space over these data: specs to run, merged ones, impossible ones.
+    """The plan's release space over these data: specs to run, merged ones, impossible ones.  Of a space that is
+    searched it is what the search starts from.
 
     A spec written out in the plan that can never work is an error; one met in an enumeration is explained and left out.
     Of specs that are the same release the first counts, ``known`` ones (run already) before all others.
@@ -45,7 +46,8 @@ def space_of(plan: Plan, data: Microdata, known: Collection[AttributeSpec] = ())
     elif asked.all_specs:
         specs = list(space.complete(names, plan.swap, asked.fix, asked.change))
     else:
-        specs = list(space.by_swap_sizes(names, plan.swap, asked.swap_sizes, asked.fix, asked.change))
+        sizes = asked.swap_sizes or [size for size in (1, 2) if size <= len(plan.swap_candidates)]
+        specs = list(space.by_swap_sizes(names, plan.swap, sizes, asked.fix, asked.change))
     specs.sort(key=lambda spec: spec not in known)
     built = space.build(specs, data.table, asked.rule, data.has_carried_columns)
     if not built.specs:
@@ -86,10 +88,11 @@ def scenarios_of(
     """All scenarios of a plan over these data, and the space of the random swap where that is among its mechanisms.
 
     Every other mechanism is tried once here, so that data which do not allow it are refused before anything is run.
+    Where the plan searches, the random swap has none yet: it gets them while it is searched.
     """
     specs: list[ReleaseSpec] = []
     found = None
-    if plan.swaps_at_random:
+    if plan.swaps_at_random and not plan.space.search:
         found = space_of(plan, data, {spec.attributes for spec in known if spec.mechanism == RANDOM_SWAP})
         specs += space.scenarios(found.specs, plan.space.rates, plan.space.rule)
     for declared in plan.mechanisms:
@@ -151,18 +154,29 @@ def group(scenarios: Sequence[tuple[int, ReleaseSpec]], table: ContingencyTable)
     """Scenarios by structure, in the order in which structures first appear."""
     several = multi_kind(table)
     found: dict[Any, list[tuple[int, ReleaseSpec]]] = {}
-    structures: dict[tuple[str, str], Structure] = {}  # one for all rates of a spec
+    rates_of: dict[tuple[str, str], list[tuple[int, ReleaseSpec]]] = {}  # all rates of a spec, and more, meet in a list
+    structures: dict[tuple[str, str], Structure] = {}
     for place, spec in scenarios:
         if spec.mechanism == RANDOM_SWAP:
             asked = (spec.attributes.roles, spec.rule)
-            if asked not in structures:
-                structures[asked] = spec.structure(several)
-            found.setdefault(structures[asked], []).append((place, spec))
+            members = rates_of.get(asked)
+            if members is None:
+                # only attributes with several kinds of levels tell S from C, so most splits are written alike
+                alike = asked if several else (_unsplit(spec.attributes.roles), spec.rule)
+                if alike not in structures:
+                    structures[alike] = spec.structure(several)
+                members = rates_of[asked] = found.setdefault(structures[alike], [])
+            members.append((place, spec))
         else:
             found.setdefault(fit_key(mechanism(spec.mechanism), spec.params), []).append((place, spec))
     return [
         Group(shared if isinstance(shared, Structure) else None, tuple(members)) for shared, members in found.items()
     ]
+
+
+def _unsplit(roles: str) -> str:
+    """Roles without the split of S∪C, but for whether C is empty."""
+    return roles.replace("S", "C") if "C" in roles else roles
 
 
 def remarks(plan: Plan, found: space.Space, n_records: int) -> list[str]:
@@ -193,6 +207,26 @@ def carried_identifiers(data: Microdata) -> list[str]:
                 f"column '{name}' is carried and differs in {distinct:,} of {data.n_records:,} records: released as it "
                 "is, it may identify them; drop it, or declare it as the id or the weight"
             )
+    return said
+
+
+def finer_than_counted(data: Microdata, keys: Sequence[str]) -> list[str]:
+    """Warnings about columns that are released finer than the risk figures count them.
+
+    A block's columns move and are released as they are; an attribute that cuts or merges one of them, or that is viewed
+    through a coarser one, counts only its levels.
+    """
+    said = []
+    for name in keys:
+        attribute = data.domain.attributes[data.domain.index(name)]
+        for column in attribute.columns:
+            values = len(data.raw.columns[column].values)
+            if values > attribute.size:  # every value occurs, so some level holds several of them
+                said.append(
+                    f"key '{name}' is counted by its {attribute.size} levels, and column '{column}' is released with "
+                    f"all its {values:,} values: whoever knows it exactly knows more than the risk figures say; drop "
+                    "it, or let its own values be the levels"
+                )
     return said
 
 

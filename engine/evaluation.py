@@ -7,7 +7,7 @@ means over successful replicates; a single run is what is released, but picking 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from statistics import NormalDist
 
 import numpy as np
@@ -39,6 +39,12 @@ class Results:
     def counted(self, allow_partial: bool) -> np.ndarray:
         """Mask of realisations that enter means and frontiers: failed runs only when allowed."""
         return np.ones(len(self), bool) if allow_partial else self.status != FAILED
+
+
+def first_runs(results: Results, runs: np.ndarray) -> Results:
+    """The first ``runs`` replicates of every scenario only, whether or not there are more."""
+    use = results.replicate <= runs[results.scenario]
+    return Results(*(getattr(results, f.name)[use] for f in fields(Results)))
 
 
 @dataclass(frozen=True)
@@ -107,7 +113,9 @@ class Dominance:
 
     ``undominated`` is the frontier; ``clear`` says that a scenario's place (on it or off it) holds beyond the noise of
     its mean; ``share`` is the fraction of replicates in which the scenario's own realisation is undominated among those
-    of the same replicate. ``z`` is the multiple of a standard error that a difference has to exceed.
+    of the same replicate.  Where some scenarios were run more often than others it looks only at the replicates at
+    which most were run, since who is left later meets fewer rivals.  ``z`` is the multiple of a standard error that a
+    difference has to exceed.
     """
 
     undominated: np.ndarray
@@ -117,7 +125,7 @@ class Dominance:
 
 
 _MOST_DF = 1000
-_FEW = 5
+FEW = 5
 """Below so many runs a standard error of exactly 0 says that the runs happened to agree, not that they always will."""
 
 
@@ -135,7 +143,7 @@ def t_thresholds(comparisons: int, confidence: float = CONFIDENCE) -> np.ndarray
     return np.concatenate([[np.inf], stdtrit(df, 1 - (1 - confidence) / (2 * max(1, comparisons)))])
 
 
-def _margins(se: np.ndarray, counted: np.ndarray, i: int, quantiles: np.ndarray) -> np.ndarray:
+def margins(se: np.ndarray, counted: np.ndarray, i: int, quantiles: np.ndarray) -> np.ndarray:
     """What a difference from scenario ``i`` has to exceed to be clear: Welch's t with its own degrees of freedom."""
     squares, mine = se**2, se[i] ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -163,7 +171,7 @@ def dominance(
     """
     columns = list(objectives)
     loss, se = summary.loss[:, columns], np.nan_to_num(summary.loss_se[:, columns], nan=np.inf)
-    se[(se == 0) & (summary.counted < _FEW)[:, None]] = np.inf
+    se[(se == 0) & (summary.counted < FEW)[:, None]] = np.inf
     on = undominated(loss)
     known = ~np.isnan(loss).any(axis=1)
     z = threshold(int(known.sum()) - 1)
@@ -171,7 +179,10 @@ def dominance(
     clear = np.zeros(len(loss), bool)
     front = np.flatnonzero(on)
     for i in front:
-        margin = _margins(se, summary.counted, int(i), quantiles)
+        if not np.isfinite(se[i]).any():  # nothing differs clearly from what nothing is known about
+            clear[i] = int(known.sum()) == 1
+            continue
+        margin = margins(se, summary.counted, int(i), quantiles)
         with np.errstate(invalid="ignore"):
             holds = (loss - loss[i] > margin).any(axis=1)
             beaten = known & ~on
@@ -184,7 +195,10 @@ def dominance(
 def _share(
     results: Results, measures: Sequence[Measure], columns: list[int], n_scenarios: int, allow_partial: bool
 ) -> np.ndarray:
-    use = np.flatnonzero(results.counted(allow_partial))
+    if not len(results):
+        return np.full(n_scenarios, np.nan)
+    _, at, rivals = np.unique(results.replicate, return_inverse=True, return_counts=True)
+    use = np.flatnonzero(results.counted(allow_partial) & (rivals == rivals.max())[at])
     use = use[np.argsort(results.replicate[use], kind="stable")]
     loss = losses(results.values, measures)[:, columns]
     wins = np.zeros(n_scenarios)

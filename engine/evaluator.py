@@ -17,6 +17,7 @@ from engine.microdata import Microdata
 from engine.models import analyses
 from engine.plan import Plan
 from engine.record_runs import RecordRuns
+from engine.record_runs import stream as record_stream
 from engine.records import RecordRelease, ReleasedTable
 from engine.release import CellIndex, ReleaseBatch, unpack
 from engine.spec import RANDOM_SWAP, ReleaseSpec, pairs_wanted
@@ -112,10 +113,9 @@ def measures_of(plan: Plan) -> tuple[MeasureCall, ...]:
 class _Layout:
     """What all replicates of a group share: what to draw, and which candidates come of it in which order."""
 
-    def __init__(self, group: Group, index: CellIndex, key: bytes) -> None:
+    def __init__(self, group: Group, index: CellIndex) -> None:
         assert group.structure is not None
         table = index.table
-        self.stream = random_swap.streams(key, group.structure, table)
         self.prepared = random_swap.prepare(group.structure, table)
         wanted = {rate: pairs_wanted(rate, table.n_records) for rate in {spec.rate for _, spec in group.members}}
         self.rates = sorted(wanted, key=lambda rate: wanted[rate][1])
@@ -145,10 +145,27 @@ class _Batch:
         self.extra: list[dict[int, float]] = []
 
 
-class Evaluator:
-    """Draws and measures groups of scenarios over one cell table."""
+def stream_keys(task: Task, question: Question, key: bytes) -> list[bytes]:
+    """The derived keys of a task's realisations, replicate by replicate: one for all members of a group that shares
+    pairs, else one for each member.
 
-    def __init__(self, question: Question, key: bytes) -> None:
+    They are all the randomness a task needs, and tell nothing about the study key or any other realisation.
+    """
+    group, replicates = task
+    if group.structure is not None:
+        stream = random_swap.streams(key, group.structure, question.table)
+        return [stream(replicate) for replicate in replicates]
+    assert question.data is not None
+    return [record_stream(key, spec, question.data, number) for number in replicates for _, spec in group.members]
+
+
+class Evaluator:
+    """Draws and measures groups of scenarios over one cell table.
+
+    Without the study key it runs only tasks that come with their derived keys.
+    """
+
+    def __init__(self, question: Question, key: bytes | None = None) -> None:
         self.question, self.key = question, key
         self.index = CellIndex(question.table)
         self._touched = random_swap.Touched()
@@ -159,22 +176,26 @@ class Evaluator:
         """All members of a group at the given replicates."""
         return self.run_all([(group, replicates)])
 
-    def run_all(self, tasks: Sequence[Task]) -> Outcome:
-        """Several tasks; candidates are measured together across tasks, which changes no figure."""
+    def run_all(self, tasks: Sequence[Task], keys: Sequence[Sequence[bytes]] | None = None) -> Outcome:
+        """Several tasks; candidates are measured together across tasks, which changes no figure.
+
+        ``keys`` are each task's :func:`stream_keys`; without them they are derived from the study key.
+        """
         self._touched.clear()
         batch, rows = _Batch(), []
         notes: list[tuple[int, int, int, str]] = []
-        for group, replicates in tasks:
+        for at, (group, replicates) in enumerate(tasks):
+            derived = self._derived(tasks[at]) if keys is None else keys[at]
             if group.structure is None:
                 assert self._original is not None
-                runs = RecordRuns(self.question.calls, self.question.plan, self._original, self.key)
-                made, said = runs.run(group, replicates)
+                runs = RecordRuns(self.question.calls, self.question.plan, self._original)
+                made, said = runs.run(group, replicates, derived)
                 rows.append(made)
                 notes += said
                 continue
-            layout = _Layout(group, self.index, self.key)
-            for replicate in replicates:
-                notes += self._draw(layout, replicate, batch)
+            layout = _Layout(group, self.index)
+            for replicate, one in zip(replicates, derived, strict=True):
+                notes += self._draw(layout, replicate, one, batch)
                 if len(self._touched) > _CELLS:
                     rows.append(self._measure(batch, notes))
                     batch = _Batch()
@@ -182,9 +203,12 @@ class Evaluator:
             rows.append(self._measure(batch, notes))
         return Outcome(np.concatenate(rows), notes)
 
-    def _draw(self, layout: _Layout, replicate: int, batch: _Batch) -> list[tuple[int, int, int, str]]:
+    def _derived(self, task: Task) -> list[bytes]:
+        assert self.key is not None, "an evaluator without the study key needs derived keys"
+        return stream_keys(task, self.question, self.key)
+
+    def _draw(self, layout: _Layout, replicate: int, derived: bytes, batch: _Batch) -> list[tuple[int, int, int, str]]:
         """Draw one replicate of a group and add its candidates to a batch; returns their notes."""
-        derived = layout.stream(replicate)
         pairs = layout.prepared.draw(derived, int(layout.wanted[-1]))
         stops = np.minimum(layout.wanted, len(pairs))
         self._touched.exchange(self.index, pairs, stops, layout.swapped, layout.asked)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from engine.io.recode import edit_failures
 from engine.measures import MeasureCall, evaluate_records
 from engine.measures.base import places_of
 from engine.mechanisms import mechanism
-from engine.mechanisms.base import Drawn, Mechanism, Setting
 from engine.memory import Memory
 from engine.microdata import Microdata
 from engine.plan import Plan
@@ -100,12 +98,6 @@ def figure(call: MeasureCall, release: RecordRelease) -> tuple[float, str]:
     return value, "" if value == value else f"{call}: {call.measure.undefined}"
 
 
-def drawn(made: Mechanism, fitted: Any, setting: Setting, key: bytes, spec: ReleaseSpec, replicate: int) -> Drawn:
-    """One replicate of a scenario, from its own stream: the attributes with their levels, the scenario, the
-    replicate."""
-    return made.draw(fitted, setting, stream(key, spec, setting.data, replicate))
-
-
 def stream(key: bytes, spec: ReleaseSpec, data: Microdata, replicate: int) -> bytes:
     """The derived key of one replicate of a scenario that draws over records."""
     attributes = tuple((a.name, a.levels, a.kinds) for a in data.domain.attributes)
@@ -115,23 +107,29 @@ def stream(key: bytes, spec: ReleaseSpec, data: Microdata, replicate: int) -> by
 class RecordRuns:
     """Draws and measures groups of scenarios of one mechanism; its fit is made once per group."""
 
-    def __init__(self, calls: Sequence[MeasureCall], plan: Plan, original: ReleasedTable, key: bytes) -> None:
-        self.calls, self.plan, self.original, self.key = calls, plan, original, key
+    def __init__(self, calls: Sequence[MeasureCall], plan: Plan, original: ReleasedTable) -> None:
+        self.calls, self.plan, self.original = calls, plan, original
 
-    def run(self, group: Group, replicates: Sequence[int]) -> tuple[np.ndarray, list[tuple[int, int, int, str]]]:
-        """Rows and notes of all members at the given replicates, as an ``Outcome`` holds them."""
+    def run(
+        self, group: Group, replicates: Sequence[int], keys: Sequence[bytes]
+    ) -> tuple[np.ndarray, list[tuple[int, int, int, str]]]:
+        """Rows and notes of all members at the given replicates, as an ``Outcome`` holds them; ``keys`` are the derived
+        keys (:func:`stream`), replicate by replicate and in each member by member."""
         with one_thread():  # fits are matrix products: with more threads their last bits would follow the machine
-            return self._run(group, replicates)
+            return self._run(group, replicates, keys)
 
-    def _run(self, group: Group, replicates: Sequence[int]) -> tuple[np.ndarray, list[tuple[int, int, int, str]]]:
+    def _run(
+        self, group: Group, replicates: Sequence[int], keys: Sequence[bytes]
+    ) -> tuple[np.ndarray, list[tuple[int, int, int, str]]]:
         rows, notes = [], []
         data = self.original.data
         settings = [setting_of(s.mechanism, dict(s.params), self.plan, data) for _, s in group.members]
         made = mechanism(group.members[0][1].mechanism)
         fitted = made.prepare(settings[0])
+        at = iter(keys)
         for replicate in replicates:
             for (place, spec), setting in zip(group.members, settings, strict=True):
-                found = drawn(made, fitted, setting, self.key, spec, replicate)
+                found = made.draw(fitted, setting, next(at))
                 release = RecordRelease(self.original, found.tables, self.plan, spec)
                 figures = []
                 for k, call in enumerate(self.calls):

@@ -55,7 +55,7 @@ def by_swap_sizes(
 ) -> Iterator[AttributeSpec]:
     """Every choice of the given numbers of S attributes among ``swap``; the others are U, or F and C where fixed from
     outside."""
-    outside = _outside(names, fix, change)
+    outside = outside_roles(names, fix, change)
     able = [name for name in names if name in set(swap) and name not in outside]
     for size in sizes:
         if size < 1 or size > len(able):
@@ -72,7 +72,7 @@ def complete(
 ) -> Iterator[AttributeSpec]:
     """Every role string with at least one S; attributes outside ``swap`` are never S, those fixed from outside keep F
     or C."""
-    outside = _outside(names, fix, change)
+    outside = outside_roles(names, fix, change)
     able = set(swap)
     choices = [outside.get(name, "SFCU" if name in able else "FCU") for name in names]
     size = float(np.prod([float(len(choice)) for choice in choices]))
@@ -80,14 +80,15 @@ def complete(
         raise UsageError(
             f"the complete space over {len(names)} attributes has {size:,.0f} role strings, at most {MOST_SPECS:,} "
             "can be enumerated;"
-            " fix some attributes with --fix or --change, list fewer under --swap, or use --swap-sizes."
+            " search it with --search, fix some attributes with --fix or --change, list fewer under --swap, or use "
+            "--swap-sizes."
         )
     for roles in product(*choices):
         if "S" in roles:
             yield AttributeSpec(tuple(names), "".join(roles))
 
 
-def _outside(names: Sequence[str], fix: Sequence[str], change: Sequence[str]) -> dict[str, str]:
+def outside_roles(names: Sequence[str], fix: Sequence[str], change: Sequence[str]) -> dict[str, str]:
     """Roles given from outside; a name may have one only."""
     roles: dict[str, str] = {}
     for name, role in [*((n, "F") for n in fix), *((n, "C") for n in change)]:
@@ -138,10 +139,10 @@ def may_merge(spec: AttributeSpec, domain: Domain, rule: str, carries: bool) -> 
     """
     if rule != "strict" or carries:
         return False
-    attributes = domain.attributes
-    if any(not attributes[j].exact for j in spec.having("F")):
-        return False
-    return all(len(set(attributes[j].kinds)) == 1 for j, role in enumerate(spec.roles) if role in "SCU")
+    return all(
+        attribute.exact if role == "F" else attribute.one_kind
+        for attribute, role in zip(domain.attributes, spec.roles, strict=True)
+    )
 
 
 def build(
@@ -153,10 +154,13 @@ def build(
     impossible: list[tuple[AttributeSpec, str]] = []
     first: dict[str, AttributeSpec] = {}
     legal = feasible = 0
+    narrow = min(table.levels_in_use, default=2) < 2  # else the table adds no fault to those of the roles
     for spec in specs:
         legal += "S" in spec.roles and set(spec.roles) != {"S"}
-        feasible += fault(spec, None, rule) is None
-        reason = fault(spec, table, rule)
+        reason = fault(spec, None, rule)
+        feasible += reason is None
+        if narrow and not reason:
+            reason = fault(spec, table, rule)
         if reason:
             impossible.append((spec, reason))
             continue

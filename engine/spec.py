@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 
 from engine.domain import Domain
 from engine.errors import UsageError, did_you_mean
@@ -24,6 +25,7 @@ RULES = ("strict", "loose")
 RANDOM_SWAP = "random_swap"
 
 
+@lru_cache(maxsize=256, typed=True)
 def rate_text(text: str | float | Decimal) -> str:
     """Canonical decimal text of a swap rate: ``"0.10"`` and ``"0.1"`` are one rate.
 
@@ -69,9 +71,9 @@ class AttributeSpec:
             raise UsageError(
                 f"spec has {len(self.roles)} roles for {len(self.names)} attributes; give one of S, F, C, U to each"
             )
-        for name, role in zip(self.names, self.roles, strict=True):
-            if role not in ROLES:
-                raise UsageError(f"role of '{name}' == '{role}', must be one of S, F, C, U.")
+        if self.roles.strip(ROLES):
+            name, role = next((n, r) for n, r in zip(self.names, self.roles, strict=True) if r not in ROLES)
+            raise UsageError(f"role of '{name}' == '{role}', must be one of S, F, C, U.")
 
     @classmethod
     def parse(cls, text: str, names: Sequence[str]) -> AttributeSpec:
@@ -170,12 +172,9 @@ class ReleaseSpec:
 
     def canonical(self) -> str:
         """Canonical text: equal for equal scenarios, whatever way they were written."""
-        record: dict[str, object] = {"mech": self.mechanism, "rate": self.rate, "rule": self.rule}
-        if self.params:
-            record["params"] = dict(self.params)
-        return json.dumps(
-            {**record, "spec": dict(zip(self.attributes.names, self.attributes.roles, strict=True))}, sort_keys=True
-        )
+        # a large space has hundreds of thousands of scenarios with few ways and few splits each
+        way = _way_text(self.mechanism, self.rate, self.rule, self.params)
+        return f'{way[:-1]}, "spec": {_roles_text(self.attributes)}}}'
 
     def digest(self) -> str:
         """Hexadecimal digest from which short ids are cut."""
@@ -206,15 +205,32 @@ class ReleaseSpec:
         return f"{words} at {percent(self.rate)}" if self.rate else words
 
 
+@lru_cache(maxsize=1024)
+def _way_text(mechanism: str, rate: str, rule: str, params: tuple[tuple[str, str], ...]) -> str:
+    """All of a canonical text but the attribute spec, which is last in the order of names."""
+    record: dict[str, object] = {"mech": mechanism, "rate": rate, "rule": rule}
+    if params:
+        record["params"] = dict(params)
+    return json.dumps(record, sort_keys=True)
+
+
+@lru_cache(maxsize=1024)
+def _roles_text(spec: AttributeSpec) -> str:
+    return json.dumps(dict(zip(spec.names, spec.roles, strict=True)), sort_keys=True)
+
+
 def short_ids(specs: Sequence[ReleaseSpec], taken: dict[str, str] | None = None) -> list[str]:
-    """Short ids such as ``x7f3``, in order; each is the shortest free prefix (three digits on) of its spec's digest.
+    """Short ids such as ``x7f3``, in order; see :func:`ids_of`."""
+    return ids_of([spec.digest() for spec in specs], {} if taken is None else taken)
+
+
+def ids_of(digests: Iterable[str], taken: dict[str, str]) -> list[str]:
+    """A short id for each digest: its shortest prefix (three digits on) that is free, after an x.
 
     ``taken`` maps ids already given to digests; it is extended in place, so ids given once never change.
     """
-    taken = {} if taken is None else taken
     ids = []
-    for spec in specs:
-        digest = spec.digest()
+    for digest in digests:
         for length in range(3, len(digest) + 1):
             short = "x" + digest[:length]
             if taken.setdefault(short, digest) == digest:

@@ -16,20 +16,22 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
 from engine import __version__
+from engine.database import connected, spoken
 from engine.errors import EngineError, UsageError, did_you_mean
 from engine.evaluation import FAILED, Results
 from engine.measures import MeasureCall, call
 from engine.places import hostname, is_network_path, process_is_alive
 from engine.plan import Plan, plan_from_toml, plan_to_toml
-from engine.spec import AttributeSpec, ReleaseSpec, short_ids
+from engine.scenarios import Choice, Progress, Scenario, Scenarios, params_text
+from engine.spec import ReleaseSpec, ids_of
 from engine.streams import STREAM_VERSION
 
 FORMAT = 1
@@ -71,135 +73,11 @@ class StoredResults(Results):
         return np.asarray(getattr(read, name))
 
 
-@dataclass(frozen=True)
-class Scenario:
-    """A release spec in a study: its place, its short label (such as ``x7f3``) and what it is."""
-
-    place: int
-    label: str
-    spec: ReleaseSpec
-
-
-class Scenarios(Sequence[Scenario]):
-    """Scenarios by place, made when they are looked at: a study may hold hundreds of thousands."""
-
-    def __init__(self, names: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
-        self._rows = rows
-        self._attributes = {roles: AttributeSpec(names, roles) for roles in {row[5] for row in rows}}
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __iter__(self) -> Iterator[Scenario]:
-        return map(self._made, self._rows)
-
-    def __eq__(self, other: object) -> bool:
-        return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
-
-    @overload
-    def __getitem__(self, place: int) -> Scenario: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[Scenario]: ...
-
-    def __getitem__(self, place: int | slice) -> Scenario | list[Scenario]:
-        if isinstance(place, slice):
-            return [self._made(row) for row in self._rows[place]]
-        return self._made(self._rows[place])
-
-    def mechanism(self, place: int) -> str:
-        """The mechanism of one scenario, without making it."""
-        return str(self._rows[place][2])
-
-    def _made(self, row: tuple[Any, ...]) -> Scenario:
-        place, label, mechanism, rate, rule, roles, params = row
-        # what is stored was checked when it was added, and checking takes most of the time to make a spec
-        spec = object.__new__(ReleaseSpec)
-        vars(spec).update(
-            attributes=self._attributes[roles], rate=rate, rule=rule, mechanism=mechanism, params=_params(params)
-        )
-        return Scenario(place, label, spec)
-
-
-@dataclass(frozen=True)
-class Progress:
-    """State of the sweep that fills a study: ``state`` is new, running, cancelled, finished or failed."""
-
-    state: str
-    done: int
-    total: int
-    started: float
-    message: str = ""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A recorded decision: scenario and realisation, the rule in words, the reason given, and when."""
-
-    at: float
-    label: str
-    replicate: int
-    rule: str
-    why: str
-    state: str
-    record: dict[str, Any]
-
-
-def _params(text: str) -> tuple[tuple[str, str], ...]:
-    """A mechanism's parameters as they are stored; the random swap, of which there are very many, has none."""
-    return () if len(text) < 3 else tuple((name, value) for name, value in json.loads(text))
-
-
 def _json(value: Any) -> str:
     """JSON with null in place of a figure that is not defined."""
     if isinstance(value, dict):
         value = {k: None if isinstance(v, float) and v != v else v for k, v in value.items()}
     return json.dumps(value)
-
-
-@contextmanager
-def _spoken(path: Path) -> Iterator[None]:
-    """Turn SQLite's complaints into one clear sentence."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        text = str(error)
-        if "full" in text or "disk I/O" in text:
-            raise EngineError(
-                f"study '{path.name}' could not be written: {text}; free some space and run the same command again, "
-                "nothing is lost"
-            ) from None
-        if "readonly" in text:
-            raise EngineError(f"study '{path.name}' is read-only; copy it to a folder you may write to") from None
-        if "locked" in text:
-            raise EngineError(f"study '{path.name}' is locked by another program; wait for it or close it") from None
-        if "unable to open" in text:
-            raise EngineError(
-                f"study '{path.name}' cannot be opened: its folder does not exist or may not be written to"
-            ) from None
-        raise EngineError(f"study '{path.name}' could not be used: {text}") from None
-    except sqlite3.DatabaseError as error:
-        raise EngineError(
-            f"'{path.name}' is no study, or a damaged one ({error}); a study is made by `frontier sweep`"
-        ) from None
-
-
-def _connected(path: Path) -> sqlite3.Connection:
-    """A connection that can be read.
-
-    A study with a write-ahead log in a folder that may not be written to cannot be opened the usual way; when nobody is
-    writing it (there is no log), it is read as a file that does not change.
-    """
-    db = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
-    try:
-        db.execute("select count(*) from sqlite_master").fetchone()
-    except sqlite3.OperationalError:
-        db.close()
-        if Path(f"{path}-wal").exists() or os.access(path.parent, os.W_OK):
-            raise
-        address = f"{path.absolute().as_uri()}?immutable=1"
-        db = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
-    return db
 
 
 class Study:
@@ -221,7 +99,7 @@ class Study:
         if not path.parent.is_dir():
             raise UsageError(f"the folder of '{path.name}' does not exist; make it first")
         aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-        with _spoken(path):
+        with spoken(path):
             try:
                 db = sqlite3.connect(aside, isolation_level=None)
                 db.execute(f"pragma application_id = {_APPLICATION_ID}")
@@ -264,11 +142,11 @@ class Study:
             )
         if path.is_dir():
             raise EngineError(f"'{path.name}' is a folder, not a study")
-        with _spoken(path):
+        with spoken(path):
             with open(path, "rb") as file:
                 if file.read(16) != b"SQLite format 3\x00":
                     raise EngineError(f"'{path.name}' is no study; a study is made by `frontier sweep`")
-            db = _connected(path)
+            db = connected(path)
             try:
                 if db.execute("pragma application_id").fetchone()[0] != _APPLICATION_ID:
                     raise EngineError(f"'{path.name}' is a database but no study; a study is made by `frontier sweep`")
@@ -299,7 +177,7 @@ class Study:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """All or nothing."""
-        with _spoken(self.path):
+        with spoken(self.path):
             self._db.execute("begin immediate")
             try:
                 yield self._db
@@ -309,12 +187,22 @@ class Study:
                     self._db.execute("rollback")
                 raise
 
+    def has_table(self, name: str) -> bool:
+        """Whether a table is there: some are made when they are first needed."""
+        with spoken(self.path):
+            return bool(self._db.execute("select 1 from sqlite_master where name = ?", (name,)).fetchone())
+
+    def read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        """All rows of a query."""
+        with spoken(self.path):
+            return self._db.execute(query, values).fetchall()
+
     # -- what it is about --------------------------------------------------------------------------------------------
 
     @property
     def about(self) -> dict[str, Any]:
         """Everything said about data, key check and version."""
-        with _spoken(self.path):
+        with spoken(self.path):
             return {name: json.loads(value) for name, value in self._db.execute("select name, value from about")}
 
     @cached_property
@@ -354,16 +242,17 @@ class Study:
         """Add those specs that the study does not hold yet; labels given once never change."""
         with self.transaction() as db:
             self._forget(db)
-            known = {s.spec: s.label for s in self._read_scenarios()}
-            taken = {label: spec.digest() for spec, label in known.items()}
-            new = [spec for spec in dict.fromkeys(specs) if spec not in known]
-            at = len(known)
+            taken = {s.label: s.spec.digest() for s in self._read_scenarios()}
+            at, known = len(taken), set(taken.values())
+            new = {digest: spec for spec in specs if (digest := spec.digest()) not in known}
             rows = [
-                (at + i, label, spec.mechanism, spec.rate, spec.rule, spec.attributes.roles, json.dumps(spec.params))
-                for i, (spec, label) in enumerate(zip(new, short_ids(new, taken), strict=True))
+                (at + i, label, spec.mechanism, spec.rate, spec.rule, spec.attributes.roles, params_text(spec.params))
+                for i, (spec, label) in enumerate(zip(new.values(), ids_of(new, taken), strict=True))
             ]
             db.executemany("insert into scenario values (?, ?, ?, ?, ?, ?, ?)", rows)
         self.__dict__.pop("scenarios", None)
+        if at == 0:
+            self.__dict__["scenarios"] = Scenarios(self.names, rows, list(new.values()))
 
     def _read_scenarios(self) -> Scenarios:
         rows = self._db.execute("select id, label, mechanism, rate, rule, roles, params from scenario order by id")
@@ -372,37 +261,49 @@ class Study:
     @cached_property
     def scenarios(self) -> Scenarios:
         """All scenarios, by place."""
-        with _spoken(self.path):
+        with spoken(self.path):
             return self._read_scenarios()
+
+    def reuse(self, scenarios: Scenarios) -> None:
+        """Take scenarios that were read from this study before, if they are still all: they may be a million."""
+        with spoken(self.path):
+            last = self._db.execute("select max(id) from scenario").fetchone()[0]
+        if len(scenarios) == (-1 if last is None else last) + 1:
+            self.__dict__["scenarios"] = scenarios
 
     def find(self, text: str) -> tuple[Scenario, int | None]:
         """The scenario, and the replicate if one is named, of an id such as ``x7f3`` or ``x7f3/12``."""
         label, slash, replicate = text.strip().partition("/")
-        for scenario in self.scenarios:
-            if scenario.label == label:
-                if not slash:
-                    return scenario, None
-                if replicate.isdecimal():
-                    return scenario, int(replicate)
-                raise UsageError(
-                    f"candidate '{text}': the replicate '{replicate}' must be a whole number, such as {label}/1."
-                )
-        raise UsageError(
-            f"the study has no candidate '{text}'.{did_you_mean(label, [s.label for s in self.scenarios])}"
-        )
+        place = self.scenarios.place_of(label)
+        if place is None:
+            near = did_you_mean(label, self.scenarios.column("label"))
+            raise UsageError(f"the study has no candidate '{text}'.{near}")
+        if not slash:
+            return self.scenarios[place], None
+        if replicate.isdecimal():
+            return self.scenarios[place], int(replicate)
+        raise UsageError(f"candidate '{text}': the replicate '{replicate}' must be a whole number, such as {label}/1.")
 
     def add_results(
         self, rows: Iterable[Sequence[Any]], notes: Iterable[Sequence[Any]] = (), table: str = "realisation"
-    ) -> None:
+    ) -> int:
         """Add realisations ``(scenario, replicate, status, changed, values...)``; those already held stay as they are.
 
-        ``notes`` are ``(scenario, replicate, measure, text)``: what a measure had to say beside its figure.
+        ``notes`` are ``(scenario, replicate, measure, text)``: what a measure had to say beside its figure.  Returns
+        how many realisations were not held before.
         """
         with self.transaction() as db:
             self._forget(db)
             marks = ", ".join("?" * (4 + len(self.measures)))
+            before = db.total_changes
             db.executemany(f"insert or ignore into {table} ({self._columns}) values ({marks})", rows)
+            added = db.total_changes - before
             db.executemany("insert or ignore into note values (?, ?, ?, ?)", notes)
+        return added
+
+    def stored(self, replicates: int) -> int:
+        """Number of realisations among the first so many replicates of every scenario."""
+        return int(self.read("select count(*) from realisation where replicate <= ?", (replicates,))[0][0])
 
     @property
     def _columns(self) -> str:
@@ -411,38 +312,38 @@ class Study:
 
     def notes(self, place: int) -> list[tuple[int, int, str]]:
         """What measures said about a scenario's runs: (replicate, column of the measure, text)."""
-        with _spoken(self.path):
+        with spoken(self.path):
             return self._db.execute(
                 "select replicate, measure, text from note where scenario = ? order by replicate, measure", (place,)
             ).fetchall()
 
     def n_failed(self) -> int:
         """Number of failed runs."""
-        with _spoken(self.path):
+        with spoken(self.path):
             return int(self._db.execute("select count(*) from realisation where status = ?", (FAILED,)).fetchone()[0])
 
-    def held(self) -> np.ndarray:
-        """How many replicates from the first on, without a gap, each scenario has, by place.
+    def held(self, table: str = "realisation", before: int = 0) -> np.ndarray:
+        """How many replicates from ``before`` + 1 on, without a gap, each scenario has, by place.
 
         Workers finish in any order, so a killed sweep may leave later replicates without earlier ones; those are made
         again and are equal.
         """
-        with _spoken(self.path):
+        with spoken(self.path):
             counts = np.zeros(len(self.scenarios), np.int64)
             for place, n, last in self._db.execute(
-                "select scenario, count(*), max(replicate) from realisation group by scenario"
+                f"select scenario, count(*), max(replicate) from {table} where replicate > ? group by scenario",
+                (before,),
             ):
-                counts[place] = n if n == last else -1
+                counts[place] = n if n == last - before else -1
             for place in np.flatnonzero(counts < 0).tolist():
-                have = {
-                    r for (r,) in self._db.execute("select replicate from realisation where scenario = ?", (place,))
-                }
+                rows = self._db.execute(f"select replicate from {table} where scenario = ?", (place,))
+                have = {replicate - before for (replicate,) in rows}
                 counts[place] = next(r for r in range(1, len(have) + 2) if r not in have) - 1
         return counts
 
     def results(self, table: str = "realisation") -> Results:
         """All realisations, ordered by scenario and replicate; undefined figures are NaN."""
-        with _spoken(self.path):
+        with spoken(self.path):
             n = self._db.execute(f"select count(*) from {table}").fetchone()[0]
             cursor = self._db.execute(f"select {self._columns} from {table} order by scenario, replicate")
             data = np.empty((n, 4 + len(self.measures)))
@@ -456,7 +357,7 @@ class Study:
     @property
     def version(self) -> int:
         """A number that changes whenever another process or connection changes the study."""
-        with _spoken(self.path):
+        with spoken(self.path):
             return int(self._db.execute("pragma data_version").fetchone()[0])
 
     def remember(
@@ -469,7 +370,7 @@ class Study:
         out last.
         """
         name = f"{__version__} {name}"
-        with _spoken(self.path):
+        with spoken(self.path):
             known = self._db.execute("select 1 from sqlite_master where name = 'aggregate'").fetchone()
             row = known and self._db.execute("select value from aggregate where name = ?", (name,)).fetchone()
             if row:
@@ -494,7 +395,7 @@ class Study:
 
     def stamp(self) -> tuple[int, int]:
         """A cheap value that changes whenever the study does (SQLite's data version and the sweep's progress)."""
-        with _spoken(self.path):
+        with spoken(self.path):
             done = self._db.execute("select done from run").fetchone()[0]
             decisions = self._db.execute("select count(*) from decision").fetchone()[0]
         return int(done), int(decisions)
@@ -521,10 +422,11 @@ class Study:
                 (os.getpid(), hostname(), time.time(), time.time(), done, total),
             )
 
-    def beat(self, done: int) -> bool:
-        """Report progress; returns whether somebody asked to cancel."""
+    def beat(self, done: int, total: int | None = None) -> bool:
+        """Report progress, and how much there is to do if that has changed; returns whether somebody asked to
+        cancel."""
         with self.transaction() as db:
-            db.execute("update run set beat=?, done=?", (time.time(), done))
+            db.execute("update run set beat=?, done=?, total=coalesce(?, total)", (time.time(), done, total))
             return bool(db.execute("select cancel from run").fetchone()[0])
 
     def release(self, state: str, message: str = "") -> None:
@@ -542,7 +444,7 @@ class Study:
     @property
     def progress(self) -> Progress:
         """How far the sweep is.  A writer that died is reported as cancelled: its work can be resumed."""
-        with _spoken(self.path):
+        with spoken(self.path):
             state, pid, host, beat, started, done, total, message = self._db.execute(
                 "select state, pid, host, beat, started, done, total, message from run"
             ).fetchone()
@@ -608,12 +510,12 @@ class Study:
     @property
     def decisions(self) -> list[Choice]:
         """All recorded choices, oldest first."""
-        with _spoken(self.path):
+        with spoken(self.path):
             rows = self._db.execute(
-                "select at, scenario, replicate, rule, why, state, record from decision order by id"
+                "select at, label, replicate, decision.rule, why, state, record from decision join scenario on"
+                " scenario.id = decision.scenario order by decision.id"
             ).fetchall()
-        labels = [scenario.label for scenario in self.scenarios]
         return [
-            Choice(at, labels[place], rep, rule, why, state, json.loads(record))
-            for at, place, rep, rule, why, state, record in rows
+            Choice(at, label, rep, rule, why, state, json.loads(record))
+            for at, label, rep, rule, why, state, record in rows
         ]

@@ -1,6 +1,8 @@
 """Linkage of released records to an external file (Gomatam, Karr and Sanil 2005, eq. 7).
 
-The external file's columns carry the names of attributes and its values are their levels as the plan labels them.
+The external file's columns carry the names of attributes and its values are their levels as the plan labels them.  A
+plan gives the file's name alone, since folders would be stored in the study and shown in reports;
+:func:`engine.places.external_file` finds it.
 """
 
 from __future__ import annotations
@@ -61,13 +63,31 @@ def _matches(
     """The releases on the common attributes, and how many external records equal each of their cells."""
     if not file:
         raise UsageError("no external file is named; write for example external_links[file=register.csv]")
-    external = batch.shared.memo(("external", file, places), lambda: read_external(file, domain, places))
+    external = batch.shared.memo(("external", file, places), lambda: read_external(located(file), domain, places))
     margin = batch.project(external.places)
     here = [unpack(margin.index_words, layout) for layout in margin.layout]
     columns = [np.concatenate([theirs, ours]) for theirs, ours in zip(external.cells.T, here, strict=True)]
     cells, which = occupied(columns, margin.shape, len(external.cells) + len(margin.index_words))
     n = np.bincount(which[: len(external.cells)], weights=external.counts, minlength=len(cells))
     return margin, n.astype(np.int64)[which[len(external.cells) :]]
+
+
+def located(file: str) -> str:
+    """The path of an external file that a plan names; a name with folders in it is refused."""
+    from engine.places import external_file
+
+    if file in (".", "..") or "/" in file or "\\" in file or ":" in file:
+        raise UsageError(
+            "an external file is given by its name alone, without folders, which would be stored in the study; put it "
+            "beside the plan or the data, or name its folder in FRONTIER_EXTERNAL"
+        )
+    path = external_file(file)
+    if path is None:
+        raise UsageError(
+            f"external file '{file}' is neither beside the plan, the data or the study nor in the current folder or "
+            "those of FRONTIER_EXTERNAL"
+        )
+    return str(path)
 
 
 def read_external(file: str, domain: Domain, places: tuple[int, ...]) -> External:

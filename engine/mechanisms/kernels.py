@@ -12,9 +12,9 @@ uniform over the feasible partners.  After ``RETRIES`` rejections the feasible p
 them is drawn: the same law, and the proof that there is none.  Unavailability is permanent because the pool only
 shrinks and feasibility is symmetric; when nothing available differs on S∪C the whole class is closed at once.
 
-Positions.  Available records are addressed by positions ``0..start[-1]``, cell after cell; the first ``left[c]``
-positions of cell ``c`` are still available.  Once draws on used positions have cost as much as numbering anew,
-positions are numbered anew.
+Positions.  Available records are addressed by positions ``0..start[-1]``, cell after cell; those of cell ``c`` from
+``start[c]`` up to before ``limit[c]`` are still available.  Once draws on used positions have cost as much as numbering
+anew, positions are numbered anew.
 
 Everything that decides which random number is used for what is part of the stream: sort order, runs, ``RETRIES``, the
 rule for renumbering.  Changing any of it needs a new ``streams.STREAM_VERSION``.
@@ -27,10 +27,6 @@ import numpy as np
 from engine.compiled import kernel
 
 RETRIES = 64
-NO_RANK = 2**31 - 1
-DIRECT = 64
-"""In place of a hash's shift: every possible packed word has a bucket of its own."""
-
 _LOW = np.uint64(0xFFFFFFFF)
 _TWO32 = np.uint64(1 << 32)
 
@@ -125,35 +121,35 @@ def classes(keys, n_block):
 
 
 @kernel
-def number_positions(left, start, guide, shift):
-    """Number the available records anew: fill ``start`` and a guide table from positions to cells."""
-    m = len(left)
+def number_positions(left, start, limit, guide, shift):
+    """Number the available records anew: fill ``start`` and ``limit``, and a guide table from positions to cells."""
     start[0] = 0
-    for c in range(m):
+    g = 0
+    for c in range(len(left)):
         start[c + 1] = start[c] + left[c]
-    c = 0
-    for g in range(len(guide)):
-        position = np.int64(g) << shift
-        while c < m - 1 and start[c + 1] <= position:
-            c += 1
-        guide[g] = c
+        limit[c] = start[c + 1]
+        end = ((start[c + 1] - 1) >> shift) + 1
+        while g < end:
+            guide[g] = c
+            g += 1
+    guide[g:] = len(left) - 1
 
 
 @kernel
 def cell_at(position, start, guide, shift):
     """The cell that holds a position."""
-    c = guide[position >> shift]
+    c = np.int64(guide[position >> shift])
     while start[c + 1] <= position:
         c += 1
     return c
 
 
 @kernel
-def find_runs(k, values, class_start, first_class, last_class, runs, at):
+def find_runs(k, values, class_start, first_class, last_class, runs, at, end):
     """Runs of cells whose class differs from class ``k`` on every column of ``values`` (one row per class), inside its
     block.
 
-    Written to ``runs[at:]`` as (first cell, cell after the last); returns how many, or -1 when ``runs`` is full.
+    Written to ``runs[at:end]`` as (first cell, cell after the last); returns how many, or -1 when they do not fit.
     """
     n = 0
     open_run = False
@@ -164,7 +160,7 @@ def find_runs(k, values, class_start, first_class, last_class, runs, at):
                 differs = False
                 break
         if differs and not open_run:
-            if at + n >= len(runs):
+            if at + n >= end:
                 return -1
             runs[at + n, 0] = class_start[other]
             open_run = True
@@ -179,29 +175,80 @@ def find_runs(k, values, class_start, first_class, last_class, runs, at):
 
 
 @kernel
-def same_row(free, a, b):
-    """Whether two cells are equal on all U attributes."""
-    for j in range(free.shape[1]):
-        if free[a, j] != free[b, j]:
-            return False
-    return True
+def measure_runs(runs, at, n_runs, start, reach, offset):
+    """How many positions the runs ``at .. at + n_runs - 1`` hold, used ones included.
+
+    ``reach[r]`` receives how many lie in run ``r`` and those before it; what is added to such a number to make it a
+    position goes to ``offset[r]``.
+    """
+    total = np.int64(0)
+    for r in range(at, at + n_runs):
+        offset[r] = start[runs[r, 0]] - total
+        total += start[runs[r, 1]] - start[runs[r, 0]]
+        reach[r] = total
+    return total
+
+
+@kernel
+def run_at(number, at, n_runs, reach):
+    """The run that holds a position counted over the runs: the first whose ``reach`` is above ``number``."""
+    low = at
+    n = n_runs
+    while n > 1:
+        half = n >> 1
+        low += half * np.int64(reach[low + half - 1] <= number)
+        n -= half
+    return low
+
+
+@kernel
+def count_partners(runs, at, n_runs, start, limit, others, a):
+    """Count the available records of some runs exactly.
+
+    Returns ``(differing, feasible)``: all of them, which differ from cell ``a`` on S∪C, and those that differ from it
+    on U too where that is asked.
+    """
+    differing = np.int64(0)
+    feasible = np.int64(0)
+    for r in range(at, at + n_runs):
+        for c in range(runs[r, 0], runs[r, 1]):
+            left = limit[c] - start[c]
+            differing += left
+            if others[c] != others[a]:
+                feasible += left
+    return differing, feasible
+
+
+@kernel
+def partner_number(number, runs, at, n_runs, start, limit, others, a):
+    """The cell of one of the feasible records that :func:`count_partners` counted, by its number among them."""
+    for r in range(at, at + n_runs):
+        for c in range(runs[r, 0], runs[r, 1]):
+            if others[c] != others[a]:
+                left = limit[c] - start[c]
+                if number < left:
+                    return np.int64(c)
+                number -= left
+    return np.int64(-1)
 
 
 @kernel
 def draw_pairs(
     wanted,
-    counts,
+    order,
     class_of,
     class_start,
     first_class,
     last_class,
     values,
-    free,
-    need_free,
-    guide,
+    others,
+    first_start,
+    first_guide,
     shift,
     runs,
-    cumulated,
+    spare,
+    reach,
+    offset,
     memo,
     used,
     s,
@@ -209,318 +256,93 @@ def draw_pairs(
 ):
     """Draw up to ``wanted`` pairs of cells; returns how many were drawn.
 
-    All cells are in sorted order.  ``counts`` are records per cell; ``values`` the S∪C codes per class; ``free`` the U
-    codes per cell, looked at when ``need_free``.  ``runs``, ``cumulated``, ``memo`` and ``used`` remember the runs of
-    classes met before: what is remembered saves time and never changes a draw.  (``memo[k]`` = where the runs of class
-    ``k`` begin or -1, how many, and the numbering that their cumulated lengths belong to; numbering 0 is the same in
-    every replicate, later ones get numbers of their own from ``used[1]``.)  ``pairs`` of shape ``(wanted, 2)`` receives
-    the cells, in drawing order.
+    All cells are in sorted order, ``order`` is their place in the table.  ``values`` are the S∪C codes per class.
+    ``others`` is a number per cell, equal for two cells that must not meet although they differ on S∪C: those equal on
+    all U attributes where a pair must differ on one of them, and no two elsewhere.  ``first_start`` and ``first_guide``
+    are the first numbering of positions.
+
+    ``runs``, ``reach``, ``offset``, ``memo`` and ``used`` remember the runs of classes met before: what is remembered
+    saves time and never changes a draw.  ``memo[k]`` = where the runs of class ``k`` begin or -1, how many, the
+    numbering that their ``reach`` and ``offset`` belong to (0, the first one, is the same in every replicate; later
+    ones get numbers of their own from ``used[1]``), and how many positions they hold.  ``runs`` from ``spare`` on is
+    for classes that there is no room to remember.  ``pairs`` of shape ``(wanted, 2)`` receives the cells by their
+    places in the table, in drawing order.
     """
-    m = len(counts)
-    left = counts.copy()
-    start = np.empty(m + 1, np.int64)
-    number_positions(left, start, guide, shift)
-    epoch = np.int64(0)
-    available = start[m]
-    wasted = np.int64(0)
+    m = len(order)
+    start = first_start
+    guide = first_guide
+    limit = first_start[1:].copy()
+    numbering = np.int64(0)
+    available = np.int64(start[m])
+    wasted = 0
     n_pairs = 0
-    spare = np.empty((m + 1, 2), np.int64)
-    spare_cumulated = np.empty(m + 1, np.int64)
     while n_pairs < wanted and available > 0:
         # first record: uniform over what is neither swapped nor closed
         position = below(s, start[m])
         a = cell_at(position, start, guide, shift)
-        if position - start[a] >= left[a]:
+        if position >= limit[a]:
             wasted += 1
-            if wasted >= m:
-                number_positions(left, start, guide, shift)
-                used[1] += 1
-                epoch = used[1]
-                wasted = np.int64(0)
-            continue
-
-        # runs of its class: remembered, or looked up now; cumulated lengths are those of the current numbering
-        k = class_of[a]
-        if memo[k, 0] < 0:
-            n_found = find_runs(k, values, class_start, first_class, last_class, runs, used[0])
-            if n_found >= 0:
-                memo[k, 0] = used[0]
-                memo[k, 1] = n_found
-                memo[k, 2] = -1
-                used[0] += n_found
-        if memo[k, 0] >= 0:
-            at = memo[k, 0]
-            mine = runs[at : at + memo[k, 1]]
-            lengths = cumulated[at : at + memo[k, 1]]
-            fresh = memo[k, 2] != epoch
-            memo[k, 2] = epoch
         else:
-            mine = spare[: find_runs(k, values, class_start, first_class, last_class, spare, 0)]
-            lengths = spare_cumulated[: len(mine)]
-            fresh = True
-        n_runs = len(mine)
-        if fresh:
-            total = np.int64(0)
-            for r in range(n_runs):
-                total += start[mine[r, 1]] - start[mine[r, 0]]
-                lengths[r] = total
-        total = lengths[n_runs - 1] if n_runs > 0 else np.int64(0)
+            # runs of its class: remembered, or looked up now; reach and offset are those of the current numbering
+            k = np.int64(class_of[a])
+            if memo[k, 0] < 0:
+                n_found = find_runs(k, values, class_start, first_class, last_class, runs, used[0], spare)
+                if n_found >= 0:
+                    memo[k, 0] = used[0]
+                    memo[k, 1] = n_found
+                    memo[k, 2] = -1
+                    used[0] += n_found
+            at = np.int64(memo[k, 0])
+            if at < 0:
+                at = np.int64(spare)
+                n_runs = np.int64(find_runs(k, values, class_start, first_class, last_class, runs, at, len(runs)))
+                total = measure_runs(runs, at, n_runs, start, reach, offset)
+            else:
+                n_runs = np.int64(memo[k, 1])
+                if memo[k, 2] != numbering:
+                    memo[k, 2] = numbering
+                    memo[k, 3] = measure_runs(runs, at, n_runs, start, reach, offset)
+                total = np.int64(memo[k, 3])
 
-        # second record: uniform over the runs until it is available and differs on some U attribute where it must
-        b = np.int64(-1)
-        tries = 0
-        while total > 0 and tries < RETRIES:
-            tries += 1
-            position = below(s, total)
-            low = 0
-            high = n_runs - 1
-            while low < high:
-                middle = (low + high) >> 1
-                if lengths[middle] > position:
-                    high = middle
+            # second record: uniform over the runs until it is available and differs on some U attribute where it must
+            b = np.int64(-1)
+            tries = 0
+            while total > 0 and tries < RETRIES:
+                tries += 1
+                number = below(s, total)
+                position = number + offset[run_at(number, at, n_runs, reach)]
+                c = cell_at(position, start, guide, shift)
+                if position >= limit[c]:
+                    wasted += 1
+                elif others[c] != others[a]:
+                    b = c
+                    break
+
+            # the same law by counting; finding nobody closes the cell, or its whole class when nobody differs on S∪C
+            if b < 0:
+                differing, feasible = count_partners(runs, at, n_runs, start, limit, others, a)
+                if feasible > 0:
+                    b = partner_number(below(s, feasible), runs, at, n_runs, start, limit, others, a)
+                elif differing > 0:
+                    available -= limit[a] - start[a]
+                    limit[a] = start[a]
                 else:
-                    low = middle + 1
-            if low > 0:
-                position -= lengths[low - 1]
-            position += start[mine[low, 0]]
-            c = cell_at(position, start, guide, shift)
-            if position - start[c] >= left[c]:
-                wasted += 1
-            elif not (need_free and same_row(free, a, c)):
-                b = c
-                break
-
-        # the same law by counting; finding nobody closes the cell, or its whole class when nobody differs on S∪C
-        if b < 0:
-            differing = np.int64(0)
-            feasible = np.int64(0)
-            for r in range(n_runs):
-                for c in range(mine[r, 0], mine[r, 1]):
-                    differing += left[c]
-                    if left[c] > 0 and not (need_free and same_row(free, a, c)):
-                        feasible += left[c]
-            if feasible > 0:
-                position = below(s, feasible)
-                for r in range(n_runs):
-                    for c in range(mine[r, 0], mine[r, 1]):
-                        if b < 0 and left[c] > 0 and not (need_free and same_row(free, a, c)):
-                            if position < left[c]:
-                                b = np.int64(c)
-                            position -= left[c]
-            elif differing > 0:
-                available -= left[a]
-                left[a] = 0
-            else:
-                for c in range(class_start[k], class_start[k + 1]):
-                    available -= left[c]
-                    left[c] = 0
-        if b >= 0:
-            pairs[n_pairs, 0] = a
-            pairs[n_pairs, 1] = b
-            n_pairs += 1
-            left[a] -= 1
-            left[b] -= 1
-            available -= 2
+                    for c in range(class_start[k], class_start[k + 1]):
+                        available -= limit[c] - start[c]
+                        limit[c] = start[c]
+            if b >= 0:
+                pairs[n_pairs, 0] = order[a]
+                pairs[n_pairs, 1] = order[b]
+                n_pairs += 1
+                limit[a] -= 1
+                limit[b] -= 1
+                available -= 2
         if wasted >= m:
-            number_positions(left, start, guide, shift)
+            left = limit - start[:m]
+            start = np.empty_like(first_start)
+            guide = np.empty_like(first_guide)
+            number_positions(left, start, limit, guide, shift)
             used[1] += 1
-            epoch = used[1]
-            wasted = np.int64(0)
+            numbering = np.int64(used[1])
+            wasted = 0
     return n_pairs
-
-
-@kernel
-def bucket_of(words, i, shift):
-    """Bucket of row ``i`` of packed cell words: the word itself with ``shift`` DIRECT (it is its own bucket then), else
-    the high bits of a multiplicative hash."""
-    if shift == DIRECT:
-        return words[i, 0]
-    h = np.uint64(0)
-    for w in range(words.shape[1]):
-        h = (h ^ np.uint64(words[i, w])) * np.uint64(0x9E3779B97F4A7C15)
-        h ^= h >> np.uint64(29)
-    return np.int64((h * np.uint64(0xBF58476D1CE4E5B9)) >> np.uint64(shift))
-
-
-@kernel
-def fill_buckets(words, n_cells, buckets, shift):
-    """Enter cells ``0..n_cells-1`` into an empty open-addressing table (-1 is empty) of length ``2**(64 - shift)``, or
-    of one bucket per possible word with ``shift`` DIRECT."""
-    mask = len(buckets) - 1
-    for i in range(n_cells):
-        at = bucket_of(words, i, shift)
-        while buckets[at] >= 0:
-            at = (at + 1) & mask
-        buckets[at] = i
-
-
-@kernel
-def locate(words, n_cells, buckets, shift):
-    """Index of the cell whose words stand in row ``n_cells``; when it is new it stays there and gets that index."""
-    mask = len(buckets) - 1
-    at = bucket_of(words, n_cells, shift)
-    while True:
-        i = np.int64(buckets[at])
-        if i < 0:
-            buckets[at] = n_cells
-            return n_cells
-        same = True
-        for w in range(words.shape[1]):
-            if words[i, w] != words[n_cells, w]:
-                same = False
-                break
-        if same:
-            return i
-        at = (at + 1) & mask
-
-
-@kernel
-def leave(pairs, stops, rank, source, removed, known):
-    """Count the records that leave each cell, which no split changes.
-
-    ``source`` receives the cells of the pairs in the order of first use and ``rank`` their places in it (``NO_RANK``
-    everywhere on entry; :func:`forget` restores it); after ``stops[k]`` pairs ``known[k]`` of them are in use and
-    ``removed[k]`` records have left each.  Returns how many there are in all.
-    """
-    n = 0
-    done = 0
-    for k in range(len(stops)):
-        if k > 0:
-            for before in range(n):
-                removed[k, before] = removed[k - 1, before]
-        while done < stops[k]:
-            for side in range(2):
-                c = pairs[done, side]
-                r = np.int64(rank[c])
-                if r == NO_RANK:
-                    r = np.int64(n)
-                    rank[c] = n
-                    source[n] = c
-                    removed[k, n] = 0
-                    n += 1
-                removed[k, r] += 1
-            done += 1
-        known[k] = n
-    return n
-
-
-@kernel
-def forget(rank, source, n):
-    """Undo the ranks that :func:`leave` gave."""
-    for r in range(n):
-        rank[source[r]] = NO_RANK
-
-
-@kernel
-def arrive(
-    pairs,
-    stops,
-    split,
-    swapped,
-    asked,
-    rank,
-    source,
-    removed,
-    known,
-    words,
-    n_cells,
-    limit,
-    buckets,
-    shift,
-    counts,
-    arrived,
-    fresh,
-    out,
-    n_out,
-    ends,
-):
-    """Post-swap cells that differ from the original, per split of S∪C and number of pairs in ``stops``
-    (non-decreasing).
-
-    A pair of cells (a, b) becomes (a with b's values on S, b with a's): two records leave a and b whatever S is, and
-    two arrive elsewhere.  So departures are counted once for all splits (:func:`leave`) and only arrivals per split.
-    Row ``k`` of ``swapped`` masks the words of split ``k``'s S; ``words`` holds the packed cells known so far (the
-    original ones first, never more than ``limit``) with room for new ones, ``counts`` their original counts.
-    ``arrived`` is scratch, zero on entry and on return, like ``fresh``.
-
-    For each split and stop that is ``asked`` for, the touched cells are appended to ``out`` from column ``n_out`` on
-    (cell, count before, count after, records that stayed) and the end is written to ``ends[split, stop]``: first the
-    cells that records left, in the order of first departure, then those where records only arrived, in the order of
-    first arrival.  That order follows from the pairs alone, so sums over it have the same bits in whatever company.
-
-    Begins with split ``split`` and stops before one for which room may run out; returns the split to go on with, the
-    number of known cells and the number of columns in use.
-    """
-    width = words.shape[1]
-    while split < len(swapped):
-        most = min(n_cells + 2 * stops[len(stops) - 1], limit)
-        room = 0
-        for k in range(len(stops)):
-            room += known[k] + min(2 * stops[k], most)
-        if most >= len(words) or n_out + room >= out.shape[1]:
-            break
-        n_fresh = 0
-        done = 0
-        mask = swapped[split, 0]
-        for k in range(len(stops)):
-            if width == 1:
-                for i in range(done, stops[k]):
-                    a = words[pairs[i, 0], 0]
-                    b = words[pairs[i, 1], 0]
-                    crossing = (a ^ b) & mask
-                    for side in range(2):
-                        word = (a if side == 0 else b) ^ crossing
-                        if shift == DIRECT:
-                            c = np.int64(buckets[word])
-                            if c < 0:
-                                words[n_cells, 0] = word
-                                buckets[word] = n_cells
-                                c = n_cells
-                                n_cells += 1
-                        else:
-                            words[n_cells, 0] = word
-                            c = locate(words, n_cells, buckets, shift)
-                            if c == n_cells:
-                                n_cells += 1
-                        n = arrived[c]
-                        fresh[n_fresh] = c
-                        n_fresh += n == 0
-                        arrived[c] = n + 1
-            else:
-                for i in range(done, stops[k]):
-                    for side in range(2):
-                        a = pairs[i, side]
-                        b = pairs[i, 1 - side]
-                        for w in range(width):
-                            words[n_cells, w] = words[a, w] ^ ((words[a, w] ^ words[b, w]) & swapped[split, w])
-                        c = locate(words, n_cells, buckets, shift)
-                        if c == n_cells:
-                            n_cells += 1
-                        n = arrived[c]
-                        fresh[n_fresh] = c
-                        n_fresh += n == 0
-                        arrived[c] = n + 1
-            done = max(done, stops[k])
-            if asked[split, k]:
-                for r in range(known[k]):
-                    c = source[r]
-                    before = counts[c]
-                    kept = before - removed[k, r]
-                    out[0, n_out] = c
-                    out[1, n_out] = before
-                    out[2, n_out] = kept + arrived[c]
-                    out[3, n_out] = kept
-                    n_out += 1
-                for f in range(n_fresh):
-                    c = fresh[f]
-                    before = counts[c]
-                    out[0, n_out] = c
-                    out[1, n_out] = before
-                    out[2, n_out] = before + arrived[c]
-                    out[3, n_out] = before
-                    n_out += rank[c] >= known[k]
-            ends[split, k] = n_out
-        for f in range(n_fresh):
-            arrived[fresh[f]] = 0
-        split += 1
-    return split, n_cells, n_out

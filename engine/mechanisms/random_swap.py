@@ -18,25 +18,31 @@ from engine.streams import derive, generator, kernel_state
 from engine.table import ContingencyTable
 
 _RUNS_KEPT = 1 << 20  # most runs remembered per structure (16 MB); what does not fit is looked up again
+_GUIDE = 4  # entries per cell of the table that leads from positions to cells
 
 
 @dataclass
 class Prepared:
-    """One structure's cells in drawing order, and scratch space for the draw."""
+    """One structure's cells in drawing order, and what the draw remembers.
 
-    order: np.ndarray  # place in the table of each sorted cell
-    counts: np.ndarray
+    Fields are as :func:`engine.mechanisms.kernels.draw_pairs` takes them; positions are 32 bits wide wherever records
+    are few enough, because what stays in the processor's nearest cache is read several times faster.
+    """
+
+    order: np.ndarray
     class_of: np.ndarray
     class_start: np.ndarray
     first_class: np.ndarray
     last_class: np.ndarray
     values: np.ndarray
-    free: np.ndarray
-    need_free: bool
-    shift: int
+    others: np.ndarray
+    start: np.ndarray
     guide: np.ndarray
+    shift: int
     runs: np.ndarray
-    cumulated: np.ndarray
+    spare: int
+    reach: np.ndarray
+    offset: np.ndarray
     memo: np.ndarray
     used: np.ndarray = field(default_factory=lambda: np.zeros(2, np.int64))
 
@@ -50,24 +56,26 @@ class Prepared:
         with wrapping():
             n_pairs = kernels.draw_pairs(
                 wanted,
-                self.counts,
+                self.order,
                 self.class_of,
                 self.class_start,
                 self.first_class,
                 self.last_class,
                 self.values,
-                self.free,
-                self.need_free,
+                self.others,
+                self.start,
                 self.guide,
                 self.shift,
                 self.runs,
-                self.cumulated,
+                self.spare,
+                self.reach,
+                self.offset,
                 self.memo,
                 self.used,
                 kernel_state(derived),
                 pairs,
             )
-        return self.order[pairs[:n_pairs]]
+        return pairs[:n_pairs]
 
 
 def prepare(structure: Structure, table: ContingencyTable) -> Prepared:
@@ -89,32 +97,33 @@ def prepare(structure: Structure, table: ContingencyTable) -> Prepared:
     keys = keys[order]
     n_block = len(structure.equal) + len(kinds)
     class_of, class_start, first_class, last_class = kernels.classes(keys, n_block)
-    counts = table.counts[order]
-    need_free = structure.needs_free_difference
-    free = (
-        np.ascontiguousarray(table.cells[:, list(structure.free)][order])
-        if need_free
-        else np.zeros((len(order), 0), np.int32)
-    )
-    n, m = int(counts.sum()), len(counts)
-    shift = max(0, n.bit_length() - (2 * m).bit_length())
-    per_class = last_class - first_class
-    room = int(min(_RUNS_KEPT, (per_class // 2 + 1).sum() + 1))
+    n, m = table.n_records, len(order)
+    width = np.int32 if n < 2**31 else np.int64
+    others = np.arange(m)
+    if structure.needs_free_difference:
+        others = table.alike(structure.free)[order]
+    shift = max(0, n.bit_length() - (_GUIDE * m).bit_length())
+    start, guide = np.empty(m + 1, width), np.empty((n >> shift) + 1, np.int32)
+    kernels.number_positions(table.counts[order], start, np.empty(m, width), guide, shift)
+    longest = last_class - first_class
+    spare = int(min(_RUNS_KEPT, (longest // 2 + 1).sum() + 1))
+    room = spare + int(longest.max()) // 2 + 1
     return Prepared(
         order=order,
-        counts=counts,
         class_of=class_of,
         class_start=class_start,
         first_class=first_class,
         last_class=last_class,
         values=np.ascontiguousarray(keys[class_start[:-1], n_block:]),
-        free=free,
-        need_free=need_free,
+        others=others,
+        start=start,
+        guide=guide,
         shift=shift,
-        guide=np.empty((n >> shift) + 1, np.int64),
-        runs=np.empty((room, 2), np.int64),
-        cumulated=np.empty(room, np.int64),
-        memo=np.full((len(class_start) - 1, 3), -1, np.int64),
+        runs=np.empty((room, 2), np.int32),
+        spare=spare,
+        reach=np.empty(room, width),
+        offset=np.empty(room, width),
+        memo=np.full((len(class_start) - 1, 4), -1, width),
     )
 
 
@@ -175,16 +184,16 @@ class Touched:
         candidates are wanted, and these are added split by split.
         """
         from engine.compiled import wrapping
-        from engine.mechanisms import kernels
+        from engine.mechanisms import exchanges
 
         most = min(2 * len(pairs), len(index.table))
         source, known = np.empty(most, np.int64), np.empty(len(stops), np.int64)
         removed, ends = np.empty((len(stops), most), np.int64), np.empty(asked.shape, np.int64)
         with wrapping():
-            n_sources = kernels.leave(pairs, stops, index.rank, source, removed, known)
+            n_sources = exchanges.leave(pairs, stops, index.rank, source, removed, known)
             done = 0
             while True:
-                done, index.n_cells, self._n = kernels.arrive(
+                done, index.n_cells, self._n = exchanges.arrive(
                     pairs,
                     stops,
                     done,
@@ -211,7 +220,7 @@ class Touched:
                 index.make_room(2 * len(pairs) + 1)
                 arriving = np.minimum(2 * stops, min(index.n_cells + 2 * len(pairs), index.most_cells))
                 self._make_room(int(known.sum() + arriving.sum()) + 1)
-            kernels.forget(index.rank, source, n_sources)
+            exchanges.forget(index.rank, source, n_sources)
         self._ends.append(ends[asked])
 
     def _make_room(self, more: int) -> None:

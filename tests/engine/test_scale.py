@@ -22,8 +22,9 @@ from engine.plan import AttributePlan, DataPlan, Plan, SpacePlan
 from engine.release import CellIndex, unpack
 from engine.spec import AttributeSpec, pairs_wanted
 from engine.study import StoredResults, Study
-from engine.sweep import _run_all, sweep
+from engine.sweep import sweep
 from engine.table import ContingencyTable, occupied
+from engine.workers import crew
 from tests.small_tables import KEY, Small
 
 RATES = ("0.02", "0.1", "0.3")
@@ -75,7 +76,8 @@ def expected(dense) -> np.ndarray:
 def test_two_workers_give_the_bits_of_one(dense, expected):
     bundles: list[list[Task]] = [[(one, (1, 2))] for one in all_groups(dense)]
     for workers in (1, 2):
-        rows = np.concatenate([outcome.rows for outcome in _run_all(iter(bundles), asked(dense), KEY, workers)])
+        with crew(asked(dense), KEY, workers) as hands:
+            rows = np.concatenate([outcome.rows for outcome in hands.run(bundles)])
         np.testing.assert_array_equal(in_order(rows), expected)
 
 

@@ -6,7 +6,7 @@ from itertools import combinations, product
 from math import comb
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.candidates import group, predicted_failures, space_of
@@ -16,6 +16,7 @@ from engine.io.recode import code
 from engine.plan import SpacePlan
 from engine.space import build, by_swap_sizes, canonical, complete, counts, fault, may_merge, pair_bound, scenarios
 from engine.spec import AttributeSpec, ReleaseSpec
+from tests.examples import examples
 from tests.small_tables import Small, expand, roles_for, run, smalls
 from tests.twins.random_swap import may_swap
 
@@ -139,7 +140,7 @@ def test_only_what_may_be_merged_is_merged():
 
 
 @given(smalls(), st.data())
-@settings(max_examples=50)
+@examples(50)
 def test_merged_specs_release_the_same_tables(small, data):
     """Not only in law: complements share their stream, so run by run."""
     roles = data.draw(roles_for(len(small.shape), "SFC"))
@@ -183,7 +184,7 @@ def test_faults_under_the_loose_rule():
 
 
 @given(smalls(most_records=12), st.data(), st.sampled_from(["strict", "loose"]))
-@settings(max_examples=80)
+@examples(80)
 def test_a_fault_is_never_wrong(small, data, rule):
     roles = data.draw(roles_for(len(small.shape)))
     if fault(small.spec(roles), small.coded()[0], rule):
@@ -191,7 +192,7 @@ def test_a_fault_is_never_wrong(small, data, rule):
 
 
 @given(smalls(with_kinds=True), st.data(), st.sampled_from(["strict", "loose"]))
-@settings(max_examples=80)
+@examples(80)
 def test_no_run_forms_more_pairs_than_the_bound(small, data, rule):
     roles = data.draw(roles_for(len(small.shape)))
     result = run(small, roles, "1", rule)

@@ -8,7 +8,7 @@ import stat
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import EngineError, UsageError
@@ -18,6 +18,7 @@ from engine.places import hostname
 from engine.plan import SpacePlan
 from engine.spec import ReleaseSpec
 from engine.study import Study
+from tests.examples import examples
 from tests.small_tables import Small
 
 SMALL = Small(((0, 0, 0), (1, 1, 1)), (2, 2, 2))
@@ -147,7 +148,7 @@ def test_results_come_back_as_they_were(study):
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 6)), unique=True, max_size=20))
-@settings(max_examples=12)
+@examples(12)
 def test_held_counts_replicates_without_a_gap(tmp_path_factory, runs):
     with create(tmp_path_factory.mktemp("held") / "s") as study:
         study.add_results([(place, replicate, OK, 2, 0.1, 0.1) for place, replicate in runs])
@@ -284,3 +285,15 @@ def test_a_key_needs_its_folder(tmp_path):
         read_or_make_key(tmp_path / "none" / "k")
     with pytest.raises(EngineError, match="key file 'k' does not exist"):
         read_key(tmp_path / "k")
+
+
+def test_scenarios_at_hand_are_those_in_the_file(tmp_path):
+    with create(tmp_path / "s") as made:
+        specs = [s.spec for s in made.scenarios]
+        with Study.open(made.path) as read:
+            assert read.scenarios == made.scenarios
+        extra = [ReleaseSpec(specs[0].attributes, rate) for rate in ("0.7", "0.70", "0.8")]
+        made.add_scenarios([*specs, *extra, *extra])
+        assert [s.spec for s in made.scenarios] == [*specs, extra[0], extra[2]]
+        with Study.open(made.path) as read:
+            assert read.scenarios == made.scenarios

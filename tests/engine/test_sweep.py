@@ -24,8 +24,9 @@ from engine.keys import key_path, read_key
 from engine.microdata import EditRule
 from engine.places import process_is_alive
 from engine.plan import Plan, SpacePlan
+from engine.rerun import add_measures, reevaluate
 from engine.study import Study
-from engine.sweep import add_measures, estimate, reevaluate, sweep
+from engine.sweep import estimate, sweep
 from tests.small_tables import KEY, Small, rows
 
 ROOT = Path(__file__).parents[2]
@@ -427,7 +428,7 @@ def test_no_value_of_a_record_is_in_the_study(path):
         assert b"SECRET" not in part.read_bytes()
     with sqlite3.connect(path) as db:
         tables = {name for (name,) in db.execute("select name from sqlite_master where type='table'")}
-    assert tables == {"about", "scenario", "run", "note", "decision", "realisation", "fresh", "aggregate"}
+    assert tables == {"about", "scenario", "run", "note", "decision", "realisation", "fresh", "aggregate", "log"}
     db.close()
 
 

@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import EngineError, UsageError
@@ -16,6 +16,7 @@ from engine.measures import call, evaluate
 from engine.measures.association import association_change, association_matrix, phi_squared, strength
 from engine.measures.pairs import pair_margins
 from engine.release import ReleaseBatch
+from tests.examples import examples
 from tests.small_tables import Small, release, releases, roles_for, smalls
 from tests.twins import random_swap as swap_twin
 from tests.twins import tables as twin
@@ -58,7 +59,7 @@ def test_cramers_v_by_scipy():
 
 
 @given(smalls(), st.data())
-@settings(max_examples=40)
+@examples(40)
 def test_every_entry_of_the_matrix(small, data):
     d = len(small.shape)
     several = []

@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from engine.datasets import load
@@ -20,6 +20,7 @@ from engine.mechanisms import random_swap
 from engine.records import RecordRelease, ReleasedTable
 from engine.spec import AttributeSpec, ReleaseSpec, pairs_wanted
 from engine.table import occupied
+from tests.examples import examples
 from tests.record_releases import figure, microdata, released
 from tests.small_tables import KEY, Small, groups, roles_for, rules
 from tests.twins import linkage as twin
@@ -57,7 +58,7 @@ def attacked(draw, most=10):
 
 
 @given(attacked(), st.data())
-@settings(max_examples=40)
+@examples(40)
 def test_formula(case, data):
     small, roles, rule, rate, release = case
     after = rows_of(release)
@@ -157,7 +158,7 @@ def test_more_swapping_leaves_less_to_attribute():
 
 
 @given(attacked(most=20), st.randoms(use_true_random=False))
-@settings(max_examples=25)
+@examples(25)
 def test_order_of_records_and_names_of_levels_do_not_matter(case, rng):
     small, *_, release = case
     after = rows_of(release)

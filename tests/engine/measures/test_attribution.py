@@ -6,11 +6,12 @@ import math
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import UsageError
 from engine.measures import call, evaluate
+from tests.examples import examples
 from tests.small_tables import Small, release, roles_for, smalls
 from tests.twins import random_swap as swap_twin
 
@@ -43,7 +44,7 @@ def test_keys_that_vanish():
 
 
 @given(smalls(), st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_no_keys_is_guessing_and_the_target_is_never_a_key(small, data):
     roles = data.draw(roles_for(len(small.shape)))
     pairs = swap_twin.draw(small.records, roles, "0.5", Random(3), "loose").pairs

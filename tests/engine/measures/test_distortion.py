@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import UsageError
@@ -21,6 +21,7 @@ from engine.measures.distortion import (
     total_variation,
     two_way_matrix,
 )
+from tests.examples import examples
 from tests.small_tables import Small, release, releases, roles_for, smalls
 from tests.twins import measures as twin
 from tests.twins import random_swap as swap_twin
@@ -33,7 +34,7 @@ def value(text, small, batch):
 
 
 @given(smalls(), st.data(), st.integers(2, 5))
-@settings(max_examples=80)
+@examples(80)
 def test_leaving_out_small_cells_takes_away_and_with_none_small_changes_nothing(small, data, n_rule):
     roles = data.draw(roles_for(len(small.shape)))
     pairs = swap_twin.draw(small.records, roles, "1", Random(2), "loose").pairs
@@ -68,7 +69,7 @@ def test_a_threshold_that_leaves_nothing_out_is_refused():
 
 
 @given(smalls(), st.data())
-@settings(max_examples=50)
+@examples(50)
 def test_the_matrix_holds_every_two_way_distance(small, data):
     d = len(small.shape)
     several = []

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import UsageError
 from engine.measures import call, evaluate
+from engine.places import EXTERNAL, external_beside, external_file
+from tests.examples import examples
 from tests.small_tables import Small, release, releases, roles_for, smalls
 from tests.twins import random_swap as swap_twin
 from tests.twins.tables import external_counts
@@ -20,7 +23,13 @@ def write(path, small, places, records):
     lines = [",".join(["extra", *(small.names[j] for j in places)])]
     lines += [",".join(["x", *(f"v{level}" for level in record)]) for record in records]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return str(path)
+    os.environ[EXTERNAL] = str(path.parent)
+    return path.name
+
+
+@pytest.fixture(autouse=True)
+def folders_of_this_test(monkeypatch):
+    monkeypatch.setenv(EXTERNAL, "")
 
 
 def values(text, small, batch, keys=None):
@@ -28,7 +37,7 @@ def values(text, small, batch, keys=None):
 
 
 @given(smalls(), st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_by_the_slow_count(tmp_path_factory, small, data):
     d = len(small.shape)
     places = sorted(data.draw(st.lists(st.integers(0, d - 1), min_size=1, unique=True)))
@@ -58,7 +67,7 @@ def test_by_the_slow_count(tmp_path_factory, small, data):
 
 
 @given(smalls(), st.data())
-@settings(max_examples=40)
+@examples(40)
 def test_the_release_itself_as_external_file(tmp_path_factory, small, data):
     roles = data.draw(roles_for(len(small.shape)))
     pairs = swap_twin.draw(small.records, roles, "0.5", Random(1), "loose").pairs
@@ -121,8 +130,9 @@ def test_the_file_is_read_once(tmp_path):
 )
 def test_a_wrong_file_is_refused(tmp_path, text, message):
     (tmp_path / "register.csv").write_text(text, encoding="utf-8")
+    os.environ[EXTERNAL] = str(tmp_path)
     with pytest.raises(UsageError) as got:
-        values(f"external_links[file={tmp_path / 'register.csv'}]", SMALL, release(SMALL, "SU", []))
+        values("external_links[file=register.csv]", SMALL, release(SMALL, "SU", []))
     assert message in str(got.value)
 
 
@@ -131,8 +141,9 @@ def test_nulls_of_a_parquet_file_are_refused(tmp_path):
     import pyarrow.parquet as pq
 
     pq.write_table(pa.table({"A": ["v0", None]}), tmp_path / "register.parquet")
+    os.environ[EXTERNAL] = str(tmp_path)
     with pytest.raises(UsageError, match="column 'A' has empty values"):
-        values(f"external_links[file={tmp_path / 'register.parquet'}]", SMALL, release(SMALL, "SU", []))
+        values("external_links[file=register.parquet]", SMALL, release(SMALL, "SU", []))
 
 
 @pytest.mark.parametrize(
@@ -140,7 +151,10 @@ def test_nulls_of_a_parquet_file_are_refused(tmp_path):
     [
         ("external_links", "no external file is named; write for example external_links[file=register.csv]"),
         ("external_unmatched", "no external file is named"),
-        ("external_links[file=nowhere.csv]", "file 'nowhere.csv' does not exist"),
+        ("external_links[file=nowhere.csv]", "external file 'nowhere.csv' is neither beside the plan"),
+        ("external_links[file=/tmp/x.csv]", "an external file is given by its name alone, without folders"),
+        ("external_unmatched[file=C:x.csv]", "an external file is given by its name alone, without folders"),
+        ("external_links[file=..]", "an external file is given by its name alone, without folders"),
         ("external_links[file=x.csv;beta=-1]", "beta == -1, must not be negative."),
         ("external_links[file=x.csv;zero=risky]", "zero == 'risky', must be safe or literal."),
     ],
@@ -149,3 +163,17 @@ def test_wrong_parameters(text, message):
     with pytest.raises(UsageError) as got:
         values(text, SMALL, release(SMALL, "SU", []))
     assert message in str(got.value)
+
+
+def test_files_are_looked_for_beside_what_a_command_names_and_then_here(tmp_path, monkeypatch):
+    for name in ("here", "plans", "set"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}.csv").write_text("A\n")
+        (tmp_path / name / "all.csv").write_text("A\n")
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv(EXTERNAL, str(tmp_path / "set"))
+    assert external_file("plans.csv") is None and external_file("here.csv") == tmp_path / "here" / "here.csv"
+    with external_beside([None, str(tmp_path / "plans" / "plan.toml")]):
+        assert external_file("plans.csv") == tmp_path / "plans" / "plans.csv"
+        assert external_file("all.csv") == tmp_path / "set" / "all.csv"
+    assert external_file("plans.csv") is None and external_file("all.csv") == tmp_path / "set" / "all.csv"

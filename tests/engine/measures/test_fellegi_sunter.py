@@ -6,20 +6,21 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import UsageError
 from engine.measures import call, evaluate_records, fellegi_sunter
 from engine.measures.linkage import link_rows
 from tests.engine.measures.test_linkage import altered, fair, with_numbers
+from tests.examples import examples
 from tests.record_releases import figure, released
 from tests.small_tables import Small
 from tests.twins import linkage as twin
 
 
 @given(altered(most=6))
-@settings(max_examples=40)
+@examples(40)
 def test_it_is_a_mixture_of_best_linkages(case):
     small, after = case
     got = figure("probabilistic_linkage", released(small, [after])).value
@@ -29,7 +30,7 @@ def test_it_is_a_mixture_of_best_linkages(case):
 
 
 @given(altered(most=12))
-@settings(max_examples=40)
+@examples(40)
 def test_em_as_over_single_pairs(case):
     small, after = case
     release = released(small, [after])
@@ -66,7 +67,7 @@ whole = st.integers(0, 3)
     st.integers(1, 3).flatmap(lambda k: st.lists(st.lists(whole, min_size=3, max_size=3), min_size=k, max_size=k)),
     st.data(),
 )
-@settings(max_examples=80)
+@examples(80)
 def test_assignments_are_best_and_even(weights, data):
     weights = np.array(weights, np.int32)
     supply = np.array(data.draw(st.lists(st.integers(1, 2), min_size=len(weights), max_size=len(weights))))
@@ -104,7 +105,7 @@ def test_greedy_takes_the_heaviest_first(monkeypatch):
 
 
 @given(altered(most=20), st.randoms(use_true_random=False))
-@settings(max_examples=25)
+@examples(25)
 def test_order_of_records_and_names_of_levels_do_not_matter(case, rng):
     small, after = case
     order = list(range(len(after)))

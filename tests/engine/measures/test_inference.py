@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from engine.errors import UsageError
@@ -15,6 +15,7 @@ from engine.measures import inference
 from engine.measures.base import evaluate, parse_call
 from engine.models.loglinear import FitWarning, Model
 from engine.models.loglinear_search import search
+from tests.examples import examples
 from tests.small_tables import Small, release, releases, roles_for, smalls
 from tests.twins import loglinear as twin
 from tests.twins import random_swap as swap_twin
@@ -60,7 +61,7 @@ def converges(records, small: Small, model: Model, cycles: int = 150) -> bool:
 
 
 @given(cases())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_three_readings_are_those_of_the_definition(case):
     small, roles, pairs, after, model = case
     assume(converges(small.records, small, model) and converges(after, small, model))
@@ -81,7 +82,7 @@ def test_the_three_readings_are_those_of_the_definition(case):
 
 
 @given(cases(), st.sampled_from(["aic", "bic"]), st.data())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_on_some_attributes_it_is_that_of_their_table(case, criterion, data):
     small, roles, pairs, after, _ = case
     places = sorted(data.draw(st.sets(st.integers(0, len(small.shape) - 1), min_size=1, max_size=3)))
@@ -92,7 +93,7 @@ def test_on_some_attributes_it_is_that_of_their_table(case, criterion, data):
 
 
 @given(cases())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_saturated_model_with_its_parameters_kept_weighs_every_change(case):
     small, roles, pairs, after, _ = case
     everything = range(len(small.shape))

@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.datasets import load
@@ -14,6 +14,7 @@ from engine.errors import UsageError
 from engine.io.recode import code
 from engine.measures import call, evaluate_records, linkage
 from engine.records import RecordRelease, ReleasedTable
+from tests.examples import examples
 from tests.record_releases import figure, microdata, released
 from tests.small_tables import Small, smalls
 from tests.twins import linkage as twin
@@ -38,7 +39,7 @@ def with_numbers(small, after, old, new):
 
 
 @given(altered(), st.data())
-@settings(max_examples=50)
+@examples(50)
 def test_formula(case, data):
     small, after = case
     names = data.draw(st.permutations(small.names))[: data.draw(st.integers(1, len(small.names)))]
@@ -49,7 +50,7 @@ def test_formula(case, data):
 
 
 @given(altered(most=10), st.data(), st.sampled_from(["euclidean", "gower"]))
-@settings(max_examples=50)
+@examples(50)
 def test_formula_with_numbers(case, data, distance):
     small, after = case
     n = len(after)
@@ -89,7 +90,7 @@ def test_missing_numbers_and_columns_that_do_not_vary():
 
 
 @given(altered(), st.randoms(use_true_random=False))
-@settings(max_examples=25)
+@examples(25)
 def test_order_of_records_and_names_of_levels_do_not_matter(case, rng):
     small, after = case
     order = list(range(len(after)))

@@ -6,12 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import UsageError
 from engine.measures import call, evaluate, original_batch
 from engine.measures.little_liu import r_original
+from tests.examples import examples
 from tests.record_releases import figure, released
 from tests.small_tables import Small, release, smalls
 from tests.twins import tables as twin
@@ -67,7 +68,7 @@ def test_the_published_examples(rows, r1, r2):
 
 
 @given(smalls(), st.integers(1, 6), st.sampled_from(["le", "lt"]))
-@settings(max_examples=40)
+@examples(40)
 def test_the_unaltered_data_have_as_much_risk_as_sensitive_cells(small, s, rule):
     table, _ = small.coded()
     batch = original_batch(table.counts, table.cells, table.domain.shape)
@@ -102,7 +103,7 @@ def many_tables(draw):
 
 
 @given(many_tables(), st.integers(1, 4))
-@settings(max_examples=60)
+@examples(60)
 def test_joint_risk_by_its_twin(case, s):
     small, tables = case
     found = released(small, tables)

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import UsageError
 from engine.measures import MEASURES, call
 from engine.measures.moments import moments
 from engine.records import RecordRelease, ReleasedTable
+from tests.examples import examples
 from tests.record_releases import figure, released
 from tests.small_tables import Small
 from tests.titanic import passengers, plan
@@ -96,7 +97,7 @@ def test_a_figure_is_the_mean_over_tables_and_the_note_the_worst_one() -> None:
 
 
 @given(st.integers(0, 999), st.booleans())
-@settings(max_examples=30)
+@examples(30)
 def test_moments_are_those_of_numpy(seed: int, weighted: bool) -> None:
     random = np.random.default_rng(seed)
     values = random.normal(size=(20, 3)) * [1, 1000, 1e-3] + [0, 1e6, 5]

@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import UsageError
 from engine.measures import MEASURES, call
 from engine.measures import propensity as measured
 from engine.records import RecordRelease
+from tests.examples import examples
 from tests.record_releases import figure, released
 from tests.small_tables import Record, Small
 from tests.titanic import FARES, passengers, plan, swapped
@@ -110,7 +111,7 @@ def test_a_tree_with_room_for_every_cell_is_the_cells_themselves() -> None:
 
 
 @given(st.integers(0, 99), st.integers(2, 60))
-@settings(max_examples=25)
+@examples(25)
 def test_ranges(seed: int, moved: int) -> None:
     small, after = made(seed, 60, moved, (3, 2, 4))
     release = released(small, [after, [tuple(record) for record in small.records]])
@@ -127,7 +128,7 @@ def test_files_with_nothing_in_common_are_told_apart_entirely() -> None:
 
 
 @given(st.integers(0, 99), st.randoms(use_true_random=False))
-@settings(max_examples=15)
+@examples(15)
 def test_rows_may_come_in_any_order_and_levels_may_have_any_names(seed: int, random) -> None:
     small, after = made(seed, 80, 40, (2, 3, 3))
     order = random.sample(range(80), 80)

@@ -7,11 +7,12 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import UsageError
 from engine.measures.record_risk import record_risk
+from tests.examples import examples
 from tests.record_releases import released
 from tests.small_tables import Small, roles_for, smalls
 from tests.twins import measures as twin
@@ -20,7 +21,7 @@ from tests.twins import tables
 
 
 @given(smalls(), st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_it_adds_up(small, data):
     roles = data.draw(roles_for(len(small.shape)))
     pairs = swap_twin.draw(small.records, roles, "0.5", Random(1), "loose").pairs

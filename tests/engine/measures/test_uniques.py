@@ -10,11 +10,12 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import UsageError
 from engine.measures import call, evaluate
+from tests.examples import examples
 from tests.record_releases import figure, released
 from tests.small_tables import Small, release, roles_for, smalls
 from tests.twins import random_swap as swap_twin
@@ -24,7 +25,7 @@ EDGE = ((1, 0, 1), (0, 0, 0), (0, 1, 1))
 
 
 @given(smalls(), st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_who_is_in_the_whole_population_is_unique_in_it_when_alone(small, data):
     """pi = 1: all unaltered sample uniques are population uniques, and all matches of them are right."""
     roles = data.draw(roles_for(len(small.shape)))
@@ -43,7 +44,7 @@ def test_who_is_in_the_whole_population_is_unique_in_it_when_alone(small, data):
 
 
 @given(smalls(), st.sampled_from(["0.01", "1/3", "0.9"]))
-@settings(max_examples=60)
+@examples(60)
 def test_by_the_formula(small, fraction):
     found = released(small, [small.records])
     n, pi = len(small.records), float(Fraction(fraction))

@@ -7,9 +7,10 @@ from collections import defaultdict
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.record_releases import figure, released
 from tests.small_tables import Small, roles_for, smalls
 from tests.twins import measures as twin
@@ -50,7 +51,7 @@ def swapped(draw):
 
 
 @given(swapped())
-@settings(max_examples=80)
+@examples(80)
 def test_by_the_formula(case):
     small, after, weights = case
     found = released(small, [after], weights=weights)
@@ -69,7 +70,7 @@ def test_by_the_formula(case):
 
 
 @given(swapped(), st.sampled_from([1.0, 3.0, 0.1]))
-@settings(max_examples=60)
+@examples(60)
 def test_equal_weights_are_no_weights(case, weight):
     small, after, _ = case
     found = released(small, [after], weights=[weight] * len(after))
@@ -81,7 +82,7 @@ def test_equal_weights_are_no_weights(case, weight):
 
 
 @given(swapped())
-@settings(max_examples=40)
+@examples(40)
 def test_nothing_changed_is_nought(case):
     small, _, weights = case
     for name in ALL:

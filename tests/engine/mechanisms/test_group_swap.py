@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2, chi2_contingency
 
@@ -19,6 +19,7 @@ from engine.mechanisms.group_swap import CGS
 from engine.microdata import Microdata
 from engine.records import ReleasedTable
 from engine.streams import derive
+from tests.examples import examples
 from tests.numbered import numbered, with_numbers
 from tests.twins import group_swap as twin
 
@@ -147,7 +148,7 @@ def test_formulas() -> None:
             propensity.parse(text, ["a", "b"])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=with_numbers(), n_swap=st.integers(0, 6), mode=st.sampled_from(["CGS", "RGS"]), odd=st.booleans())
 def test_sizes_stay_and_the_right_number_moves(data: Microdata, n_swap: int, mode: str, odd: bool) -> None:
     numeric = [name for name in data.raw.names if name.startswith("y")]

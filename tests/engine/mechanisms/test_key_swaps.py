@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, chisquare
 
@@ -29,6 +29,7 @@ from engine.microdata import Microdata
 from engine.models import location
 from engine.records import ReleasedTable
 from engine.streams import derive, kernel_state
+from tests.examples import examples
 from tests.numbered import cells_of, numbered, with_numbers
 from tests.twins import key_swaps as twin
 from tests.twins import smike as risk_twin
@@ -155,7 +156,7 @@ def test_partners_are_uniform():
     assert chisquare(list(pairs.values())).pvalue > 1e-3
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(with_numbers(), st.sampled_from(["s2", "0", "0.2", "0.55", "1"]), st.integers(1, 5), st.sampled_from(POOLS))
 def test_what_always_holds_for_random_swaps(data: Microdata, rate: str, s: int, pool: tuple[str, str]):
     try:
@@ -180,7 +181,7 @@ def test_what_always_holds_for_random_swaps(data: Microdata, rate: str, s: int, 
             assert pairs + float(drawn.diagnostics["without_partner"]) == wanted
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(with_numbers(), st.integers(1, 6), st.sampled_from(["le", "lt"]))
 def test_what_always_holds_for_swaps_out_of_sensitive_cells(data: Microdata, s: int, rule: str):
     try:

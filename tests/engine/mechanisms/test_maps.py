@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
@@ -19,6 +19,7 @@ from engine.microdata import Microdata
 from engine.models import location
 from engine.records import ReleasedTable
 from engine.streams import derive
+from tests.examples import examples
 from tests.numbered import numbered, with_numbers
 from tests.twins import location as model_twin
 from tests.twins import maps as twin
@@ -104,7 +105,7 @@ def test_odds_are_symmetric_and_the_ratio_of_predictive_probabilities():
         assert not odds[x[:, None] == x[None, :]].any()
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(with_numbers(), st.sampled_from(["0", "0.5", "0.8", "1"]), st.integers(1, 5), st.sampled_from(["yes", "no"]))
 def test_what_always_holds(data: Microdata, w0: str, s: int, same: str):
     try:

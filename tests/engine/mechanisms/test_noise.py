@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import EngineError, UsageError
@@ -17,6 +17,7 @@ from engine.mechanisms.noise import NOISE
 from engine.microdata import Microdata
 from engine.records import ReleasedTable
 from engine.streams import derive
+from tests.examples import examples
 from tests.numbered import numbered, with_numbers
 from tests.twins import noise as twin
 
@@ -68,7 +69,7 @@ def test_means_covariances_and_correlations_in_expectation(rescale: str, factor:
     assert spread == pytest.approx(factor, abs=0.05)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     data=with_numbers(),
     c=st.sampled_from(["0", "0.15", "2.5"]),

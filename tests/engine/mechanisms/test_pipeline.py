@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import EngineError, UsageError
@@ -17,6 +17,7 @@ from engine.mechanisms.pipeline import CGS_NOISE, as_microdata, compose, pipelin
 from engine.microdata import Microdata
 from engine.records import ReleasedTable
 from engine.streams import derive
+from tests.examples import examples
 from tests.numbered import numbered, with_numbers
 
 KEY = derive(bytes(range(16)), "test")
@@ -121,7 +122,7 @@ def chains(draw: st.DrawFn) -> tuple[ReleasedTable, ReleasedTable]:
     return first, released(as_microdata(first))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(chain=chains())
 def test_a_release_of_a_release_is_one_of_the_original(chain: tuple[ReleasedTable, ReleasedTable]) -> None:
     first, second = chain

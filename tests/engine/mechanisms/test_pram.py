@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
@@ -20,6 +20,7 @@ from engine.microdata import Microdata
 from engine.models import pram_estimates
 from engine.records import ReleasedTable
 from engine.streams import derive
+from tests.examples import examples
 from tests.numbered import numbered, with_numbers
 from tests.twins import pram as twin
 
@@ -131,7 +132,7 @@ def test_moves_are_as_many_as_expected(theta: str):
     assert 0.8 < np.std(moves) / sd < 1.2
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(with_numbers(), st.sampled_from(["0", "0.5", "0.99", "1"]), st.sampled_from(["key", "each"]))
 def test_what_always_holds(data: Microdata, theta: str, over: str):
     original = tuple(codes.copy() for codes in data.codes)

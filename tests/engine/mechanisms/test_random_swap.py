@@ -9,7 +9,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from engine.candidates import multi_kind
@@ -18,6 +18,7 @@ from engine.evaluator import Evaluator
 from engine.mechanisms import random_swap
 from engine.release import CellIndex, unpack
 from engine.spec import ReleaseSpec
+from tests.examples import examples
 from tests.small_tables import KEY, Record, Small, expand, groups, rates, roles_for, rows, rules, run, smalls
 from tests.twins import random_swap as twin
 from tests.twins.measures import hellinger, total_variation
@@ -49,7 +50,7 @@ def cases(draw, with_kinds: bool = False, letters: str = "SFCU"):
 
 
 @given(cases(with_kinds=True))
-@settings(max_examples=100)
+@examples(100)
 def test_a_run_is_a_legal_run_of_the_algorithm(case):
     small, roles, rate, rule = case
     result = run(small, roles, rate, rule)
@@ -73,7 +74,7 @@ def test_a_run_is_a_legal_run_of_the_algorithm(case):
 
 
 @given(cases(with_kinds=True))
-@settings(max_examples=100)
+@examples(100)
 def test_the_batch_is_the_recount_of_the_released_records(case):
     small, roles, rate, rule = case
     result = run(small, roles, rate, rule)
@@ -111,7 +112,7 @@ def test_the_batch_is_the_recount_of_the_released_records(case):
 
 
 @given(cases(with_kinds=True), st.lists(rates, min_size=2, max_size=4))
-@settings(max_examples=100)
+@examples(100)
 def test_a_lower_rate_is_the_beginning_of_a_higher_one(case, several):
     small, roles, _, rule = case
     results = [run(small, roles, rate, rule) for rate in sorted(several, key=Decimal)]
@@ -121,7 +122,7 @@ def test_a_lower_rate_is_the_beginning_of_a_higher_one(case, several):
 
 
 @given(smalls(), st.data(), rates, rules)
-@settings(max_examples=100)
+@examples(100)
 def test_splits_share_their_pairs_and_complements_their_releases(small, data, rate, rule):
     roles = data.draw(roles_for(len(small.shape)))
     places = [j for j, role in enumerate(roles) if role in "SC"]
@@ -146,7 +147,7 @@ def test_splits_share_their_pairs_and_complements_their_releases(small, data, ra
 
 
 @given(cases(with_kinds=True), st.randoms(use_true_random=False))
-@settings(max_examples=100)
+@examples(100)
 def test_the_order_of_records_in_the_file_does_not_matter(case, random):
     small, roles, rate, rule = case
     shuffled = list(small.records)
@@ -160,7 +161,7 @@ def test_the_order_of_records_in_the_file_does_not_matter(case, random):
 
 
 @given(smalls(with_kinds=True, most_records=25), st.data(), rules, st.permutations([1, 2, 3, 4, 5]))
-@settings(max_examples=40)
+@examples(40)
 def test_batches_orders_and_instances_give_the_same_rows(small, data, rule, order):
     specs = []
     for _ in range(3):
@@ -178,7 +179,7 @@ def test_batches_orders_and_instances_give_the_same_rows(small, data, rule, orde
 
 
 @given(cases(with_kinds=True), st.integers(0, 4))
-@settings(max_examples=100)
+@examples(100)
 def test_remembering_runs_of_classes_never_changes_a_draw(case, room):
     """With no or little room for what is remembered, runs are looked up again and the draws are the same."""
     small, roles, _, rule = case
@@ -190,7 +191,7 @@ def test_remembering_runs_of_classes_never_changes_a_draw(case, room):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(random_swap, "_RUNS_KEPT", room)
         prepared = random_swap.prepare(structure, table)
-        assert len(prepared.runs) <= room
+        assert prepared.spare <= room
         assert [prepared.draw(key, wanted).tolist() for key in keys] == fresh
     remembering = random_swap.prepare(structure, table)
     assert [remembering.draw(keys[i], wanted).tolist() for i in (4, 2, 0, 3, 1, 1)] == [
@@ -286,7 +287,7 @@ def test_closed_form_of_the_two_by_two_table():
 
 
 @given(st.integers(2, 5), st.integers(2, 30), rules)
-@settings(max_examples=30)
+@examples(30)
 def test_equal_rows_never_swap(d, n, rule):
     small = Small(((0,) * d,) * n, (2,) * d)
     result = run(small, "S" + "U" * (d - 1), "1", rule)

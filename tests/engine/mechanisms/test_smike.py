@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
@@ -19,6 +19,7 @@ from engine.microdata import Microdata
 from engine.models import location
 from engine.records import ReleasedTable
 from engine.streams import derive
+from tests.examples import examples
 from tests.numbered import numbered, with_numbers
 from tests.twins import location as model_twin
 from tests.twins import smike as twin
@@ -95,7 +96,7 @@ def model_of(data: Microdata) -> tuple[location.KeyCells, np.ndarray, np.ndarray
     return keys, z, location.whiten(z, location.fit(z, keys.x, len(keys.counts), numeric).factor)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(with_numbers(30), st.integers(1, 12))
 def test_mixing_sets_are_the_twins(data: Microdata, n_mix: int):
     """On data with many ties, unique cells and equal records."""
@@ -191,7 +192,7 @@ def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch):
     assert {selection: shown(run(made(2, 2), selection=selection)) for selection in whole} == whole
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(with_numbers(), st.sampled_from(["local", "global"]), st.sampled_from(["auto", "C", "M"]), st.integers(1, 9))
 def test_what_always_holds(data: Microdata, selection: str, model_set: str, n_mix: int):
     known = ("every key cell is sensitive", "model needs at least p=", "numeric variables are linearly dependent")

@@ -1,0 +1,90 @@
+"""Where the frontier of a study stands while a sweep still fills it.
+
+A map reads every realisation into memory and works out errors and dominance; beside a running sweep that would be for a
+moment's use only.  Here the database adds up what is stored and hands over one row per scenario, in about half a
+second per million realisations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.decision import objective_places
+from engine.errors import UsageError
+from engine.evaluation import FAILED
+from engine.frontier import undominated
+from engine.study import Study
+from engine.tradeoff import hypervolume
+
+
+@dataclass(frozen=True)
+class GrowingFrontier:
+    """The frontier so far.
+
+    ``runs`` is how many realisations it rests on.  ``places`` are the scenarios with a defined mean, ``losses`` their
+    mean losses of shape ``(len(places), 2)`` (risk, then utility; smaller is better), ``undominated`` marks those on
+    the frontier.  ``volume`` is the hypervolume that it dominates up to ``reference``; of two with one
+    reference, the larger is ahead.
+    """
+
+    runs: int
+    places: np.ndarray
+    losses: np.ndarray
+    undominated: np.ndarray
+    reference: tuple[float, float]
+    volume: float
+
+    @property
+    def area(self) -> float:
+        """The share, 0 to 1, that the frontier dominates of the rectangle between the best and the reference losses."""
+        if not len(self.losses):
+            return 0.0
+        whole = float(np.prod(np.asarray(self.reference) - self.losses.min(axis=0)))
+        return self.volume / whole if whole > 0 else 1.0
+
+
+def growing_frontier(
+    study: Study,
+    risk: str | None = None,
+    utility: str | None = None,
+    *,
+    allow_partial: bool = False,
+    reference: Sequence[float] | None = None,
+) -> GrowingFrontier:
+    """The frontier over the means of what a study holds now; equal to the map's but for the last bits of means.
+
+    ``reference`` bounds the hypervolume from above (two losses); without it the worst mean losses so far are taken, and
+    may be handed on to the next call.  Raises :class:`UsageError` for measures that the study does not have or that are
+    of another kind, and for a reference that is not two finite numbers.
+    """
+    objectives = objective_places(study, risk, utility)
+    sums = ", ".join(f"count(m{k}), total({_loss(study, k)})" for k in objectives)
+    which = "" if allow_partial else f" where status != {FAILED}"
+    rows = study.read(f"select scenario, count(*), {sums} from realisation{which} group by scenario")
+    found = np.array(rows, dtype=float).reshape(-1, 6)
+    n = found[:, 1]
+    whole = (found[:, 2] == n) & (found[:, 4] == n)  # undefined in one run, undefined in the mean
+    losses = found[whole][:, [3, 5]] / n[whole, None]
+    on = undominated(losses)
+    if reference is None:
+        corner = losses.max(axis=0) if len(losses) else np.zeros(2)
+    elif len(reference) == 2 and np.isfinite(reference).all():
+        corner = np.asarray(reference, dtype=float)
+    else:
+        raise UsageError(f"reference is {list(reference)}, must be two finite losses, of risk and of utility")
+    return GrowingFrontier(
+        runs=int(n.sum()),
+        places=found[whole, 0].astype(np.int64),
+        losses=losses,
+        undominated=on,
+        reference=(float(corner[0]), float(corner[1])),
+        volume=hypervolume(losses[on], corner),
+    )
+
+
+def _loss(study: Study, place: int) -> str:
+    """The column of a measure turned so that smaller is better, as :meth:`engine.measures.Measure.loss` does."""
+    return {"lower": "m{}", "higher": "-m{}", "zero": "abs(m{})"}[study.measures[place].measure.better].format(place)
