@@ -1,19 +1,19 @@
-"""The risk–utility map of a study, the rules that pick from it, and the choice that is recorded."""
+"""The risk–utility map of a study, and the rules that pick from it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from engine.errors import UsageError
-from engine.evaluation import FAILED, NOOP, Dominance, Results, Summary, dominance, losses, summarise
+from engine.evaluation import FAILED, Dominance, Results, Summary, dominance, losses, summarise
 from engine.frontier import dominated_by, undominated
 from engine.measures import MeasureCall
-from engine.study import Choice, Scenario, StoredResults, Study
+from engine.scenarios import Scenarios
+from engine.study import StoredResults, Study
 from engine.tradeoff import best_under_bound, hull_intervals, knee, supporting_line
 
 
@@ -27,7 +27,7 @@ class RiskUtilityMap:
     run, or whose measure is undefined in one of them, have NaN means and take no part in frontiers.
     """
 
-    scenarios: Sequence[Scenario]
+    scenarios: Scenarios
     measures: tuple[MeasureCall, ...]
     risk: int
     utility: int
@@ -181,6 +181,15 @@ def risk_utility_map(
     )
 
 
+def remapped(study: Study, view: RiskUtilityMap, risk: str | None = None, utility: str | None = None) -> RiskUtilityMap:
+    """A map under other measures, from the realisations and means of one of the same study that has not grown since."""
+    places = objective_places(study, risk, utility)
+    _refuse_mixture(study, view.summary, places)
+    keep = partial(study.remember, since=study.version)
+    found = _dominance(study, "realisation", view.summary, view.results, places, view.allow_partial, keep)
+    return replace(view, risk=places[0], utility=places[1], objectives=places, dominance=found)
+
+
 Keep = Callable[[str, Callable[[], dict[str, np.ndarray]]], dict[str, np.ndarray]]
 
 
@@ -231,10 +240,11 @@ def _dominance(
 
 def _refuse_mixture(study: Study, summary: Summary, objectives: Sequence[int]) -> None:
     """A frontier compares mechanisms only on measures that all of them have; otherwise it says which has not."""
-    counted = np.flatnonzero(summary.counted > 0)
-    by_mechanism: dict[str, list[int]] = {}
-    for place in counted.tolist():
-        by_mechanism.setdefault(study.scenarios.mechanism(place), []).append(place)
+    codes, names = study.scenarios.coded("mechanism")
+    by_mechanism: dict[str, np.ndarray] = {}
+    for code, name in enumerate(names):
+        if len(places := np.flatnonzero((codes == code) & (summary.counted > 0))):
+            by_mechanism[name] = places
     if len(by_mechanism) < 2:
         return
     for k in objectives:
@@ -281,147 +291,3 @@ def check_realisation(results: Results, place: int, replicate: int, label: str, 
             "left; --allow-partial takes it all the same"
         )
     return row
-
-
-def choose(
-    study: Study,
-    view: RiskUtilityMap,
-    why: str,
-    *,
-    candidate: str | None = None,
-    max_risk: float | None = None,
-    slope: float | None = None,
-) -> Choice:
-    """Record the choice of a scenario: by its id, under a bound on risk, or by a slope; without any, by the rule of the
-    plan.
-
-    The realisation follows the plan's rule, never the figures.  A reason in words is required.  Nothing is recorded on
-    one replicate: a frontier from single runs is mostly luck.
-    """
-    if not why.strip():
-        raise UsageError("a decision needs its reason in words; give --why TEXT")
-    plan = study.plan.decision
-    if candidate is None and max_risk is None and slope is None:
-        max_risk = None if plan.max_risk is None else float(plan.max_risk)
-        slope = None if plan.slope is None else float(plan.slope)
-    if sum(given is not None for given in (candidate, max_risk, slope)) != 1:
-        raise UsageError(
-            "choose by exactly one of --candidate ID, --max-risk A and --slope A (the plan's rule counts when none is "
-            "given)"
-        )
-    asked = None
-    if candidate is not None:
-        scenario, asked = study.find(candidate)
-        place, rule = scenario.place, "named by hand"
-    elif max_risk is not None:
-        place, rule = (
-            view.under_bound(max_risk),
-            f"most useful with {view.measures[view.risk]} at or below {max_risk:g}",
-        )
-    else:
-        assert slope is not None
-        places = view.by_slope(slope)
-        if len(places) > 1:
-            ends = " and ".join(view.scenarios[i].label for i in places)
-            raise UsageError(f"at slope {slope:g} {ends} are equally good; choose one of them with --candidate")
-        place, rule = (
-            places[0],
-            f"best on the line of slope {slope:g} between {view.measures[view.risk]} and {view.measures[view.utility]}",
-        )
-    if int(view.summary.counted[place]) == 1:
-        raise UsageError(
-            "no decision is recorded on one replicate that counts; add more with `frontier sweep ... --replicates 20 "
-            "--extend`"
-        )
-    first = realisation_of(study, view.results, place, view.allow_partial)
-    if asked is not None and asked != first:
-        raise UsageError(
-            f"the plan releases replicate {first} of {view.scenarios[place].label}, not {asked}: choosing among runs "
-            "by their figures is"
-            " selection on noise. Leave the replicate out, or fix it in the plan before the sweep."
-        )
-    record = _record(view, place)
-    row = check_realisation(view.results, place, first, view.scenarios[place].label, view.allow_partial)
-    record["released"] = {str(call): _number(view.results.values[row, k]) for k, call in enumerate(view.measures)}
-    record["fresh"] = _fresh(study, view, place)
-    record["bound"] = max_risk
-    record["cautions"] = cautions(study, view, place, row, record)
-    return study.decide(view.scenarios[place], first, rule, why.strip(), record)
-
-
-def _fresh(study: Study, view: RiskUtilityMap, place: int) -> dict[str, Any] | None:
-    """Means and standard errors of a scenario on fresh replicates, if it was re-evaluated."""
-    results = study.results("fresh")
-    if not (results.scenario == place).any():
-        return None
-    measures = [call.measure for call in view.measures]
-    found = summarise(results, measures, len(view.scenarios), view.allow_partial)
-    return {
-        str(call): {"mean": _number(found.mean[place, k]), "se": _number(found.se[place, k])}
-        for k, call in enumerate(view.measures)
-    }
-
-
-def cautions(study: Study, view: RiskUtilityMap, place: int, row: int, record: dict[str, Any]) -> list[str]:
-    """What a board should know about a choice before it relies on it, one sentence each."""
-    name = str(view.measures[view.risk])
-    words = view.measures[view.risk].measure.title.lower()
-    mean, se = view.summary.mean[place, view.risk], view.summary.se[place, view.risk]
-    released, bound, fresh = view.results.values[row, view.risk], record["bound"], record["fresh"]
-    said = []
-    if np.isnan(mean):
-        reason = view.measures[view.risk].measure.undefined
-        said.append(f"its {words} is undefined ({reason}), so it takes no part in the frontier")
-    elif view.riskier_than_original[place]:
-        said.append("its mean risk is above that of releasing the data unchanged")
-    if view.results.status[row] == NOOP:
-        said.append("it changes nothing: the release is the original")
-    if view.results.status[row] == FAILED:
-        said.append(
-            f"the run to be released is partial: {view.results.changed[row]:,} records were swapped, then none could"
-        )
-    if bound is not None:
-        if released > bound:
-            said.append(
-                f"the run to be released has a {words} of {released:.5g}, above the bound {bound:g}: the bound is on "
-                "the mean"
-            )
-        if mean + 2 * se > bound:
-            said.append(f"its mean {words}, {mean:.5g}, is within two standard errors of the bound {bound:g}")
-        if fresh and (fresh[name]["mean"] or 0) > bound:
-            said.append(f"on fresh replicates its mean {words} is {fresh[name]['mean']:.5g}, above the bound {bound:g}")
-    if fresh is None:
-        said.append("its figures are those that led to the choice; `frontier recheck` runs it on fresh replicates")
-    progress = study.progress
-    if progress.state != "finished":
-        said.append(f"the sweep is {progress.state}: {progress.done:,} of {progress.total:,} candidates so far")
-    return said
-
-
-def _record(view: RiskUtilityMap, place: int) -> dict[str, Any]:
-    """The figures that the choice rests on."""
-    figures = {
-        str(call): {
-            "mean": _number(view.summary.mean[place, k]),
-            "se": _number(view.summary.se[place, k]),
-            "original": _number(view.original[k]),
-        }
-        for k, call in enumerate(view.measures)
-    }
-    return {
-        "spec": view.scenarios[place].spec.text,
-        "rate": view.scenarios[place].spec.rate,
-        "risk": str(view.measures[view.risk]),
-        "utility": str(view.measures[view.utility]),
-        "figures": figures,
-        "replicates": int(view.summary.counted[place]),
-        "failed": int(view.summary.failed[place]),
-        "undominated": bool(view.dominance.undominated[place]),
-        "clear": bool(view.dominance.clear[place]),
-        "share": _number(view.dominance.share[place]),
-        "riskier_than_original": bool(view.riskier_than_original[place]),
-    }
-
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)

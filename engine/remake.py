@@ -121,38 +121,49 @@ def _audit(
         )
 
 
-def released_columns(made: Remade, table: int, secret: bytes, include: Iterable[str] = ()) -> dict[str, pa.Array]:
-    """Released raw columns of one table in file order, rows in the secret order (the same in every table).
+def released_columns(
+    made: Remade, table: int, order: np.ndarray, include: Iterable[str] = (), ids: np.ndarray | None = None
+) -> dict[str, pa.Array]:
+    """Released raw columns of one table in file order; row ``i`` is record ``order[i]`` of the original.
 
-    Dropped columns are left out, weight and id unless asked for.  Where a mechanism drew a level anew, the raw values
-    behind it are those of a random record of that level, whole blocks at a time.
+    Dropped columns are left out, weight and id unless asked for; an id is never the original one but that of ``ids``
+    (one per original record).  Values are dictionary-coded by the original's distinct values, which writers leave
+    behind.  Where a mechanism drew a level anew, the raw values behind it are those of a random
+    record of that level, whole blocks at a time.
     """
     import pyarrow as pa
 
     include = set(include)
     data, released = made.data, made.tables[table]
-    order = generator(derive(secret, "rows")).permutation(data.n_records)
-    out = set(data.dropped)
-    out |= {name for role, name in (("weight", data.weight), ("id", data.id)) if name and role not in include}
-    donors = {
-        column: _donors(made, table, j)
-        for j, attribute in enumerate(data.domain.attributes)
-        if released.is_replaced(j)
-        for column in attribute.columns
-    }
     columns: dict[str, pa.Array] = {}
+    carriers = carriers_of(made, table)
     for name, column in data.raw.columns.items():
-        if name in out:
+        if name in data.dropped or (name == data.weight and "weight" not in include):
+            continue
+        if name == data.id:
+            if "id" in include:
+                assert ids is not None, "an id leaves only as a new one"
+                columns[name] = pa.array(ids[order])
             continue
         if released.is_renumbered(name):
             columns[name] = pa.array(released.numeric(name)[order])
             continue
-        carrier = donors.get(name)
-        if carrier is None and released.source is not None and name in released.swapped_columns:
-            carrier = released.source
+        carrier = carriers.get(name)
         codes = column.codes[order if carrier is None else carrier[order]]
-        columns[name] = column.values.take(pa.array(codes, pa.int32(), mask=codes < 0))
+        columns[name] = pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32(), mask=codes < 0), column.values)
     return columns
+
+
+def carriers_of(made: Remade, table: int) -> dict[str, np.ndarray]:
+    """For every raw column whose values moved in one table, the original record whose value each record shows."""
+    released = made.tables[table]
+    found: dict[str, np.ndarray] = {}
+    for j, attribute in enumerate(made.data.domain.attributes):
+        if released.is_replaced(j):
+            found |= dict.fromkeys(attribute.columns, _donors(made, table, j))
+        elif released.source is not None and released.swapped_columns.intersection(attribute.columns):
+            found |= dict.fromkeys(attribute.columns, released.source)
+    return found
 
 
 def _donors(made: Remade, table: int, attribute: int) -> np.ndarray:

@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.decision import choose, objective_places, realisation_of, risk_utility_map
+from engine.choosing import choose
+from engine.decision import objective_places, realisation_of, risk_utility_map
+from engine.decision_log import entries
 from engine.errors import UsageError
 from engine.evaluation import FAILED, NOOP, OK, STATUS
 from engine.plan import DecisionPlan, SpacePlan
@@ -132,7 +134,7 @@ def test_the_plans_own_rule_counts_when_none_is_given(tmp_path):
     with study_of(tmp_path, ROWS, DecisionPlan(max_risk="0.2", realisation="2")) as study:
         choice = choose(study, risk_utility_map(study), "as planned")
         assert (choice.label, choice.replicate) == (study.scenarios[0].label, 2)
-        assert choice.rule == "most useful with small_cells at or below 0.2"
+        assert choice.rule == "most useful with small-cell risk at or below 0.2"
     with study_of(tmp_path, ROWS, DecisionPlan(realisation="9"), "nine") as study:
         view = risk_utility_map(study)
         with pytest.raises(UsageError, match="has no replicate 9; it has 3"):
@@ -195,7 +197,8 @@ def test_a_choice_says_what_to_bear_in_mind(tmp_path):
     """The bound is on the mean: a run above it, a mean near it and fresh figures are told, never hidden."""
     from engine.datasets import load
     from engine.plan import edit_plan
-    from engine.sweep import reevaluate, sweep
+    from engine.rerun import reevaluate
+    from engine.sweep import sweep
 
     raw, plan = load("czech")
     (tmp_path / "s.study.key").write_text("0123456789abcdef" * 2)
@@ -213,6 +216,9 @@ def test_a_choice_says_what_to_bear_in_mind(tmp_path):
             choose(study, view, "test", candidate=nothing.label).record["cautions"]
         )
         reevaluate(study, raw, bytes.fromhex("0123456789abcdef" * 2), [best], 12)
+        logged = entries(study)[-1]
+        assert logged.event == "rechecked"
+        assert logged.detail == {"candidates": [study.scenarios[best].label], "replicates": 12}
         again = choose(study, view, "test", max_risk=0.002).record
         assert again["fresh"]["small_cells"]["mean"] == pytest.approx(study.results("fresh").values[:, 0].mean())
         assert "recheck" not in " ".join(again["cautions"])
