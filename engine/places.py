@@ -6,7 +6,8 @@ import os
 import socket
 import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _NETWORK = {
@@ -82,6 +83,31 @@ def is_network_path(path: Path, mounts: str | None = None) -> bool:
         if inside and len(at) >= len(best):
             best, kind = at, fields[2]
     return kind in _NETWORK
+
+
+EXTERNAL = "FRONTIER_EXTERNAL"
+"""The environment variable with folders of external files; worker processes inherit it."""
+
+
+def external_file(name: str) -> Path | None:
+    """Where the external file of a bare name is: in a folder of :data:`EXTERNAL`, else in the current one."""
+    folders = [Path(folder) for folder in os.environ.get(EXTERNAL, "").split(os.pathsep) if folder]
+    return next((folder / name for folder in (*folders, Path.cwd()) if (folder / name).is_file()), None)
+
+
+@contextmanager
+def external_beside(files: Iterable[str | None]) -> Iterator[None]:
+    """Meanwhile look for external files beside these files too, before the current folder."""
+    before = os.environ.get(EXTERNAL)
+    beside = [str(Path(file).expanduser().absolute().parent) for file in files if file]
+    os.environ[EXTERNAL] = os.pathsep.join(dict.fromkeys([*(before.split(os.pathsep) if before else ()), *beside]))
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[EXTERNAL]
+        else:
+            os.environ[EXTERNAL] = before
 
 
 def write_private(path: Path, content: bytes) -> None:

@@ -17,7 +17,6 @@ import numpy as np
 from engine.memory import Memory
 from engine.table import ContingencyTable, occupied
 
-_WORD_BITS = 62
 _DIRECT_BITS = 20  # cells packed in so few bits are looked up in an array of that many entries, without a hash
 
 
@@ -30,22 +29,15 @@ class CellIndex:
 
     def __init__(self, table: ContingencyTable) -> None:
         from engine.compiled import wrapping
-        from engine.mechanisms import kernels
+        from engine.mechanisms import exchanges
 
-        self._kernels, self._wrapping = kernels, wrapping
+        self._kernels, self._wrapping = exchanges, wrapping
         self.table = table
         self.shared = Memory()
-        self.layout: list[tuple[int, int, int]] = []  # word, shift and mask of each attribute
-        word = shift = 0
-        for size in table.domain.shape:
-            bits = max(1, (size - 1).bit_length())
-            if shift + bits > _WORD_BITS:
-                word, shift = word + 1, 0
-            self.layout.append((word, shift, (1 << bits) - 1))
-            shift += bits
-        self.n_words = word + 1
+        self.layout = table.packing.places
+        self.n_words = table.packing.n_words
         self.most_cells = min(math.prod(table.domain.shape), 1 << 62)
-        self._bits = shift if word == 0 else 64
+        self._bits = table.packing.bits if self.n_words == 1 else 64
         self.reset()
 
     def reset(self) -> None:
@@ -55,8 +47,7 @@ class CellIndex:
         self.rank = np.zeros(0, np.int32)
         self.n_cells = 0
         self._grow(min(2 * m, self.most_cells) + 1024)
-        for j, (word, shift, _) in enumerate(self.layout):
-            self.words[:m, word] |= self.table.cells[:, j].astype(np.int64) << shift
+        self.words[:m] = self.table.words
         self.n_cells = m
         self._fill()
 
@@ -90,11 +81,7 @@ class CellIndex:
 
     def mask(self, attributes: Sequence[int]) -> np.ndarray:
         """Words with all bits of some attributes set, shape ``(n_words,)``."""
-        mask = np.zeros(self.n_words, np.int64)
-        for j in attributes:
-            word, shift, ones = self.layout[j]
-            mask[word] |= ones << shift
-        return mask
+        return self.table.packing.mask(attributes)
 
 
 def unpack(words: np.ndarray, layout: tuple[int, int, int]) -> np.ndarray:
@@ -126,7 +113,7 @@ class ReleaseBatch:
     swaps: np.ndarray
     cell: np.ndarray
     index_words: np.ndarray = field(repr=False)
-    layout: list[tuple[int, int, int]] = field(repr=False)
+    layout: Sequence[tuple[int, int, int]] = field(repr=False)
     shape: tuple[int, ...] = ()
     failing: np.ndarray | None = field(default=None, repr=False)
     shared: Memory = field(default_factory=Memory, repr=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 from engine.bundle import export, read_manifest, replay
 from engine.errors import EngineError, UsageError
 from engine.io.readers import read_table
+from engine.mechanisms import names
 from engine.microdata import RawTable
 from engine.plan import plan_from_toml
 from engine.study import Study
@@ -103,14 +105,17 @@ def test_weight_and_id_only_when_asked(made: tuple[Path, RawTable], tmp_path: Pa
     out = exported(made, tmp_path / "out", include=("weight", "id"))
     header = (out / "release" / "release.csv").read_text().splitlines()[0]
     assert header == "case,age,age_flag,sex,work,pay,w,note"
+    rows = [line.split(",") for line in (out / "release" / "release.csv").read_text().splitlines()[1:]]
+    assert sorted(int(row[0]) for row in rows) == list(range(1, 121)), "ids are new ones"
 
 
 def test_what_leaves_says_nothing_of_the_swap(made: tuple[Path, RawTable], tmp_path: Path) -> None:
     out = exported(made, tmp_path / "out")
     manifest = read_manifest(out)
     key = bytes.fromhex((made[0] / "s.study.key").read_text().strip())
-    inside = (out / "internal" / "manifest.json").read_bytes()
-    assert key.hex().encode() not in inside and key not in inside
+    for path in (out / "internal").iterdir():
+        inside = path.read_bytes()
+        assert key.hex().encode() not in inside and key not in inside
     for path in (out / "release").iterdir():
         content = path.read_bytes()
         for secret in (key, bytes.fromhex(manifest["derived_key"]), bytes.fromhex(manifest["row_order_secret"])):
@@ -120,6 +125,18 @@ def test_what_leaves_says_nothing_of_the_swap(made: tuple[Path, RawTable], tmp_p
     assert pq.read_schema(out / "release" / "release.parquet").metadata is None
     if os.name != "nt":
         assert (out / "internal" / "manifest.json").stat().st_mode & 0o077 == 0
+
+
+@pytest.fixture(scope="module")
+def pristine(made: tuple[Path, RawTable], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One export for all tests that spoil a bundle; each takes a copy."""
+    return exported(made, tmp_path_factory.mktemp("pristine") / "out")
+
+
+@pytest.fixture
+def out(pristine: Path, tmp_path: Path) -> Path:
+    """A bundle to be spoilt."""
+    return shutil.copytree(pristine, tmp_path / "out")
 
 
 def test_two_exports_differ_in_order_only(made: tuple[Path, RawTable], tmp_path: Path) -> None:
@@ -150,29 +167,47 @@ def test_a_replay_sees_that_a_released_file_was_altered(made: tuple[Path, RawTab
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "error"),
+    ("file", "name", "value", "words"),
     [
-        ("derived_key", "zz", EngineError),
-        ("derived_key", "00" * 32, UsageError),
-        ("stream_version", 999, EngineError),
-        ("format", 999, EngineError),
-        ("fingerprint", "00", UsageError),
+        ("seed-annex.json", "derived_key", "00" * 32, "not the one that was sealed"),
+        ("manifest.json", "seal", "00" * 32, "not the one that was sealed"),
+        ("manifest.json", "stream_version", 999, "stream version 999"),
+        ("manifest.json", "format", 999, "format 999"),
+        ("manifest.json", "fingerprint", "00", "belongs to other data"),
     ],
 )
 def test_a_changed_manifest_is_refused(
-    made: tuple[Path, RawTable], tmp_path: Path, name: str, value: object, error: type[EngineError]
+    made: tuple[Path, RawTable], out: Path, file: str, name: str, value: object, words: str
 ) -> None:
-    out = exported(made, tmp_path / "out")
-    path = out / "internal" / "manifest.json"
+    path = out / "internal" / file
     manifest = json.loads(path.read_text())
     path.write_text(json.dumps({**manifest, name: value}))
-    with pytest.raises(error):
-        replay(path, made[1])
+    with pytest.raises(EngineError, match=words):
+        replay(out, made[1])
 
 
-@pytest.mark.parametrize(("name", "value"), [("rate", "0.1"), ("row_order_secret", "11" * 32), ("spec", "sex:S")])
-def test_a_replay_names_what_differs(made: tuple[Path, RawTable], tmp_path: Path, name: str, value: str) -> None:
-    out = exported(made, tmp_path / "out")
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("candidate", "x000/1", "candidate is x"),
+        ("candidate", "x0", "candidate is x"),
+        ("records_changed", 7, "records_changed is 24, the manifest says 7"),
+        ("status", "failed", "status is 'ok', the manifest says 'failed'"),
+        ("made", "1999-01-01T00:00:00Z", "a field was changed"),
+    ],
+)
+def test_a_replay_names_entries_that_do_not_hold(
+    made: tuple[Path, RawTable], out: Path, name: str, value: object, words: str
+) -> None:
+    path = out / "internal" / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), name: value}))
+    found = replay(out, made[1])
+    assert found.same == ("release.csv", "release.parquet")
+    assert any(words in text for text in found.differs) and "a field was changed" in found.differs[0]
+
+
+@pytest.mark.parametrize(("name", "value"), [("rate", "0.1"), ("spec", "sex:S")])
+def test_a_replay_names_what_differs(made: tuple[Path, RawTable], out: Path, name: str, value: str) -> None:
     path = out / "internal" / "manifest.json"
     manifest = json.loads(path.read_text())
     path.write_text(json.dumps({**manifest, name: value}))
@@ -181,8 +216,7 @@ def test_a_replay_names_what_differs(made: tuple[Path, RawTable], tmp_path: Path
     assert {"release.csv differs from the export", "release.parquet differs from the export"} <= set(found.differs)
 
 
-def test_reordered_records_are_other_data(made: tuple[Path, RawTable], tmp_path: Path) -> None:
-    out = exported(made, tmp_path / "out")
+def test_reordered_records_are_other_data(out: Path, tmp_path: Path) -> None:
     lines = people().splitlines()
     (tmp_path / "turned.csv").write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
     with pytest.raises(UsageError, match="belongs to other data"):
@@ -190,7 +224,6 @@ def test_reordered_records_are_other_data(made: tuple[Path, RawTable], tmp_path:
 
 
 def test_a_figure_that_is_not_the_studys_refuses_the_export(made: tuple[Path, RawTable], tmp_path: Path) -> None:
-    import shutil
     import sqlite3
 
     for name in ("s.study", "s.study.key"):
@@ -202,19 +235,33 @@ def test_a_figure_that_is_not_the_studys_refuses_the_export(made: tuple[Path, Ra
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("mechanism", ["maps", "smike", "rds", "dds", "pram"])
-def test_every_key_mechanism_replays(made: tuple[Path, RawTable], tmp_path: Path, mechanism: str) -> None:
-    parameters = {"maps": "D = 2\ns = 12", "smike": "D = 2\ns = 12", "rds": "s = 12", "dds": "s = 12", "pram": ""}
-    plan = plan_from_toml(PLAN + f'\n[[mechanism]]\nname = "{mechanism}"\n{parameters[mechanism]}\n')
+MECHANISMS = {
+    "maps": "D = 2\ns = 12",
+    "smike": "D = 2\ns = 12",
+    "rds": "s = 12",
+    "dds": "s = 12",
+    "pram": "",
+    "cgs": 'strata = "sex"\nn_swap = 9',
+    "noise": 'c = "0.2"',
+    "cgs_noise": 'strata = "work"\nn_swap = 6\nc = "0.2"',
+}
+
+
+def test_every_mechanism_is_replayed_below() -> None:
+    assert set(MECHANISMS) == set(names())
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_every_mechanism_replays_bit_for_bit(made: tuple[Path, RawTable], tmp_path: Path, mechanism: str) -> None:
+    plan = plan_from_toml(PLAN + f'\n[[mechanism]]\nname = "{mechanism}"\n{MECHANISMS[mechanism]}\n')
     with sweep(made[1], plan, tmp_path / "s.study", workers=1) as study:
         assert study.scenarios[0].spec.mechanism == mechanism
-        out = export(study, made[1], study.scenarios[0].label, tmp_path / "out")
+        out = export(study, made[1], study.scenarios[0].label, tmp_path / "out", formats=("csv", "parquet", "sav"))
     found = replay(out, made[1])
-    assert found.differs == () and len(found.same) == (4 if mechanism in ("maps", "smike") else 2)
-    original = sorted(zip(*[column[::1] for column in zip(*_rows(made[1]), strict=True)], strict=True))
-    assert len(original) == 120
+    assert found.differs == () and len(found.same) == (6 if mechanism in ("maps", "smike") else 3)
     for path in (out / "release").glob("*.csv"):
         rows = [line.split(",") for line in path.read_text().splitlines()]
+        assert len(rows) == 121
         for row in rows[1:]:
             assert row[1] == f"f{int(row[0]) % 5}", "a block is never torn apart"
 

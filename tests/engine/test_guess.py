@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from engine.errors import EngineError
 from engine.io.recode import code
+from engine.labels import ColumnLabels
 from engine.microdata import EditRule, RawColumn, RawTable
 from engine.plan import (
     AttributePlan,
@@ -197,3 +198,35 @@ def test_missing_that_is_a_level_and_vanished_cut_levels() -> None:
     assert check_plan(plan, table_of(A=["1", "", "30"])) == [
         "attribute 'A' has 1 level ('10-<20') in the plan but not in the data"
     ]
+
+
+def labelled(about: ColumnLabels, values: list[Any]) -> RawTable:
+    table = table_of(x=values)
+    column = table.columns["x"]
+    return RawTable({"x": RawColumn("x", column.values, column.codes, about)}, table.n_records, "test")
+
+
+def test_value_labels_name_the_levels_in_the_order_of_the_codes() -> None:
+    about = ColumnLabels("", (("10", "Ten"), ("9", "Nine"), ("8", "Eight")))
+    (part,) = first_plan(labelled(about, [10, 9, 9, None] * 20)).attributes
+    assert part == AttributePlan(
+        "x", levels=("Nine", "Ten"), merge=(("Nine", ("9",)), ("Ten", ("10",))), on_missing="level"
+    )
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [(("9", "Nine"),), (("9", "Same"), ("10", "Same")), (("9", "missing"), ("10", "Ten"))],
+    ids=["not all labelled", "one label twice", "a word of the plan"],
+)
+def test_labels_that_cannot_be_levels_leave_the_codes(pairs: tuple[tuple[str, str], ...]) -> None:
+    (part,) = first_plan(labelled(ColumnLabels("", pairs), [10, 9] * 40)).attributes
+    assert part == AttributePlan("x", levels=("9", "10"))
+
+
+def test_many_numbers_that_are_all_labelled_are_categories() -> None:
+    values = list(range(60)) * 3
+    about = ColumnLabels("", tuple((str(i), f"Place {i}") for i in range(60)))
+    assert first_plan(labelled(about, values)).attributes[0].levels[:2] == ("Place 0", "Place 1")
+    with pytest.raises(EngineError, match="no column of the data looks categorical"):
+        first_plan(labelled(ColumnLabels(), values))

@@ -1,0 +1,15 @@
+"""What leaves a study: a release in bundles of their own for analyst, chair, member and public; replayed and verified.
+
+An export remakes one realisation, writes each reader's bundle from an allow-list, attacks the public one itself and
+searches all bytes for secrets before anything is there.
+"""
+
+from __future__ import annotations
+
+from engine.bundle.export import export
+from engine.bundle.files import FORMATS, sha256
+from engine.bundle.manifest import MANIFEST, read_manifest
+from engine.bundle.replay import Replay, replay
+from engine.bundle.tiers import ALL, TIERS
+
+__all__ = ["ALL", "FORMATS", "MANIFEST", "TIERS", "Replay", "export", "read_manifest", "replay", "sha256"]

@@ -1,0 +1,227 @@
+"""An attack on the release before it leaves, with what an intruder may have: guesses of keys, of orders, other files.
+
+The intruder is given more than a real one has: the records put back into their original order, the original table, the
+spec and the number of the replicate.  What is left to guess is the study key and the rate; the true pair restores the
+associations that the swap has weakened and so stands out from all wrong guesses.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from engine.bundle.guesses import guesses, weakness
+from engine.bundle.package import Package
+from engine.bundle.refused import Refused
+from engine.candidates import multi_kind
+from engine.spec import RANDOM_SWAP, pairs_wanted
+from engine.streams import KEY_BYTES
+
+_SEEDS_COMPARED = 1 << 13  # seeds of every family that are compared with the key itself
+_SEEDS_TRIED = 75  # seeds of every family with which the swap is undone: about 800 guesses
+_RATES = ("0.01", "0.02", "0.05", "0.1")
+_SECONDS = 12.0
+_STANDS_OUT = 8.0  # standard deviations of wrong guesses' scores
+_RESTORED = 0.5  # share of changed records; a wrong guess that stands out by chance restores few
+_NEIGHBOURS = 20  # of n records, two are expected to keep their neighbour by chance
+_CORRELATED = 5.0  # standard errors of a rank correlation
+_SAME = 0.95
+
+
+def attack(made: Package) -> dict[str, Any]:
+    """Attack a release and return what was tried and found, as plain values for the analyst's bundle.
+
+    An attack that succeeds is an error (:class:`Refused`) that says what to change.
+    """
+    begin = time.monotonic()
+    found: dict[str, Any] = {
+        "made": True,
+        "keys": _keys(made),
+        "undoing": _undo(made),
+        "order": _orders(made),
+        "identifiers": _identifiers(made),
+        "matching": _match(made),
+    }
+    found["seconds"] = round(time.monotonic() - begin, 1)
+    for part in ("keys", "undoing", "order", "identifiers"):
+        if found[part].get("succeeded"):
+            raise Refused(
+                f"the release was refused: an attack on it succeeded ({found[part]['why']}); {_ADVICE[part]}. Nothing "
+                "was written",
+                f"attack: {part}",
+            )
+    return found
+
+
+_ADVICE = {
+    "keys": "make a study of its own with a new key: leave --key-file out, so that the system draws one",
+    "undoing": "make a study of its own with a new key: leave --key-file out, so that the system draws one",
+    "order": "export again with a new secret (leave --same-order-as out)",
+    "identifiers": "drop that column in the plan, or declare it as the id",
+}
+
+
+def _keys(made: Package) -> dict[str, Any]:
+    """Whether study key or row secret is one that can be guessed."""
+    for what, secret in (("the study key", made.key), ("the secret of the row order", made.rows.secret)):
+        why = weakness(secret, _SEEDS_COMPARED)
+        if why:
+            return {"succeeded": True, "why": f"{what} can be guessed: {why}"}
+    return {"succeeded": False, "seeds": _SEEDS_COMPARED}
+
+
+def _undo(made: Package) -> dict[str, Any]:
+    """Undo the swap under guessed keys and rates; the true pair restores the original associations."""
+    from engine.mechanisms import random_swap
+
+    spec, data, table = made.scenario.spec, made.data, made.data.table
+    moved = spec.attributes.having("S")
+    stayed = tuple(j for j in range(len(data.domain)) if j not in moved)
+    if spec.mechanism != RANDOM_SWAP or not stayed:
+        return {"tried": 0, "succeeded": False, "why": "the mechanism cannot be undone by drawing its pairs again"}
+    structure = spec.structure(multi_kind(table))
+    released = made.made.tables[0]
+    score = _Association(data.n_records, [released.codes(j) for j in moved], [data.codes[j] for j in stayed])
+    rates = sorted({*_RATES, *made.study.plan.space.rates, spec.rate}, key=float)
+    stops = sorted({pairs_wanted(rate, data.n_records)[1] for rate in rates} - {0})
+    if not stops:
+        return {"tried": 0, "succeeded": False, "why": "nothing was swapped"}
+    base, scores, tried = score(np.arange(data.n_records)), [], []
+    prepared = random_swap.prepare(structure, table)
+
+    def pairs_of(key: bytes) -> np.ndarray:
+        derived = random_swap.stream(key, structure, table, made.replicate)
+        return random_swap.records_of_pairs(derived, prepared.draw(derived, stops[-1]), data.cell_of_record)
+
+    begin = time.monotonic()
+    for guess in guesses(KEY_BYTES, _SEEDS_TRIED):
+        pairs = pairs_of(guess[2])
+        scores.append([score(_exchanged(pairs[:stop], data.n_records)) for stop in stops])
+        tried.append(guess)
+        if time.monotonic() - begin > _SECONDS:
+            break
+    found: dict[str, Any] = {"keys": len(tried), "tried": len(tried) * len(stops), "succeeded": False}
+    best = stands_out(base, np.array(scores))
+    if best is not None:
+        family, seed, key = tried[best[0]]
+        source = _exchanged(pairs_of(key)[: stops[best[1]]], data.n_records)
+        changed = made.made.changed
+        right = [released.codes(j)[source][changed] == data.codes[j][changed] for j in moved]
+        restored = float(np.mean(right)) if changed.any() else 0.0
+        found |= {"best_guess": f"{family}, seed {seed}", "restored": round(restored, 4)}
+        if restored > _RESTORED:
+            guess_words = f"a guessed key ({family}, seed {seed})"
+            found |= {"succeeded": True, "why": f"undoing the swap with {guess_words} restores {restored:.0%} of it"}
+    return found
+
+
+def _exchanged(pairs: np.ndarray, n_records: int) -> np.ndarray:
+    """For each record the one it gets its values from when pairs trade them."""
+    source = np.arange(n_records)
+    source[pairs[:, 0]], source[pairs[:, 1]] = pairs[:, 1], pairs[:, 0]
+    return source
+
+
+def stands_out(base: float, scores: np.ndarray) -> tuple[int, int] | None:
+    """The guess (row) and number of pairs (column) that an intruder would believe in; None where there is none.
+
+    Its score is above ``base``, that of the release as it is, and far above those of all other guesses of as many
+    pairs.
+    """
+    centre = np.median(scores, axis=0)
+    spread = 1.4826 * np.median(np.abs(scores - centre), axis=0)
+    z = (scores - centre) / np.where(spread > 0, spread, np.inf)
+    z[scores <= base] = -np.inf
+    best = np.unravel_index(int(np.argmax(z)), z.shape)
+    return (int(best[0]), int(best[1])) if z[best] > _STANDS_OUT else None
+
+
+class _Association:
+    """How strongly moved and unmoved attributes go together: the sum of n log n over their two-way tables.
+
+    Their margins stay the same whatever is exchanged, so this orders guesses as the likelihood ratio does.
+    """
+
+    def __init__(self, n_records: int, moved: list[np.ndarray], stayed: list[np.ndarray]) -> None:
+        self.moved = [codes.astype(np.int64) for codes in moved]
+        self.stayed = [codes.astype(np.int64) for codes in stayed]
+        self.sizes = [int(codes.max(initial=0)) + 1 for codes in self.moved]
+        most = max(n_records, 1) + 1
+        self.logs = np.arange(most) * np.log(np.maximum(np.arange(most), 1))
+
+    def __call__(self, source: np.ndarray) -> float:
+        total = 0.0
+        for codes, size in zip(self.moved, self.sizes, strict=True):
+            mine = codes[source]
+            for theirs in self.stayed:
+                total += float(self.logs[np.bincount(theirs * size + mine)].sum())
+        return total
+
+
+def _orders(made: Package) -> dict[str, Any]:
+    """Whether rows or ids keep something of the original order, or follow an order that a small seed makes."""
+    n, order = made.data.n_records, made.rows.order
+    found: dict[str, Any] = {"succeeded": False}
+    sequences = [("the order of rows", order), ("the order of new ids", np.argsort(made.rows.ids))]
+    sequences.append(("the order of new ids in the release", np.argsort(made.rows.ids[order])))
+    for what, sequence in sequences:
+        kept = int((np.abs(np.diff(sequence)) == 1).sum())
+        correlation = abs(float(np.corrcoef(np.arange(len(sequence)), sequence)[0, 1])) if n > 2 else 0.0
+        errors = correlation * np.sqrt(max(n - 1, 1))
+        found[what] = {"neighbours_kept": kept, "correlation": round(correlation, 6)}
+        if kept >= _NEIGHBOURS or errors > _CORRELATED:
+            return {**found, "succeeded": True, "why": f"{what} keeps something of the original order"}
+    for seed in range(200 if n <= 100_000 else 20):
+        for permuted in (
+            np.random.default_rng(seed).permutation(n),
+            np.random.RandomState(seed).permutation(n),
+        ):
+            for guess in (permuted, np.argsort(permuted)):
+                if n > 20 and np.mean(guess == order) > _SAME:
+                    return {**found, "succeeded": True, "why": f"the order of rows is the one that seed {seed} makes"}
+    return found
+
+
+def _identifiers(made: Package) -> dict[str, Any]:
+    """Released columns that would show the original order or tell every record apart, other than the new id."""
+    n, named = made.data.n_records, []
+    for name in made.columns:
+        if name in (made.data.id, made.data.weight):
+            continue
+        column = made.raw.columns[name]
+        if n > 50 and len(column.values) > 0.9 * n and _is_identifier(column):
+            named.append(name)
+    if named:
+        return {"succeeded": True, "columns": named, "why": f"column '{named[0]}' tells nearly every record apart"}
+    return {"succeeded": False, "columns": []}
+
+
+def _is_identifier(column: Any) -> bool:
+    """Numbers with decimals are amounts, which differ by nature; whole numbers and texts that differ are names."""
+    from engine.values import numbers
+
+    figures = numbers(column.values)
+    known = figures[~np.isnan(figures)]
+    if len(known) < 0.5 * len(figures):
+        return True
+    return bool((known == np.round(known)).all())
+
+
+def _match(made: Package) -> dict[str, Any]:
+    """How many released records equal exactly one original record on all attributes, and how many of them rightly.
+
+    This is what somebody with the whole original sees; it is reported and blocks nothing, since such a person has
+    nothing left to find but which records were swapped.
+    """
+    from engine.table import occupied
+
+    n = made.data.n_records
+    released = [made.made.tables[0].codes(j) for j in range(len(made.data.domain))]
+    joined = [np.concatenate([a, b]) for a, b in zip(made.data.codes, released, strict=True)]
+    _, cell = occupied(joined, made.data.domain.shape, 2 * n)
+    counts = np.bincount(cell[:n], minlength=int(cell.max()) + 1)
+    unique = counts[cell[n:]] == 1
+    right = unique & (cell[:n] == cell[n:])
+    return {"records": n, "matched_to_one": int(unique.sum()), "rightly": int(right.sum())}

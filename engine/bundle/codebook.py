@@ -1,0 +1,292 @@
+"""The codebook of a release: every column with its label, values and frequencies, as HTML and as DDI Codebook 2.5.
+
+Everything is counted in the released files themselves, so nothing in it is about the original.  Weighted frequencies
+are given only where the weight is released: otherwise a value that one record has would tell that record's weight.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
+
+from engine.bundle.files import Tables
+from engine.labels import ColumnLabels
+from engine.values import numbers, texts
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MOST_VALUES = 60
+"""Columns with more distinct values are summarised instead of listed."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """One value of a column: its label, whether it means missing, its records, and their weights' sum (None without
+    weights)."""
+
+    raw: str
+    label: str
+    missing: bool
+    count: int
+    weighted: float | None
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of one file.  ``values`` lists its values (of too many only those that have a label or mean missing),
+    ``least`` to ``sd`` describe its numbers (None where it holds text), ``empty`` counts records without a value."""
+
+    name: str
+    label: str
+    kind: str
+    values: tuple[Value, ...]
+    distinct: int
+    valid: int
+    empty: int
+    least: float | None = None
+    most: float | None = None
+    mean: float | None = None
+    sd: float | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """One released table: its name, records and columns."""
+
+    name: str
+    n_records: int
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True)
+class Codebook:
+    """The codebook of a release; ``weight`` is the released weight, if any."""
+
+    title: str
+    files: tuple[str, ...]
+    tables: tuple[Table, ...]
+    notes: tuple[str, ...]
+    weight: str | None
+
+
+def codebook(
+    title: str,
+    tables: Tables,
+    labels: Mapping[str, ColumnLabels],
+    files: Sequence[str],
+    notes: Sequence[str],
+    weight: str | None,
+) -> Codebook:
+    """Describe released tables; ``files`` are the names of the data files, ``notes`` what a format says otherwise."""
+    made = []
+    for name, columns in tables.items():
+        weights = None if weight is None else _weights(columns[weight])
+        described = tuple(_column(column, values, labels[column], weights) for column, values in columns.items())
+        made.append(Table(name, len(next(iter(columns.values()))), described))
+    return Codebook(title or "Released data", tuple(files), tuple(made), tuple(notes), weight)
+
+
+def _weights(values: pa.Array) -> np.ndarray:
+    distinct, codes = _coded(values)
+    return np.nan_to_num(np.append(numbers(distinct), np.nan)[codes])
+
+
+def _coded(values: pa.Array) -> tuple[pa.Array, np.ndarray]:
+    """Distinct values and one code per record, -1 for none."""
+    import pyarrow as pa
+
+    from engine.io.writers import one_array, plain
+
+    coded = one_array(plain(values)).dictionary_encode()
+    indices = coded.indices.fill_null(-1)
+    return coded.dictionary, indices.cast(pa.int64()).to_numpy(zero_copy_only=False)
+
+
+def _column(name: str, values: pa.Array, about: ColumnLabels, weights: np.ndarray | None) -> Column:
+    distinct, codes = _coded(values)
+    raw = texts(distinct)
+    counts = np.bincount(codes[codes >= 0], minlength=len(raw))
+    empty = int((codes < 0).sum())
+    figures = numbers(distinct)
+    missing = set(about.missing_among(raw))
+    numeric = len(raw) > 0 and not np.isnan(figures[[r not in missing for r in raw]]).any()
+    listed: tuple[Value, ...] = ()
+    if len(raw) <= MOST_VALUES or about.values or missing:
+        sums = None if weights is None else np.bincount(codes[codes >= 0], weights[codes >= 0], minlength=len(raw))
+        order = sorted(range(len(raw)), key=lambda i: (figures[i] if numeric else 0.0, raw[i]))
+        order = [i for i in order if len(raw) <= MOST_VALUES or raw[i] in about.label_of or raw[i] in missing]
+        listed = tuple(
+            Value(
+                raw[i],
+                about.label_of.get(raw[i], ""),
+                raw[i] in missing,
+                int(counts[i]),
+                None if sums is None else float(sums[i]),
+            )
+            for i in order
+        )
+    valid = int(sum(counts[i] for i in range(len(raw)) if raw[i] not in missing))
+    least = most = mean = sd = None
+    if numeric and valid:
+        use = np.array([r not in missing for r in raw])
+        x, n = figures[use], counts[use]
+        least, most = float(x.min()), float(x.max())
+        mean = float((x * n).sum() / n.sum())
+        sd = float(np.sqrt((n * (x - mean) ** 2).sum() / (n.sum() - 1))) if n.sum() > 1 else None
+    return Column(
+        name, about.label, "numeric" if numeric else "character", listed, len(raw), valid, empty, least, most, mean, sd
+    )
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else f"{value:.6g}"
+
+
+# -- HTML ------------------------------------------------------------------------------------------------------------
+
+_STYLE = """body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem;color:#1a1a1a;
+background:#fff}h2{margin-top:2.5rem;border-bottom:1px solid #767676}h3{margin:1.8rem 0 .2rem}
+table{border-collapse:collapse;margin:.4rem 0}th,td{padding:.15rem .8rem;text-align:left;
+border-bottom:1px solid #c8c8c8}
+td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}p{margin:.3rem 0}code{font-size:95%}
+a{color:#0a58a8}nav{margin:.6rem 0;line-height:1.8}
+@media(prefers-color-scheme:dark){body{color:#eee;background:#16181c}a{color:#8ab8f0}th,td{border-color:#4a4d55}}"""
+
+
+def codebook_html(book: Codebook) -> str:
+    """The codebook as one page of HTML that needs nothing from elsewhere."""
+    said = [
+        "<!DOCTYPE html>",
+        '<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>Codebook: {html.escape(book.title)}</title><style>{_STYLE}</style></head><body>",
+        f"<h1>Codebook: {html.escape(book.title)}</h1>",
+        f"<p>Data files: {', '.join(f'<code>{html.escape(file)}</code>' for file in book.files)}.</p>",
+    ]
+    if book.weight is not None:
+        said.append(f"<p>Weighted frequencies use the column <code>{html.escape(book.weight)}</code>.</p>")
+    if book.notes:
+        said.append("<h2>Notes on the formats</h2><ul>")
+        said += [f"<li>{html.escape(note)}</li>" for note in book.notes]
+        said.append("</ul>")
+    for number, table in enumerate(book.tables, 1):
+        said.append(f"<h2>{html.escape(table.name)}: {table.n_records:,} records, {len(table.columns)} columns</h2>")
+        places = {column.name: f"T{number}V{k}" for k, column in enumerate(table.columns, 1)}
+        links = (f'<a href="#{place}">{html.escape(name)}</a>' for name, place in places.items())
+        said.append(f'<nav aria-label="Columns">{", ".join(links)}</nav>')
+        for column in table.columns:
+            said += _html_column(column, places[column.name], book.weight is not None)
+    return "\n".join([*said, "</body></html>", ""])
+
+
+def _html_column(column: Column, place: str, weighted: bool) -> list[str]:
+    label = f": {html.escape(column.label)}" if column.label else ""
+    empty = f", {column.empty:,} empty" if column.empty else ""
+    said = [
+        f'<h3 id="{place}"><code>{html.escape(column.name)}</code>{label}</h3>',
+        f"<p>{column.kind}, {column.valid:,} records with a value{empty}, {column.distinct:,} distinct values</p>",
+    ]
+    if column.least is not None:
+        sd = f", standard deviation {_number(column.sd)}" if column.sd is not None else ""
+        said.append(f"<p>From {_number(column.least)} to {_number(column.most)}, mean {_number(column.mean)}{sd}</p>")
+    if column.values:
+        labelled = any(value.label or value.missing for value in column.values)
+        heads = [_head("Value")] + [_head("Label")] * labelled + [_head("Records", "n")]
+        heads += [_head("Weighted", "n")] * weighted
+        said.append(f"<table><thead><tr>{''.join(heads)}</tr></thead><tbody>")
+        said += [_html_value(value, labelled) for value in column.values]
+        said.append("</tbody></table>")
+    return said
+
+
+def _head(text: str, kind: str = "") -> str:
+    return f'<th scope="col"{f" class={kind!r}" if kind else ""}>{text}</th>'
+
+
+def _html_value(value: Value, labelled: bool) -> str:
+    cells = [f"<td>{html.escape(value.raw)}</td>"]
+    if labelled:
+        label = html.escape(value.label) + (" (missing)" if value.missing else "")
+        cells.append(f"<td>{label}</td>")
+    cells.append(f'<td class="n">{value.count:,}</td>')
+    if value.weighted is not None:
+        cells.append(f'<td class="n">{value.weighted:,.1f}</td>')
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+# -- DDI Codebook 2.5 ------------------------------------------------------------------------------------------------
+
+_BAD = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _text(text: str) -> str:
+    return escape(_BAD.sub("\ufffd", text))
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_BAD.sub("\ufffd", text))
+
+
+def codebook_xml(book: Codebook) -> str:
+    """The codebook as DDI Codebook 2.5 (namespace ``ddi:codebook:2_5``): study, files and variables."""
+    said = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        '<codeBook xmlns="ddi:codebook:2_5" version="2.5" xml:lang="en">',
+        f"  <stdyDscr><citation><titlStmt><titl>{_text(book.title)}</titl></titlStmt></citation></stdyDscr>",
+    ]
+    for number, table in enumerate(book.tables, 1):
+        files = ", ".join(f for f in book.files if f.partition(".")[0] == table.name)
+        said.append(
+            f'  <fileDscr ID="F{number}"><fileTxt><fileName>{_text(files)}</fileName><dimensns>'
+            f"<caseQnty>{table.n_records}</caseQnty><varQnty>{len(table.columns)}</varQnty></dimensns></fileTxt>"
+            "</fileDscr>"
+        )
+    said.append("  <dataDscr>")
+    place = 0
+    for number, table in enumerate(book.tables, 1):
+        ids = {column.name: f"V{place + k + 1}" for k, column in enumerate(table.columns)}
+        place += len(ids)
+        for column in table.columns:
+            said += _xml_column(column, ids, f"F{number}", book.weight)
+    said.append("  </dataDscr>")
+    if book.notes:
+        said.append("  <otherMat><notes>" + _text(" ".join(book.notes)) + "</notes></otherMat>")
+    return "\n".join([*said, "</codeBook>", ""])
+
+
+def _xml_column(column: Column, ids: Mapping[str, str], file: str, weight: str | None) -> list[str]:
+    kind = "contin" if column.kind == "numeric" and column.distinct > MOST_VALUES else "discrete"
+    roles = ' wgt="wgt"' if column.name == weight else f' wgt-var="{ids[weight]}"' if weight else ""
+    said = [f'    <var ID="{ids[column.name]}" name={_attribute(column.name)} files="{file}" intrvl="{kind}"{roles}>']
+    if column.label:
+        said.append(f"      <labl>{_text(column.label)}</labl>")
+    said.append(f'      <sumStat type="vald">{column.valid}</sumStat>')
+    said.append(f'      <sumStat type="invd">{_total(column) - column.valid}</sumStat>')
+    for name, figure in (("min", column.least), ("max", column.most), ("mean", column.mean), ("stdev", column.sd)):
+        if figure is not None:
+            said.append(f'      <sumStat type="{name}">{figure!r}</sumStat>')
+    for value in column.values:
+        missing = ' missing="Y"' if value.missing else ""
+        label = f"<labl>{_text(value.label)}</labl>" if value.label else ""
+        more = f'<catStat type="freq" wgtd="wgtd">{value.weighted!r}</catStat>' if value.weighted is not None else ""
+        said.append(
+            f"      <catgry{missing}><catValu>{_text(value.raw)}</catValu>{label}"
+            f'<catStat type="freq">{value.count}</catStat>{more}</catgry>'
+        )
+    said.append(f'      <varFormat type="{column.kind}"/>')
+    said.append("    </var>")
+    return said
+
+
+def _total(column: Column) -> int:
+    missing = sum(value.count for value in column.values if value.missing)
+    return column.valid + missing + column.empty

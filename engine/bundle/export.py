@@ -1,0 +1,183 @@
+"""Write one realisation of a study as bundles, one for each reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from engine.bundle import analyst, leaks, public
+from engine.bundle.attack import attack
+from engine.bundle.files import write_sums
+from engine.bundle.folder import check_new, new_folder
+from engine.bundle.package import Package, package
+from engine.bundle.refused import Refused
+from engine.bundle.tiers import ALL, check_files, tiers_of
+from engine.decision_log import append, entries
+from engine.errors import UsageError
+from engine.microdata import RawTable
+from engine.states import state_of
+from engine.study import Study
+
+Tell = Callable[[str], None]
+
+
+def export(
+    study: Study,
+    raw: RawTable,
+    candidate: str | None,
+    out: str | Path,
+    *,
+    tier: str = "analyst",
+    formats: Iterable[str] = ("csv", "parquet"),
+    key_file: str | Path | None = None,
+    include: Iterable[str] = (),
+    allow_partial: bool = False,
+    same_order_as: str | Path | None = None,
+    tell: Tell | None = None,
+) -> Path:
+    """Write one realisation of a study to a new folder and return it.
+
+    ``candidate`` is a scenario's id (its realisation follows the plan's rule), a realisation's, or None for the
+    recorded choice.  ``tier`` is the reader, or ``all`` for a folder with one bundle for each.  ``include`` releases
+    the weight, and a new id, too.  ``same_order_as`` names an analyst's bundle whose row order and ids are used again;
+    ``tell`` gets sentences on progress and warnings.
+
+    A public bundle needs an approved recommendation (:class:`UsageError` without).  One that holds what its reader must
+    not see, or whose swap an attack undoes, is refused (:class:`Refused`); that is logged in the study.  Killed at any
+    moment this leaves nothing or the whole folder.
+    """
+    say = tell or (lambda text: None)
+    out, tiers = Path(out), tiers_of(tier)
+    check_new(out)
+    if "public" in tiers:
+        candidate = _approved(study, candidate)
+    made = package(
+        study,
+        raw,
+        candidate,
+        key_file=key_file,
+        include=include,
+        formats=formats,
+        allow_partial=allow_partial,
+        same_order_as=same_order_as,
+    )
+    for text in _warnings(made, tiers):
+        say(text)
+    try:
+        return _write(made, out, tier, tiers, say)
+    except Refused as refused:
+        append(study, "blocked", {"tiers": list(tiers), "candidate": made.candidate, "why": refused.kind})
+        raise
+
+
+def _approved(study: Study, candidate: str | None) -> str:
+    """The approved candidate; refuses another one, and a recommendation that is not approved."""
+    standing = state_of(study)
+    if standing.state not in ("approved", "released") or standing.choice is None:
+        raise UsageError(
+            f"a public bundle needs an approved recommendation, and it is {standing.state}: {standing.words} Set the "
+            "next state with `frontier decide`; an analyst's bundle (--tier analyst) needs no approval"
+        )
+    _unchanged_since_approval(study)
+    approved = f"{standing.choice.label}/{standing.choice.replicate}"
+    if candidate not in (None, standing.choice.label, approved):
+        raise UsageError(
+            f"the approval is for {approved}, not for '{candidate}'; leave --candidate out, or have the other one "
+            "approved"
+        )
+    return approved
+
+
+def _unchanged_since_approval(study: Study) -> None:
+    """Refuse a public bundle where the plan departed from what was approved, or what is said in public was changed,
+    after the board had decided."""
+    log = entries(study)
+    last = max(entry.number for entry in log if entry.event == "approved")
+    for entry in log[last:]:
+        public = [text for text in entry.detail.get("what", ()) if str(text).startswith("publish.")]
+        departed = entry.event == "deviation"
+        if departed or (entry.event == "changed" and public):
+            what = "the plan departed from the approved one" if departed else "the words for the public were changed"
+            raise UsageError(
+                f"{what} after the board had approved the release (entry {entry.number} of the decision log); take the "
+                "recommendation back (`frontier decide --state returned`), submit it again and have it approved"
+            )
+
+
+def _warnings(made: Package, tiers: tuple[str, ...]) -> list[str]:
+    """What to think about before anything leaves: other releases of the same data undo each other."""
+    said = []
+    if "public" in tiers:
+        others = {
+            str(entry.detail["candidate"])
+            for entry in entries(made.study)
+            if entry.event == "exported" and "public" in entry.detail.get("tiers", ())
+        } - {made.candidate}
+        if others:
+            said.append(
+                "warning: another public release of the same data was exported before: "
+                + ", ".join(sorted(others))
+                + ". Together they can undo each other's protection; publish one of them only"
+            )
+        if made.study.plan.about.overlaps:
+            said.append(
+                f"warning: the plan names other releases of the same data ({made.study.plan.about.overlaps}); together "
+                "they may undo each other's protection"
+            )
+    return said
+
+
+def _write(made: Package, out: Path, tier: str, tiers: tuple[str, ...], say: Tell) -> Path:
+    found: dict[str, Any] | None = None
+    if "public" in tiers:
+        say("attacking the release itself")
+        found = attack(made)
+    search = leaks.search_of(made, out)
+    with new_folder(out) as (aside, finish):
+        digests: dict[str, dict[str, str]] = {}
+        for name in tiers:
+            say(f"writing the {name} bundle")
+            folder = aside / name if tier == ALL else aside
+            folder.mkdir(exist_ok=True)
+            digests[name] = _WRITERS[name](made, folder, found) or {}
+            write_sums(folder)
+            check_files(folder, name)
+            leaks.scan(folder, name, search)
+        released = digests.get("public") or digests.get("analyst") or {}
+        detail = {
+            "tiers": list(tiers),
+            "candidate": made.candidate,
+            "include": list(made.include),
+            "formats": list(made.formats),
+            "sha256": released,
+        }
+        append(made.study, "exported", detail)
+        finish()
+    return out
+
+
+def _member(made: Package, folder: Path, found: dict[str, Any] | None) -> None:
+    from engine.report import write_member
+
+    write_member(made.study, made.made, folder)
+
+
+def _chair(made: Package, folder: Path, found: dict[str, Any] | None) -> None:
+    from engine.report import write_chair
+    from engine.report.chair import chair_facts
+
+    write_chair(made.study, made.made, folder)
+    (folder / "chair.json").write_text(chair_facts(made.study, made.made).to_json(), encoding="utf-8")
+
+
+def _public(made: Package, folder: Path, found: dict[str, Any] | None) -> dict[str, str]:
+    return public.write(made, folder)
+
+
+_WRITERS: dict[str, Callable[[Package, Path, dict[str, Any] | None], dict[str, str] | None]] = {
+    "analyst": analyst.write,
+    "chair": _chair,
+    "member": _member,
+    "public": _public,
+}

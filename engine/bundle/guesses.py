@@ -1,0 +1,84 @@
+"""Keys and secrets that somebody could guess: small numbers, repeated signs, and what programs make of small seeds."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
+
+FAMILIES = (
+    "number",
+    "number, low byte first",
+    "digits",
+    "repeated digits",
+    "repeated byte",
+    "SHA-256",
+    "MD5",
+    "BLAKE2",
+    "Python's random",
+    "NumPy's generator",
+    "NumPy's old generator",
+)
+"""Ways in which a small seed becomes bytes."""
+SMALL = 1 << 40
+"""A key that reads as a number below this is small."""
+
+
+def spread(family: str, seed: int, size: int) -> bytes:
+    """The bytes that one family makes of a seed."""
+    text = str(seed)
+    if family == "number":
+        return seed.to_bytes(size, "big")
+    if family == "number, low byte first":
+        return seed.to_bytes(size, "little")
+    if family == "digits":  # as a person types it into a key file: 000...042 as hexadecimal digits
+        return bytes.fromhex(text.zfill(2 * size)[-2 * size :])
+    if family == "repeated digits":
+        return bytes.fromhex((text * (2 * size))[: 2 * size])
+    if family == "repeated byte":
+        return bytes([seed % 256]) * size
+    if family in ("SHA-256", "MD5", "BLAKE2"):
+        name = {"SHA-256": "sha256", "MD5": "md5", "BLAKE2": "blake2b"}[family]
+        digest = hashlib.new(name, text.encode()).digest()
+        return (digest * (size // len(digest) + 1))[:size]
+    if family == "Python's random":
+        return random.Random(seed).randbytes(size)
+    if family == "NumPy's generator":
+        return np.random.default_rng(seed).bytes(size)
+    return np.random.RandomState(seed).bytes(size)
+
+
+def guesses(size: int, n_seeds: int) -> Iterator[tuple[str, int, bytes]]:
+    """Family, seed and bytes of every guess with a seed below ``n_seeds``, each byte string once."""
+    seen: set[bytes] = set()
+    for seed in range(n_seeds):
+        for family in FAMILIES:
+            made = spread(family, seed, size)
+            if made not in seen:
+                seen.add(made)
+                yield family, seed, made
+
+
+def weakness(secret: bytes, n_seeds: int) -> str:
+    """How a secret could be guessed, in words; empty for one that none of the families makes."""
+    if min(int.from_bytes(secret, "big"), int.from_bytes(secret, "little")) < SMALL:
+        return "it is a small number"
+    text = secret.hex()
+    for length in range(1, 9):
+        if text == (text[:length] * len(text))[: len(text)]:
+            return "it repeats a few digits"
+    if text.lstrip("0").isdecimal() and len(text.lstrip("0")) <= 14:
+        return "it is a small number"
+    if len(set(secret)) <= len(secret) // 2:
+        return "it holds few different bytes"
+    family = _made_by(len(secret), n_seeds).get(secret)
+    return f"it comes of a small seed ({family})" if family else ""
+
+
+@lru_cache(maxsize=4)
+def _made_by(size: int, n_seeds: int) -> dict[bytes, str]:
+    """What the families that take a while make of all small seeds."""
+    return {spread(family, seed, size): family for family in FAMILIES[5:] for seed in range(n_seeds)}

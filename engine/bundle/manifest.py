@@ -1,0 +1,157 @@
+"""The manifest of an export: everything that remakes the release, its secrets apart in a sealed annex."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import platform
+import re
+import time
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any
+
+from engine import __version__
+from engine.errors import EngineError
+from engine.places import write_private
+from engine.streams import STREAM_VERSION
+
+FORMAT = 2
+MANIFEST = "manifest.json"
+SEEDS = "seed-annex.json"
+SECRETS = ("derived_key", "row_order_secret")
+"""What stands in the seed annex: the key of this one realisation and the secret of the row order."""
+
+_NEEDED = (
+    "format",
+    "candidate",
+    "mechanism",
+    "spec",
+    "params",
+    "rate",
+    "rule",
+    "status",
+    "records_changed",
+    "plan",
+    "fingerprint",
+    "stream_version",
+    "sha256",
+    "figures",
+    "include",
+    "formats",
+    "log",
+    "seal",
+)
+_KINDS = {"sha256": dict, "figures": dict, "params": list, "include": list, "formats": list, "plan": str, "spec": str}
+
+
+def iso(at: float | None = None) -> str:
+    """A time (now where none is given) in ISO form, UTC."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
+
+
+def made_with() -> dict[str, Any]:
+    """Python, the system, and the exact versions of everything that this program rests on, with one digest of them."""
+    packages = dict(_packages())
+    lines = "".join(f"{name}=={version}\n" for name, version in packages.items())
+    return {
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "packages": packages,
+        "lock": hashlib.sha256(lines.encode()).hexdigest(),
+    }
+
+
+@cache  # reading the metadata of a hundred packages takes longer than the rest of a small export
+def _packages() -> dict[str, str]:
+    """Installed distributions that this one needs, directly or not, in order of their names."""
+    found: dict[str, str] = {}
+    waiting = ["swap-frontier"]
+    while waiting:
+        name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
+        if name in found:
+            continue
+        try:
+            one = distribution(name)
+        except PackageNotFoundError:
+            continue
+        found[name] = one.version
+        for text in one.requires or ():
+            if "extra ==" not in text and (match := re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*", text)):
+                waiting.append(match.group())
+    found.pop("swap-frontier", None)
+    return dict(sorted(found.items()))
+
+
+def write_manifest(folder: Path, content: dict[str, Any], secrets: dict[str, str]) -> None:
+    """Write manifest and seed annex into an existing folder; the owner alone can read them.
+
+    The manifest holds the annex's digest and the annex a keyed digest of the manifest's fields, so neither can be
+    exchanged alone.
+    """
+    content = json.loads(json.dumps({"format": FORMAT, **content, "version": __version__}))
+    annex = _text({**secrets, "manifest": _keyed(content, secrets["row_order_secret"])})
+    write_private(folder / SEEDS, annex)
+    write_private(folder / MANIFEST, _text({**content, "seal": hashlib.sha256(annex).hexdigest()}))
+
+
+def _keyed(content: dict[str, Any], secret: str) -> str:
+    plain = json.dumps({k: v for k, v in content.items() if k != "seal"}, sort_keys=True, separators=(",", ":"))
+    return hmac.new(bytes.fromhex(secret), plain.encode(), hashlib.sha256).hexdigest()
+
+
+def _text(content: dict[str, Any]) -> bytes:
+    return json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n"
+
+
+def read_manifest(path: str | Path) -> dict[str, Any]:
+    """The manifest in a file, or in the folder of an analyst's bundle, together with the secrets of its seed annex.
+
+    ``intact`` in it says whether its fields are those that were sealed.  An annex of another manifest is refused.
+    """
+    path = Path(path)
+    if path.is_dir():
+        inside = path / "internal" / MANIFEST
+        path = inside if inside.is_file() else path / "analyst" / "internal" / MANIFEST
+    manifest = _read(path)
+    missing = [name for name in _NEEDED if name not in manifest]
+    if "format" in manifest and manifest["format"] != FORMAT:
+        raise EngineError(f"'{path.name}' has format {manifest['format']}, this version reads format {FORMAT}")
+    if missing:
+        raise EngineError(f"'{path.name}' is no manifest of an export: it lacks '{missing[0]}'")
+    for name, kind in _KINDS.items():
+        if not isinstance(manifest[name], kind):
+            raise EngineError(f"'{path.name}' is damaged: '{name}' does not hold what it should")
+    if any(Path(name).name != name for name in manifest["sha256"]):
+        raise EngineError(f"'{path.name}' names a file that cannot be one of a release")
+    if manifest["stream_version"] != STREAM_VERSION:
+        raise EngineError(
+            f"'{path.name}' was made with stream version {manifest['stream_version']}, this version draws version "
+            f"{STREAM_VERSION}; replay it with the version that made it ({manifest.get('version', 'unknown')})"
+        )
+    annex = path.with_name(SEEDS)
+    seeds = _read(annex)
+    if hashlib.sha256(annex.read_bytes()).hexdigest() != manifest["seal"]:
+        raise EngineError("the seed annex is not the one that was sealed with the manifest: one of them was changed")
+    try:
+        secrets = {name: bytes.fromhex(seeds[name]).hex() for name in SECRETS}
+        intact = hmac.compare_digest(_keyed(manifest, secrets["row_order_secret"]), str(seeds["manifest"]))
+    except (KeyError, ValueError, TypeError):
+        raise EngineError("the keys of the seed annex are damaged: they must be hexadecimal digits") from None
+    return {**manifest, **secrets, "intact": intact}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise EngineError(
+            f"'{path.name}' does not exist; give the manifest of an export, or the folder of an analyst's bundle"
+        ) from None
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError):
+        raise EngineError(f"'{path.name}' is no manifest of an export") from None
+    if not isinstance(content, dict):
+        raise EngineError(f"'{path.name}' is no manifest of an export: it holds no fields")
+    return content

@@ -1,0 +1,144 @@
+"""One remade realisation with everything that its bundles are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.bundle.files import Tables, check_formats, check_include, labels_of, tables_of
+from engine.bundle.manifest import read_manifest
+from engine.bundle.rows import Rows, new_secret
+from engine.decision import check_realisation, realisation_of
+from engine.errors import EngineError, UsageError
+from engine.evaluator import question
+from engine.io.recode import code
+from engine.keys import key_path, read_key
+from engine.microdata import Microdata, RawTable
+from engine.remake import Remade, remake, stream_of
+from engine.scenarios import Scenario
+from engine.states import state_of
+from engine.streams import fingerprint
+from engine.study import Study
+from engine.sweep import check_same
+
+if TYPE_CHECKING:
+    from engine.labels import ColumnLabels
+
+CLOSE = 1e-9
+"""Up to which relative difference a figure of another platform counts as the same."""
+
+
+@dataclass(frozen=True)
+class Package:
+    """A realisation of a study, remade; ``rows`` is the order in which it leaves, ``key`` the study key."""
+
+    study: Study
+    raw: RawTable
+    data: Microdata
+    scenario: Scenario
+    replicate: int
+    made: Remade
+    rows: Rows
+    key: bytes
+    include: tuple[str, ...]
+    formats: tuple[str, ...]
+
+    @property
+    def candidate(self) -> str:
+        """The realisation's name in the study."""
+        return f"{self.scenario.label}/{self.replicate}"
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The released tables in the order in which they leave."""
+        return tables_of(self.made, self.rows, self.include)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the released columns."""
+        return tuple(next(iter(self.tables.values())))
+
+    @property
+    def labels(self) -> dict[str, ColumnLabels]:
+        """Labels of the released columns."""
+        return labels_of(self.made, self.columns)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Keyed fingerprint (HMAC) of the original, under the key of this realisation."""
+        return fingerprint(self.made.derived, self.raw.content_digest())
+
+
+def package(
+    study: Study,
+    raw: RawTable,
+    candidate: str | None,
+    *,
+    key_file: str | Path | None = None,
+    include: Iterable[str] = (),
+    formats: Iterable[str] = ("csv", "parquet"),
+    allow_partial: bool = False,
+    same_order_as: str | Path | None = None,
+) -> Package:
+    """Remake one realisation: of the candidate named, else the recorded choice.
+
+    The remade figures must equal the stored ones.  ``same_order_as`` is an analyst's bundle of the same data whose row
+    order and ids are used again.
+    """
+    include, formats = check_include(include), check_formats(formats)
+    if candidate is None:
+        standing = state_of(study)
+        choice = standing.choice
+        if standing.state == "withheld":
+            raise UsageError(
+                "it is recommended to release nothing, so there is no release to put into a bundle; reason given: "
+                f"{standing.why}"
+            )
+        if choice is None:
+            raise UsageError(
+                "nothing is recommended yet; name a candidate with --candidate ID, or record a choice first with "
+                "`frontier choose`"
+            )
+        candidate = f"{choice.label}/{choice.replicate}"
+    key = read_key(key_path(study.path, key_file))
+    check_same(study, raw, key)
+    data = code(raw, study.plan)
+    for role in include:
+        if getattr(data, role) is None:
+            raise UsageError(f"the plan declares no {role}, so it cannot be included")
+    scenario, replicate = study.find(candidate)
+    results = study.results()
+    if replicate is None:
+        replicate = realisation_of(study, results, scenario.place, allow_partial)
+    row = check_realisation(results, scenario.place, replicate, scenario.label, allow_partial)
+    made = remake(
+        data, question(study.plan, data, study.measures), scenario.spec, stream_of(key, scenario.spec, data, replicate)
+    )
+    stored = {str(c): float(v) for c, v in zip(study.measures, results.values[row], strict=True)}
+    _check_figures(made.figures, stored)
+    secret = new_secret() if same_order_as is None else _secret_of(same_order_as, data)
+    rows = Rows(secret, data.n_records)
+    return Package(study, raw, data, scenario, replicate, made, rows, key, include, formats)
+
+
+def _secret_of(bundle: str | Path, data: Microdata) -> bytes:
+    manifest = read_manifest(bundle)
+    if manifest.get("n_records") != data.n_records:
+        raise UsageError(
+            f"the bundle whose row order is to be used holds {manifest.get('n_records')} records, the data "
+            f"{data.n_records}; it belongs to other data"
+        )
+    return bytes.fromhex(manifest["row_order_secret"])
+
+
+def _check_figures(made: dict[str, float], stored: dict[str, float]) -> None:
+    for name, value in stored.items():
+        got = made[name]
+        if not (got == value or (got != got and value != value) or abs(got - value) <= CLOSE * max(1.0, abs(value))):
+            raise EngineError(
+                f"the remade release has {name} {got!r}, the study holds {value!r}; nothing was written. Was the "
+                "study made by another version?"
+            )

@@ -1,0 +1,44 @@
+"""The public bundle: the release, its codebook, programs that load it, one paragraph on methods; nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.bundle.codebook import codebook, codebook_html, codebook_xml
+from engine.bundle.files import write_tables
+from engine.bundle.package import Package
+from engine.io.scripts import load_scripts
+from engine.spec import RANDOM_SWAP
+from engine.wording import methods_paragraph
+
+METHODS = "METHODS.txt"
+
+
+def write(made: Package, folder: Path) -> dict[str, str]:
+    """Write the bundle into an existing folder and return the digests of the released files."""
+    plan = made.study.plan
+    digests, notes = write_tables(folder, made.tables, made.formats, made.labels)
+    weight = made.data.weight if "weight" in made.include else None
+    book = codebook(plan.publish.title, made.tables, made.labels, sorted(digests), notes, weight)
+    (folder / "codebook.html").write_text(codebook_html(book), encoding="utf-8", newline="\n")
+    (folder / "codebook.xml").write_text(codebook_xml(book), encoding="utf-8", newline="\n")
+    if "csv" in made.formats:
+        for name, columns in made.tables.items():
+            end = name.removeprefix("release")
+            for file, text in load_scripts(f"{name}.csv", columns, made.labels).items():
+                path = folder / file
+                path.with_stem(path.stem + end).write_text(text, encoding="utf-8", newline="\n")
+    (folder / METHODS).write_text(methods_of(made) + "\n", encoding="utf-8", newline="\n")
+    return digests
+
+
+def methods_of(made: Package) -> str:
+    """The paragraph on methods of one release, under its plan's rate policy."""
+    publish, spec = made.study.plan.publish, made.scenario.spec
+    return methods_paragraph(
+        title=publish.title,
+        extent=publish.rate_range if publish.rate_policy == "range" else "",
+        wording=publish.wording,
+        swap=spec.mechanism == RANDOM_SWAP,
+        n_tables=len(made.made.tables),
+    )

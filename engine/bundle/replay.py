@@ -1,0 +1,131 @@
+"""Remake the release of an analyst's bundle and say what differs."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.bundle.files import labels_of, sha256, tables_of, write_tables
+from engine.bundle.folder import new_folder
+from engine.bundle.manifest import made_with, read_manifest
+from engine.bundle.package import CLOSE
+from engine.bundle.rows import Rows
+from engine.errors import UsageError
+from engine.evaluation import STATUS
+from engine.evaluator import question
+from engine.io.recode import code
+from engine.measures import call
+from engine.microdata import RawTable
+from engine.plan import plan_from_toml
+from engine.plan.fates import check_fates
+from engine.remake import Remade, remake
+from engine.spec import AttributeSpec, ReleaseSpec, short_ids
+from engine.streams import fingerprint
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What a replay found: files that are the same bit for bit, and sentences on what differs."""
+
+    candidate: str
+    same: tuple[str, ...]
+    differs: tuple[str, ...]
+
+
+def replay(path: str | Path, raw: RawTable, out: str | Path | None = None) -> Replay:
+    """Remake the release of a manifest from the data and compare it file by file, with the files themselves when the
+    bundle's folder is given; ``out`` keeps the remade files in a new folder.
+
+    Figures of another platform may differ in their last digits (up to 1e-9); that is said and counts as a difference
+    of bits, not of the release.
+    """
+    path = Path(path)
+    manifest = read_manifest(path)
+    derived, secret = bytes.fromhex(manifest["derived_key"]), bytes.fromhex(manifest["row_order_secret"])
+    if manifest["fingerprint"] != fingerprint(derived, raw.content_digest()):
+        raise UsageError(f"the manifest belongs to other data than '{raw.source}': their fingerprints differ")
+    plan = plan_from_toml(manifest["plan"])
+    check_fates(plan.data, raw.names)
+    data = code(raw, plan)
+    attributes = AttributeSpec.parse(manifest["spec"], data.domain.names)
+    params = tuple((str(name), str(value)) for name, value in manifest["params"])
+    spec = ReleaseSpec(attributes, manifest["rate"], manifest["rule"], manifest["mechanism"], params)
+    made = remake(data, question(plan, data, [call(text) for text in manifest["figures"]]), spec, derived)
+    differs = [*_said_otherwise(manifest, made, spec), *_figures(manifest["figures"], made.figures)]
+    tables = tables_of(made, Rows(secret, data.n_records), manifest["include"])
+    labels = labels_of(made, next(iter(tables.values())))
+    with tempfile.TemporaryDirectory(prefix="swap-frontier-") as folder:
+        hashes, _ = write_tables(Path(folder), tables, manifest["formats"], labels)
+    files = sorted({*hashes, *manifest["sha256"]})
+    remade = [name for name in files if hashes.get(name) == manifest["sha256"].get(name)]
+    differs += [f"{name} differs from the export" + _why(manifest) for name in files if name not in remade]
+    altered = [name for name in remade if _altered(path, name, manifest["sha256"][name])]
+    differs += [f"{name} in the folder is not what was exported: it has been altered or removed" for name in altered]
+    same = tuple(name for name in remade if name not in altered)
+    if out is not None:
+        with new_folder(Path(out)) as (aside, finish):
+            (aside / "release").mkdir()
+            write_tables(aside / "release", tables, manifest["formats"], labels)
+            finish()
+    return Replay(manifest["candidate"], same, tuple(differs))
+
+
+def _said_otherwise(manifest: dict[str, Any], made: Remade, spec: ReleaseSpec) -> list[str]:
+    """Entries of the manifest that the remade release contradicts."""
+    label, _, replicate = str(manifest["candidate"]).partition("/")
+    found = {
+        "status": STATUS[made.status],
+        "records_changed": int(made.changed.sum()),
+        "n_records": made.data.n_records,
+    }
+    differs = [
+        f"{name} is {value!r}, the manifest says {manifest.get(name)!r}"
+        for name, value in found.items()
+        if manifest.get(name) != value
+    ]
+    # A label is the beginning of the spec's digest, as long as it took to tell it from others of its study.
+    if len(label) < 4 or not f"x{spec.digest()}".startswith(label) or not replicate.isdecimal():
+        own = short_ids([spec])[0]
+        differs.insert(0, f"candidate is {own}..., the manifest says {manifest['candidate']!r}")
+    if not manifest["intact"]:
+        differs.insert(0, "the manifest is not the one that was sealed with its seed annex: a field was changed")
+    return differs
+
+
+def _figures(stored: dict[str, Any], made: dict[str, float]) -> list[str]:
+    differs = []
+    for name, value in stored.items():
+        got = made.get(name, float("nan"))
+        if (value is None and got != got) or got == value:
+            continue
+        close = value is not None and abs(got - value) <= CLOSE * max(1.0, abs(value))
+        said = f"{name} is {None if got != got else got!r}, the manifest says {value!r}"
+        differs.append(said + (" (rounding of another platform: within 1e-9)" if close else ""))
+    return differs
+
+
+def _altered(bundle: Path, name: str, digest: str) -> bool:
+    """Whether a released file in the folder of a bundle is no longer the one that was written; of a manifest alone
+    there is none to look at."""
+    if not bundle.is_dir():
+        return False
+    folder = bundle if (bundle / "internal").is_dir() else bundle / "analyst"
+    file = folder / "release" / name
+    return not file.is_file() or sha256(file) != digest
+
+
+def _why(manifest: dict[str, Any]) -> str:
+    """Which part of the platform is another one, as the likely reason."""
+    now, then = made_with(), manifest.get("made_with", {})
+    other = [
+        f"{name} {then[name]} then, {now[name]} now" for name in ("python", "system") if then.get(name) != now[name]
+    ]
+    packages = then.get("packages", {})
+    other += [
+        f"{name} {version} then, {now['packages'].get(name, 'absent')} now"
+        for name, version in packages.items()
+        if now["packages"].get(name) != version
+    ]
+    return f" ({'; '.join(other[:5])})" if other else ""

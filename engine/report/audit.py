@@ -1,0 +1,152 @@
+"""Checks of a remade release: what stayed as it was, and whether it is coherent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.evaluation import FAILED, NOOP, PARTIAL
+from engine.io.recode import edit_failures
+from engine.report.facts import Check
+from engine.report.safe import listed
+from engine.report.shares import weights_of
+from engine.spec import RANDOM_SWAP, pairs_wanted
+from engine.table import occupied
+
+if TYPE_CHECKING:
+    from engine.plan import Plan
+    from engine.records import RecordRelease
+    from engine.remake import Remade
+
+_SAME = 1e-9  # weighted totals are sums of many numbers in another order
+
+
+def checks(made: Remade, release: RecordRelease, plan: Plan) -> tuple[Check, ...]:
+    """All checks, each looked at on the records themselves."""
+    return (
+        _marginals(release),
+        _unswapped(made, release),
+        _blocks(release),
+        *_edits(release, plan),
+        _partners(made),
+        *_totals(release),
+    )
+
+
+def _marginals(release: RecordRelease) -> Check:
+    data, moved = release.data, []
+    for j, attribute in enumerate(data.domain.attributes):
+        before = np.bincount(data.codes[j], minlength=attribute.size)
+        if any(not np.array_equal(before, np.bincount(t.codes(j), minlength=attribute.size)) for t in release.tables):
+            moved.append(attribute.name)
+    if moved:
+        return Check("One-way tables kept", f"The counts of {listed(moved)} differ from the original.", False)
+    return Check("One-way tables kept", f"All {len(data.domain)} one-way tables are the same, count for count.", True)
+
+
+def _unswapped(made: Remade, release: RecordRelease) -> Check:
+    data = release.data
+    name = "Other columns identical"
+    swap = made.spec.mechanism == RANDOM_SWAP
+    differ = [
+        j for j in range(len(data.domain)) if not all(np.array_equal(data.codes[j], t.codes(j)) for t in release.tables)
+    ]
+    # what another method changes follows from its parameters; what it did change is looked at
+    may = set(made.spec.attributes.having("S") if swap else differ)
+    for j, attribute in enumerate(data.domain.attributes):
+        if j not in may and j in differ:
+            return Check(name, f"{attribute.name} was not to be changed and differs.", False)
+    rest = [a.name for j, a in enumerate(data.domain.attributes) if j not in may]
+    renumbered = [c for c in data.raw.names if any(t.is_renumbered(c) for t in release.tables)]
+    stay = [c for c in data.carried if c not in renumbered]
+    said = [
+        f"{len(rest)} attributes ({listed(rest)}) equal the original in every record"
+        if rest
+        else "every attribute was exchanged or changed"
+    ]
+    if stay:
+        said.append(f"{len(stay)} further columns stay with their record")
+    if renumbered:
+        said.append(f"the numbers of {listed(renumbered)} were changed by the method")
+    text = "; ".join(said)
+    return Check(name, text[:1].upper() + text[1:] + ".", True)
+
+
+def _blocks(release: RecordRelease) -> Check:
+    several = [a for a in release.data.domain.attributes if len(a.columns) > 1]
+    if not several:
+        return Check("Blocks of columns kept whole", "No attribute stands for more than one column.", None)
+    names = listed(f"{a.name} ({', '.join(a.columns)})" for a in several)
+    whole = all(
+        t.swapped_columns.issuperset(a.columns) or not t.swapped_columns.intersection(a.columns)
+        for a in several
+        for t in release.tables
+    )
+    found = "move as one" if whole else "were torn apart"
+    return Check("Blocks of columns kept whole", f"The columns of {names} {found}.", whole)
+
+
+def _edits(release: RecordRelease, plan: Plan) -> list[Check]:
+    data = release.data
+    if not plan.edits:
+        return [Check("Edit rules", "The plan declares no edit rules, so none could be checked.", None)]
+    found = []
+    every = range(len(data.domain))
+    before, own = occupied(list(data.codes), data.domain.shape, data.n_records)
+    counts = np.bincount(own, minlength=len(before))
+    after = [occupied([t.codes(j) for j in every], data.domain.shape, data.n_records) for t in release.tables]
+    for rule in plan.edits:
+        old = int(counts[edit_failures(before, data.domain, (rule,))].sum())
+        new = [
+            int(np.bincount(inverse, minlength=len(cells))[edit_failures(cells, data.domain, (rule,))].sum())
+            for cells, inverse in after
+        ]
+        most = max(new)
+        found.append(
+            Check(f"Edit rule “{rule.name}”", f"Broken by {old:,} records before and {most:,} after.", most <= old)
+        )
+    return found
+
+
+def _partners(made: Remade) -> Check:
+    name = "Records without a partner"
+    if made.spec.mechanism == RANDOM_SWAP:
+        _, pairs = pairs_wanted(made.spec.rate, made.data.n_records)
+        missing = 2 * pairs - int(made.changed.sum())
+        if made.status == NOOP:
+            return Check(name, "Nothing was to be exchanged: the release is the original.", None)
+        if missing == 0:
+            return Check(name, "None: every record drawn for an exchange found a partner.", True)
+        return Check(name, f"{missing:,} records could not be exchanged as planned.", False)
+    if made.status in (FAILED, PARTIAL):
+        return Check(name, "Some records found no partner and stayed as they were.", False)
+    return Check(name, "None were reported by the method.", True)
+
+
+def _totals(release: RecordRelease) -> list[Check]:
+    data = release.data
+    weights = weights_of(data, release.original)
+    name = "Calibration totals"
+    if weights is None:
+        return [Check(name, "The plan declares no weight, so there are no weighted totals to keep.", None)]
+    worst, where = 0.0, ""
+    for j, attribute in enumerate(data.domain.attributes):
+        before = np.bincount(data.codes[j], weights, attribute.size)
+        for table in release.tables:
+            change = np.abs(np.bincount(table.codes(j), weights, attribute.size) - before)
+            share = np.divide(change, before, out=np.where(change > 0, np.inf, 0.0), where=before > 0)
+            level = int(share.argmax())
+            if share[level] > worst:
+                worst, where = float(share[level]), f"{attribute.name}: {attribute.levels[level]}"
+    if worst <= _SAME:
+        return [Check(name, "All weighted totals of attribute levels are kept, and so is the sum of weights.", True)]
+    size = f"{100 * worst:.2g} %" if np.isfinite(worst) else "from nothing"
+    return [
+        Check(
+            name,
+            f"Weights stay with their records and their sum is kept; weighted totals of exchanged attributes move, "
+            f"most for {where} ({size}).",
+            False,
+        )
+    ]

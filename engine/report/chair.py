@@ -1,0 +1,79 @@
+"""What the chair alone sees: how much was changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engine.report import codec
+
+if TYPE_CHECKING:
+    from engine.remake import Remade
+    from engine.study import Study
+
+
+@dataclass(frozen=True)
+class ChangedRow:
+    """An attribute or numeric column: records whose value is another one, and their share."""
+
+    name: str
+    records: int
+    share: float
+
+
+@dataclass(frozen=True)
+class ChairFacts:
+    """The extent of the change.  ``asked`` is the rate asked for as decimal text (empty where the mechanism has none),
+    ``reached`` the share of records in swaps, ``records`` how many were changed in any attribute, ``share`` their
+    share.  Several tables are averaged."""
+
+    letter: str
+    n_records: int
+    mechanism: str
+    amount: str
+    asked: str
+    reached: float
+    records: int
+    share: float
+    attributes: tuple[ChangedRow, ...]
+
+    def to_json(self) -> str:
+        """As JSON text."""
+        return codec.to_text(self)
+
+
+def chair_facts(study: Study, made: Remade) -> ChairFacts:
+    """The extent of the change in one realisation."""
+    import numpy as np
+
+    from engine.mechanisms import mechanism
+    from engine.models.columns import numeric_columns
+    from engine.records import ReleasedTable
+    from engine.report.standing import letter_of
+    from engine.spec import RANDOM_SWAP
+
+    data, n = made.data, made.data.n_records
+    rows = []
+    for j, name in enumerate(data.domain.names):
+        changed = float(np.mean([np.count_nonzero(t.codes(j) != data.codes[j]) for t in made.tables]))
+        rows.append(ChangedRow(name, round(changed), changed / n))
+    original = ReleasedTable(data)
+    for column in numeric_columns(study.plan, data):
+        before = original.numeric(column)
+        moved = [np.count_nonzero((t.numeric(column) != before) & ~np.isnan(before)) for t in made.tables]
+        rows.append(ChangedRow(column, round(float(np.mean(moved))), float(np.mean(moved)) / n))
+    spec = made.spec
+    swap = spec.mechanism == RANDOM_SWAP
+    title = "Random swap" if swap else mechanism(spec.mechanism).title
+    amount = "share of records in swaps, both records of every pair counted"
+    return ChairFacts(
+        letter=letter_of(study, made),
+        n_records=n,
+        mechanism=title,
+        amount=amount if swap else mechanism(spec.mechanism).rate,
+        asked=spec.rate,
+        reached=int(made.changed.sum()) / n,
+        records=int(made.changed.sum()),
+        share=int(made.changed.sum()) / n,
+        attributes=tuple(rows),
+    )

@@ -1,0 +1,106 @@
+"""A document as values: sections of paragraphs, lists, tables and pictures, written as DOCX, HTML and PDF."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Text; ``kind`` is plain, lead (larger), note (smaller) or warning (set apart)."""
+
+    text: str
+    kind: str = "plain"
+
+
+@dataclass(frozen=True)
+class Bullets:
+    """A list."""
+
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table with a caption and a header row; ``right`` are the places of columns that hold figures, ``wide`` those
+    that take most of the width; the first column names the row."""
+
+    caption: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    right: tuple[int, ...] = ()
+    widths: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A PNG with what it shows in words (for who does not see it) and a caption."""
+
+    png: bytes = field(repr=False)
+    alt: str
+    caption: str
+    width: float = 6.3
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Names with values; an empty value is a line to be filled in by hand."""
+
+    rows: tuple[tuple[str, str], ...]
+
+
+Block = Paragraph | Bullets | Grid | Picture | Entries
+
+
+@dataclass(frozen=True)
+class Section:
+    """A numbered or named part."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document: ``banner`` stands on every page; without one there is none."""
+
+    title: str
+    subtitle: str
+    banner: str
+    sections: tuple[Section, ...]
+
+
+BLANK = "_" * 30
+"""What stands for an entry to be filled in by hand."""
+
+
+def write_document(document: Document, folder: Path, name: str, *, pdf: bool = False) -> list[Path]:
+    """Write ``name``.docx and ``name``.html, and with ``pdf`` a tagged PDF where WeasyPrint can be used."""
+    from engine.report.docx_file import docx_bytes
+    from engine.report.html_file import html_text, pdf_bytes
+
+    html = html_text(document)
+    written = [_put(folder / f"{name}.docx", docx_bytes(document)), _put(folder / f"{name}.html", html.encode())]
+    if pdf:
+        made = pdf_bytes(html)
+        if made is not None:
+            written.append(_put(folder / f"{name}.pdf", made))
+    return written
+
+
+def _put(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def grid(
+    caption: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    right: Sequence[int] = (),
+    widths: Sequence[float] = (),
+) -> Grid:
+    """A :class:`Grid` from any sequences."""
+    return Grid(caption, tuple(header), tuple(tuple(row) for row in rows), tuple(right), tuple(widths))

@@ -1,0 +1,186 @@
+"""A document as DOCX: headings, header rows that repeat, alt text on every picture, no author or times."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+from engine.report.document import BLANK, Bullets, Document, Entries, Grid, Paragraph, Picture
+from engine.report.office import without_traces
+
+if TYPE_CHECKING:
+    from engine.report.document import Block
+
+_WIDTH = 6.9  # inches of text
+
+
+def docx_bytes(document: Document) -> bytes:
+    """The file's content."""
+    import docx
+    from docx.enum.style import WD_STYLE_TYPE
+    from docx.enum.text import WD_ALIGN_PARAGRAPH
+    from docx.shared import Inches, Pt, RGBColor
+
+    made = docx.Document()
+    page = made.sections[0]
+    page.left_margin = page.right_margin = Inches(0.8)
+    page.top_margin = page.bottom_margin = Inches(0.8)
+    for style in made.styles:
+        if style.type == WD_STYLE_TYPE.PARAGRAPH:
+            _font(style)
+    normal = made.styles["Normal"]
+    normal.font.size = Pt(10.5)
+    normal.paragraph_format.space_after = Pt(6)
+    for name, size in (("Title", 22), ("Heading 1", 15), ("Heading 2", 12)):
+        style = made.styles[name]
+        style.font.size, style.font.color.rgb = Pt(size), RGBColor(0x10, 0x2A, 0x43)
+    made.styles["Subtitle"].font.color.rgb = RGBColor(0x40, 0x40, 0x40)
+    made.styles["Heading 1"].paragraph_format.space_before = Pt(16)
+    made.styles["Heading 1"].paragraph_format.keep_with_next = True
+    caption = made.styles["Caption"]
+    caption.font.size, caption.font.color.rgb, caption.font.bold = Pt(9.5), RGBColor(0x20, 0x20, 0x20), True
+    caption.paragraph_format.keep_with_next = True
+    if document.banner:
+        banner = page.header.paragraphs[0]
+        banner.alignment = WD_ALIGN_PARAGRAPH.CENTER
+        banner.add_run(document.banner).bold = True
+    foot = page.footer.paragraphs[0]
+    foot.alignment = WD_ALIGN_PARAGRAPH.CENTER
+    foot.add_run(f"{document.title} · page ")
+    _page_number(foot)
+    made.add_paragraph(document.title, style="Title")
+    if document.subtitle:
+        made.add_paragraph(document.subtitle, style="Subtitle")
+    for section in document.sections:
+        made.add_heading(section.title, level=1)
+        for block in section.blocks:
+            _add(made, block)
+    out = io.BytesIO()
+    made.save(out)
+    return without_traces(out.getvalue(), document.title)
+
+
+def _font(style: Any) -> None:
+    """One plain typeface that every machine has, in place of the template's themes."""
+    from docx.oxml.ns import qn
+
+    fonts = style.element.get_or_add_rPr().get_or_add_rFonts()
+    for name in list(fonts.attrib):
+        del fonts.attrib[name]
+    for name in ("ascii", "hAnsi", "cs", "eastAsia"):
+        fonts.set(qn(f"w:{name}"), "Arial")
+
+
+def _page_number(paragraph: Any) -> None:
+    from docx.oxml import OxmlElement
+    from docx.oxml.ns import qn
+
+    run = paragraph.add_run()
+    for kind, text in (("begin", None), (None, "PAGE"), ("end", None)):
+        element = OxmlElement("w:fldChar" if kind else "w:instrText")
+        if kind:
+            element.set(qn("w:fldCharType"), kind)
+        else:
+            element.text = text
+        run._r.append(element)
+
+
+def _add(made: Any, block: Block) -> None:
+    if isinstance(block, Paragraph):
+        _paragraph(made, block)
+    elif isinstance(block, Bullets):
+        for item in block.items:
+            made.add_paragraph(item, style="List Bullet")
+    elif isinstance(block, Entries):
+        _table(made, [(name, value or BLANK) for name, value in block.rows], (2.2, _WIDTH - 2.2), header=False)
+    elif isinstance(block, Grid):
+        made.add_paragraph(block.caption, style="Caption")
+        _table(made, [block.header, *block.rows], block.widths, right=block.right, alt=block.caption)
+    else:
+        _picture(made, block)
+
+
+def _paragraph(made: Any, block: Paragraph) -> None:
+    from docx.oxml import OxmlElement
+    from docx.oxml.ns import qn
+    from docx.shared import Pt
+
+    paragraph = made.add_paragraph()
+    run = paragraph.add_run(block.text)
+    if block.kind == "lead":
+        run.font.size = Pt(12.5)
+    elif block.kind == "note":
+        run.font.size = Pt(9.5)
+    elif block.kind == "warning":
+        run.bold = True
+        borders = OxmlElement("w:pBdr")
+        left = OxmlElement("w:left")
+        for name, value in (("val", "single"), ("sz", "24"), ("space", "6"), ("color", "D55E00")):
+            left.set(qn(f"w:{name}"), value)
+        borders.append(left)
+        paragraph._p.get_or_add_pPr().append(borders)
+
+
+def _table(
+    made: Any,
+    rows: Any,
+    widths: tuple[float, ...] = (),
+    *,
+    right: tuple[int, ...] = (),
+    header: bool = True,
+    alt: str = "",
+) -> None:
+    from docx.enum.text import WD_ALIGN_PARAGRAPH
+    from docx.oxml import OxmlElement
+    from docx.oxml.ns import qn
+    from docx.shared import Inches, Pt
+
+    n = len(rows[0])
+    table = made.add_table(rows=0, cols=n)
+    table.style = "Table Grid"
+    table.autofit = False
+    given = widths or (1.0,) * n
+    inches = [_WIDTH * w / sum(given) for w in given]
+    for column, width in zip(table.columns, inches, strict=True):
+        column.width = Inches(width)
+    if alt:
+        described = OxmlElement("w:tblDescription")
+        described.set(qn("w:val"), alt)
+        table._tbl.tblPr.append(described)
+    for place, row in enumerate(rows):
+        cells = table.add_row()
+        properties = cells._tr.get_or_add_trPr()
+        properties.append(OxmlElement("w:cantSplit"))
+        if header and place == 0:
+            properties.append(OxmlElement("w:tblHeader"))
+        for j, (cell, text, width) in enumerate(zip(cells.cells, row, inches, strict=True)):
+            cell.width = Inches(width)
+            paragraph = cell.paragraphs[0]
+            paragraph.paragraph_format.space_before = paragraph.paragraph_format.space_after = Pt(1.5)
+            run = paragraph.add_run(text)
+            run.font.size = Pt(9)
+            run.bold = (header and place == 0) or (not header and j == 0)
+            if j in right:
+                paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
+            if header and place == 0:
+                shade = OxmlElement("w:shd")
+                for name, value in (("val", "clear"), ("color", "auto"), ("fill", "E6EBF0")):
+                    shade.set(qn(f"w:{name}"), value)
+                cell._tc.get_or_add_tcPr().append(shade)
+    space = made.add_paragraph()
+    space.paragraph_format.space_after = Pt(4)
+
+
+def _picture(made: Any, block: Picture) -> None:
+    from docx.enum.text import WD_ALIGN_PARAGRAPH
+    from docx.shared import Inches
+
+    made.add_paragraph(block.caption, style="Caption")
+    shape = made.add_picture(io.BytesIO(block.png), width=Inches(block.width))
+    made.paragraphs[-1].alignment = WD_ALIGN_PARAGRAPH.CENTER
+    shape._inline.docPr.set("descr", block.alt)
+    shape._inline.docPr.set("title", block.caption)
+    shape._inline.docPr.set("name", "figure")
+    for element in shape._inline.iter():
+        if element.tag.endswith("}cNvPr"):
+            element.set("name", "figure")

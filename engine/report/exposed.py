@@ -1,0 +1,89 @@
+"""Who stands in small cells of what an intruder knows, before and after."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.report.facts import Exposure, GroupRow
+from engine.report.safe import SPARSE
+from engine.table import occupied
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.plan import Plan
+    from engine.records import RecordRelease
+
+_MOST_GROUPS = 12
+
+
+def sizes(columns: Sequence[np.ndarray], shape: Sequence[int], n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The counts of occupied cells, and for each record that of its own cell."""
+    cells, inverse = occupied(columns, shape, n)
+    counts = np.bincount(inverse, minlength=len(cells))
+    return counts, counts[inverse]
+
+
+def exposure(release: RecordRelease, plan: Plan, fewest: int, exposed: float = 0.0) -> Exposure:
+    """Records in cells of fewer than ``fewest``; several tables are averaged and rounded.
+
+    Where many records stand in small cells, here or by any other count that is shown (``exposed``, a share), numbers of
+    unaltered ones are rounded to the place of their second digit, and to tens at least in groups: exact ones, or their
+    sum over groups, would tell how many were altered.
+    """
+    data, n = release.data, release.data.n_records
+    places = data.domain.indices(plan.keys)
+    shape = [data.domain.shape[j] for j in places]
+    cells, own = sizes([data.codes[j] for j in places], shape, n)
+    small = own < fewest
+    after, masks, everybody = [], [], []
+    for table in release.tables:
+        counts, released = sizes([table.codes(j) for j in places], shape, n)
+        after.append(counts)
+        everybody.append(int(np.count_nonzero(released < fewest)))
+        masks.append((released < fewest) & ~release.changed(table, places))
+    unaltered = round(float(np.mean([mask.sum() for mask in masks])))
+    unit = _unit(unaltered) if max(float(small.mean()), exposed) > SPARSE else 1
+    groups = []
+    for j in places:
+        attribute = data.domain.attributes[j]
+        people = np.bincount(data.codes[j], minlength=attribute.size)
+        before = np.bincount(data.codes[j][small], minlength=attribute.size)
+        left = np.mean([np.bincount(data.codes[j][mask], minlength=attribute.size) for mask in masks], axis=0)
+        for level in np.flatnonzero(people).tolist():
+            label = f"{attribute.name}: {attribute.levels[level]}"
+            # the total's unit would make everybody or nobody of a small group
+            own_unit = 1 if unit == 1 else min(unit, max(10, _unit(left[level])))
+            after_all = min(_to(own_unit, left[level]), int(people[level]))
+            groups.append(GroupRow(label, int(people[level]), int(before[level]), after_all))
+    # the share of a group decides, where the group is large enough for a share to mean something
+    groups.sort(key=lambda g: (g.people <= plan.tolerances.min_n, -g.after / g.people, -g.after))
+
+    def mean(what: int) -> int:
+        return round(float(np.mean([np.count_nonzero(counts == what) for counts in after])))
+
+    return Exposure(
+        fewest=fewest,
+        small_before=int(small.sum()),
+        small_after=round(float(np.mean(everybody))),
+        unaltered_after=_to(unit, unaltered),
+        ones_before=int(np.count_nonzero(cells == 1)),
+        ones_after=mean(1),
+        twos_before=int(np.count_nonzero(cells == 2)),
+        twos_after=mean(2),
+        cells_before=len(cells),
+        cells_after=round(float(np.mean([len(counts) for counts in after]))),
+        groups=tuple(groups[:_MOST_GROUPS]),
+    )
+
+
+def _unit(value: float) -> int:
+    """The place of a count's second digit: 1 below 100, 10 below 1,000 and so on."""
+    return int(10 ** max(0, len(str(round(float(value)))) - 2))
+
+
+def _to(unit: int, value: float) -> int:
+    """Rounded to a multiple of a unit."""
+    return unit * round(float(value) / unit)

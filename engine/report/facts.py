@@ -1,0 +1,306 @@
+"""The values that a report is made of: plain frozen records of figures and texts, nothing that is drawn or computed.
+
+They are what a member of a board may see.  Candidates are letters; there is no rate, no spec, no replicate, no internal
+name, no key and no path among them, and a small-cell risk is a count of people, never the share of eq. 6 as well (the
+two together would give the rate away).  Figures that do not exist are None.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Cover:
+    """Who asks for what.  Texts may be empty: a memo then leaves a line to fill in by hand.
+
+    ``state`` is one of :data:`engine.states.STATES`; ``recommended`` the day of the choice (ISO), ``number`` and
+    ``conditions`` those of the approval.
+    """
+
+    classification: str
+    title: str
+    survey: str
+    vintage: str
+    sponsor: str
+    contact: str
+    authority: str
+    release_type: str
+    changes: str
+    overlaps: str
+    state: str
+    state_words: str
+    recommended: str
+    number: str
+    conditions: str
+
+
+@dataclass(frozen=True)
+class AttributeRow:
+    """One coded attribute: the columns behind it, how many levels it has, how it is coded, whether an intruder knows
+    it and users tabulate it, and its role in the recommended release in words."""
+
+    name: str
+    columns: tuple[str, ...]
+    levels: int
+    coding: str
+    key: bool
+    analysed: bool
+    role: str
+
+
+@dataclass(frozen=True)
+class Design:
+    """The data: records, what stays with them, weights, and design in words; the method in words, and whether it is
+    the exchange of values between records."""
+
+    n_records: int
+    attributes: tuple[AttributeRow, ...]
+    carried: tuple[str, ...]
+    dropped: int
+    has_weight: bool
+    has_id: bool
+    numeric: tuple[str, ...]
+    design: str
+    geography: str
+    method: str
+    swap: bool
+    tables: int
+
+
+@dataclass(frozen=True)
+class Threat:
+    """What an intruder knows, and how many people stand alone or nearly alone under it in the original."""
+
+    keys: tuple[str, ...]
+    intruder: str
+    public_files: tuple[str, ...]
+    harm: str
+    combinations: int
+    cells: int
+    ones: int
+    twos: int
+
+
+@dataclass(frozen=True)
+class Approved:
+    """The plan and its approval: number and day of the lock (empty without one), parameters as name and words (never a
+    rate), departures, and later changes as day and words."""
+
+    number: str
+    at: str
+    rule: str
+    parameters: tuple[tuple[str, str], ...]
+    departures: tuple[str, ...]
+    changes: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class MeasureRow:
+    """One measure: before, the mean over runs with its standard error, and the run to be released."""
+
+    title: str
+    kind: str
+    meaning: str
+    unit: str
+    better: str
+    before: float | None
+    mean: float | None
+    se: float | None
+    released: float | None
+    fresh: float | None
+    fresh_se: float | None
+    chosen_by: bool
+
+
+@dataclass(frozen=True)
+class GroupRow:
+    """A group of people (one level of one key): its size and how many of it stand in small cells, before and, of those
+    whose keys are unaltered, after."""
+
+    group: str
+    people: int
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """Small cells of the keys' table, before and after.  ``fewest`` is the count from which a cell is large.
+
+    ``small_before`` people stand in small cells of the original; ``unaltered_after`` of those whose keys were not
+    altered stand in small cells of the release; ``small_after`` counts everybody there, altered or not.
+    """
+
+    fewest: int
+    small_before: int
+    small_after: int
+    unaltered_after: int
+    ones_before: int
+    ones_after: int
+    twos_before: int
+    twos_after: int
+    cells_before: int
+    cells_after: int
+    groups: tuple[GroupRow, ...]
+
+
+@dataclass(frozen=True)
+class ShareRow:
+    """A percentage before and after: of ``of`` records in ``where`` (0 to 100), its size ``n`` in records before, the
+    relative change, the change in standard errors (with weights, but without strata and clusters), and whether it is
+    flagged."""
+
+    table: str
+    level: str
+    weighted: bool
+    n: int
+    before: float
+    after: float
+    relative: float | None
+    errors: float | None
+    flagged: bool
+
+
+@dataclass(frozen=True)
+class MeanRow:
+    """A mean before and after, overall or in a group, with its number of records and relative change."""
+
+    column: str
+    group: str
+    weighted: bool
+    n: int
+    before: float
+    after: float
+    relative: float | None
+    errors: float | None
+    flagged: bool
+
+
+@dataclass(frozen=True)
+class PairRow:
+    """An association of two attributes or columns before and after; ``statistic`` names it."""
+
+    first: str
+    second: str
+    statistic: str
+    before: float | None
+    after: float | None
+
+
+@dataclass(frozen=True)
+class CoefficientRow:
+    """A coefficient of a declared analysis before and after with standard errors; ``shift`` is the size of its change
+    in standard errors of the original, ``ratio`` that of the standard errors; ``lost`` says why there is none after.
+    Where the original has none either, ``before`` is None too."""
+
+    analysis: str
+    name: str
+    before: float | None
+    se_before: float | None
+    after: float | None
+    se_after: float | None
+    shift: float | None
+    ratio: float | None
+    flagged: bool
+    lost: str
+
+
+@dataclass(frozen=True)
+class CellRow:
+    """A cell of a named table: its levels, and its count before and after."""
+
+    levels: tuple[str, ...]
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class NamedTable:
+    """A table that users make, before and after; of a large one the cells that changed most."""
+
+    name: str
+    attributes: tuple[str, ...]
+    cells: int
+    changed: int
+    rows: tuple[CellRow, ...]
+
+
+@dataclass(frozen=True)
+class Distance:
+    """The Hellinger distance of the analysed table (None where it is withheld), with and without small cells, and the
+    share of its cells that are small."""
+
+    hellinger: float | None
+    hellinger_large: float | None
+    fewest: int
+    small_cells: float
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many figures of a kind were compared, how many could be flagged, and how many were."""
+
+    kind: str
+    compared: int
+    eligible: int
+    flagged: int
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """From where on a figure is flagged: relative change, least number of records, standard errors, ratio of standard
+    errors."""
+
+    change: float
+    min_n: int
+    se: float
+    se_ratio: float
+
+
+@dataclass(frozen=True)
+class Utility:
+    """What users lose: percentages, means, associations, coefficients, named tables, distances; longest changes first.
+
+    ``shares`` are the one-way percentages and the two-way ones that change most; ``tallies`` count all that were
+    compared.
+    """
+
+    tolerances: Tolerances
+    tallies: tuple[Tally, ...]
+    shares: tuple[ShareRow, ...]
+    means: tuple[MeanRow, ...]
+    correlations: tuple[PairRow, ...]
+    associations: tuple[PairRow, ...]
+    coefficients: tuple[CoefficientRow, ...]
+    tables: tuple[NamedTable, ...]
+    distance: Distance
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check of the release: what was looked at, what was found, and whether it holds (None: it does not apply)."""
+
+    name: str
+    found: str
+    holds: bool | None
+
+
+@dataclass(frozen=True)
+class Publish:
+    """What is proposed to be said in public."""
+
+    title: str
+    wording: str
+    extent: str
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What was made again and compared, and with which versions."""
+
+    figures: int
+    equal: int
+    version: str
+    stream_version: int
+    platform: tuple[tuple[str, str], ...]

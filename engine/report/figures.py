@@ -1,0 +1,234 @@
+"""Pictures for memo and slides: drawn without a screen, shapes beside colours, each with its words."""
+
+from __future__ import annotations
+
+import io
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from engine.report.answers import recommended, small_words
+from engine.report.document import Picture
+from engine.report.safe import lower_first
+from engine.report.words import figure, plural
+
+if TYPE_CHECKING:
+    from engine.report.findings import Findings
+
+BLUE, VERMILLION, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#A8548A", "#767676"
+_DPI = 150
+
+
+def _canvas(width: float, height: float) -> tuple[Any, Any]:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    made = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(made)
+    axes = made.add_subplot()
+    axes.grid(color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    return made, axes
+
+
+def _png(made: Any) -> bytes:
+    out = io.BytesIO()
+    made.savefig(out, format="png", dpi=_DPI, facecolor="white", metadata={"Software": None})
+    return out.getvalue()
+
+
+@lru_cache(maxsize=4)
+def frontier(found: Findings) -> Picture:
+    """The map: frontier, recommendation and lettered neighbours, other candidates, doing nothing."""
+    at, row = found.map, recommended(found)
+    made, axes = _canvas(7.2, 4.3)
+    if at.others:
+        axes.scatter(
+            [u for u, _ in at.others], [r for _, r in at.others], marker="s", s=20, color="#c4c4c4", edgecolors=GREY,
+            linewidths=0.5, label="other candidates, roughly",
+        )  # fmt: skip
+    axes.plot([u for u, _ in at.frontier], [r for _, r in at.frontier], color=BLUE, linewidth=1, alpha=0.6, zorder=2)
+    axes.scatter(
+        [u for u, _ in at.frontier], [r for _, r in at.frontier], s=26, facecolor="white", edgecolor=BLUE, zorder=3,
+        label="frontier: no candidate is better in both",
+    )  # fmt: skip
+    for one in at.candidates:
+        if one.risk is None or one.utility is None:
+            continue
+        mine = one.recommended
+        axes.errorbar(
+            one.utility, one.risk, xerr=_two(one.utility_se), yerr=_two(one.risk_se), fmt="*" if mine else "o",
+            markersize=17 if mine else 8, color=VERMILLION if mine else BLUE, ecolor=VERMILLION if mine else BLUE,
+            elinewidth=1, zorder=5 if mine else 4, label=f"{one.letter}: recommended" if mine else None,
+        )  # fmt: skip
+        axes.annotate(
+            one.letter, (one.utility, one.risk), xytext=(7, -15), textcoords="offset points",
+            fontsize=14 if mine else 12, fontweight="bold", color=VERMILLION if mine else BLUE, zorder=6,
+        )  # fmt: skip
+    if at.nothing_risk is not None and at.nothing_utility is not None:
+        axes.scatter([at.nothing_utility], [at.nothing_risk], marker="D", s=70, color="black", zorder=4,
+                     label="doing nothing")  # fmt: skip
+    beyond = _zoom(axes, found)
+    if at.utility_better == "lower":
+        axes.invert_xaxis()
+    if at.risk_better == "higher":
+        axes.invert_yaxis()
+    axes.set_xlabel(f"{at.utility_title} — more useful to the right")
+    axes.set_ylabel(f"{at.risk_title}\nriskier upwards")
+    axes.legend(loc="best", fontsize=8.5, framealpha=0.9)
+    words = ", ".join(
+        f"{c.letter} at {figure(c.risk)} and {figure(c.utility)}" for c in at.candidates if c.risk is not None
+    )
+    return Picture(
+        _png(made),
+        f"Scatter plot of risk ({lower_first(at.risk_title)}) against utility ({lower_first(at.utility_title)}). "
+        f"Lettered candidates from the safest to the most useful, with risk and utility: {words}. "
+        f"Recommended is {row.letter}. Doing nothing has risk {figure(at.nothing_risk)}.",
+        f"The frontier of {plural(at.n_candidates, 'candidate')}, averages over runs ({at.runs} for {row.letter}); "
+        "bars are two standard errors of the average"
+        + (f". Zoomed: {beyond} further out are not shown" if beyond else ""),
+    )
+
+
+def _zoom(axes: Any, found: Findings) -> str:
+    """Look at the lettered candidates and at doing nothing; returns how much of the rest lies outside, in words."""
+    at = found.map
+    shown = [(c.utility, c.risk) for c in at.candidates if c.utility is not None and c.risk is not None]
+    if at.nothing_utility is not None and at.nothing_risk is not None:
+        shown.append((at.nothing_utility, at.nothing_risk))
+    ranges = []
+    for values in zip(*shown, strict=True):
+        low, high = min(values), max(values)
+        room = 0.09 * ((high - low) or abs(high) or 1.0)
+        ranges.append((low - room, high + room))
+    if len(ranges) < 2:
+        return ""
+    axes.set_xlim(*ranges[0])
+    axes.set_ylim(*ranges[1])
+    out = [
+        sum(not (ranges[0][0] <= u <= ranges[0][1] and ranges[1][0] <= r <= ranges[1][1]) for u, r in points)
+        for points in (at.frontier, at.others)
+    ]
+    parts = [plural(out[0], "candidate") + " of the frontier"] if out[0] else []
+    parts += ["other candidates"] if out[1] else []
+    return " and ".join(parts)
+
+
+def _two(se: float | None) -> float:
+    return 0.0 if se is None else 2 * se
+
+
+@lru_cache(maxsize=4)
+def percentages(found: Findings) -> Picture | None:
+    """Percentages before and after with the 45-degree line; None without any."""
+    rows = [r for r in found.utility.shares if not r.weighted]
+    if not rows:
+        return None
+    made, axes = _canvas(5.2, 4.6)
+    high = max(max(r.before, r.after) for r in rows) * 1.06 or 1
+    axes.plot([0, high], [0, high], color="black", linewidth=0.8, linestyle="--", label="no change")
+    for flagged, marker, colour, label in (
+        (False, "o", BLUE, "within the tolerance"),
+        (True, "^", VERMILLION, "beyond the tolerance"),
+    ):
+        some = [r for r in rows if r.flagged == flagged]
+        if some:
+            axes.scatter([r.before for r in some], [r.after for r in some], marker=marker, s=30, facecolor="none",
+                         edgecolor=colour, linewidths=1.2, label=label)  # fmt: skip
+    axes.set_xlim(0, high)
+    axes.set_ylim(0, high)
+    axes.set_aspect("equal")
+    axes.set_xlabel("before, percent of records")
+    axes.set_ylabel("after, percent of records")
+    axes.legend(fontsize=9)
+    flagged_n = sum(r.flagged for r in rows)
+    return Picture(
+        _png(made),
+        f"Scatter plot of {plural(len(rows), 'percentage')} of one and two attributes before and after the swap, with "
+        f"the line of no change; {flagged_n} are marked as beyond the tolerance, the others lie on or near the line.",
+        f"Percentages before and after: the {len(rows):,} that change most",
+        4.2,
+    )
+
+
+@lru_cache(maxsize=4)
+def coefficients(found: Findings) -> Picture | None:
+    """Coefficients of declared analyses before and after with 1.96 standard errors; None without any."""
+    rows = [r for r in found.utility.coefficients if r.before is not None and r.after is not None][:60]
+    if not rows:
+        return None
+    made, axes = _canvas(5.2, 4.6)
+    before, after = [r.before or 0.0 for r in rows], [r.after or 0.0 for r in rows]
+    errors = [[1.96 * (getattr(r, name) or 0.0) for r in rows] for name in ("se_before", "se_after")]
+    low = min(*before, *after, 0.0) - max(errors[0])
+    high = max(*before, *after, 0.0) + max(errors[0])
+    axes.plot([low, high], [low, high], color="black", linewidth=0.8, linestyle="--", label="no change")
+    for flagged, marker, colour, label in (
+        (False, "o", BLUE, "within the tolerances"),
+        (True, "^", VERMILLION, "beyond the tolerances"),
+    ):
+        some = [i for i, r in enumerate(rows) if r.flagged == flagged]
+        if some:
+            axes.errorbar(
+                [before[i] for i in some], [after[i] for i in some], xerr=[errors[0][i] for i in some],
+                yerr=[errors[1][i] for i in some], fmt=marker, markersize=5, color=colour, elinewidth=0.9, label=label,
+            )  # fmt: skip
+    axes.set_xlabel("coefficient before")
+    axes.set_ylabel("coefficient after")
+    axes.legend(fontsize=9)
+    flagged_n = sum(r.flagged for r in rows)
+    return Picture(
+        _png(made),
+        f"Scatter plot of {plural(len(rows), 'regression coefficient')} before and after the swap with intervals of "
+        f"1.96 standard errors and the line of no change; {flagged_n} are marked as beyond the tolerances.",
+        "Coefficients of the declared analyses before and after; bars are 1.96 standard errors",
+        4.2,
+    )
+
+
+@lru_cache(maxsize=4)
+def small_cells(found: Findings) -> Picture:
+    """Records in small cells before and after."""
+    exposed = found.exposure
+    made, axes = _canvas(6.4, 2.5)
+    names = ["after: unaltered", "after: all", "before"]
+    values = [exposed.unaltered_after, exposed.small_after, exposed.small_before]
+    bars = axes.barh(names, values, color=[VERMILLION, "#c4c4c4", BLUE], edgecolor="black", linewidth=0.6)
+    for bar, hatch in zip(bars, ("//", "", ""), strict=True):
+        bar.set_hatch(hatch)
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.bar_label(bars, [f"{value:,}" for value in values], padding=4)
+    axes.set_xlim(0, max(*values, 1) * 1.15)
+    axes.set_xlabel(f"records in {small_words(found)}")
+    return Picture(
+        _png(made),
+        f"Bars of records in small cells: {exposed.small_before:,} before, {exposed.small_after:,} after in all, of "
+        f"which {exposed.unaltered_after:,} are unaltered.",
+        f"Records in {small_words(found)}, of what an intruder knows",
+    )
+
+
+@lru_cache(maxsize=4)
+def associations(found: Findings) -> Picture | None:
+    """The associations that change most, before and after, as pairs of marks; None without any."""
+    rows = [r for r in found.utility.associations if r.statistic == "Cramér's V" and r.before is not None][:12]
+    if not rows:
+        return None
+    made, axes = _canvas(6.6, 0.9 + 0.32 * len(rows))
+    places = list(range(len(rows)))[::-1]
+    before, after = [r.before or 0.0 for r in rows], [r.after or 0.0 for r in rows]
+    axes.hlines(places, before, after, color=GREY, linewidth=1.4)
+    axes.scatter(before, places, marker="o", s=42, color=BLUE, label="before", zorder=3)
+    axes.scatter(after, places, marker="x", s=46, color=VERMILLION, linewidths=2, label="after", zorder=4)
+    axes.set_yticks(places, [f"{r.first} × {r.second}" for r in rows])
+    axes.set_xlim(left=0)
+    axes.set_xlabel("Cramér's V: 0 no association, 1 one decides the other")
+    axes.legend(fontsize=9, loc="best")
+    first = rows[0]
+    return Picture(
+        _png(made),
+        f"Cramér's V before and after for the {len(rows)} pairs of attributes that change most; the largest change is "
+        f"that of {first.first} and {first.second}, from {figure(first.before)} to {figure(first.after)}.",
+        "Associations between attributes before and after, most changed first",
+    )

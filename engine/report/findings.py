@@ -1,0 +1,92 @@
+"""Everything that memo, tables, slides and board view show, as one value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.errors import EngineError
+from engine.report import codec
+from engine.report.facts import (
+    Approved,
+    Certificate,
+    Check,
+    Cover,
+    Design,
+    Exposure,
+    MeasureRow,
+    Publish,
+    Threat,
+    Utility,
+)
+from engine.report.map_facts import Map, Recommendation
+
+if TYPE_CHECKING:
+    from engine.remake import Remade
+    from engine.study import Study
+
+FORMAT = 1
+_MOST_BYTES = 1 << 26
+BOARD = "board.json"
+"""The file of a member's bundle that holds the findings."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a board sees of a recommendation: safe for members by what it can hold (see :mod:`engine.report.facts`)."""
+
+    format: int
+    cover: Cover
+    design: Design
+    threat: Threat
+    approved: Approved
+    recommendation: Recommendation
+    measures: tuple[MeasureRow, ...]
+    exposure: Exposure
+    utility: Utility
+    map: Map
+    checks: tuple[Check, ...]
+    publish: Publish
+    certificate: Certificate
+
+    def to_json(self) -> str:
+        """As JSON text, every declared field and nothing else."""
+        return codec.to_text(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> Findings:
+        """The findings in a JSON text; refuses anything that is not declared."""
+        found = codec.from_text(cls, text, "the board's file")
+        if found.format != FORMAT:
+            raise EngineError(f"the board's file has format {found.format}, this version reads format {FORMAT}")
+        letters = [row.letter for row in found.map.candidates if row.recommended]
+        if letters != [found.recommendation.letter]:
+            raise EngineError("the board's file must show one candidate as the recommended one, and name its letter")
+        return found
+
+
+def findings(study: Study, made: Remade) -> Findings:
+    """The findings on a remade release of a study.
+
+    ``made`` is the realisation to be released, as :func:`engine.describe.remade` gives it; its scenario must be one of
+    the study's.
+    """
+    from engine.report.gather import gather
+
+    return gather(study, made)
+
+
+def read_board(path: str | Path) -> Findings:
+    """The findings of a member's bundle: of its folder, or of the file itself."""
+    path = Path(path)
+    at = next((p for p in (path / BOARD, path / "member" / BOARD) if p.is_file()), None) if path.is_dir() else path
+    if at is None:
+        raise EngineError(f"'{path.name}' is no bundle for the board: it holds no {BOARD}")
+    try:
+        if at.stat().st_size > _MOST_BYTES:
+            raise EngineError(f"'{at.name}' is larger than any file for a board can be")
+        text = at.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise EngineError(f"'{at.name}' cannot be read") from None
+    return Findings.from_json(text)

@@ -1,0 +1,323 @@
+"""Findings put together from a study and a remade release."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from engine.plan.attribute import AttributePlan
+from engine.report.audit import checks
+from engine.report.exposed import exposure
+from engine.report.facts import (
+    Approved,
+    AttributeRow,
+    Certificate,
+    Cover,
+    Design,
+    Publish,
+    Threat,
+)
+from engine.report.findings import FORMAT, Findings
+from engine.report.recorded import late_words, recommendation
+from engine.report.safe import listed, lower_first, title_of, upper_first
+from engine.report.standing import Stand, bound_words, measure_rows, stand, the_map
+from engine.report.utility import utility
+
+if TYPE_CHECKING:
+    from engine.plan import SpacePlan
+    from engine.remake import Remade
+    from engine.study import Study
+
+_CLOSE = 1e-9
+_ROLE = {
+    "S": "exchanged between the two records of a pair, which differ on it",
+    "F": "not exchanged; the two records agree on it",
+    "C": "not exchanged; the two records differ on it",
+    "U": "not exchanged",
+}
+_LOGGED = ("locked", "changed", "deviation", "rechecked", "chosen", "withheld", "submitted", "approved", "returned")
+_LOG_WORDS = {
+    "locked": "The plan was approved and locked.",
+    "rechecked": "Finalists were run again on fresh draws.",
+    "chosen": "A candidate was recommended.",
+    "withheld": "It was recommended to release nothing.",
+    "submitted": "The recommendation was submitted to the board.",
+    "approved": "The board approved the release.",
+    "returned": "The board returned the recommendation.",
+}
+_ENTRIES = {
+    "space.rates": "the swap rates",
+    "space.specs": "the list of candidates",
+    "space.swap_sizes": "the numbers of attributes exchanged together",
+    "space.all_specs": "whether all candidates are considered",
+    "mechanisms": "the methods and their settings",
+    "space.replicates": "the number of runs",
+    "decision.realisation": "which run is released",
+}
+"""Entries of a plan whose values a member may not see, in words."""
+
+
+def gather(study: Study, made: Remade) -> Findings:
+    """The findings on a remade release."""
+    from engine.records import RecordRelease, ReleasedTable
+
+    at, plan = stand(study, made), study.plan
+    release = RecordRelease(ReleasedTable(made.data), made.tables, plan, made.spec)
+    risk = at.view.measures[at.view.risk]
+    fewest = int(risk.values.get("n_rule", 3))
+    exposed = exposure(release, plan, fewest, at.exposed)
+    return Findings(
+        format=FORMAT,
+        cover=_cover(at),
+        design=_design(at, made),
+        threat=_threat(at, made),
+        approved=_approved(at),
+        recommendation=recommendation(at),
+        measures=measure_rows(at, made),
+        exposure=exposed,
+        utility=utility(release, plan, fewest),
+        map=the_map(at, made),
+        checks=checks(made, release, plan),
+        publish=_publish(at),
+        certificate=_certificate(at, made),
+    )
+
+
+def _cover(at: Stand) -> Cover:
+    about, publish, safe = at.study.plan.about, at.study.plan.publish, at.safe
+    mine = at.choice is not None or at.standing.state == "withheld"
+    state = at.standing.state if mine else "none"
+    from engine.states import STATES
+
+    return Cover(
+        classification=about.classification,
+        title=publish.title,
+        survey=about.survey,
+        vintage=about.vintage,
+        sponsor=about.sponsor,
+        contact=about.contact,
+        authority=about.authority,
+        release_type=about.release_type,
+        changes=safe(about.changes),
+        overlaps=safe(about.overlaps),
+        state=state,
+        state_words=STATES[state],
+        recommended=_day(at.choice.at) if at.choice else "",
+        number=at.standing.number if mine else "",
+        conditions=safe(at.standing.conditions) if mine else "",
+    )
+
+
+def _day(at: float) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(at))
+
+
+def _coding(part: AttributePlan, levels: tuple[str, ...]) -> str:
+    """How an attribute is coded, in words."""
+    if part.cut:
+        return f"cut into {listed(part.cut_labels)}"
+    if part.merge:
+        merged = "; ".join(f"{level} stands for {listed(raw)}" for level, raw in part.merge)
+        return f"merged: {merged}"
+    if len(part.view) > 1:
+        return f"combinations of {listed(part.view)}"
+    return "levels as in the file" + (f": {', '.join(levels)}" if len(levels) <= 8 else "")
+
+
+def _design(at: Stand, made: Remade) -> Design:
+    import numpy as np
+
+    from engine.mechanisms import mechanism
+    from engine.models.columns import numeric_columns
+    from engine.spec import RANDOM_SWAP
+
+    plan, data, spec = at.study.plan, made.data, made.spec
+    parts = {part.name: part for part in plan.attributes}
+    swap = spec.mechanism == RANDOM_SWAP
+    rows = []
+    for j, attribute in enumerate(data.domain.attributes):
+        role = spec.attributes.roles[j]
+        same = all(np.array_equal(data.codes[j], table.codes(j)) for table in made.tables)
+        words = _ROLE[role] if swap else ("not changed" if same else "changed by the method")
+        rows.append(
+            AttributeRow(
+                name=attribute.name,
+                columns=attribute.columns,
+                levels=attribute.size,
+                coding=_coding(parts[attribute.name], attribute.levels),
+                key=attribute.name in plan.keys,
+                analysed=attribute.name in plan.analyse,
+                role=words,
+            )
+        )
+    return Design(
+        n_records=data.n_records,
+        attributes=tuple(rows),
+        carried=data.carried,
+        dropped=len(data.dropped),
+        has_weight=data.weight is not None,
+        has_id=data.id is not None,
+        numeric=numeric_columns(plan, data),
+        design=at.safe(plan.about.design),
+        geography=plan.about.geography,
+        method="Random swapping between pairs of records" if swap else mechanism(spec.mechanism).title,
+        swap=swap,
+        tables=len(made.tables),
+    )
+
+
+def _threat(at: Stand, made: Remade) -> Threat:
+    from engine.describe import occupancy
+
+    plan = at.study.plan
+    found = occupancy(made.data.table, plan.keys)
+    return Threat(
+        keys=plan.keys,
+        intruder=at.safe(plan.threat.intruder),
+        public_files=at.safe.all(name.replace("\\", "/").rpartition("/")[2] for name in plan.threat.public_files),
+        harm=at.safe(plan.threat.harm),
+        combinations=found.combinations,
+        cells=found.cells,
+        ones=found.ones,
+        twos=found.twos,
+    )
+
+
+def _approved(at: Stand) -> Approved:
+    from engine.plan.lock import departures
+
+    plan = at.study.plan
+    said = [_change(f"{name}: {text}", at) for name, text in departures(plan).items()]
+    return Approved(
+        number=plan.lock.number if plan.lock else "",
+        at=plan.lock.at[:10] if plan.lock else "",
+        rule=_rule(at),
+        parameters=_parameters(at),
+        departures=tuple(said),
+        changes=_changes(at),
+    )
+
+
+def _change(text: str, at: Stand) -> str:
+    """A change of the plan as a sentence, without values that a member may not see."""
+    entry = text.partition(":")[0].strip()
+    for name, words in _ENTRIES.items():
+        if entry == name or entry.startswith(name + "."):
+            return f"Different: {words}"
+    body = text.partition(": ")[2]
+    while body.startswith(f"{entry}: "):
+        body = body.removeprefix(f"{entry}: ")
+    return upper_first(at.safe(f"{entry.replace('.', ' ').replace('_', ' ')}: {body}" if body else entry))
+
+
+def _changes(at: Stand) -> tuple[tuple[str, str], ...]:
+    from engine.decision_log import entries
+
+    found = []
+    for entry in entries(at.study):
+        if entry.event not in _LOGGED:
+            continue
+        words = _LOG_WORDS.get(entry.event, "")
+        if entry.event in ("changed", "deviation"):
+            what = "; ".join(_change(str(text), at).rstrip(".") for text in entry.detail.get("what", []))
+            why = at.safe(str(entry.detail.get("why", "")))
+            begin = "A deviation from the approved plan" if entry.event == "deviation" else "The plan was changed"
+            words = f"{begin}: {what}." + (f" Reason given: {why}" if why else "")
+        found.append((entry.at[:10], words))
+    return tuple(found)
+
+
+def _rule(at: Stand) -> str:
+    decision = at.study.plan.decision
+    if decision.max_risk is not None:
+        return f"the most useful candidate within the bound: {bound_words(at, float(decision.max_risk))}"
+    if decision.slope is not None:
+        return f"the best candidate on a straight trade-off of slope {decision.slope}"
+    late = late_words(at)
+    return "no rule was fixed in the plan" + (f"; {late}" if late else "")
+
+
+def _parameters(at: Stand) -> tuple[tuple[str, str], ...]:
+    from engine.mechanisms import mechanism
+    from engine.spec import RANDOM_SWAP
+
+    plan, view = at.study.plan, at.view
+    mechanisms = dict.fromkeys(m.name for m in plan.mechanisms) or {RANDOM_SWAP: None}
+    methods = ["random swapping" if name == RANDOM_SWAP else lower_first(mechanism(name).title) for name in mechanisms]
+    rows = [
+        ("What an intruder knows (keys)", listed(plan.keys)),
+        ("May be exchanged", listed(plan.swap)),
+        ("Tabulated by users", listed(plan.analyse)),
+        ("Methods", listed(methods)),
+        ("Candidates", f"{len(view.scenarios):,}, each run {_runs_words(plan.space)}"),
+    ]
+    if RANDOM_SWAP in mechanisms:
+        rows.append(
+            (
+                "A true swap",
+                "the two records differ on every exchanged attribute"
+                + (", and on at least one other" if plan.space.rule == "strict" else ""),
+            )
+        )
+    for words, names in (("Always kept equal in a pair", plan.space.fix), ("Always different", plan.space.change)):
+        if names:
+            rows.append((words, listed(names)))
+    rows += [
+        ("Risk measure", title_of(view.measures[view.risk])),
+        ("Utility measure", title_of(view.measures[view.utility])),
+        ("Selection rule", _rule(at)),
+        (
+            "Run to be released",
+            "the first completed run" if plan.decision.realisation == "first" else "one run that the plan names",
+        ),
+        ("Weights", "used for weighted figures; they stay with their record" if plan.data.weight else "none"),
+        ("Codes that mean missing", ", ".join(code or "(empty)" for code in plan.data.missing) or "none"),
+        ("Edit rules", listed(rule.name for rule in plan.edits) or "none"),
+        ("Declared analyses", "; ".join(f"{a.name} ({a.family}): {a.formula}" for a in plan.analyses) or "none"),
+        ("Named tables", "; ".join(f"{t.name}: {' × '.join(t.attributes)}" for t in plan.tables) or "none"),
+    ]
+    return tuple(rows)
+
+
+def _runs_words(space: SpacePlan) -> str:
+    """How often candidates are run."""
+    if space.adaptive or space.search:
+        return (
+            f"{space.screen} times, and up to {space.replicates} times while it may be on the frontier; those on it as "
+            "often again on fresh draws"
+        )
+    return f"{space.replicates} times"
+
+
+def _publish(at: Stand) -> Publish:
+    plan = at.study.plan
+    return Publish(
+        title=plan.publish.title,
+        wording=at.safe(plan.publish.wording),
+        extent=plan.publish.rate_range if plan.publish.rate_policy == "range" else "",
+    )
+
+
+def _certificate(at: Stand, made: Remade) -> Certificate:
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    import numpy as np
+
+    from engine import __version__
+    from engine.decision import realisation_of
+
+    results, place = at.view.results, at.scenario.place
+    recorded = at.choice.replicate if at.choice else realisation_of(at.study, results, place, at.view.allow_partial)
+    mine = results.values[(results.scenario == place) & (results.replicate == recorded)]
+    got = np.array([made.figures[str(call)] for call in at.view.measures])
+    close = (np.abs(mine - got) <= _CLOSE * np.maximum(1, np.abs(mine))) | (np.isnan(mine) & np.isnan(got))
+    equal = int(close.sum())  # one run at most
+    parts = [("Python", platform.python_version())]
+    for name in ("numpy", "pyarrow", "numba"):
+        try:
+            parts.append((name, version(name)))
+        except PackageNotFoundError:
+            parts.append((name, "absent"))
+    about = at.study.about
+    return Certificate(len(got), equal, __version__, int(about.get("stream_version", 0)), tuple(parts))

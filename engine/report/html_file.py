@@ -1,0 +1,120 @@
+"""A document as one HTML file that needs nothing else, and as a tagged PDF made from it."""
+
+from __future__ import annotations
+
+import base64
+import logging
+from html import escape
+from typing import TYPE_CHECKING
+
+from engine.report.document import Bullets, Document, Entries, Grid, Paragraph
+
+if TYPE_CHECKING:
+    from engine.report.document import Block
+
+_CSS = """
+@page { size: letter; margin: 20mm 16mm 18mm;
+  @top-center { content: string(banner); font: bold 9pt sans-serif; }
+  @bottom-center { content: counter(page) " of " counter(pages); font: 9pt sans-serif; } }
+:root { color-scheme: light dark; }
+body { font: 16px/1.5 "DejaVu Sans", "Segoe UI", Helvetica, Arial, sans-serif; max-width: 60rem; margin: 0 auto;
+  padding: 1.5rem; color: #1a1a1a; background: #fff; }
+.banner { text-align: center; font-weight: bold; border: 2px solid currentColor; padding: .3rem; string-set: banner
+  content(); }
+h1 { font-size: 1.9rem; line-height: 1.2; } h2 { font-size: 1.35rem; margin-top: 2rem; border-bottom: 1px solid #888; }
+.subtitle { font-size: 1.15rem; color: #444; }
+.lead { font-size: 1.15em; } .note { font-size: .92em; }
+.warning { border-left: 5px solid #D55E00; padding-left: .7rem; font-weight: 600; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; margin: .6rem 0 1.2rem; font-size: .9em; }
+caption { text-align: left; font-weight: 600; padding: .2rem 0; }
+th, td { border: 1px solid #999; padding: .25rem .5rem; vertical-align: top; text-align: left;
+  overflow-wrap: break-word; }
+thead th { background: #e6ebf0; hyphens: manual; }
+.figure { text-align: right; font-variant-numeric: tabular-nums; }
+tr, .entries { break-inside: avoid; }
+figure { margin: 1rem 0; break-inside: avoid; } figure img { max-width: 100%; height: auto; background: #fff; }
+figcaption { font-weight: 600; }
+h2, caption { break-after: avoid; }
+.blank { color: #444; }
+@media (prefers-color-scheme: dark) {
+  body { color: #eee; background: #14181c; } thead th { background: #2a323a; } .subtitle, .blank { color: #bbb; } }
+@media print { body { font-size: 9.5pt; line-height: 1.4; padding: 0; max-width: none; color: #000; background: #fff; }
+  h1 { margin: 0; font-size: 20pt; } h2 { margin: 1.2rem 0 .5rem; font-size: 14pt; } p { margin: .45rem 0; }
+  table { margin: .3rem 0 .8rem; } figure { margin: .6rem 0; }
+  .banner { border: 0; padding: 0; margin: 0; font-size: 0; line-height: 0; } }
+"""
+
+
+def html_text(document: Document) -> str:
+    """The whole file."""
+    parts = [
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{escape(document.title)}</title>\n<style>{_CSS}</style>\n</head>\n<body>\n<main>",
+    ]
+    if document.banner:
+        parts.append(f'<p class="banner">{escape(document.banner)}</p>')
+    parts.append(f"<h1>{escape(document.title)}</h1>")
+    if document.subtitle:
+        parts.append(f'<p class="subtitle">{escape(document.subtitle)}</p>')
+    for section in document.sections:
+        parts.append(f"<section>\n<h2>{escape(section.title)}</h2>")
+        parts += [_block(block) for block in section.blocks]
+        parts.append("</section>")
+    parts.append("</main>\n</body>\n</html>\n")
+    return "\n".join(parts)
+
+
+def _block(block: Block) -> str:
+    if isinstance(block, Paragraph):
+        kind = f' class="{block.kind}"' if block.kind != "plain" else ""
+        return f"<p{kind}>{escape(block.text)}</p>"
+    if isinstance(block, Bullets):
+        return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in block.items) + "</ul>"
+    if isinstance(block, Entries):
+        blank = '<span class="blank">' + "_" * 30 + "</span>"
+        rows = "".join(
+            f'<tr><th scope="row" style="width:32%">{escape(name)}</th><td>{escape(value) or blank}</td></tr>'
+            for name, value in block.rows
+        )
+        return f'<table class="entries"><tbody>{rows}</tbody></table>'
+    if isinstance(block, Grid):
+        return _grid(block)
+    image = base64.b64encode(block.png).decode()
+    return (
+        f"<figure><figcaption>{escape(block.caption)}</figcaption>"
+        f'<img style="width:{block.width}in" alt="{escape(block.alt)}" src="data:image/png;base64,{image}"></figure>'
+    )
+
+
+def _grid(block: Grid) -> str:
+    total = sum(block.widths)
+    columns = "".join(f'<col style="width:{100 * w / total:.1f}%">' for w in block.widths)
+    head = "".join(f'<th scope="col"{_figure(block, j)}>{escape(name)}</th>' for j, name in enumerate(block.header))
+    body = []
+    for row in block.rows:
+        cells = "".join(f"<td{_figure(block, j)}>{escape(text)}</td>" for j, text in enumerate(row[1:], 1))
+        body.append(f'<tr><th scope="row">{escape(row[0])}</th>{cells}</tr>')
+    return (
+        f'<div class="scroll"><table><caption>{escape(block.caption)}</caption><colgroup>{columns}</colgroup>'
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
+    )
+
+
+def _figure(block: Grid, column: int) -> str:
+    return ' class="figure"' if column in block.right else ""
+
+
+def pdf_bytes(html: str) -> bytes | None:
+    """The file as a tagged PDF (PDF/UA-1); None where WeasyPrint or its libraries are not installed."""
+    try:
+        from weasyprint import HTML
+        from weasyprint.urls import URLFetcher
+    except (ImportError, OSError):
+        return None
+    for name in ("weasyprint", "fontTools"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    only_embedded = URLFetcher(allowed_protocols=["data"])  # nothing is ever loaded from elsewhere
+    made: bytes = HTML(string=html, url_fetcher=only_embedded).write_pdf(pdf_variant="pdf/ua-1")
+    return made

@@ -1,0 +1,93 @@
+"""The values of the map and of what was recommended on it; as safe for members as :mod:`engine.report.facts`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class CandidateRow:
+    """A lettered candidate: what it exchanges, mean risk and utility with standard errors, and where it stands.
+
+    ``safer_by`` and ``more_useful_by`` compare it with the recommended one (negative: riskier, less useful), each with
+    whether that is beyond the noise; ``share`` is the share of runs in which it is on the frontier.
+    """
+
+    letter: str
+    words: str
+    risk: float | None
+    risk_se: float | None
+    utility: float | None
+    utility_se: float | None
+    undominated: bool
+    clear: bool
+    share: float | None
+    within_bound: bool | None
+    riskier_than_nothing: bool
+    recommended: bool
+    safer_by: float | None
+    more_useful_by: float | None
+    risk_clear: bool
+    utility_clear: bool
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The recommended candidate's runs under one measure: least, mean, most, and the one to be released."""
+
+    title: str
+    least: float | None
+    mean: float | None
+    most: float | None
+    released: float | None
+
+
+@dataclass(frozen=True)
+class Map:
+    """The frontier: titles, units and better directions of its axes, counts, the lettered candidates, doing nothing.
+
+    ``frontier`` has the (utility, risk) of all candidates on it, ``others`` the rough places of the rest, on a grid on
+    which none of them can be told apart.  ``bound`` and ``rule`` are in words; ``n_within`` counts candidates within
+    the bound.
+    """
+
+    risk_title: str
+    risk_unit: str
+    risk_better: str
+    utility_title: str
+    utility_unit: str
+    utility_better: str
+    n_candidates: int
+    n_frontier: int
+    n_within: int | None
+    runs: int
+    failed: int
+    bound: str
+    nothing_risk: float | None
+    nothing_utility: float | None
+    candidates: tuple[CandidateRow, ...]
+    frontier: tuple[tuple[float, float], ...]
+    others: tuple[tuple[float, float], ...]
+    spreads: tuple[Spread, ...]
+    rechecked: bool
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A candidate that was considered and not recommended, with the reason given."""
+
+    letter: str
+    difference: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What is recommended: its letter, the reason given, cautions in sentences, alternatives considered."""
+
+    letter: str
+    recorded: bool
+    rule: str
+    why: str
+    cautions: tuple[str, ...]
+    alternatives: tuple[Alternative, ...]

@@ -1,0 +1,29 @@
+"""The board's files, from findings alone: so they can be made again from ``board.json``, without study or data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.report.document import write_document
+from engine.report.findings import BOARD
+from engine.report.memo import memo
+from engine.report.slides import slides_bytes
+from engine.report.tables import tables_bytes
+
+if TYPE_CHECKING:
+    from engine.report.findings import Findings
+
+
+def write_findings(found: Findings, folder: Path) -> list[Path]:
+    """Memo, tables, slides and ``board.json`` in an existing folder; returns what was written."""
+    written = write_document(memo(found), folder, "memo", pdf=True)
+    for name, content in (
+        ("tables.xlsx", tables_bytes(found)),
+        ("slides.pptx", slides_bytes(found)),
+        (BOARD, found.to_json().encode()),
+    ):
+        path = folder / name
+        path.write_bytes(content)
+        written.append(path)
+    return written

@@ -1,0 +1,94 @@
+"""What was recorded about the recommended candidate, as a member may read it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.choosing import cautions_now
+from engine.errors import UsageError
+from engine.report.map_facts import Alternative, Recommendation
+from engine.report.safe import upper_first
+from engine.report.standing import Stand, bound_words
+
+if TYPE_CHECKING:
+    from engine.scenarios import Choice
+
+
+def recommendation(at: Stand) -> Recommendation:
+    """What was recorded about the candidate."""
+    choice = at.choice
+    if choice is None:
+        return Recommendation(at.letter, False, "", "", (), ())
+    alternatives = []
+    for one in choice.record.get("others", []):
+        label = str(one.get("candidate", ""))
+        letter = at.safe.letters.get(label, "")
+        alternatives.append(Alternative(letter or "?", _difference(at, label), at.safe(str(one.get("why", "")))))
+    # as they are today: what was true when the choice was made may have been mended since, by fresh runs for one
+    cautions = [_caution(text) for text in cautions_now(at.study, choice)]
+    return Recommendation(
+        letter=at.letter,
+        recorded=True,
+        rule=_rule_words(at, choice),
+        why=at.safe(choice.why),
+        cautions=tuple(upper_first(at.safe(text)).rstrip(".") + "." for text in cautions if text),
+        alternatives=tuple(a for a in alternatives if a.letter != "?" or a.why),
+    )
+
+
+def _difference(at: Stand, label: str) -> str:
+    """How an alternative differs, in words alone: what was recorded has the analyst's figures, among them shares of
+    eq. 6, which beside a count would give the rate."""
+    try:
+        other = at.study.find(label)[0].place
+    except UsageError:
+        return ""
+    said = []
+    for losses, better, worse in (
+        (at.view.risk_loss, "safer", "riskier"),
+        (at.view.utility_loss, "more useful", "less useful"),
+    ):
+        change = float(losses[other] - losses[at.scenario.place])
+        if change < 0:
+            said.append(better)
+        elif change > 0:
+            said.append(worse)
+    return f"{' and '.join(said)} on average" if said else ""
+
+
+def _rule_words(at: Stand, choice: Choice) -> str:
+    """The rule that picked the candidate, without shares of eq. 6 beside its counts."""
+    if choice.record.get("bound") is not None:
+        late = late_words(at)
+        return f"The most useful candidate within the bound on risk: {bound_words(at)}" + (
+            f"; {late}." if late else "."
+        )
+    if choice.rule == "named by hand":
+        return "Chosen by judgement among the candidates, for the reason given."
+    return upper_first(at.safe(choice.rule)) + "."
+
+
+def late_words(at: Stand) -> str:
+    """That the bound of the choice is not one that the plan fixed beforehand; empty where it is, or there is none."""
+    bound = at.choice.record.get("bound") if at.choice else None
+    planned = at.study.plan.decision.max_risk
+    if bound is None or (planned is not None and float(planned) == float(bound)):
+        return ""
+    return "the bound was set when the choice was made, after results were seen"
+
+
+def _caution(text: str) -> str:
+    """A caution as a member may read it: a figure of eq. 6 is not repeated as a share, records in swaps not counted."""
+    if text.startswith("the run to be released is partial"):
+        return "the run to be released is partial: some records found no partner"
+    if text.startswith("its figures are those that led to the choice"):
+        return "its figures are those that led to the choice; it has not been run again on fresh draws"
+    if "above the plan's bound" in text:
+        return "its average risk is above the bound that the plan fixed"
+    if "above the bound" in text and text.startswith("the run to be released"):
+        return "the run to be released is above the bound on risk: the bound is on the average over runs"
+    if "within two standard errors of the bound" in text:
+        return "its average risk is within two standard errors of the bound"
+    if text.startswith("on fresh replicates") and "above the bound" in text:
+        return "on fresh runs its average risk is above the bound"
+    return text

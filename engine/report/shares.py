@@ -1,0 +1,329 @@
+"""Percentages, means, associations and named tables before and after, from records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from engine.measures.association import STATISTICS, phi_squared, strength
+from engine.models.columns import numbers_of, numeric_columns
+from engine.report.facts import (
+    CellRow,
+    Distance,
+    MeanRow,
+    NamedTable,
+    PairRow,
+    ShareRow,
+    Tally,
+    Tolerances,
+)
+from engine.report.safe import SATURATED, SPARSE_CELLS, two_digits
+from engine.table import occupied
+
+if TYPE_CHECKING:
+    from engine.microdata import Microdata
+    from engine.plan import Plan
+    from engine.records import RecordRelease, ReleasedTable
+
+_Row = TypeVar("_Row", ShareRow, MeanRow)
+MOST = 200
+"""Most rows of a kind that are kept; those that change most come first, and tallies count all."""
+_MOST_CELLS = 1 << 22
+_SMALL = 3  # a cell of fewer records is small, whatever the risk measure says
+_MANY = 20  # attributes from which on pairs that cannot have changed are passed over
+_STATISTIC_WORDS = {"cramers_v": "Cramér's V", "contingency": "contingency coefficient C"}
+
+
+def pairs(release: RecordRelease, places: Sequence[int]) -> list[tuple[int, int]]:
+    """The pairs of attributes that are compared: all, or among many attributes those of which one has changed.
+
+    The table of two unchanged attributes is the same, so nothing is missed.
+    """
+    every = list(combinations(places, 2))
+    if len(places) <= _MANY:
+        return every
+    codes = release.data.codes
+    changed = {j for j in places if any(not np.array_equal(codes[j], t.codes(j)) for t in release.tables)}
+    return [pair for pair in every if changed.intersection(pair)]
+
+
+def weights_of(data: Microdata, original: ReleasedTable) -> np.ndarray | None:
+    """The records' weights, missing ones as 0; None where the plan declares none."""
+    return None if original.weights is None else np.nan_to_num(original.weights, nan=0.0)
+
+
+def relative(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Change as a share of the original figure; NaN where that is 0 and the release's is not, 0 where both are."""
+    change = after - before
+    return np.divide(change, np.abs(before), out=np.where(change == 0, 0.0, np.nan), where=before != 0)
+
+
+def optional(value: float) -> float | None:
+    """A figure, None where it is undefined."""
+    return float(value) if np.isfinite(value) else None
+
+
+class _Shares:
+    """Counts of a coded table before and after (a mean over a release's tables), weighted or not, as percentages."""
+
+    def __init__(
+        self, old: np.ndarray, new: Sequence[np.ndarray], size: int, weights: np.ndarray | None, counts: np.ndarray
+    ) -> None:
+        # without any weight there is no weighted percentage
+        total = len(old) if weights is None else float(weights.sum()) or np.nan
+        self.n = counts
+        self.before = 100 * np.bincount(old, weights, size) / total
+        self.after = 100 * np.mean([np.bincount(codes, weights, size) for codes in new], axis=0) / total
+        share = self.before / 100
+        squares = counts if weights is None else np.bincount(old, weights**2, size)
+        spread = (1 - share) ** 2 * squares + share**2 * (squares.sum() - squares)
+        self.errors_unit = 100 * np.sqrt(spread) / total
+
+    def rows(self, table: str, names: Sequence[str], weighted: bool, tolerances: Tolerances) -> list[ShareRow]:
+        relatives = relative(self.before, self.after)
+        errors = np.divide(
+            np.abs(self.after - self.before),
+            self.errors_unit,
+            out=np.full(len(self.before), np.nan),
+            where=self.errors_unit > 0,
+        )
+        flagged = (self.n > tolerances.min_n) & (np.abs(relatives) > tolerances.change)
+        return [
+            ShareRow(
+                table,
+                names[i],
+                weighted,
+                int(self.n[i]),
+                float(self.before[i]),
+                float(self.after[i]),
+                optional(relatives[i]),
+                optional(errors[i]),
+                bool(flagged[i]),
+            )
+            for i in np.flatnonzero((self.before > 0) | (self.after > 0)).tolist()
+        ]
+
+
+def _largest(rows: list[_Row], least: int) -> list[_Row]:
+    """Those that change most; rows on at most ``least`` records, which a handful of records changes much, come last."""
+
+    def order(row: _Row) -> tuple[bool, float, int]:
+        return row.n <= least, -abs(row.relative) if row.relative is not None else -np.inf, -row.n
+
+    return sorted(rows, key=order)[:MOST]
+
+
+def _tally(kind: str, rows: Sequence[ShareRow] | Sequence[MeanRow], tolerances: Tolerances) -> Tally:
+    return Tally(kind, len(rows), sum(r.n > tolerances.min_n for r in rows), sum(r.flagged for r in rows))
+
+
+def percentages(
+    release: RecordRelease, places: Sequence[int], tolerances: Tolerances
+) -> tuple[list[ShareRow], list[Tally]]:
+    """One-way percentages of all attributes and two-way ones of some, unweighted and weighted, most changed first."""
+    data, original = release.data, release.original
+    names, shape = data.domain.names, data.domain.shape
+    levels = [attribute.levels for attribute in data.domain.attributes]
+    weights, n = weights_of(data, original), data.n_records
+    kept: list[ShareRow] = []
+    tallies = []
+    one: dict[bool, list[ShareRow]] = {False: [], True: []}
+    two: dict[bool, list[ShareRow]] = {False: [], True: []}
+    forms = [(False, None)] + ([(True, weights)] if weights is not None else [])
+    for j, name in enumerate(names):
+        counts = np.bincount(data.codes[j], minlength=shape[j])
+        for weighted, by in forms:
+            found = _Shares(data.codes[j], [t.codes(j) for t in release.tables], shape[j], by, counts)
+            one[weighted] += found.rows(name, levels[j], weighted, tolerances)
+    for i, j in pairs(release, places):
+        size = shape[i] * shape[j]
+        if size > max(_MOST_CELLS, 4 * n):
+            continue
+        old = data.codes[i].astype(np.int64) * shape[j] + data.codes[j]
+        new = [t.codes(i).astype(np.int64) * shape[j] + t.codes(j) for t in release.tables]
+        words = [f"{a}, {b}" for a in levels[i] for b in levels[j]]
+        counts = np.bincount(old, minlength=size)
+        for weighted, by in forms:
+            found = _Shares(old, new, size, by, counts)
+            two[weighted] += found.rows(f"{names[i]} × {names[j]}", words, weighted, tolerances)
+    for weighted, _ in forms:
+        how = "weighted " if weighted else ""
+        tallies.append(_tally(f"{how}percentages of one attribute", one[weighted], tolerances))
+        if two[weighted]:
+            which = " of which one has changed" if len(places) > _MANY else ""
+            tallies.append(_tally(f"{how}percentages of two attributes{which}", two[weighted], tolerances))
+        kept += _largest(one[weighted], tolerances.min_n) + _largest(two[weighted], tolerances.min_n)
+    return kept, tallies
+
+
+def means(release: RecordRelease, plan: Plan, tolerances: Tolerances) -> tuple[list[MeanRow], list[Tally]]:
+    """Means of numeric columns overall and in every level of the analysed attributes, most changed first."""
+    data, original = release.data, release.original
+    weights = weights_of(data, original)
+    tallies, kept = [], []
+    for weighted, by in [(False, None)] + ([(True, weights)] if weights is not None else []):
+        rows: list[MeanRow] = []
+        for column in numeric_columns(plan, data):
+            before = numbers_of(original, original, column, plan)
+            after = [numbers_of(table, original, column, plan) for table in release.tables]
+            groups = [("all records", np.zeros(data.n_records, np.int64), [np.zeros(data.n_records, np.int64)], [""])]
+            groups[0] = (groups[0][0], groups[0][1], [groups[0][1]] * len(after), [""])
+            for j in data.domain.indices(plan.analyse):
+                attribute = data.domain.attributes[j]
+                codes = [t.codes(j) for t in release.tables]
+                groups.append((attribute.name, data.codes[j], codes, list(attribute.levels)))
+            for name, old, new, levels in groups:
+                rows += _means(column, name, levels, old, before, new, after, by, tolerances)
+        if rows:
+            tallies.append(_tally("weighted means" if weighted else "means", rows, tolerances))
+        kept += _largest(rows, tolerances.min_n)
+    return kept, tallies
+
+
+def _means(
+    column: str,
+    group: str,
+    levels: Sequence[str],
+    old: np.ndarray,
+    before: np.ndarray,
+    new: Sequence[np.ndarray],
+    after: Sequence[np.ndarray],
+    weights: np.ndarray | None,
+    tolerances: Tolerances,
+) -> list[MeanRow]:
+    size = len(levels)
+    there = ~np.isnan(before)
+    counts = np.bincount(old[there], minlength=size)
+    by = np.ones(int(there.sum())) if weights is None else weights[there]
+    first = _mean(old, before, weights, size)
+    squares = np.bincount(old[there], (by * (before[there] - first[old[there]])) ** 2, size)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.sqrt(squares * counts / np.maximum(counts - 1.0, 0)) / np.bincount(old[there], by, size)
+        last = np.mean([_mean(c, y, weights, size) for c, y in zip(new, after, strict=True)], axis=0)
+        errors = np.abs(last - first) / error
+    change = relative(first, last)
+    rows = []
+    for i in np.flatnonzero(np.isfinite(first) & np.isfinite(last)).tolist():
+        flagged = counts[i] > tolerances.min_n and abs(change[i]) > tolerances.change
+        where = f"{group}: {levels[i]}" if levels[i] else group
+        rows.append(
+            MeanRow(
+                column,
+                where,
+                weights is not None,
+                int(counts[i]),
+                float(first[i]),
+                float(last[i]),
+                optional(change[i]),
+                optional(errors[i]),
+                bool(flagged),
+            )
+        )
+    return rows
+
+
+def _mean(codes: np.ndarray, values: np.ndarray, weights: np.ndarray | None, size: int) -> np.ndarray:
+    there = ~np.isnan(values)
+    by = np.ones(int(there.sum())) if weights is None else weights[there]
+    total = np.bincount(codes[there], by, size)
+    return np.divide(
+        np.bincount(codes[there], by * values[there], size), total, out=np.full(size, np.nan), where=total > 0
+    )
+
+
+def correlations(release: RecordRelease, plan: Plan) -> list[PairRow]:
+    """Pearson's r of every pair of numeric columns over records that have both, most changed first."""
+    original = release.original
+    rows = []
+    for a, b in combinations(numeric_columns(plan, release.data), 2):
+        figures = []
+        for table in (original, *release.tables):
+            x, y = (numbers_of(table, original, name, plan) for name in (a, b))
+            both = ~np.isnan(x) & ~np.isnan(y)
+            x, y = x[both], y[both]
+            flat = len(x) < 2 or x.std() == 0 or y.std() == 0
+            figures.append(np.nan if flat else float(np.corrcoef(x, y)[0, 1]))
+        rows.append(PairRow(a, b, "Pearson's r", optional(figures[0]), optional(float(np.mean(figures[1:])))))
+    return sorted(rows, key=_change)[:MOST]
+
+
+def _change(row: PairRow) -> float:
+    return -abs(row.after - row.before) if row.before is not None and row.after is not None else -np.inf
+
+
+def associations(release: RecordRelease, places: Sequence[int]) -> list[PairRow]:
+    """Cramér's V and the contingency coefficient of every pair of attributes, most changed first."""
+    data = release.data
+    names, shape = data.domain.names, data.domain.shape
+    rows = []
+    for i, j in pairs(release, places):
+        size = shape[i] * shape[j]
+        if size > _MOST_CELLS:
+            continue
+        tables = [(data.codes[i], data.codes[j])] + [(t.codes(i), t.codes(j)) for t in release.tables]
+        counts = [np.bincount(a.astype(np.int64) * shape[j] + b, minlength=size) for a, b in tables]
+        sizes = np.array([[shape[i], shape[j]]] * len(tables), np.int64)
+        phi2, free = phi_squared(np.concatenate(counts), sizes)
+        for statistic in STATISTICS:
+            figures = strength(phi2, free, statistic)
+            after = float(figures[1:].mean())
+            rows.append(PairRow(names[i], names[j], _STATISTIC_WORDS[statistic], float(figures[0]), after))
+    return sorted(rows, key=_change)[: 2 * MOST]
+
+
+def named_tables(release: RecordRelease, plan: Plan) -> list[NamedTable]:
+    """The tables that the plan names, before and after; of long ones the cells that changed most."""
+    data, found = release.data, []
+    for table in plan.tables:
+        places = data.domain.indices(table.attributes)
+        cells, before, after = _counts(release, places)
+        order = np.arange(len(cells))
+        if len(cells) > MOST // 2:
+            order = np.argsort(-np.abs(after - before), kind="stable")[: MOST // 2]
+        rows = tuple(
+            CellRow(
+                tuple(data.domain.attributes[j].levels[c] for j, c in zip(places, cells[i].tolist(), strict=True)),
+                int(before[i]),
+                round(float(after[i])),
+            )
+            for i in order.tolist()
+        )
+        changed = int(np.count_nonzero(np.rint(after) != before))
+        found.append(NamedTable(table.name, table.attributes, len(cells), changed, rows))
+    return found
+
+
+def _counts(release: RecordRelease, places: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Cells that occur before or after, their counts before, and after (a mean over tables)."""
+    data, n = release.data, release.data.n_records
+    columns = [np.concatenate([data.codes[j], *(t.codes(j) for t in release.tables)]) for j in places]
+    cells, inverse = occupied(columns, [data.domain.shape[j] for j in places], n * (1 + len(release.tables)))
+    counts = [np.bincount(inverse[k * n : (k + 1) * n], minlength=len(cells)) for k in range(1 + len(release.tables))]
+    return cells, counts[0], np.mean(counts[1:], axis=0)
+
+
+def distance(release: RecordRelease, places: Sequence[int], fewest: int) -> Distance:
+    """The Hellinger distance over some attributes, with and without cells of fewer than ``fewest`` records; withheld
+    where most records stand in such cells."""
+    data, n = release.data, release.data.n_records
+    everything, large = [], []
+    share = records = float("nan")
+    for table in release.tables:
+        columns = [np.concatenate([data.codes[j], table.codes(j)]) for j in places]
+        cells, inverse = occupied(columns, [data.domain.shape[j] for j in places], 2 * n)
+        before = np.bincount(inverse[:n], minlength=len(cells))
+        after = np.bincount(inverse[n:], minlength=len(cells))
+        roots = (np.sqrt(after) - np.sqrt(before)) ** 2
+        everything.append(np.sqrt(roots.sum() / (2 * n)))
+        large.append(np.sqrt(roots[before >= fewest].sum() / (2 * n)) if (before >= fewest).any() else np.nan)
+        held = before > 0
+        share = float(np.count_nonzero(held & (before < fewest)) / np.count_nonzero(held))
+        records = float(before[before < max(fewest, _SMALL)].sum() / n)
+    found = np.array([np.mean(everything), np.mean(large)])
+    if share > SPARSE_CELLS:
+        found = two_digits(found)
+    whole = None if records > SATURATED else float(found[0])
+    return Distance(whole, optional(found[1]), fewest, share)

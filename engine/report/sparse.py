@@ -1,0 +1,52 @@
+"""How sparse the tables behind a study's measures are, which decides how exactly members may see figures of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.report.safe import SATURATED, follows_changes, is_count_risk
+
+if TYPE_CHECKING:
+    from engine.decision import RiskUtilityMap
+    from engine.measures import MeasureCall
+    from engine.microdata import Microdata
+    from engine.plan import Plan
+    from engine.study import Study
+
+_FEWEST = 3  # a cell of fewer records is small
+_COUNTED = ("sample_uniques", "unchanged_uniques")
+
+
+def small_records(data: Microdata, names: tuple[str, ...], fewest: int = _FEWEST) -> float:
+    """Share of the records that stand in cells of fewer than ``fewest`` of the table of some attributes (0 to 1)."""
+    _, counts, _ = data.table.margin(data.domain.indices(names))
+    return float(counts[counts < fewest].sum() / data.n_records)
+
+
+def largest_exposed(study: Study, view: RiskUtilityMap, data: Microdata) -> float:
+    """The largest share of the original's records in small cells by any measure of a study, and by the board's own
+    count: of one such count the others can be inferred, so that one rule holds for all of them."""
+    shares = [small_records(data, study.plan.keys)]
+    for k, call in enumerate(view.measures):
+        if is_count_risk(call):
+            shares.append(float(view.original[k]))
+        elif call.measure.name in _COUNTED:
+            shares.append(float(view.original[k]) / data.n_records)
+    return float(np.nanmax(shares))
+
+
+def saturated(plan: Plan, calls: Sequence[MeasureCall], data: Microdata) -> frozenset[int]:
+    """Places of the measures that follow changed cells of a table with most records in small cells."""
+    found = set()
+    for k, call in enumerate(calls):
+        if not follows_changes(call):
+            continue
+        names = tuple(call.attributes or (plan.keys if call.measure.over == "keys" else plan.analyse))
+        tables = list(combinations(names, 2)) if "two_way" in call.measure.name else [names]
+        if any(small_records(data, table) > SATURATED for table in tables):
+            found.add(k)
+    return frozenset(found)

@@ -1,0 +1,83 @@
+"""All tables of the memo as a workbook, a sheet each, whole where the memo shows the beginning."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from engine.report.answers import ten_questions
+from engine.report.office import without_traces
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.report.findings import Findings
+
+
+def _rows(values: Sequence[Any], leave: tuple[str, ...] = ()) -> tuple[list[str], list[list[Any]]]:
+    """Fields of frozen values as a header and rows."""
+    if not values:
+        return [], []
+    names = [f.name for f in fields(values[0]) if f.name not in leave]
+    return [name.replace("_", " ") for name in names], [[_cell(getattr(v, name)) for name in names] for v in values]
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else value
+
+
+def sheets(found: Findings) -> dict[str, tuple[list[str], list[list[Any]]]]:
+    """Name, header and rows of every sheet that has rows."""
+    use, at = found.utility, found.map
+    made = {
+        "Ten questions": (
+            ["question", "answer"],
+            [[a.question, line] for a in ten_questions(found) for line in a.lines],
+        ),
+        "Candidates": _rows(at.candidates),
+        "Spread": _rows(at.spreads),
+        "Measures": _rows(found.measures),
+        "Exposed groups": _rows(found.exposure.groups),
+        "Percentages": _rows([r for r in use.shares if not r.weighted], ("weighted",)),
+        "Percentages weighted": _rows([r for r in use.shares if r.weighted], ("weighted",)),
+        "Means": _rows(use.means),
+        "Correlations": _rows(use.correlations),
+        "Associations": _rows(use.associations),
+        "Coefficients": _rows(use.coefficients),
+        "Flags": _rows(use.tallies),
+        "Checks": _rows(found.checks),
+        "Attributes": _rows(found.design.attributes),
+        "Parameters": (["parameter", "as planned"], [list(pair) for pair in found.approved.parameters]),
+    }
+    for number, table in enumerate(use.tables, 1):
+        header = [*table.attributes, "before", "after"]
+        made[f"Table {number}"] = (header, [[*c.levels, c.before, c.after] for c in table.rows])
+    return {name: (header, rows) for name, (header, rows) in made.items() if rows}
+
+
+def tables_bytes(found: Findings) -> bytes:
+    """The workbook's content."""
+    from xlsxwriter import Workbook
+
+    out = io.BytesIO()
+    book = Workbook(out, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False})
+    bold = book.add_format({"bold": True, "bg_color": "#E6EBF0", "text_wrap": True, "valign": "top"})
+    wrap = book.add_format({"text_wrap": True, "valign": "top"})
+    for name, (header, rows) in sheets(found).items():
+        sheet = book.add_worksheet(name)
+        sheet.freeze_panes(1, 1)
+        for j, title in enumerate(header):
+            longest = max([len(title), *(len(str(row[j])) for row in rows if isinstance(row[j], str))])
+            sheet.set_column(j, j, min(70, max(10, longest + 2)))
+            sheet.write_string(0, j, title, bold)
+        for i, row in enumerate(rows, 1):
+            for j, value in enumerate(row):
+                if isinstance(value, str):
+                    sheet.write_string(i, j, value, wrap)
+                elif value is not None:
+                    sheet.write_number(i, j, value)
+    book.close()
+    return without_traces(out.getvalue(), "Tables of the disclosure review memo")

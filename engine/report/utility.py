@@ -1,0 +1,82 @@
+"""What users lose, gathered: percentages, means, associations, coefficients of declared analyses, named tables."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.models.analyses import compare
+from engine.models.regression import WHY
+from engine.report import shares
+from engine.report.facts import CoefficientRow, Tally, Tolerances, Utility
+
+if TYPE_CHECKING:
+    from engine.plan import Plan
+    from engine.records import RecordRelease
+
+
+_LEVEL = re.compile(r"\[(?:T\.)?([^\]]*)\]")
+"""A level within a coefficient's name, such as ``Race[T.White]``."""
+
+
+def utility(release: RecordRelease, plan: Plan, fewest: int) -> Utility:
+    """Everything that is compared for users; ``fewest`` is the count from which a cell is large."""
+    given = plan.tolerances
+    tolerances = Tolerances(float(given.change), given.min_n, float(given.se), float(given.se_ratio))
+    places = release.data.domain.indices(plan.analyse)
+    percentages, tallies = shares.percentages(release, places, tolerances)
+    means, of_means = shares.means(release, plan, tolerances)
+    coefficients, of_coefficients = _coefficients(release, plan, tolerances)
+    return Utility(
+        tolerances=tolerances,
+        tallies=(*tallies, *of_means, *of_coefficients),
+        shares=tuple(percentages),
+        means=tuple(means),
+        correlations=tuple(shares.correlations(release, plan)),
+        associations=tuple(shares.associations(release, places)),
+        coefficients=tuple(coefficients),
+        tables=tuple(shares.named_tables(release, plan)),
+        distance=shares.distance(release, places, fewest),
+    )
+
+
+def _coefficients(
+    release: RecordRelease, plan: Plan, tolerances: Tolerances
+) -> tuple[list[CoefficientRow], list[Tally]]:
+    """Every coefficient of every declared analysis: lost ones first, then the most shifted, and last those that the
+    original does not estimate, which are not counted as losses."""
+    rows = []
+    for analysis in plan.analyses:
+        found = compare(release, analysis)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shift = np.abs(found.after - found.before.estimate) / found.before.se
+            ratio = found.se_after / found.before.se
+        for i, usable in enumerate(found.usable.tolist()):
+            name = _LEVEL.sub(r": \1", found.ready.names[i])
+            if not usable:
+                never = f"not in the original either: {WHY[int(found.before.why[i])]}"
+                rows.append(CoefficientRow(analysis.name, name, None, None, None, None, None, None, False, never))
+                continue
+            lost = "" if np.isfinite(found.after[i]) else WHY[int(found.why[i])]
+            wide = bool(ratio[i] > tolerances.se_ratio or ratio[i] < 1 / tolerances.se_ratio)
+            rows.append(
+                CoefficientRow(
+                    analysis=analysis.name,
+                    name=name,
+                    before=shares.optional(found.before.estimate[i]),
+                    se_before=shares.optional(found.before.se[i]),
+                    after=shares.optional(found.after[i]),
+                    se_after=shares.optional(found.se_after[i]),
+                    shift=shares.optional(shift[i]),
+                    ratio=shares.optional(ratio[i]),
+                    flagged=bool(lost) or bool(shift[i] > tolerances.se) or wide,
+                    lost=lost,
+                )
+            )
+    rows.sort(key=lambda row: (row.before is None, not row.lost, -(row.shift or 0)))
+    if not rows:
+        return [], []
+    could = sum(row.before is not None for row in rows)
+    return rows, [Tally("regression coefficients", len(rows), could, sum(row.flagged for row in rows))]

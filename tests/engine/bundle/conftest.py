@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.bundle import export
+from engine.bundle.package import Package, package
+from engine.microdata import RawTable
+from engine.study import Study
+from tests.engine.bundle.small import approve, label_of, plan, survey, swept
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RawTable]:
+    """A folder with an approved study, and its data."""
+    folder = tmp_path_factory.mktemp("home")
+    raw = survey(folder)
+    swept(raw, plan(), folder / "household.study")
+    with Study.open(folder / "household.study") as study:
+        approve(study, raw, label_of(study, "town"))
+    return folder, raw
+
+
+@pytest.fixture(scope="session")
+def every(home: tuple[Path, RawTable]) -> Path:
+    """A folder with a bundle for each reader, data in all formats, weights and new ids included."""
+    folder, raw = home
+    formats = ("csv", "parquet", "sav", "dta", "xpt")
+    with Study.open(folder / "household.study") as study:
+        return export(study, raw, None, folder / "every", tier="all", formats=formats, include=("weight", "id"))
+
+
+@pytest.fixture(scope="session")
+def made(home: tuple[Path, RawTable]) -> Package:
+    """The approved realisation, remade."""
+    folder, raw = home
+    with Study.open(folder / "household.study") as study:
+        return package(study, raw, None, include=("weight", "id"))
+
+
+@pytest.fixture
+def reopened(home: tuple[Path, RawTable], made: Package) -> Iterator[Package]:
+    """The approved realisation with its study open."""
+    with Study.open(home[0] / "household.study") as study:
+        yield replace(made, study=study)

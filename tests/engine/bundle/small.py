@@ -1,0 +1,100 @@
+"""A small labelled survey, its study, and the way of its recommendation through the board."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from engine.choosing import choose
+from engine.decision import risk_utility_map
+from engine.io.readers import read_table
+from engine.keys import key_path, read_key
+from engine.labels import ColumnLabels
+from engine.microdata import RawTable
+from engine.plan import Plan, plan_from_toml
+from engine.rerun import reevaluate
+from engine.states import decide
+from engine.study import Study
+from engine.sweep import sweep
+
+PLAN = """
+[about]
+contact = "Ada Example, statistics@agency.example"
+[publish]
+title = "the Household Survey"
+[data]
+weight = "w"
+id = "case"
+carry = ["pay"]
+drop = ["scratch"]
+numeric = ["pay"]
+[[attribute]]
+name = "age"
+columns = ["age", "age_flag"]
+cut = [30]
+[[attribute]]
+name = "sex"
+[[attribute]]
+name = "work"
+[[attribute]]
+name = "town"
+[space]
+swap_sizes = [1]
+rates = ["0.15"]
+replicates = 2
+[measures]
+names = ["small_cells[n_rule=8]", "hellinger"]
+"""
+
+
+def text(n: int = 160) -> str:
+    """The survey as CSV: towns and jobs go together, so that a swap weakens something."""
+    rows = ["case,age,age_flag,sex,work,town,pay,w,scratch"]
+    for i in range(n):
+        age = 18 + (i * 7) % 40
+        rows.append(
+            f"c{i},{age},f{age % 5},{1 + i % 2},{'abc'[(i // 2) % 3]},{'pqr'[(i // 2) % 3] if i % 5 else 'p'},"
+            f"{(i * 13) % 50 + 0.5},{1 + i % 4}.5,s{i}"
+        )
+    return "\n".join(rows) + "\n"
+
+
+def survey(folder: Path, n: int = 160) -> RawTable:
+    """The survey as read from a file, with labels as a labelled file would have them."""
+    path = folder / "original_survey.csv"
+    path.write_text(text(n))
+    raw = read_table(path)
+    sex = ColumnLabels("Sex of respondent", (("1", "female"), ("2", "male")), measure="nominal")
+    about = {"sex": sex, "work": ColumnLabels("Kind of work"), "case": ColumnLabels("Case number")}
+    columns = {name: replace(column, about=about.get(name, column.about)) for name, column in raw.columns.items()}
+    return replace(raw, columns=columns)
+
+
+def plan(more: str = "", **texts: str) -> Plan:
+    """The plan, with words exchanged (``rates="0.2"`` by their name) and more sections added."""
+    made = PLAN
+    for name, value in texts.items():
+        lines = [f"{name} = {value}" if line.startswith(f"{name} =") else line for line in made.splitlines()]
+        made = "\n".join(lines) + "\n"
+    return plan_from_toml(made + more)
+
+
+def swept(raw: RawTable, asked: Plan, path: Path, key: bytes | None = None) -> None:
+    """A finished study; ``key`` plants a study key."""
+    if key is not None:
+        key_path(path).write_text(key.hex())
+    sweep(raw, asked, path, workers=1).close()
+
+
+def approve(study: Study, raw: RawTable, candidate: str) -> None:
+    """Recommend a candidate and take it through the board."""
+    place = study.find(candidate)[0].place
+    choose(study, risk_utility_map(study), "it is safe and useful", candidate=candidate, by="Ada")
+    reevaluate(study, raw, read_key(key_path(study.path)), [place], 2)
+    decide(study, "submitted", "Ada")
+    decide(study, "approved", "Board", number="DRB-7")
+
+
+def label_of(study: Study, attribute: str) -> str:
+    """The candidate that swaps one attribute."""
+    return next(s.label for s in study.scenarios if str(s.spec.attributes) == f"{attribute}:S")

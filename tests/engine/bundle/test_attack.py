@@ -1,0 +1,158 @@
+"""The attack on a release finds keys, orders and columns that give it away, and nothing where there is nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.bundle import export
+from engine.bundle.attack import _identifiers, _keys, _orders, _undo, attack, stands_out
+from engine.bundle.guesses import FAMILIES, guesses, spread, weakness
+from engine.bundle.package import Package, package
+from engine.bundle.refused import Refused
+from engine.bundle.rows import Rows
+from engine.decision_log import entries
+from engine.study import Study
+from tests.engine.bundle.small import approve, label_of, plan, survey, swept
+
+SMALL_KEYS = {
+    "number": (42).to_bytes(16, "big"),
+    "number, low byte first": (42).to_bytes(16, "little"),
+    "repeated byte": bytes([7]) * 16,
+    "repeated digits": bytes.fromhex("1234" * 8),
+    "SHA-256": hashlib.sha256(b"42").digest()[:16],
+    "MD5": hashlib.md5(b"42").digest(),
+    "Python's random": random.Random(42).randbytes(16),
+    "NumPy's generator": np.random.default_rng(42).bytes(16),
+    "NumPy's old generator": np.random.RandomState(42).bytes(16),
+    "a date": bytes.fromhex("20260101".zfill(32)),
+}
+
+
+@pytest.mark.parametrize("name", SMALL_KEYS)
+def test_keys_from_small_seeds_are_weak(name: str) -> None:
+    assert weakness(SMALL_KEYS[name], 100)
+
+
+def test_keys_from_the_system_are_not(made: Package) -> None:
+    assert not any(weakness(random.SystemRandom().randbytes(16), 100) for _ in range(200))
+    assert not _keys(made)["succeeded"]
+
+
+def test_every_guess_is_made_once() -> None:
+    found = list(guesses(16, 30))
+    assert len({key for *_, key in found}) == len(found) > 250
+    assert all(key == spread(family, seed, 16) for family, seed, key in found)
+    assert {family for family, *_ in found} == set(FAMILIES)
+    assert len(spread("BLAKE2", 3, 32)) == len(spread("MD5", 3, 32)) == 32
+
+
+@pytest.fixture(scope="module")
+def guessable(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Package]:
+    """An approved study under the key that NumPy makes of seed 5, on enough records for associations to tell."""
+    folder = tmp_path_factory.mktemp("guessable")
+    raw = survey(folder, 600)
+    swept(raw, plan(), folder / "household.study", SMALL_KEYS["NumPy's generator"])
+    with Study.open(folder / "household.study") as study:
+        approve(study, raw, label_of(study, "town"))
+        return folder, package(study, raw, None)
+
+
+def test_a_planted_small_key_is_recovered_from_the_release(guessable: tuple[Path, Package]) -> None:
+    made = guessable[1]
+    found = _undo(made)
+    assert found["succeeded"] and "NumPy's generator, seed 42" in found["why"] and found["restored"] == 1.0
+    honest = _undo(replace(made, replicate=made.replicate + 1))
+    assert not honest["succeeded"] and honest["keys"] > 500
+
+
+def test_a_planted_small_key_blocks_the_public_export(guessable: tuple[Path, Package], tmp_path: Path) -> None:
+    folder, made = guessable
+    with Study.open(folder / "household.study") as study:
+        for tier in ("public", "all"):
+            with pytest.raises(Refused, match="the study key can be guessed") as refused:
+                export(study, made.raw, None, tmp_path / "out", tier=tier)
+            assert refused.value.exit_code == 1
+        assert [entry.event for entry in entries(study)[-2:]] == ["blocked", "blocked"]
+        assert entries(study)[-1].detail["why"] == "attack: keys"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_guess_must_stand_out_and_restore_something() -> None:
+    scores = np.random.default_rng(1).normal(100, 1, (200, 2))
+    assert stands_out(103.5, scores) is None
+    scores[38, 1] = 112
+    assert stands_out(103.5, scores) == (38, 1)
+    assert stands_out(113.0, scores) is None, "it must be better than the release as it is"
+    assert stands_out(1.0, np.full((20, 2), 7.0)) is None
+
+
+def test_a_guess_that_stands_out_by_chance_restores_nothing_and_blocks_nothing(
+    reopened: Package, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from engine.bundle import attack as attacks
+
+    monkeypatch.setattr(attacks, "stands_out", lambda base, scores: (7, 0))
+    monkeypatch.setattr(attacks, "_SEEDS_TRIED", 3)
+    found = _undo(reopened)
+    assert not found["succeeded"] and found["restored"] < 0.5 and found["best_guess"]
+
+
+class _Planted(Rows):
+    """Rows in a planted order."""
+
+    def __init__(self, order: np.ndarray, ids: np.ndarray) -> None:
+        super().__init__(b"\1" * 32, len(order))
+        self.__dict__.update(order=order, ids=ids)
+
+
+N = 160
+SHUFFLED, OTHER = np.random.default_rng(10**9).permutation(N), np.random.default_rng(10**9 + 1).permutation(N) + 1
+
+
+@pytest.mark.parametrize(
+    ("order", "ids", "why"),
+    [
+        (np.arange(N), OTHER, "the order of rows"),
+        (np.arange(N)[::-1], OTHER, "the order of rows"),
+        (np.roll(np.arange(N), 50), OTHER, "the order of rows"),
+        (np.argsort(np.arange(N) % 2, kind="stable"), OTHER, "the order of rows"),
+        (SHUFFLED, np.arange(N) + 1, "the order of new ids"),
+        (SHUFFLED, np.argsort(SHUFFLED) + 1, "the order of new ids in the release"),
+        (np.random.default_rng(17).permutation(N), OTHER, "the one that seed 17 makes"),
+        (np.argsort(np.random.RandomState(3).permutation(N)), OTHER, "the one that seed 3 makes"),
+    ],
+)
+def test_an_order_that_tells_something_is_seen(made: Package, order: np.ndarray, ids: np.ndarray, why: str) -> None:
+    found = _orders(replace(made, rows=_Planted(order, ids)))
+    assert found["succeeded"] and why in found["why"]
+
+
+def test_an_order_from_the_system_tells_nothing(made: Package) -> None:
+    for number in range(50):
+        rows = Rows(hashlib.sha256(str(number).encode()).digest(), N)
+        assert not _orders(replace(made, rows=rows))["succeeded"]
+
+
+def test_columns_that_tell_records_apart_are_seen(tmp_path: Path) -> None:
+    raw = survey(tmp_path)
+    asked = plan(carry='["pay", "scratch"]', drop="[]")
+    swept(raw, asked, tmp_path / "s.study")
+    with Study.open(tmp_path / "s.study") as study:
+        found = _identifiers(package(study, raw, label_of(study, "town")))
+        assert found["succeeded"] and found["columns"] == ["scratch"]
+        with pytest.raises(Refused, match=r"column 'scratch' tells nearly every record apart.*drop that column"):
+            attack(package(study, raw, label_of(study, "town")))
+
+
+def test_mechanisms_without_pairs_are_not_undone(tmp_path: Path) -> None:
+    raw = survey(tmp_path)
+    swept(raw, plan('\n[[mechanism]]\nname = "pram"\n'), tmp_path / "s.study")
+    with Study.open(tmp_path / "s.study") as study:
+        found = attack(package(study, raw, study.scenarios[0].label))
+    assert found["undoing"]["tried"] == 0 and found["matching"]["matched_to_one"] >= found["matching"]["rightly"]

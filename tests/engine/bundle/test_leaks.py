@@ -1,0 +1,352 @@
+"""The search for what must not leave: every kind of secret, planted in every kind of file, is found."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import io
+import json
+import shutil
+import zipfile
+from dataclasses import replace
+from html import escape
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+
+from engine.bundle import leaks
+from engine.bundle.fields import check_fields, id_in, says_extent, says_rate
+from engine.bundle.leaks import Secret, forms_of_bytes, forms_of_text, scan, search_of
+from engine.bundle.package import Package
+from engine.bundle.refused import Refused
+from engine.bundle.unpack import Part, parts_of, plain_text
+
+KEY = bytes(range(100, 116))
+
+
+def found(path: Path, secret: Secret) -> bool:
+    return any(secret.found_in(part) for part in parts_of(path))
+
+
+def zipped(content: bytes, name: str = "word/document.xml", comment: bytes = b"") -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, content)
+        archive.comment = comment
+    return out.getvalue()
+
+
+def docx(content: bytes) -> bytes:
+    return zipped(b"<w:t>" + content + b"</w:t>")
+
+
+def pdf(content: bytes) -> bytes:
+    import zlib
+
+    return b"%PDF-1.7\n1 0 obj<</Filter/FlateDecode>>\nstream\n" + zlib.compress(content) + b"\nendstream\nendobj\n"
+
+
+def png(content: bytes) -> bytes:
+    import struct
+    import zlib
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"zTXt", b"Comment\0\0" + zlib.compress(content)) + chunk(b"IEND", b"")
+
+
+WRAPPED = {
+    "plain": lambda b: b,
+    "gz": gzip.compress,
+    "docx": docx,
+    "xlsx in zip": lambda b: zipped(docx(b), "tables.xlsx"),
+    "comment of a zip": lambda b: zipped(b"x", comment=b),
+    "pdf": pdf,
+    "png": png,
+    "picture in HTML": lambda b: b'<img src="data:image/png;base64,' + base64.b64encode(png(b)) + b'">',
+}
+WRITTEN = {
+    "raw": lambda b: b,
+    "hex": lambda b: b.hex().encode(),
+    "HEX": lambda b: b.hex().upper().encode(),
+    "base64": base64.b64encode,
+    "base64 within more": lambda b: base64.b64encode(b"a" + b + b"bc"),
+    "base64 one later": lambda b: base64.b64encode(b"ab" + b + b"c"),
+    "base64 for URLs": base64.urlsafe_b64encode,
+    "UTF-16": lambda b: b.hex().encode().decode().encode("utf-16-le"),
+    "turned": lambda b: b[::-1],
+}
+
+
+@pytest.mark.parametrize("wrap", WRAPPED)
+@pytest.mark.parametrize("way", WRITTEN)
+def test_a_key_is_found_however_it_is_written_and_packed(tmp_path: Path, wrap: str, way: str) -> None:
+    secret = Secret("the key", forms_of_bytes(KEY))
+    path = tmp_path / "file.bin"
+    path.write_bytes(WRAPPED[wrap](b"some text " + WRITTEN[way](KEY) + b" and more text"))
+    assert found(path, secret)
+    path.write_bytes(WRAPPED[wrap](b"some text " + WRITTEN[way](KEY[:6] + b"four" + KEY[10:]) + b" and more text"))
+    assert not found(path, secret)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda t: t.encode(),
+        lambda t: t.encode("utf-16-le"),
+        lambda t: t.encode("utf-16-be"),
+        lambda t: json.dumps(t).encode(),
+        lambda t: escape(t).encode(),
+        lambda t: quote(t).encode(),
+        lambda t: quote(t, safe="").encode(),
+        lambda t: t.replace("/", "\\/").encode(),
+        lambda t: base64.b64encode(t.encode()),
+        lambda t: t.encode().hex().encode(),
+    ],
+)
+def test_a_path_is_found_however_it_is_escaped(tmp_path: Path, write) -> None:
+    name = "/home/jürgen & co/secret study"
+    path = tmp_path / "file.txt"
+    path.write_bytes(b"before " + write(name) + b" after")
+    assert found(path, Secret("a path", forms_of_text(name)))
+
+
+def test_values_names_and_labels_of_data_files_are_read(tmp_path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    from engine.io.labelled_writers import write_dta, write_sav, write_xpt
+    from engine.labels import ColumnLabels
+
+    name = "quarterly_staff_file"
+    secret = Secret("a name", forms_of_text(name), word=True)
+    long = [f"value {i} of many" for i in range(50)]
+    for where in ("value", "label", "nothing"):
+        values = pa.array([*long, name if where == "value" else "none"])
+        about = {"a": ColumnLabels(name if where == "label" else "a column")}
+        write_sav(tmp_path / "a.sav", {"a": values}, about)
+        write_dta(tmp_path / "a.dta", {"a": values}, about)
+        write_xpt(tmp_path / "a.xpt", {"a": values}, about)
+        meta = {"why": name} if where == "label" else None
+        parquet.write_table(pa.table({"a": values}).replace_schema_metadata(meta), tmp_path / "a.parquet")
+        for file in ("a.sav", "a.dta", "a.xpt", "a.parquet"):
+            assert found(tmp_path / file, secret) == (where != "nothing"), (file, where)
+
+
+def test_short_names_count_in_descriptions_only_and_long_ones_as_words() -> None:
+    short = leaks._name("the user's name", "mary", frozenset())[0]
+    assert not short.found_in(Part("data.csv", b"name,mary"))
+    assert short.found_in(Part("memo.docx: docProps/core.xml", b"<creator>mary</creator>", metadata=True))
+    assert not short.found_in(Part("memo.docx: docProps/core.xml", b"<t>rosemary</t>", metadata=True))
+    long = leaks._name("the user's name", "mary.jones", frozenset())[0]
+    assert long.found_in(Part("data.csv", b"by mary.jones."))
+    assert not long.found_in(Part("data.csv", b"by rosemary.jones"))
+    assert not long.found_in(Part("memo.html", b"ask mary.jones"), allowed="mary.jones")
+    assert leaks._name("the user's name", "statistics", frozenset())[0].metadata
+    assert leaks._name("the user's name", "household", frozenset({"household"}))[0].metadata
+    assert leaks._name("the user's name", "me", frozenset()) == []
+
+
+def planted(bundle: Path, tmp_path: Path, name: str, content: bytes) -> Path:
+    copy = tmp_path / "bundle"
+    shutil.copytree(bundle, copy)
+    with (copy / name).open("ab") as file:
+        file.write(content)
+    return copy
+
+
+SECRETS = {
+    "the study key": lambda m, out: m.key,
+    "the key of the realisation": lambda m, out: m.made.derived.hex().encode(),
+    "the secret of the row order": lambda m, out: base64.b64encode(m.rows.secret),
+    "a digest of the original": lambda m, out: m.raw.content_digest().hex().encode(),
+    "a fingerprint of the original": lambda m, out: m.fingerprint.encode(),
+    "a path of this machine": lambda m, out: str(m.study.path.absolute()).encode(),
+    "the name of the original file": lambda m, out: b" original_survey.csv ",
+    "the name of the study file": lambda m, out: b" household.study ",
+}
+
+
+@pytest.mark.parametrize("what", SECRETS)
+@pytest.mark.parametrize(
+    ("tier", "file"), [("public", "release.csv"), ("member", "memo.html"), ("chair", "chair.json")]
+)
+def test_planted_secrets_refuse_the_bundle(
+    every: Path, reopened: Package, tmp_path: Path, tier: str, file: str, what: str
+) -> None:
+    search = search_of(reopened, tmp_path / "out")
+    copy = planted(every / tier, tmp_path, file, b"\n" + SECRETS[what](reopened, tmp_path) + b"\n")
+    with pytest.raises(Refused, match=f"the {tier} bundle was refused: '.*' holds {what}"):
+        scan(copy, tier, search)
+
+
+def test_the_analyst_may_know_the_secrets_of_the_realisation_inside_only(
+    every: Path, reopened: Package, tmp_path: Path
+) -> None:
+    search = search_of(reopened, tmp_path / "out")
+    with pytest.raises(Refused, match="the study key"):
+        scan(planted(every / "analyst", tmp_path, "internal/REPLAY.txt", reopened.key), "analyst", search)
+    shutil.rmtree(tmp_path / "bundle")
+    secret = reopened.rows.secret
+    scan(planted(every / "analyst", tmp_path, "internal/REPLAY.txt", secret), "analyst", search)
+    shutil.rmtree(tmp_path / "bundle")
+    with pytest.raises(Refused, match="the secret of the row order"):
+        scan(planted(every / "analyst", tmp_path, "release/release.csv", secret), "analyst", search)
+
+
+def test_columns_and_descriptions_of_public_files_are_checked(every: Path, reopened: Package, tmp_path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    copy = tmp_path / "bundle"
+    shutil.copytree(every / "public", copy)
+    check_fields(copy, "public", reopened)
+    table = parquet.read_table(copy / "release.parquet")
+    parquet.write_table(table.replace_schema_metadata({"pandas": "{}"}), copy / "release.parquet")
+    with pytest.raises(Refused, match="a description beside its columns"):
+        check_fields(copy, "public", reopened)
+    parquet.write_table(
+        table.append_column("changed", pa.array([0] * 160)), copy / "release.parquet", store_schema=False
+    )
+    with pytest.raises(Refused, match=r"a column that is not released \(changed\)"):
+        check_fields(copy, "public", reopened)
+    shutil.copy(every / "public" / "release.parquet", copy)
+    (copy / "METHODS.txt").write_text("We swapped 15 % of the records.\n")
+    with pytest.raises(Refused, match="other words than those on the methods"):
+        check_fields(copy, "public", reopened)
+
+
+def test_short_items_in_the_boards_file_are_checked(every: Path, reopened: Package, tmp_path: Path) -> None:
+    copy = tmp_path / "bundle"
+    shutil.copytree(every / "member", copy)
+    check_fields(copy, "member", reopened)
+    board = json.loads((copy / "board.json").read_text())
+    label = reopened.scenario.label
+    changed, figure = int(reopened.made.changed.sum()), reopened.made.figures["small_cells[n_rule=8]"]
+    assert 0.01 < figure < 1  # else the words below would name no such figure
+    for words, what in (
+        (f"it is {label}", "the id of a candidate"),
+        ("we swap town:S only", "the spec of a candidate"),
+        ("we swap 15 % of them", "the rate"),
+        ("a share of 0.15", "the rate"),
+        (f"we swap {changed} records", "the share of records changed"),
+        (f"its risk is {figure:.4f}", "a small-cell risk as a share"),
+        (f"a risk of {100 * figure:.2f} % is low", "a small-cell risk as a share"),
+    ):
+        board["recommendation"]["why"] = words
+        (copy / "board.json").write_text(json.dumps(board))
+        with pytest.raises(Refused, match=what):
+            check_fields(copy, "member", reopened)
+
+
+@pytest.mark.parametrize(
+    ("text", "rate", "says"),
+    [
+        ("2 % of records", "0.02", True),
+        ("2% of records", "0.02", True),
+        ("2.0 percent", "0.02", True),
+        ("two per cent", "0.02", True),
+        ("twenty-two per cent", "0.03", False),
+        ("a rate of 0,02", "0.02", True),
+        ("2,0 % of records", "0.02", True),
+        ("2 pct", "0.02", True),
+        ("two in a hundred, 2 in 100", "0.02", True),
+        ("every record with 1/50", "0.02", True),
+        ("since 1/50/2020 with 12,020 % and 3 in 100", "0.02", False),
+        ("a rate of 0.02", "0.02", True),
+        ("a rate of .02", "0.02", True),
+        ("a rate of 0.020", "0.02", True),
+        ("a risk of 0.021", "0.02", False),
+        ("12 % of records", "0.02", False),
+        ("1.2 % of records", "0.02", False),
+        ("all of it, 100 %", "1", True),
+        ("number 1", "1", False),
+        ("version 0.02%", "0.02", False),
+        ("nothing", "0.02", False),
+    ],
+)
+def test_a_rate_in_words(text: str, rate: str, says: bool) -> None:
+    assert says_rate(text, rate) == says
+
+
+def test_names_that_people_give_are_read_too(every: Path, reopened: Package, tmp_path: Path) -> None:
+    copy = tmp_path / "bundle"
+    shutil.copytree(every / "member", copy)
+    board = json.loads((copy / "board.json").read_text())
+    board["checks"][0]["name"] = "rule for the 15 % run"
+    (copy / "board.json").write_text(json.dumps(board))
+    with pytest.raises(Refused, match="the rate"):
+        check_fields(copy, "member", reopened)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("we changed 36 records", True),
+        ("36 people live there. We changed some", False),
+        ("1.96 percent of them", True),
+        ("a share of 0.01955", True),
+        ("a share of 0.019", False),
+        ("1,955 % of them", True),
+        ("1955 of them", False),
+        ("in 36.5 records that were swapped", False),
+    ],
+)
+def test_the_extent_in_words(text: str, says: bool) -> None:
+    flags = np.arange(1841) < 36
+    assert says_extent(text, flags) == says
+    assert not says_extent(text, flags & False)
+
+
+def test_ids_and_specs_in_words(reopened: Package) -> None:
+    label = reopened.scenario.label
+    assert id_in(f"we take {label}.", reopened) and id_in(f"({label}/1)", reopened)
+    assert not id_in(f"a{label} and x00000000000000", reopened)
+    assert (
+        id_in("only age:S", reopened)
+        and id_in("swap age:S sex:F", reopened)
+        and not id_in("see page:S and vitamin:C", reopened)
+    )
+
+
+def test_text_is_read_without_tags_and_pictures() -> None:
+    picture = b'<p>x1<b>2</b> &amp; more <img src="data:image/png;base64,' + b"QUJD" * 20 + b'"></p>'
+    assert "QUJD" not in plain_text(Part("memo.html", picture)) and "& more" in plain_text(Part("memo.html", picture))
+    assert plain_text(Part("a.png", b"\x89PNG\0\0")) == ""
+
+
+def test_a_leak_leaves_nothing_and_is_logged(home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from engine.bundle import export, public
+    from engine.decision_log import entries
+    from engine.study import Study
+
+    folder, raw = home
+    for name in ("household.study", "household.study.key"):
+        shutil.copy(folder / name, tmp_path / name)
+    monkeypatch.setattr(public, "load_scripts", lambda name, columns, labels: {"load.R": f"setwd('{tmp_path}')\n"})
+    with Study.open(tmp_path / "household.study") as study:
+        with pytest.raises(Refused, match=r"'load\.R' holds a path of this machine"):
+            export(study, raw, None, tmp_path / "out", tier="public")
+        last = entries(study)[-1]
+    assert last.event == "blocked" and last.detail["why"] == "public: a path of this machine"
+    assert sorted(p.name for p in tmp_path.iterdir() if "study" not in p.name) == []
+
+
+def test_the_search_knows_names_of_this_machine(reopened: Package, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("USER", "bartholomew")
+    search = search_of(replace(reopened), tmp_path / "out")
+    assert any(s.what == "the user's name" and b"bartholomew" in s.forms and not s.metadata for s in search.secrets)
+
+
+def test_large_files_are_searched_in_pieces_that_overlap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from engine.bundle import unpack
+
+    monkeypatch.setattr(unpack, "_PIECE", 100)
+    path = tmp_path / "release.csv"
+    for before in range(90, 101):
+        path.write_bytes(b"x" * before + KEY + b"y" * 300)
+        assert found(path, Secret("the key", forms_of_bytes(KEY)))
+    assert len(list(parts_of(path))) == 5

@@ -1,0 +1,231 @@
+"""What each reader gets, and what it takes to get it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from engine.bundle import export, read_manifest, replay
+from engine.bundle.tiers import TIERS, check_files, members, strangers, tiers_of
+from engine.choosing import choose
+from engine.decision import risk_utility_map
+from engine.decision_log import entries
+from engine.errors import EngineError, UsageError
+from engine.microdata import RawTable
+from engine.states import withhold
+from engine.study import Study
+from tests.engine.bundle.small import label_of, plan, survey, swept
+
+
+def test_each_reader_has_a_folder_with_files_of_its_own(every: Path) -> None:
+    assert sorted(p.name for p in every.iterdir()) == sorted(TIERS)
+    assert {*members(every / "public")} == {
+        "METHODS.txt",
+        "SHA256SUMS",
+        "codebook.html",
+        "codebook.xml",
+        *(f"load.{end}" for end in ("R", "py", "sas", "do", "sps")),
+        *(f"release.{end}" for end in ("csv", "parquet", "sav", "dta", "xpt")),
+        "release_formats.sas",
+    }
+    assert {"board.json", "memo.docx", "memo.html", "tables.xlsx", "slides.pptx"} <= {*members(every / "member")}
+    assert {"chair.json", "annex-a-chair.docx"} <= {*members(every / "chair")}
+    inside = {name.removeprefix("internal/") for name in members(every / "analyst") if name.startswith("internal/")}
+    assert {
+        "manifest.json",
+        "seed-annex.json",
+        "decision-log.json",
+        "self-attack.json",
+        "candidates.csv",
+        "candidates.parquet",
+        "pairs.parquet",
+        "flags.parquet",
+        "plan.toml",
+        "REPLAY.txt",
+    } <= inside
+
+
+def test_the_release_is_the_same_for_analyst_and_public(every: Path, home: tuple[Path, RawTable]) -> None:
+    for name in ("release.csv", "release.parquet", "release.sav", "release.dta", "release.xpt"):
+        assert (every / "public" / name).read_bytes() == (every / "analyst" / "release" / name).read_bytes()
+    found = replay(every, home[1])
+    assert found.differs == () and len(found.same) == 6
+
+
+def test_ids_are_new_and_tell_nothing_of_any_order(every: Path, home: tuple[Path, RawTable]) -> None:
+    import numpy as np
+
+    with (every / "public" / "release.csv").open(newline="") as file:
+        ids = [int(row["case"]) for row in csv.DictReader(file)]
+    assert sorted(ids) == list(range(1, 161))
+    pairs = pq.read_table(every / "analyst" / "internal" / "pairs.parquet").to_pydict()
+    assert pairs["id"] == [f"c{i}" for i in range(160)]
+    by_row = dict(zip(pairs["row"], pairs["new_id"], strict=True))
+    assert [by_row[row] for row in range(160)] == ids
+    for one, other in ((ids, range(160)), (pairs["new_id"], range(160)), (pairs["row"], range(160))):
+        assert abs(np.corrcoef(one, other)[0, 1]) < 0.45
+
+
+def test_pair_map_flags_and_manifest_tell_the_same_story(every: Path) -> None:
+    inside = every / "analyst" / "internal"
+    manifest = read_manifest(every)
+    pairs, flags = (pq.read_table(inside / f"{name}.parquet").to_pydict() for name in ("pairs", "flags"))
+    moved = [record != partner for record, partner in enumerate(pairs["from:town"])]
+    assert sum(moved) == sum(flags["town"]) == manifest["records_changed"] == 24
+    assert not any(flags["sex"]) and moved == flags["town"]
+    assert manifest["records_without_partner"] == 0 and manifest["tables"] == 1
+    assert set(manifest["sha256_unshuffled"]) == {"release"} and manifest["intact"]
+    assert manifest["made_with"]["packages"]["numpy"] and len(manifest["made_with"]["lock"]) == 64
+    with (inside / "candidates.csv").open(newline="") as file:
+        assert len(list(csv.DictReader(file))) == 4
+
+
+def test_the_attack_is_written_down_and_exports_are_logged(every: Path, home: tuple[Path, RawTable]) -> None:
+    found = json.loads((every / "analyst" / "internal" / "self-attack.json").read_text())
+    assert found["made"] and found["undoing"]["tried"] > 500 and found["matching"]["records"] == 160
+    with Study.open(home[0] / "household.study") as study:
+        logged = [entry for entry in entries(study) if entry.event == "exported" and len(entry.detail["tiers"]) == 4]
+    assert logged and logged[0].detail["sha256"] == read_manifest(every)["sha256"]
+
+
+def test_equal_secrets_give_equal_bytes_and_other_secrets_another_order(
+    every: Path, home: tuple[Path, RawTable], tmp_path: Path
+) -> None:
+    folder, raw = home
+    with Study.open(folder / "household.study") as study:
+        again = export(study, raw, None, tmp_path / "again", include=("weight", "id"), same_order_as=every)
+        other = export(study, raw, None, tmp_path / "other", include=("weight", "id"))
+    for name in ("release.csv", "release.parquet"):
+        assert (again / "release" / name).read_bytes() == (every / "public" / name).read_bytes()
+        assert (other / "release" / name).read_bytes() != (every / "public" / name).read_bytes()
+
+
+def test_weights_leave_only_when_asked_and_then_count_in_the_codebook(every: Path, home, tmp_path: Path) -> None:
+    folder, raw = home
+    with Study.open(folder / "household.study") as study:
+        plain = export(study, raw, None, tmp_path / "plain", tier="public")
+    assert (plain / "release.csv").read_text().splitlines()[0] == "age,age_flag,sex,work,town,pay"
+    assert "wgtd" not in (plain / "codebook.xml").read_text()
+    assert "wgtd" in (every / "public" / "codebook.xml").read_text()
+
+
+@pytest.mark.parametrize("tier", ["public", "all"])
+def test_the_public_gets_what_was_approved_and_nothing_else(
+    home: tuple[Path, RawTable], tmp_path: Path, tier: str
+) -> None:
+    folder, raw = home
+    with Study.open(folder / "household.study") as study:
+        other = label_of(study, "age")
+        with pytest.raises(UsageError, match="the approval is for"):
+            export(study, raw, other, tmp_path / "out", tier=tier)
+    swept(raw, plan(), tmp_path / "new.study")
+    with Study.open(tmp_path / "new.study") as study:
+        with pytest.raises(UsageError, match="needs an approved recommendation, and it is none"):
+            export(study, raw, label_of(study, "town"), tmp_path / "out", tier=tier)
+        with pytest.raises(UsageError, match="nothing is recommended yet"):
+            export(study, raw, None, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_another_release_of_the_same_data_is_warned_of(home: tuple[Path, RawTable], tmp_path: Path) -> None:
+    from engine.bundle.export import _warnings
+    from engine.bundle.package import package
+    from engine.decision_log import append
+
+    folder, raw = home
+    import shutil
+
+    for name in ("household.study", "household.study.key"):
+        shutil.copy(folder / name, tmp_path / name)
+    with Study.open(tmp_path / "household.study") as study:
+        made = package(study, raw, None)
+        append(study, "exported", {"tiers": ["public"], "candidate": "x123/1"})
+        assert "another public release of the same data was exported before: x123/1" in _warnings(made, ("public",))[0]
+        assert _warnings(made, ("analyst",)) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("publish", "the words for the public were changed after"),
+        ("deviation", "the plan departed from the approved one"),
+    ],
+)
+def test_what_the_board_did_not_see_is_not_published(
+    home: tuple[Path, RawTable], tmp_path: Path, change: str, words: str
+) -> None:
+    from dataclasses import replace
+
+    from engine.decision_log import append
+    from engine.plan_changes import change_plan
+    from engine.states import decide
+
+    shutil.copytree(home[0], tmp_path / "home", ignore=shutil.ignore_patterns("every"))
+    with Study.open(tmp_path / "home" / "household.study") as study:
+        if change == "publish":
+            old = study.plan
+            publish = replace(old.publish, rate_policy="range", rate_range="between 10 and 20 percent")
+            change_plan(study, replace(old, publish=publish), why="to say more", by="Ada")
+        else:
+            append(study, "deviation", {"what": ["tolerances.min_n: approved was 45"], "why": "too few"}, by="Ada")
+        with pytest.raises(UsageError, match=words):
+            export(study, home[1], None, tmp_path / "out", tier="public")
+        assert not (tmp_path / "out").exists()
+        decide(study, "returned", "Board", why="to be seen again")
+        decide(study, "submitted", "Ada")
+        decide(study, "approved", "Board", number="DRB-8")
+        assert export(study, home[1], None, tmp_path / "out", tier="public", formats=("csv",)).is_dir()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"tier": "press"}, "tier == 'press', must be one of"),
+        ({"formats": ("xls",)}, "format == 'xls', must be one of"),
+        ({"formats": ()}, "no format is named"),
+        ({"include": ("name",)}, "cannot include 'name'"),
+    ],
+)
+def test_wrong_wishes_are_refused(home: tuple[Path, RawTable], tmp_path: Path, options: dict, words: str) -> None:
+    folder, raw = home
+    with Study.open(folder / "household.study") as study, pytest.raises(UsageError, match=words):
+        export(study, raw, None, tmp_path / "out", **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_where_nothing_is_to_be_released_no_bundle_is_written(tmp_path: Path) -> None:
+    raw = survey(tmp_path)
+    swept(raw, plan(), tmp_path / "none.study")
+    with Study.open(tmp_path / "none.study") as study:
+        choose(study, risk_utility_map(study), "it is useful", candidate=label_of(study, "town"))
+        withhold(study, "Ada", "too risky")
+        with pytest.raises(UsageError, match=r"recommended to release nothing.*reason given: too risky"):
+            export(study, raw, None, tmp_path / "out", tier="member")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("tier", "name"),
+    [("public", "manifest.json"), ("public", "release.csv.bak"), ("member", "chair.json"), ("chair", "memo.docx")],
+)
+def test_a_file_that_a_tier_does_not_name_refuses_the_bundle(tmp_path: Path, tier: str, name: str) -> None:
+    check_files(tmp_path, tier)
+    (tmp_path / name).write_text("x")
+    with pytest.raises(EngineError, match=f"the {tier} bundle would hold '{name}'"):
+        check_files(tmp_path, tier)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+def test_a_link_is_a_stranger_whatever_its_name(tmp_path: Path) -> None:
+    (tmp_path / "METHODS.txt").symlink_to("/etc/passwd")
+    assert strangers(tmp_path, "public") == ["METHODS.txt"]
+
+
+def test_tiers_by_name() -> None:
+    assert tiers_of("all") == TIERS and tiers_of("chair") == ("chair",)

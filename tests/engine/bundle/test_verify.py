@@ -1,0 +1,186 @@
+"""A bundle says by itself whether it is whole, belongs to its reader, and was not touched."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from engine.bundle.export import export
+from engine.bundle.files import write_sums
+from engine.bundle.manifest import read_manifest
+from engine.bundle.verify import verify
+from engine.cli import main
+from engine.errors import EngineError
+from engine.io.readers import read_table
+from engine.study import Study
+from tests.engine.bundle.small import label_of, plan, swept, text
+
+
+def wrong(path: Path) -> list[str]:
+    return [text for one in verify(path) for text in one.problems]
+
+
+def test_every_bundle_verifies_alone_and_beside_the_others(every: Path) -> None:
+    assert wrong(every) == []
+    tiers = {one.tier for one in verify(every)}
+    assert tiers == {"analyst", "chair", "member", "public", "all"}
+    for tier in ("analyst", "chair", "member", "public"):
+        found = verify(every / tier)
+        assert {one.tier for one in found} == {tier} and not any(one.problems for one in found)
+
+
+def edit(name: str, change: Callable[[str], str]) -> Callable[[Path], None]:
+    def made(bundle: Path) -> None:
+        path = bundle / name
+        path.write_text(change(path.read_text()))
+
+    return made
+
+
+def log(change: Callable[[list[dict]], object]) -> Callable[[Path], None]:
+    def made(bundle: Path) -> None:
+        path = bundle / "internal" / "decision-log.json"
+        content = json.loads(path.read_text())
+        change(content)
+        path.write_text(json.dumps(content))
+
+    return made
+
+
+def described(bundle: Path) -> None:
+    from pyarrow import parquet
+
+    table = parquet.read_table(bundle / "release.parquet")
+    parquet.write_table(table.replace_schema_metadata({"a": "b"}), bundle / "release.parquet")
+
+
+TAMPERED = [
+    ("public", edit("release.csv", lambda t: t + "\n"), False, "'release.csv' was changed"),
+    ("public", lambda b: (b / "load.R").unlink(), False, "'load.R' is listed and not there"),
+    ("public", lambda b: (b / "notes.txt").write_text("x"), False, "'notes.txt' is there and not listed"),
+    ("public", lambda b: (b / "notes.txt").write_text("x"), True, "'notes.txt' is not on the list of what this reader"),
+    ("public", lambda b: (b / "SHA256SUMS").unlink(), False, "SHA256SUMS is missing or damaged"),
+    ("public", edit("SHA256SUMS", lambda t: t[1:]), False, "SHA256SUMS is missing or damaged"),
+    ("public", described, True, "'release.parquet' holds a description beside its columns"),
+    ("public", edit("release.csv", lambda t: t.replace("sex", "flag", 1)), True, "holds the column 'flag', which the"),
+    ("public", edit("METHODS.txt", lambda t: t + "More.\n"), True, "'METHODS.txt' is not one paragraph"),
+    ("public", edit("METHODS.txt", lambda t: "The seed was 7.\n"), True, "says something of how the release was drawn"),
+    ("public", edit("load.R", lambda t: t + f"# {Path.cwd()}\n"), True, "holds a path of this machine"),
+    (
+        "member",
+        edit("memo.html", lambda t: t.replace("</body>", "x7f3 </body>")),
+        True,
+        "holds 'x7f3'",
+    ),
+    ("member", edit("board.json", lambda t: t.replace("{", '{"seed": 1,', 1)), True, "seed"),
+    ("chair", edit("chair.json", lambda t: t.replace("{", '{"id": "x12ab/3",', 1)), True, "holds 'x12ab/3'"),
+    ("analyst", log(lambda c: c.pop(1)), True, "the decision log is broken at entry 2"),
+    ("analyst", log(lambda c: c[1].update(by="Eve")), True, "the decision log is broken at entry 2"),
+    ("analyst", log(lambda c: c.pop()), True, "the decision log ends elsewhere than the manifest says"),
+    ("analyst", log(lambda c: c[0].pop("by")), True, "the decision log is missing or damaged"),
+    ("analyst", edit("internal/manifest.json", lambda t: t.replace('"0.15"', '"0.2"')), True, "a field was changed"),
+    ("analyst", edit("internal/seed-annex.json", lambda t: t + " "), True, "not the one that was sealed"),
+    ("analyst", edit("release/release.csv", lambda t: t + "\n"), True, "'release.csv' is not the one of the manifest"),
+    ("analyst", lambda b: shutil.copy(b / "release/release.csv", b / "release/release-02.csv"), True, "not in the man"),
+]
+
+
+@pytest.mark.parametrize(("tier", "tamper", "summed", "words"), TAMPERED, ids=[f"{t[0]}: {t[3]}" for t in TAMPERED])
+def test_what_was_done_to_a_bundle_is_seen(
+    every: Path, tmp_path: Path, tier: str, tamper: Callable[[Path], object], summed: bool, words: str
+) -> None:
+    bundle = tmp_path / tier
+    shutil.copytree(every / tier, bundle)
+    tamper(bundle)
+    if summed:  # whoever changes a file can write the list of digests anew
+        write_sums(bundle)
+    assert any(words in text for text in wrong(bundle)), wrong(bundle)
+
+
+def test_a_level_may_read_like_the_id_of_a_candidate(tmp_path: Path) -> None:
+    path = tmp_path / "odd.csv"
+    path.write_text(text().replace(",p,", ",x996,"))
+    raw = read_table(path)
+    swept(raw, plan(), tmp_path / "odd.study")
+    with Study.open(tmp_path / "odd.study") as study:
+        out = export(study, raw, label_of(study, "town"), tmp_path / "member", tier="member")
+    assert "x996" in (out / "memo.html").read_text()
+    assert wrong(out) == []
+    edit("memo.html", lambda t: t.replace("</body>", "x7f3 </body>"))(out)
+    write_sums(out)
+    assert wrong(out) == ["'memo.html' holds 'x7f3', which reads like the id of a candidate"]
+
+
+def test_the_contact_may_be_who_made_the_bundle(every: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("USER", "statistics@agency.example")
+    assert wrong(every / "member") == []
+    monkeypatch.setenv("USER", "recommended")
+    assert any("holds the user's name" in text for text in wrong(every / "member"))
+
+
+def test_bundles_that_do_not_belong_together(every: Path, tmp_path: Path) -> None:
+    for tier in ("analyst", "public"):
+        shutil.copytree(every / tier, tmp_path / "both" / tier)
+    both = tmp_path / "both"
+    assert wrong(both) == []
+    with (both / "public" / "release.csv").open("a") as file:
+        file.write("\n")
+    write_sums(both / "public")
+    assert wrong(both) == ["'release.csv' of the analyst is another one than the public's"]
+    (both / "notes.txt").write_text("x")
+    assert "'notes.txt' does" in wrong(both)
+
+
+def manifest(**fields: object) -> Callable[[Path], None]:
+    def made(bundle: Path) -> None:
+        path = bundle / "internal" / "manifest.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
+
+    return made
+
+
+@pytest.mark.parametrize(
+    ("tier", "damage"),
+    [
+        ("public", lambda b: (b / "METHODS.txt").write_bytes(b"\xff\xfe")),
+        ("public", lambda b: (b / "release.parquet").write_bytes(b"\n")),
+        ("member", lambda b: (b / "board.json").write_text("[" * 100_000)),
+        ("analyst", manifest(sha256=5)),
+        ("analyst", manifest(figures=[])),
+        ("analyst", manifest(sha256={"../../secret": "0" * 64})),
+    ],
+)
+def test_a_damaged_bundle_is_wrong_and_no_crash(every: Path, tmp_path: Path, tier: str, damage: Callable) -> None:
+    copy = tmp_path / tier
+    shutil.copytree(every / tier, copy)
+    damage(copy)
+    write_sums(copy)
+    assert wrong(copy)
+
+
+def test_a_manifest_leads_to_no_file_outside(every: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "analyst"
+    shutil.copytree(every / "analyst", copy)
+    manifest(sha256={"../../secret": "0" * 64})(copy)
+    with pytest.raises(EngineError, match="cannot be one of a release"):
+        read_manifest(copy)
+    manifest(sha256={}, plan=7)(copy)
+    with pytest.raises(EngineError, match="'plan' does not hold what it should"):
+        read_manifest(copy)
+
+
+def test_what_is_no_bundle(every: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(EngineError, match="is no bundle"):
+        verify(tmp_path)
+    with pytest.raises(EngineError, match="is no folder"):
+        verify(tmp_path / "nothing")
+    assert main(["verify", str(every / "public")]) == 0
+    assert "public   holds" in capsys.readouterr().out
+    shutil.copytree(every / "public", tmp_path / "public")
+    (tmp_path / "public" / "load.R").unlink()
+    assert main(["verify", str(tmp_path / "public")]) == 1
+    assert "wrong  every file is the one that was written" in capsys.readouterr().out

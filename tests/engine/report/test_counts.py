@@ -1,0 +1,189 @@
+"""Counts of exposed records: run by run, exact, and rounded where they would tell how many were altered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from engine.choosing import choose
+from engine.decision import risk_utility_map
+from engine.describe import remade
+from engine.microdata import RawColumn, RawTable
+from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan
+from engine.plan.mechanism import MechanismPlan
+from engine.records import RecordRelease, ReleasedTable
+from engine.report.answers import risk_sentence, worst
+from engine.report.exposed import exposure
+from engine.report.findings import Findings, findings
+from engine.report.safe import two_digits
+from engine.sweep import sweep
+from tests.engine.report.conftest import Case, N, case_of, plan_of, raw_table
+
+
+def test_runs_of_a_method_that_alters_now_more_now_fewer_are_counted_each(tmp_path: Path):
+    mechanisms = (MechanismPlan("rds", (("s", ("10",)), ("rate", ("0.2",)))),)
+    plan = plan_of(
+        mechanisms=mechanisms, keys=("A", "C"), measures=("small_cells[n_rule=20]", "hellinger"), analyses=()
+    )
+    case = case_of(tmp_path, plan)
+    counts = []
+    for replicate in range(1, 7):
+        made = remade(case.study, raw_table(), case.study.scenarios[0].label, replicate)
+        release = RecordRelease(ReleasedTable(made.data), made.tables, plan, made.spec)
+        counts.append(exposure(release, plan, 20).unaltered_after)
+    spread = case.found.map.spreads[0]
+    assert (spread.least, spread.most) == (min(counts), max(counts))
+    mean = float(np.mean(counts))  # over a quarter of the records are exposed, so two digits of it are shown
+    assert spread.mean == pytest.approx(float(two_digits(np.array(mean)))) != mean
+    assert case.found.measures[0].mean == spread.mean
+    error = float(np.std(counts, ddof=1) / np.sqrt(6))
+    assert case.found.measures[0].se == np.ceil(error) > error
+
+
+def _findings(tmp_path: Path, levels: int) -> tuple[Findings, int]:
+    """With a further key of so many levels: findings, and how many records were altered."""
+    raw = raw_table()
+    many = RawColumn("E", pa.array([f"e{i}" for i in range(levels)]), (np.arange(N) % levels).astype(np.int32))
+    raw = RawTable({**raw.columns, "E": many}, N, "elsewhere")
+    plan = Plan(
+        data=DataPlan(tuple(AttributePlan(name) for name in "ABCDE"), drop=("x", "y", "w", "id")),
+        swap=("A", "B"),
+        space=SpacePlan(swap_sizes=(1,), rates=("0.0537",), replicates=6),
+        measures=("small_cells", "cramers_v_change"),
+        decision=DecisionPlan(),
+    )
+    study = sweep(raw, plan, tmp_path / f"{levels}.study", workers=1)
+    view = risk_utility_map(study)
+    choice = choose(study, view, "it serves", candidate=view.scenarios[int(view.frontier()[0])].label)
+    made = remade(study, raw, choice.label, choice.replicate)
+    return findings(study, made), int(made.changed.sum())
+
+
+def case_of_raw(folder: Path, raw: RawTable) -> Findings:
+    """The findings on the plain plan over other records."""
+    study = sweep(raw, plan_of(), folder / "other.study", workers=1)
+    choice = choose(study, risk_utility_map(study), "it serves", candidate=study.scenarios[0].label)
+    return findings(study, remade(study, raw, choice.label, choice.replicate))
+
+
+def test_where_nearly_everybody_is_exposed_no_count_tells_how_many_were_altered(tmp_path: Path):
+    found, altered = _findings(tmp_path, 120)
+    assert found.exposure.small_before == N and altered == 12
+    told = [found.exposure.unaltered_after, found.map.spreads[0].least, found.map.spreads[0].released]
+    told += [candidate.risk for candidate in found.map.candidates] + [risk for _, risk in found.map.frontier]
+    told += [value for row in found.measures if row.kind == "risk" for value in (row.mean, row.released)]
+    assert all(value is not None and value % 10 == 0 for value in told)
+    assert N - altered not in told
+    assert all(group.after % 10 == 0 or group.after == group.people for group in found.exposure.groups)
+    assert "about 230 unaltered ones" in risk_sentence(found)
+
+
+def test_counts_of_few_exposed_records_stay_exact(tmp_path: Path):
+    found, _ = _findings(tmp_path, 1)
+    assert 0 < found.exposure.small_before < N / 4
+    assert found.exposure.unaltered_after == sum(g.after for g in found.exposure.groups if g.group.startswith("A:"))
+    assert "about" not in risk_sentence(found)
+
+
+def _weighted(name: str) -> np.ndarray:
+    column = raw_table().columns[name]
+    return np.array([float(text) for text in column.values.to_pylist()])[column.codes]
+
+
+def test_errors_of_weighted_figures_are_those_of_a_weighted_sample(case: Case):
+    """Beside the linearised variance of a ratio, sum (w (y - mean))² / (sum w)²."""
+    weights, x, data = _weighted("w"), _weighted("x"), case.made.data
+    seen = 0
+    for row in case.found.utility.shares:
+        if row.weighted and row.table in data.domain.names:
+            j = data.domain.names.index(row.table)
+            one = data.codes[j] == data.domain.attributes[j].levels.index(row.level)
+            error = 100 * np.sqrt((weights**2 * (one - row.before / 100) ** 2).sum()) / weights.sum()
+            assert row.errors == pytest.approx(abs(row.after - row.before) / error)
+            seen += row.errors is not None and row.errors > 0
+    for mean in case.found.utility.means:
+        if mean.weighted and mean.column == "x" and mean.group.startswith("A: "):
+            use = data.codes[0] == data.domain.attributes[0].levels.index(mean.group[3:])
+            residuals = (weights * (x - np.average(x, weights=weights * use)))[use]
+            error = np.sqrt((residuals**2).sum() * mean.n / (mean.n - 1)) / weights[use].sum()
+            assert mean.errors == pytest.approx(abs(mean.after - mean.before) / error)
+            seen += 1
+    assert seen > 2
+
+
+def test_changes_of_a_handful_of_records_come_after_those_that_can_be_flagged(case: Case):
+    for two in (False, True):
+        rows = [r for r in case.found.utility.shares if not r.weighted and (" × " in r.table) == two]
+        eligible = [r.n > 45 for r in rows]
+        assert eligible == sorted(eligible, reverse=True)
+        first = [abs(r.relative or 0) for r in rows if r.n > 45]
+        assert first == sorted(first, reverse=True) and len(first) > 1
+    assert any(r.n <= 45 for r in case.found.utility.shares)
+
+
+def test_an_adaptive_plan_is_not_said_to_run_all_alike(tmp_path: Path):
+    space = SpacePlan(swap_sizes=(1,), rates=("0.0537", "0.2113"), replicates=8, adaptive=True, screen=2)
+    found = case_of(tmp_path, plan_of(space=space, analyses=())).found
+    said = dict(found.approved.parameters)["Candidates"]
+    assert said.startswith("8, each run 2 times, and up to 8 times") and "fresh" in said
+
+
+def test_coefficients_that_the_original_does_not_estimate_are_named_and_are_no_loss(tmp_path: Path):
+    raw = raw_table()
+    same = RawColumn("D", raw.columns["B"].values, raw.columns["B"].codes)  # D is B again: nothing tells them apart
+    release = case_of_raw(tmp_path, RawTable({**raw.columns, "D": same}, N, "elsewhere"))
+    rows = [row for row in release.utility.coefficients if row.before is None]
+    assert rows and all(row.lost == "not in the original either: not estimable" for row in rows)
+    assert not any(row.flagged for row in rows)
+    tally = next(t for t in release.utility.tallies if t.kind == "regression coefficients")
+    assert tally.compared - tally.eligible == len(rows)
+    assert not any("can no longer be estimated" in line for line in worst(release))
+
+
+def test_without_any_weight_there_is_no_weighted_percentage(tmp_path: Path):
+    raw = raw_table()
+    none = RawColumn("w", pa.array(["0"]), np.zeros(N, np.int32))
+    found = case_of_raw(tmp_path, RawTable({**raw.columns, "w": none}, N, "elsewhere"))
+    assert found.utility.shares and not any(row.weighted for row in found.utility.shares)
+    assert not any(row.weighted for row in found.utility.means)
+
+
+def test_it_is_said_that_shares_order_what_counts_show(case: Case, tmp_path: Path):
+    from engine.report.memo_risk import frontier
+
+    def said(found: Findings) -> bool:
+        return "shown by its number" in str([getattr(block, "text", "") for block in frontier(found).blocks])
+
+    assert said(case.found)
+    plan = plan_of(measures=("r1", "hellinger"), decision=DecisionPlan(), analyses=())
+    assert not said(case_of(tmp_path, plan).found)
+
+
+def test_a_small_group_is_not_rounded_to_everybody_or_nobody(tmp_path: Path):
+    n, levels = 3000, pa.array(["a0", "a1"])
+    rare = (np.arange(n) % 60 == 0).astype(np.int32)  # 50 people
+    columns = {
+        "A": RawColumn("A", levels, rare),
+        "B": RawColumn("B", pa.array(["b0", "b1"]), (np.arange(n) // 7 % 2).astype(np.int32)),
+        "E": RawColumn("E", pa.array([f"e{i}" for i in range(n)]), np.arange(n, dtype=np.int32)),
+    }
+    raw = RawTable(columns, n, "elsewhere")
+    plan = Plan(
+        data=DataPlan(tuple(AttributePlan(name) for name in "ABE")),
+        swap=("B",),
+        space=SpacePlan(swap_sizes=(1,), rates=("0.5",), replicates=1),
+        measures=("small_cells", "cramers_v_change"),
+        decision=DecisionPlan(),
+    )
+    study = sweep(raw, plan, tmp_path / "rare.study", workers=1)
+    made = remade(study, raw, study.scenarios[0].label, 1)
+    release = RecordRelease(ReleasedTable(made.data), made.tables, plan, made.spec)
+    exact = int(np.count_nonzero(~made.changed & (rare == 1)))
+    assert 10 < exact < 40  # about half of the group was altered
+    found = exposure(release, plan, 3)
+    assert found.unaltered_after % 100 == 0 and found.unaltered_after > 1000
+    after = next(group.after for group in found.groups if group.group == "A: a1")
+    assert after % 10 == 0 and abs(after - exact) <= 5

@@ -1,0 +1,244 @@
+"""Memo, annexes, tables and slides: complete, described for who does not see pictures, and without traces."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import re
+import zipfile
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from engine.report import figures, html_file, write_analyst, write_chair, write_member
+from engine.report.answers import public_wording, ten_questions
+from engine.report.document import BLANK, Document, Grid, Paragraph, Section, write_document
+from engine.report.facts import Publish
+from engine.report.memo import memo
+from engine.report.tables import sheets
+from tests.engine.report.conftest import Case
+
+SECTIONS = (
+    "0  Cover",
+    "1  Recommendation",
+    "2  Data and design",
+    "3  Disclosure scenario",
+    "4  Analysis plan, approved parameters, deviations",
+    "5  Risk before and after",
+    "6  Utility before and after",
+    "7  The frontier and the choice",
+    "8  Audit of the release",
+    "9  Limits",
+    "10  Proposed public wording",
+    "11  Reproduction certificate",
+)
+TRACES = re.compile(rb"python-docx|python-pptx|Steve Canny|xlsxwriter|Microsoft|matplotlib|someuser|/tmp/|/root", re.I)
+
+
+@pytest.fixture(scope="module")
+def written(case: Case, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The member's files without the PDF, which takes seconds."""
+    folder = tmp_path_factory.mktemp("member")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(html_file, "pdf_bytes", lambda html: None)
+        names = [path.name for path in write_member(case.study, case.made, folder)]
+    assert sorted(names) == sorted(path.name for path in folder.iterdir())
+    assert names == ["memo.docx", "memo.html", "tables.xlsx", "slides.pptx", "board.json"]
+    return folder
+
+
+class Page(HTMLParser):
+    """Texts of every section, pictures and header cells."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.sections: list[list[str]] = []
+        self.alts: list[str | None] = []
+        self.tags: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        if tag == "section":
+            self.sections.append([])
+        if tag == "img":
+            self.alts.append(dict(attrs).get("alt"))
+            assert (dict(attrs)["src"] or "").startswith("data:image/png;base64,")
+        assert tag not in ("script", "link", "iframe")
+
+    def handle_data(self, data: str) -> None:
+        if self.sections and data.strip():
+            self.sections[-1].append(data.strip())
+
+
+def test_the_html_memo_has_every_section_and_describes_every_picture(written: Path):
+    text = (written / "memo.html").read_text(encoding="utf-8")
+    page = Page(text)
+    assert [part[0] for part in page.sections] == list(SECTIONS)
+    assert all(len(" ".join(part[1:])) > 60 for part in page.sections)
+    assert len(page.alts) == 5
+    assert all(alt and len(alt) > 60 for alt in page.alts)
+    assert text.startswith("<!DOCTYPE html>") and '<html lang="en">' in text
+    assert page.tags.count("thead") == page.tags.count("caption")
+    assert not re.search(r"https?://", text)
+    assert not re.search(r"\b(TBD|TODO|lorem|nan|placeholder)\b|>None<", re.sub(r"base64,[^\"]+", "", text))
+
+
+def test_the_docx_memo_has_every_section_header_rows_and_alt_texts(written: Path):
+    import docx
+
+    made = docx.Document(str(written / "memo.docx"))
+    heads = [p.text for p in made.paragraphs if p.style and p.style.name == "Heading 1"]
+    assert heads == list(SECTIONS)
+    body = list(made.element.body)
+    texts = ["".join(t.text or "" for t in e.iter("{*}t")) for e in body]
+    places = [i for i, text in enumerate(texts) if text in SECTIONS]
+    for begin, end in zip(places, [*places[1:], len(body)], strict=True):
+        assert len("".join(texts[begin + 1 : end])) > 60
+    pictures = made.element.xpath("//wp:docPr")
+    assert len(pictures) == 5
+    assert all(len(p.get("descr", "")) > 60 for p in pictures)
+    grids = made.element.xpath("//w:tbl[w:tblPr/w:tblDescription]")
+    assert grids and all(g.xpath("./w:tr[1]/w:trPr/w:tblHeader") for g in grids)
+    assert BLANK in texts[places[0] + 1]
+    assert (made.core_properties.author, made.core_properties.comments, made.core_properties.last_modified_by) == (
+        "",
+        "",
+        "",
+    )
+
+
+@pytest.mark.parametrize("name", ["memo.docx", "tables.xlsx", "slides.pptx"])
+def test_office_files_name_no_person_tool_or_time(name: str, written: Path):
+    with zipfile.ZipFile(written / name) as archive:
+        assert archive.testzip() is None
+        assert all(info.date_time == (1980, 1, 1, 0, 0, 0) for info in archive.infolist())
+        for part in archive.namelist():
+            content = archive.read(part)
+            content = re.sub(
+                rb"schemas\.microsoft\.com|openxmlformats[^\"<]*|urn:[^\"<]*|root-", b"", content, flags=re.I
+            )
+            if not part.endswith((".png", "styles.xml", "theme1.xml", "presentation.xml.rels")):
+                assert not TRACES.search(content), (part, TRACES.search(content))
+        assert b"dcterms" not in archive.read("docProps/core.xml")
+        assert "docProps/thumbnail.jpeg" not in archive.namelist()
+
+
+def test_no_member_file_holds_an_internal_name(written: Path, case: Case):
+    labels = [scenario.label.encode() for scenario in case.study.scenarios]
+    for path in written.iterdir():
+        contents = [path.read_bytes()]
+        if path.suffix in (".docx", ".xlsx", ".pptx"):
+            with zipfile.ZipFile(path) as archive:
+                contents = [archive.read(n) for n in archive.namelist() if n.endswith((".xml", ".rels"))]
+        elif path.suffix == ".html":
+            contents = [re.sub(rb"base64,[^\"]+", b"", contents[0])]
+        for content in contents:
+            for label in labels:
+                assert not re.search(rb"\b" + label + rb"\b", content)
+            assert b"private-study-name" not in content and b"secret-source-name" not in content
+
+
+def test_the_same_findings_give_the_same_bytes(written: Path, case: Case, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(html_file, "pdf_bytes", lambda html: None)
+    write_member(case.study, case.made, tmp_path)
+    for path in written.iterdir():
+        assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
+
+
+def test_slides_hold_pictures_and_no_charts(written: Path):
+    from pptx import Presentation
+
+    made = Presentation(str(written / "slides.pptx"))
+    slides = list(made.slides)
+    assert 5 <= len(slides) <= 7
+    pictures = [shape for slide in slides for shape in slide.shapes if shape.shape_type == 13]
+    assert len(pictures) == 3
+    assert all(p._element.nvPicPr.cNvPr.get("descr") for p in pictures)
+    assert not any(shape.has_chart for slide in slides for shape in slide.shapes)
+    for slide in slides:
+        texts = [shape.text_frame.text for shape in slide.shapes if shape.has_text_frame]
+        assert all(texts) and len(texts) >= 3
+    assert made.core_properties.last_modified_by == made.core_properties.author == ""
+
+
+def test_the_workbook_holds_every_table(written: Path, case: Case):
+    with zipfile.ZipFile(written / "tables.xlsx") as archive:
+        names = re.findall(r'<sheet name="([^"]+)"', archive.read("xl/workbook.xml").decode())
+        assert names == list(sheets(case.found))
+        for k, (header, rows) in enumerate(sheets(case.found).values(), 1):
+            sheet = archive.read(f"xl/worksheets/sheet{k}.xml").decode()
+            assert sheet.count("<row ") == len(rows) + 1
+            assert header and rows
+    assert {"Percentages weighted", "Means", "Correlations", "Coefficients", "Table 1"} <= set(names)
+
+
+def test_the_chair_sees_the_extent_and_the_analyst_the_names(case: Case, tmp_path: Path):
+    chair = [path.name for path in write_chair(case.study, case.made, tmp_path)]
+    analyst = [path.name for path in write_analyst(case.study, case.made, tmp_path)]
+    assert chair == ["annex-a-chair.docx", "annex-a-chair.html"]
+    assert analyst == ["annex-b-analyst.docx", "annex-b-analyst.html"]
+    text = (tmp_path / chair[1]).read_text(encoding="utf-8")
+    rate = f"{100 * float(case.made.spec.rate):g} %"
+    assert rate in text and f"{int(case.made.changed.sum()):,}" in text
+    text = (tmp_path / analyst[1]).read_text(encoding="utf-8")
+    label = case.study.decisions[-1].label
+    assert label in text and rate in text and "someuser" in text
+    assert all(f"B{k}  " in text for k in range(1, 7))
+    assert case.study.path.parent.name not in text
+
+
+def test_ten_questions_have_answers(case: Case):
+    answers = ten_questions(case.found)
+    assert len(answers) == 10
+    for answer in answers:
+        assert answer.question.endswith("?") and answer.lines
+        assert all(len(line) > 10 and "None" not in line for line in answer.lines)
+    assert len([line for line in answers[4].lines if "standard errors" in line]) == 3
+
+
+def test_public_wording_follows_the_policy(case: Case):
+    withheld = public_wording(case.found)
+    assert "not published" in withheld and "exchanged between records" in withheld
+    given = replace(case.found, publish=Publish("Cars", "Own words.", "between 1 and 5 percent"))
+    assert "between 1 and 5 percent" in public_wording(given) and public_wording(given).endswith("Own words.")
+
+
+def test_nearly_all_cells_small_is_said(case: Case):
+    use = case.found.utility
+    sparse = replace(case.found, utility=replace(use, distance=replace(use.distance, small_cells=0.95)))
+    for found, wanted in ((sparse, True), (case.found, False)):
+        texts = [b.text for s in memo(found).sections for b in s.blocks if isinstance(b, Paragraph)]
+        assert any("Nearly all cells are small" in text for text in texts) is wanted
+
+
+def test_figures_are_described_in_figures(case: Case):
+    picture = figures.small_cells(case.found)
+    assert f"{case.found.exposure.small_before:,} before" in picture.alt
+    assert picture.png.startswith(b"\x89PNG") and b"Software" not in picture.png
+
+
+def test_markup_in_texts_stays_text(tmp_path: Path):
+    document = Document("<b>", "", "", (Section("<i>", (Paragraph("<script>"), Grid("<u>", ("a",), (("&lt;",),)))),))
+    write_document(document, tmp_path, "x")
+    text = (tmp_path / "x.html").read_text(encoding="utf-8")
+    assert "<script>" not in text and "&lt;script&gt;" in text and "&amp;lt;" in text
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("weasyprint") is None, reason="weasyprint is not installed")
+def test_the_pdf_is_tagged_and_holds_every_section(case: Case):
+    import pypdf
+
+    content = html_file.pdf_bytes(html_file.html_text(memo(case.found)))
+    if content is None:
+        pytest.skip("weasyprint's libraries are not installed")
+    made = pypdf.PdfReader(io.BytesIO(content))
+    marked = made.root_object["/MarkInfo"].get_object()
+    assert isinstance(marked, pypdf.generic.DictionaryObject) and marked["/Marked"]
+    text = re.sub(r"\s+", " ", " ".join(page.extract_text() for page in made.pages))
+    for title in SECTIONS:
+        assert re.sub(r"\s+", " ", title) in text
+    assert "/Author" not in (made.metadata or {})

@@ -1,0 +1,87 @@
+"""What members read of what an analyst recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from engine.choosing import choose
+from engine.decision import risk_utility_map
+from engine.describe import remade
+from engine.plan import DecisionPlan
+from engine.report.answers import ten_questions
+from engine.report.findings import findings
+from tests.engine.report.conftest import case_of, plan_of, raw_table
+
+
+def test_alternatives_differ_in_words_and_never_in_the_analysts_figures(tmp_path: Path) -> None:
+    (tmp_path / "private-study-name.study.key").write_text("0123456789abcdef" * 2)
+    study = case_of(tmp_path, plan_of()).study
+    view = risk_utility_map(study)
+    place = view.under_bound(0.5)
+    rest = np.flatnonzero(np.arange(len(view.scenarios)) != place).tolist()
+    figures = "small-cell risk 0.1234 → 0.2345 (+0.1111, +90 %): riskier"
+    others = [{"letter": "Z", "candidate": view.scenarios[i].label, "difference": figures, "why": "no"} for i in rest]
+    gone = {"letter": "Z", "candidate": "x00000", "difference": figures, "why": "it was tried before"}
+    choice = choose(study, view, "as agreed", candidate=view.scenarios[place].label, others=[*others, gone])
+    found = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
+    *kept, last = found.recommendation.alternatives
+    assert (last.letter, last.difference, last.why) == ("?", "", "it was tried before")
+    assert "0.1234" not in found.to_json()
+    ways = {(True, False): "safer and less useful", (False, True): "riskier and more useful"}
+    ways |= {(True, True): "safer and more useful", (False, False): "riskier and less useful"}
+    for i, said in zip(rest, kept, strict=True):
+        safer = bool(view.risk_loss[i] < view.risk_loss[place])
+        useful = bool(view.utility_loss[i] < view.utility_loss[place])
+        if view.risk_loss[i] != view.risk_loss[place]:
+            assert said.difference == f"{ways[safer, useful]} on average"
+
+
+def test_attributes_that_are_named_by_a_letter_are_called_attributes() -> None:
+    from engine.report.standing import candidate_words
+    from engine.spec import AttributeSpec, ReleaseSpec
+
+    words = candidate_words(ReleaseSpec(AttributeSpec.parse("A:S B:F C:S D:C", "ABCD"), "0.1"))
+    assert words == (
+        "exchanges the attributes A and C between records that agree on the attribute B and differ on the attribute D"
+    )
+
+
+def test_a_bound_that_came_after_the_results_is_called_that(tmp_path: Path) -> None:
+    study = case_of(tmp_path, plan_of(decision=DecisionPlan())).study
+    choice = choose(study, risk_utility_map(study), "as agreed", max_risk=0.5)
+    found = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
+    late = "set when the choice was made, after results were seen"
+    assert late in found.approved.rule and late in found.recommendation.rule
+    assert any(late in line for answer in ten_questions(found) for line in answer.lines)
+
+
+def test_a_bound_of_the_plan_is_not_called_late_and_not_mixed_up_with_another(tmp_path: Path) -> None:
+    study = case_of(tmp_path, plan_of()).study
+    view = risk_utility_map(study)
+    choice = choose(study, view, "as agreed", max_risk=0.5)
+    found = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
+    assert "after results" not in found.approved.rule + found.recommendation.rule
+    choice = choose(study, view, "as agreed later", max_risk=0.9)
+    found = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
+    assert "50 %" in found.approved.rule and "90 %" not in found.approved.rule
+    assert "90 %" in found.recommendation.rule and "after results were seen" in found.recommendation.rule
+
+
+def test_a_candidate_named_by_hand_above_the_bound_of_the_plan_is_told(tmp_path: Path) -> None:
+    study = case_of(tmp_path, plan_of(decision=DecisionPlan(max_risk="0.0001"))).study
+    view = risk_utility_map(study)
+    risks = view.summary.mean[:, view.risk]
+    choice = choose(study, view, "it serves", candidate=view.scenarios[int(np.nanargmax(risks))].label)
+    assert any("above the plan's bound 0.0001" in text for text in choice.record["cautions"])
+    found = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
+    assert "Its average risk is above the bound that the plan fixed." in found.recommendation.cautions
+
+
+def test_the_certificate_is_of_the_recorded_run_and_of_no_other(tmp_path: Path) -> None:
+    study = case_of(tmp_path, plan_of()).study
+    choice = study.decisions[-1]
+    other = remade(study, raw_table(), choice.label, choice.replicate + 1)
+    sure = findings(study, other).certificate
+    assert sure.equal < sure.figures

@@ -1,0 +1,113 @@
+"""Free texts lose what identifies a run and keep the rest."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from engine.measures import call
+from engine.report.safe import (
+    Safe,
+    coarse,
+    error_beside,
+    follows_changes,
+    is_count_risk,
+    lower_first,
+    meaning_of,
+    title_of,
+    two_digits,
+)
+
+SAFE = Safe({"x7f3": "B"}, frozenset({Decimal("0.1"), Decimal("0.025")}), ("Age", "Age group"), (call("hellinger"),))
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("x7f3 is better than x99a", "candidate B is better than another candidate"),
+        ("x7f3/12 is it", "candidate B is it"),
+        ("at 10 % it is fine", "at [withheld] it is fine"),
+        ("at 10% and .1 and 0.10 and 2.5 per cent", "at [withheld] and [withheld] and [withheld] and [withheld]"),
+        ("10 people, 110 %, 0.15 and 1.10 stay", "10 people, 110 %, 0.15 and 1.10 stay"),
+        ("see /home/ada/plan.toml or C:\\data\\x.csv", "see [withheld] or [withheld]"),
+        ("see ~/a/b and \\\\server\\share\\f", "see [withheld] and [withheld]"),
+        ("and/or at https://agency.example/a/b", "and/or at https://agency.example/a/b"),
+        ("Age group:S with Age:F", "Age group with Age"),
+        ("replicate no. 3 was lucky", "one run was lucky"),
+        ("key " + "0f" * 16, "key [withheld]"),
+        ("least hellinger", "least Hellinger distance"),
+    ],
+)
+def test_what_goes_and_what_stays(text: str, wanted: str):
+    assert SAFE(text) == wanted
+
+
+def test_a_column_may_have_any_name():
+    odd = ("a\\x", r"b\1", r"c\g<0>")
+    safe = Safe({}, frozenset(), odd)
+    assert safe(" and ".join(f"{name}:S" for name in odd)) == " and ".join(odd)
+
+
+def test_titles():
+    assert title_of(call("small_cells[n_rule=5;attributes=Age+Sex]")) == (
+        "Unaltered records in small cells (n rule 5, of Age × Sex)"
+    )
+    assert "secret" not in title_of(call("external_links[file=/data/secret.csv]"))
+    assert title_of(call("entropy_change")).startswith("Size of ")
+    assert "fewer than 5" in meaning_of(call("small_cells[n_rule=5]"))
+    assert is_count_risk(call("small_cells")) and not is_count_risk(call("r1"))
+    assert [lower_first(t) for t in ("Hellinger distance", "Cramér's V", "Small cells", "")] == [
+        "Hellinger distance",
+        "Cramér's V",
+        "small cells",
+        "",
+    ]
+
+
+def test_figures_that_can_equal_the_share_of_records_changed_are_coarse():
+    values = np.array([0.05371, -0.2236, 0.0, np.nan, 123.0])
+    np.testing.assert_allclose(two_digits(values), [0.054, -0.22, 0.0, np.nan, 120.0])
+    for name, sparse, is_coarse in (
+        ("total_variation", False, True),
+        ("hellinger", False, False),
+        ("hellinger", True, True),
+        ("weighted_hellinger", True, True),
+        ("cramers_v_change", True, False),
+    ):
+        assert (float(coarse(call(name), np.array([0.05371]), sparse)[0]) == 0.054) is is_coarse
+
+
+@pytest.mark.parametrize(
+    ("name", "exposed", "is_coarse"),
+    [
+        *((name, share, True) for name in ("r1", "r2", "r1_share", "p1", "p2") for share in (0.0, 1.0)),
+        *((name, share, share > 0.25) for name in ("unchanged_uniques",) for share in (0.1, 0.3, 0.9)),
+        ("sample_uniques", 0.9, False),
+    ],
+)
+def test_figures_of_who_kept_the_keys_are_coarse_where_they_tell_how_many_did(
+    name: str, exposed: float, is_coarse: bool
+):
+    assert (float(coarse(call(name), np.array([0.97024]), False, exposed)[0]) == 0.97) is is_coarse
+
+
+def test_an_error_is_as_coarse_as_the_figure_beside_it():
+    values, errors = np.array([231.4, 231.4, 0.05371, 7.0]), np.array([3.2, 12.1, 0.0004, 1.234])
+    np.testing.assert_allclose(error_beside(values, two_digits(values), errors), [10, 20, 0.001, 1.234])
+
+
+@pytest.mark.parametrize(
+    ("name", "follows"),
+    [
+        ("total_variation", True),
+        ("weighted_hellinger", True),
+        ("hellinger_two_way", True),
+        ("false_zeros", True),
+        ("hellinger_large", False),
+        ("cramers_v_change", False),
+    ],
+)
+def test_which_measures_follow_the_records_changed(name: str, follows: bool):
+    assert follows_changes(call(name)) is follows
