@@ -12,33 +12,37 @@ from typing import Any
 from engine import __version__
 from engine.commands import (
     run_app,
-    run_choose,
     run_datasets,
     run_datasets_add,
+    run_datasets_write,
     run_demo,
-    run_export,
     run_measure,
     run_measures,
     run_mechanisms,
     run_plan_check,
     run_plan_init,
     run_recheck,
-    run_replay,
     run_show,
     run_space,
     run_sweep,
 )
+from engine.commands_bundle import run_apply, run_export, run_replay, run_verify
+from engine.commands_decide import run_choose, run_decide
+from engine.commands_plan import run_plan_propose
+from engine.commands_review import run_diff, run_plan_lock, run_selftest
 from engine.errors import EngineError
-from engine.options import add_plan_options, measures, number, whole
+from engine.options import add_plan_options, measures, names, number, whole
+from engine.places import external_beside
 
-_DATA = "a sample's name (see `frontier datasets`) or a .csv or .parquet file"
+_DATA = "a sample's name (see `frontier datasets`) or a CSV, Parquet, SPSS, Stata or SAS file"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code: 0 done, 1 could not be done, 2 wrong usage."""
     args = build_parser().parse_args(argv)
     try:
-        return int(args.run(args) or 0)
+        with external_beside(getattr(args, name, None) for name in ("plan", "data", "study")):
+            return int(args.run(args) or 0)
     except EngineError as error:
         print(f"frontier: {error}", file=sys.stderr)
         return error.exit_code
@@ -79,8 +83,8 @@ def build_parser() -> argparse.ArgumentParser:
         return made
 
     demo = command("demo", run_demo, "sweep the sample `fair` and open the dashboard on it")
-    app = command("app", run_app, "open the dashboard, on a study if one is named")
-    app.add_argument("study", nargs="?", metavar="STUDY", help="a study file")
+    app = command("app", run_app, "open the dashboard, on a study or a bundle for the board if one is named")
+    app.add_argument("study", nargs="?", metavar="STUDY|BUNDLE", help="a study file, or a member's bundle (folder)")
     app.add_argument(
         "--data", metavar="DATA", help="the study's data, for before-and-after tables and export: " + _DATA
     )
@@ -100,14 +104,34 @@ def build_parser() -> argparse.ArgumentParser:
         help="original file(s); without it, downloaded where there is internet",
     )
 
+    writing = command("write", run_datasets_write, "write a sample's records as a file, with its labels", adding)
+    writing.add_argument("name", metavar="NAME")
+    writing.add_argument("--to", required=True, metavar="FILE", help="ends in .csv, .parquet, .sav, .dta or .xpt")
+
     plan = command("plan", lambda args: None, "write or check a plan")
     plans = plan.add_subparsers(title="commands", metavar="COMMAND", required=True)
     init = command("init", run_plan_init, "write a first plan for a file, to be edited", plans)
     init.add_argument("data", metavar="DATA", help=_DATA)
     init.add_argument("--out", default="plan.toml", metavar="FILE", help="where to (default plan.toml; - prints it)")
+    proposing = command(
+        "propose", run_plan_propose, "list the blocks, skips, ids, weights and missing codes that a file shows", plans
+    )
+    proposing.add_argument("data", metavar="DATA", help=_DATA)
+    proposing.add_argument("--plan", metavar="PLAN", help="list only what would change this plan")
+    proposing.add_argument("--codebook", metavar="FILE", help="a CSV table with name, label, role, block, missing ...")
+    proposing.add_argument("--attributes", type=names, metavar="A,B", help="the columns to be attributes")
+    proposing.add_argument(
+        "--accept", type=names, default=(), metavar="KIND,KEY", help="accept proposals by kind or key, or all"
+    )
+    proposing.add_argument("--out", metavar="FILE", help="write the plan there (- prints it)")
     check = command("check", run_plan_check, "list what differs between a plan and a file", plans)
     check.add_argument("plan", metavar="PLAN")
     check.add_argument("--data", required=True, metavar="NEW", help=_DATA)
+
+    locking = command("lock", run_plan_lock, "write the approval of a Disclosure Analysis Plan into the plan", plans)
+    locking.add_argument("plan", metavar="PLAN")
+    locking.add_argument("--number", required=True, metavar="NO", help="the approval's number")
+    locking.add_argument("--by", required=True, metavar="NAME", help="who approved")
 
     space = command("space", run_space, "count the candidates of a plan and estimate the time of a sweep")
     space.add_argument("data", metavar="DATA", help=_DATA)
@@ -121,8 +145,21 @@ def build_parser() -> argparse.ArgumentParser:
     sweep.add_argument("--replicates", type=whole, metavar="N", help="runs per scenario (default 20)")
     sweep.add_argument("--key-file", metavar="PATH", help="the study key (default: STUDY.key, made when absent)")
     sweep.add_argument("--workers", type=whole, metavar="N", help="processes (default: as many as pay off)")
+    sweep.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="work on the Dask cluster whose scheduler is at tls://HOST:PORT (or tcp://127.0.0.1:PORT on this machine)",
+    )
     sweep.add_argument("--extend", action="store_true", help="add rates, specs or replicates to a study")
+    sweep.add_argument(
+        "--deviation", default="", metavar="TEXT", help="why the plan departs from its approval; logged with --by"
+    )
+    sweep.add_argument("--by", default="", metavar="NAME", help="who asks, for the decision log")
 
+    diff = command("diff", run_diff, "list what changed between two submissions to a board")
+    diff.add_argument("old", metavar="OLD", help="a plan, a study, or the folder of an analyst's or member's bundle")
+    diff.add_argument("new", metavar="NEW", help="the later one")
+    command("selftest", run_selftest, "validate this installation: offline, in minutes")
     command("mechanisms", run_mechanisms, "list the mechanisms with their parameters")
     command("measures", run_measures, "list the measures of risk and utility")
 
@@ -149,6 +186,21 @@ def build_parser() -> argparse.ArgumentParser:
     rule.add_argument("--max-risk", type=number, metavar="A")
     rule.add_argument("--slope", type=number, metavar="A")
     choose.add_argument("--why", required=True, metavar="TEXT", help="the reason, in words")
+    choose.add_argument("--by", default="", metavar="NAME", help="who recommends it")
+
+    decide = command(
+        "decide", run_decide, "take the recommendation through its states; without --state, where it stands"
+    )
+    decide.add_argument("study", metavar="STUDY")
+    decide.add_argument(
+        "--state",
+        choices=("submitted", "approved", "returned", "released", "withheld"),
+        help="the next state; withheld is the decision to release nothing",
+    )
+    decide.add_argument("--by", default="", metavar="NAME", help="who says so")
+    decide.add_argument("--number", default="", metavar="NO", help="the number under which an approval is filed")
+    decide.add_argument("--conditions", default="", metavar="TEXT", help="the conditions of an approval")
+    decide.add_argument("--why", default="", metavar="TEXT", help="the reason, needed for returned and withheld")
 
     adding_measures = command("measure", run_measure, "add measures to a finished study by remaking its releases")
     adding_measures.add_argument("study", metavar="STUDY")
@@ -169,24 +221,56 @@ def build_parser() -> argparse.ArgumentParser:
     recheck.add_argument("--key-file", metavar="PATH")
     _add_objectives(recheck)
 
-    export = command("export", run_export, "remake one candidate and write its release")
+    _add_bundle_commands(command)
+    return parser
+
+
+def _add_bundle_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
+    export = command("export", run_export, "remake one candidate and write its release for a reader")
     export.add_argument("study", metavar="STUDY")
     export.add_argument("--data", required=True, metavar="DATA", help=_DATA)
     export.add_argument(
-        "--candidate", required=True, metavar="ID", help="a scenario's id, or a realisation's such as x7f3/12"
+        "--candidate",
+        metavar="ID",
+        help="a scenario's id, or a realisation's such as x7f3/12 (default: the recommended one)",
     )
     export.add_argument("--out", required=True, metavar="DIR", help="a folder that does not exist yet, or is empty")
+    export.add_argument(
+        "--tier",
+        choices=("analyst", "chair", "member", "public", "all"),
+        default="analyst",
+        help="who reads it (default analyst); all writes one folder for each; public needs an approval",
+    )
+    formats = "csv, parquet, sav, dta and xpt, separated by commas (default csv,parquet)"
+    export.add_argument("--formats", metavar="LIST", help=formats)
     export.add_argument("--key-file", metavar="PATH")
     export.add_argument(
-        "--include", action="append", default=[], choices=("weight", "id"), help="export the weight or the id too"
+        "--include", action="append", default=[], choices=("weight", "id"), help="release the weight, or a new id, too"
     )
+    export.add_argument("--same-order-as", metavar="BUNDLE", help="use the row order and ids of an analyst's bundle")
     export.add_argument("--allow-partial", action="store_true", help="export a failed run all the same")
 
     replay = command("replay", run_replay, "remake an exported release and compare it bit for bit")
-    replay.add_argument("manifest", metavar="MANIFEST|BUNDLE", help="the manifest of an export, or its folder")
+    replay.add_argument("manifest", metavar="MANIFEST|BUNDLE", help="an analyst's bundle, or its manifest")
     replay.add_argument("--data", required=True, metavar="DATA", help=_DATA)
-    replay.add_argument("--out", metavar="DIR", help="keep the remade release in a new folder")
-    return parser
+    replay.add_argument("--out", metavar="DIR", help="keep the remade files in a new folder")
+
+    verify = command("verify", run_verify, "check a bundle: digests, what its reader may get, the decision log")
+    verify.add_argument("bundle", metavar="BUNDLE", help="the folder of an export")
+
+    applying = command("apply", run_apply, "bring another file of the same records in line with a release")
+    applying.add_argument("bundle", metavar="BUNDLE", help="an analyst's bundle")
+    applying.add_argument("--data", required=True, metavar="OTHER", help="a derived or child file")
+    applying.add_argument("--id", required=True, metavar="COLUMN", help="its column with the original ids")
+    applying.add_argument("--out", metavar="DIR", help="a new folder (default: linked, beside the bundle)")
+    applying.add_argument(
+        "--block",
+        action="append",
+        default=[],
+        metavar="ATTRIBUTE=COLUMN,COLUMN",
+        help="further columns of OTHER that go with an attribute (repeatable)",
+    )
+    applying.add_argument("--formats", metavar="LIST", help=formats)
 
 
 def _add_objectives(parser: argparse.ArgumentParser) -> None:

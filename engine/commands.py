@@ -58,6 +58,11 @@ def run_demo(args: argparse.Namespace) -> int:
 def run_app(args: argparse.Namespace) -> int:
     """Open the dashboard."""
     path = None
+    if args.study and (Path(args.study).is_dir() or Path(args.study).suffix == ".json"):
+        from engine.report.findings import read_board
+
+        read_board(args.study)
+        return _launch(None, None, args, board=Path(args.study))
     if args.study:
         from engine.study import Study
 
@@ -71,10 +76,10 @@ def run_app(args: argparse.Namespace) -> int:
     return _launch(path, args.data, args)
 
 
-def _launch(study: Path | None, data: str | None, args: argparse.Namespace) -> int:
+def _launch(study: Path | None, data: str | None, args: argparse.Namespace, board: Path | None = None) -> int:
     from frontier_app.launch import launch
 
-    return launch(study, data, args.port, not args.no_browser)
+    return launch(study, data, args.port, not args.no_browser, board=board)
 
 
 def run_datasets(args: argparse.Namespace) -> None:
@@ -93,6 +98,15 @@ def run_datasets_add(args: argparse.Namespace) -> None:
     print(f"added '{args.name}': {add(args.name, args.source):,} records")
 
 
+def run_datasets_write(args: argparse.Namespace) -> None:
+    """Write a sample's records as a file."""
+    from engine.datasets import write
+
+    for note in write(args.name, args.to):
+        print(note, file=sys.stderr)
+    print(f"wrote '{args.name}' to {args.to}")
+
+
 def run_plan_init(args: argparse.Namespace) -> None:
     """Write a first plan."""
     from engine.plan import plan_init_text, plan_to_toml
@@ -107,6 +121,8 @@ def run_plan_init(args: argparse.Namespace) -> None:
         raise UsageError(f"'{out.name}' exists already; name another file with --out")
     out.write_text(text, encoding="utf-8")
     print(f"wrote {out}; read it, edit it, then: frontier space {args.data} --plan {out}")
+    if plan is None:
+        print(f"which columns belong together: frontier plan propose {args.data}")
 
 
 def run_plan_check(args: argparse.Namespace) -> int:
@@ -125,8 +141,15 @@ def run_space(args: argparse.Namespace) -> None:
     """Count candidates and estimate the time."""
     from collections import Counter
 
-    from engine.candidates import carried_identifiers, predicted_failures, remarks, scenarios_of
+    from engine.candidates import (
+        carried_identifiers,
+        finer_than_counted,
+        predicted_failures,
+        remarks,
+        scenarios_of,
+    )
     from engine.io.recode import code
+    from engine.space_size import n_specs
     from engine.spec import RANDOM_SWAP, percent
     from engine.sweep import estimate
 
@@ -139,7 +162,7 @@ def run_space(args: argparse.Namespace) -> None:
         f"{data.n_records:,} records in {len(table):,} occupied cells of {len(data.domain)} attributes, "
         f"{table.n_below(3):,} of them with one or two records"
     )
-    for warning in carried_identifiers(data):
+    for warning in (*carried_identifiers(data), *finer_than_counted(data, plan.keys)):
         print(f"warning: {warning}")
     swaps = [spec for spec in specs if spec.mechanism == RANDOM_SWAP]
     if found:
@@ -154,12 +177,22 @@ def run_space(args: argparse.Namespace) -> None:
                 print(f"  ... {len(failing):,} scenarios will fail in all")
     rates = ", ".join(percent(rate) for rate in plan.space.rates)
     parts = [f"{len(found.specs):,} specs at {rates}"] if found else []
+    n_scenarios, staged = len(specs), plan.space.adaptive or plan.space.search
+    if plan.space.search and plan.swaps_at_random:
+        asked = plan.space
+        of = n_specs(table, plan.swap, asked.fix, asked.change, asked.rule, data.has_carried_columns)
+        looked = min(of, asked.budget // len(asked.rates))
+        print(f"specs: {of:,} distinct ones, of which the search looks at {looked:,} at most")
+        parts.append(f"{looked:,} specs at {rates}")
+        n_scenarios += looked * len(asked.rates)
     others = Counter(spec.mechanism for spec in specs if spec.mechanism != RANDOM_SWAP)
     parts += [f"{n:,} of {name}" for name, n in others.items()]
-    print(f"scenarios: {len(specs):,} ({'; '.join(parts)})")
+    print(f"scenarios: {n_scenarios:,} ({'; '.join(parts)})")
     total, seconds = estimate(plan, data)
-    print(f"candidates: {total:,} ({plan.space.replicates} replicates each)")
-    print(f"estimated time: {_duration(seconds)}")
+    most = "at most " if staged else ""
+    each = f"{plan.space.screen} to {plan.space.replicates}" if staged else f"{plan.space.replicates}"
+    print(f"runs: {most}{total:,} ({each} replicates of each scenario)")
+    print(f"estimated time: {most}{_duration(seconds)}")
 
 
 def _duration(seconds: float) -> str:
@@ -185,7 +218,7 @@ class _Ticker:
         self.shown = tenth
         fresh = done - self.begin[1]
         left = f", {_duration((now - self.begin[0]) / fresh * (total - done))} left" if fresh and done < total else ""
-        line = f"{done:,} of {total:,} candidates{left}"
+        line = f"{done:,} of {total:,} runs{left}"
         if sys.stderr.isatty():
             print(f"\r\x1b[K{line}", end="\n" if done >= total else "", file=sys.stderr, flush=True)
         else:
@@ -216,19 +249,22 @@ def run_sweep(args: argparse.Namespace) -> None:
         path,
         key_file=args.key_file,
         workers=args.workers,
+        cluster=args.cluster,
         extend=args.extend,
+        deviation=args.deviation,
+        by=args.by,
         tick=_Ticker(),
         announce=_announce,
     ) as study:
         progress = study.progress
         failed = study.n_failed()
     if progress.state == "finished":
-        note = f", {failed:,} failed runs among them" if failed else ""
-        print(f"{progress.total:,} candidates in {path}{note}; next: frontier show {path} --undominated")
+        if progress.message:
+            print(progress.message)
+        note = f", {failed:,} failed ones among them" if failed else ""
+        print(f"{progress.total:,} runs in {path}{note}; next: frontier show {path} --undominated")
     else:
-        print(
-            f"{progress.state}: {progress.done:,} of {progress.total:,} candidates in {path}; the same command goes on"
-        )
+        print(f"{progress.state}: {progress.done:,} of {progress.total:,} runs in {path}; the same command goes on")
 
 
 def run_mechanisms(args: argparse.Namespace) -> None:
@@ -292,7 +328,7 @@ def run_show(args: argparse.Namespace) -> None:
         if args.max_risk is not None and args.by == "scenario":
             view.under_bound(args.max_risk)  # says why when nothing is within the bound
         if progress.state != "finished":
-            print(f"the sweep is {progress.state}: {progress.done:,} of {progress.total:,} candidates so far")
+            print(f"the sweep is {progress.state}: {progress.done:,} of {progress.total:,} runs so far")
 
 
 def _print_table(view: RiskUtilityMap, rows: list[dict[str, Any]], columns: list[str], by: str) -> None:
@@ -302,7 +338,7 @@ def _print_table(view: RiskUtilityMap, rows: list[dict[str, Any]], columns: list
     print(f"doing nothing: {figures}")
     objectives = [view.measures[k] for k in view.objectives]
     print(f"frontier: {'; '.join(f'{c} ({c.measure.kind}, {_BETTER[c.measure.better]})' for c in objectives)}")
-    hidden = {"replicates"} if by == "scenario" else set()
+    hidden = {"replicates"} if by == "scenario" and len(set(view.summary.counted.tolist())) == 1 else set()
     if by == "scenario" and not any(row["riskier_than_original"] for row in rows):
         hidden.add("riskier_than_original")
     if len({scenario.spec.mechanism for scenario in view.scenarios}) == 1:
@@ -312,38 +348,11 @@ def _print_table(view: RiskUtilityMap, rows: list[dict[str, Any]], columns: list
     print(as_table(rows, kept), end="")
 
 
-def run_choose(args: argparse.Namespace) -> None:
-    """Record a choice."""
-    from engine.decision import choose, risk_utility_map
-    from engine.spec import RANDOM_SWAP
-    from engine.study import Study
-
-    with Study.open(args.study) as study:
-        view = risk_utility_map(
-            study, args.risk, args.utility, objectives=args.objectives, allow_partial=args.allow_partial
-        )
-        choice = choose(study, view, args.why, candidate=args.candidate, max_risk=args.max_risk, slope=args.slope)
-        scenario, _ = study.find(choice.label)
-    record = choice.record
-    what = ("swap " if scenario.spec.mechanism == RANDOM_SWAP else "") + str(scenario.spec)
-    print(f"chosen: {choice.label}/{choice.replicate}, {what} ({choice.rule})")
-    if record["undominated"]:
-        print(f"it is on the frontier ({'clear' if record['clear'] else 'uncertain, given the noise of the means'})")
-    elif record["figures"][record["risk"]]["mean"] is not None:
-        print("it is not on the frontier: another candidate is as safe and as useful, and better in one of them")
-    released = ", ".join(f"{name} {value:.5g}" for name, value in record["released"].items() if value is not None)
-    print(f"the run to be released has {released}")
-    for caution in record["cautions"]:
-        print(f"note: {caution}")
-    partial = " --allow-partial" if args.allow_partial else ""
-    print(f"next: frontier export {args.study} --data DATA --candidate {choice.label} --out DIR{partial}")
-
-
 def run_measure(args: argparse.Namespace) -> None:
     """Add measures to a study."""
     from engine.keys import key_path, read_key
+    from engine.rerun import add_measures
     from engine.study import Study
-    from engine.sweep import add_measures
 
     if args.workers is not None and args.workers < 1:
         raise UsageError(f"workers == {args.workers}, must be at least 1.")
@@ -358,9 +367,9 @@ def run_recheck(args: argparse.Namespace) -> None:
     """Run finalists on fresh replicates and list both sets of figures."""
     from engine.decision import risk_utility_map
     from engine.keys import key_path, read_key
+    from engine.rerun import reevaluate
     from engine.show import columns_of, scenario_rows
     from engine.study import Study
-    from engine.sweep import reevaluate
 
     raw, _ = _open(args.data)
     with Study.open(args.study) as study:
@@ -382,34 +391,3 @@ def run_recheck(args: argparse.Namespace) -> None:
     _print_table(
         again, [row for row in scenario_rows(again) if row["id"] in wanted], columns_of(again, "scenario"), "scenario"
     )
-
-
-def run_export(args: argparse.Namespace) -> None:
-    """Write one release."""
-    from engine.bundle import export
-    from engine.study import Study
-
-    raw, _ = _open(args.data)
-    with Study.open(args.study) as study:
-        out = export(
-            study,
-            raw,
-            args.candidate,
-            args.out,
-            key_file=args.key_file,
-            include=args.include,
-            allow_partial=args.allow_partial,
-        )
-    print(f"wrote {out / 'release'} (may leave the building) and {out / 'internal'} (must not: it can undo the swap)")
-
-
-def run_replay(args: argparse.Namespace) -> int:
-    """Remake an exported release; exit code 1 when it differs."""
-    from engine.bundle import replay
-
-    found = replay(args.manifest, _open(args.data)[0], args.out)
-    for name in found.same:
-        print(f"{name}: the same, bit for bit")
-    for text in found.differs:
-        print(text)
-    return 1 if found.differs else 0

@@ -94,6 +94,23 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         "--all-specs", action="store_true", default=None, help="try every role S, F, C, U of every attribute"
     )
     group.add_argument(
+        "--search",
+        action="store_true",
+        default=None,
+        help="look for the frontier of all roles of all attributes, without trying every one (implies --adaptive)",
+    )
+    group.add_argument(
+        "--budget", type=whole, metavar="N", help="most scenarios of the random swap that --search looks at"
+    )
+    group.add_argument(
+        "--adaptive",
+        action="store_true",
+        default=None,
+        help="few replicates for scenarios that others clearly dominate, all for the rest; then fresh ones for the "
+        "frontier",
+    )
+    group.add_argument("--screen", type=whole, metavar="N", help="replicates that every scenario gets (--adaptive)")
+    group.add_argument(
         "--spec", action="append", metavar="SPEC", help='one spec in text form, such as "Age:S Race:F" (repeatable)'
     )
     group.add_argument(
@@ -173,6 +190,10 @@ def plan_of(args: argparse.Namespace, raw: RawTable, sample_plan: Plan | None, s
         swap_sizes=sizes,
         all_specs=args.all_specs,
         specs=args.spec,
+        search=args.search,
+        budget=args.budget,
+        adaptive=args.adaptive,
+        screen=args.screen,
         fix=args.fix,
         change=args.change,
         rule=args.rule,

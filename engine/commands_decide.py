@@ -1,0 +1,75 @@
+"""What the ``frontier`` command does about decisions: choose, and take the recommendation through its states."""
+
+from __future__ import annotations
+
+import argparse
+
+from engine.errors import UsageError
+
+
+def run_choose(args: argparse.Namespace) -> None:
+    """Record a choice."""
+    from engine.bundle.telling import told
+    from engine.choosing import choose, fresh_figures
+    from engine.decision import risk_utility_map
+    from engine.spec import RANDOM_SWAP
+    from engine.study import Study
+
+    with Study.open(args.study) as study:
+        view = risk_utility_map(
+            study, args.risk, args.utility, objectives=args.objectives, allow_partial=args.allow_partial
+        )
+        choice = choose(
+            study, view, args.why, candidate=args.candidate, max_risk=args.max_risk, slope=args.slope, by=args.by
+        )
+        scenario, _ = study.find(choice.label)
+        complaint = told(study, scenario, args.why)
+        fresh = fresh_figures(study, scenario.place, args.allow_partial)
+    record = choice.record
+    what = ("swap " if scenario.spec.mechanism == RANDOM_SWAP else "") + str(scenario.spec)
+    print(f"chosen: {choice.label}/{choice.replicate}, {what} ({choice.rule})")
+    if record["undominated"]:
+        print(f"it is on the frontier ({'clear' if record['clear'] else 'uncertain, given the noise of the means'})")
+    elif record["figures"][record["risk"]]["mean"] is not None:
+        print("it is not on the frontier: another candidate is as safe and as useful, and better in one of them")
+    released = ", ".join(f"{name} {value:.5g}" for name, value in record["released"].items() if value is not None)
+    print(f"the run to be released has {released}")
+    for caution in record["cautions"]:
+        print(f"note: {caution}")
+    if complaint:
+        print(f"note: {complaint}")
+    if fresh is None:
+        print(f"next: frontier recheck {args.study} --data DATA")
+    else:
+        print(f"next: frontier decide {args.study} --state submitted --by NAME")
+
+
+def run_decide(args: argparse.Namespace) -> None:
+    """Set the state of the recommendation, or say where it stands."""
+    from engine.decision_log import EVENTS, entries
+    from engine.states import Standing, decide, state_of, withhold
+    from engine.study import Study
+
+    standing: Standing
+    with Study.open(args.study) as study:
+        if args.state is None:
+            if any((args.by, args.number, args.conditions, args.why)):
+                raise UsageError(
+                    "which state? Give --state with one of submitted, approved, returned, released, withheld"
+                )
+            standing = state_of(study)
+            for entry in entries(study):
+                by = f" by {entry.by}" if entry.by else ""
+                print(f"{entry.number:>3}  {entry.at}  {EVENTS[entry.event]}{by}")
+        elif args.state == "withheld":
+            if args.number or args.conditions:
+                raise UsageError("a number and conditions belong to an approval; leave them out")
+            standing = withhold(study, args.by, args.why)
+        else:
+            standing = decide(study, args.state, args.by, number=args.number, conditions=args.conditions, why=args.why)
+    what = f"{standing.choice.label}/{standing.choice.replicate}: " if standing.choice else ""
+    print(f"{what}{standing.state}. {standing.words}")
+    if standing.number:
+        print(f"approval {standing.number}" + (f", on condition: {standing.conditions}" if standing.conditions else ""))
+    if standing.possible:
+        print(f"possible next: {', '.join(standing.possible)}")

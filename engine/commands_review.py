@@ -1,0 +1,69 @@
+"""Commands around a decision: lock a plan, compare two submissions, validate an installation."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from engine.errors import EngineError, UsageError
+
+
+def run_plan_lock(args: argparse.Namespace) -> None:
+    """Write the approval into a plan, leaving everything else in the file as it stands."""
+    import tomlkit
+
+    from engine.plan import read_plan
+    from engine.plan.lock import lock
+
+    path = Path(args.plan)
+    for option in ("number", "by"):
+        if not getattr(args, option).strip():
+            raise UsageError(f"--{option} is empty; the approval needs it")
+    locked = lock(read_plan(path), args.number.strip(), args.by.strip()).lock
+    assert locked is not None
+    document = tomlkit.parse(path.read_text(encoding="utf-8"))
+    section = tomlkit.table()
+    for name, value in vars(locked).items():
+        section[name] = tomlkit.string(value, multiline=True) if name == "approved" else value
+    document["lock"] = section
+    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        aside.write_text(tomlkit.dumps(document), encoding="utf-8", newline="\n")
+        os.replace(aside, path)
+    except OSError as error:
+        raise EngineError(f"plan '{path.name}' could not be written: {error.strerror}; it is as it was") from None
+    finally:
+        aside.unlink(missing_ok=True)
+    print(f"{path.name} is locked as {locked.number}, approved by {locked.by}; only replicates may grow")
+
+
+def run_diff(args: argparse.Namespace) -> None:
+    """List what changed between two submissions."""
+    from engine.submissions import differences, read_submission
+
+    said = differences(read_submission(args.old), read_submission(args.new))
+    for text in said:
+        print(text)
+    if not said:
+        print("nothing has changed")
+
+
+def run_selftest(args: argparse.Namespace) -> int:
+    """Run all checks; exit code 1 when one fails."""
+    import platform
+
+    from engine import __version__
+    from engine.selftest import run
+
+    print(f"swap-frontier {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
+    failed, seconds = 0, 0.0
+    for check in run():
+        failed += not check.passed
+        seconds += check.seconds
+        print(f"{'ok    ' if check.passed else 'FAILED'}  {check.about}: {check.found} ({check.seconds:.1f} s)")
+        sys.stdout.flush()
+    words = f"{failed} failed" if failed else "all passed"
+    print(f"{words}, {seconds:.0f} s")
+    return 1 if failed else 0
