@@ -2,22 +2,47 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
+from engine import keys
+from tests import examples
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-settings.register_profile("same-every-time", derandomize=True, deadline=None)
-settings.load_profile("same-every-time")
+examples.register()
 
+# Folders whose files share a fixture of the session that takes seconds to make.
+TOGETHER = ("tests/engine/bundle/",)
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # Before any test file is read: its decorators ask how many examples there are to be.
+    settings.load_profile(config.getoption("--hypothesis-profile") or examples.fitting(config.getoption("-m")))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """In several processes a file's tests stay in one of them, and so do those of a folder in TOGETHER."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Folders(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return next(filter(file.startswith, TOGETHER), file)
+
+    return Folders(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def find_chromium() -> str | None:
@@ -26,6 +51,24 @@ def find_chromium() -> str | None:
     if named:
         return named if Path(named).is_file() else shutil.which(named)
     return next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Study keys without chance: each test sees the same ones again, in the order in which it makes its studies.
+
+    A hook, since fixtures of the session sweep before any fixture of a test is asked.
+    """
+    made = itertools.count()
+    keys.new_key = lambda: hashlib.blake2b(b"study key of the tests %d" % next(made), digest_size=16).digest()
+
+
+@pytest.fixture(autouse=True)
+def own_main() -> Iterator[None]:
+    """Streamlit's tests put the app in the place of the main program, which processes that are started later would then
+    run as theirs."""
+    before = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = before
 
 
 @pytest.fixture(scope="session")

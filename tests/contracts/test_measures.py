@@ -13,12 +13,13 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from engine.errors import UsageError
 from engine.measures import DEFAULT, MEASURES, call, evaluate, original_batch
 from engine.microdata import EditRule
+from tests.examples import examples
 from tests.small_tables import Small, release, releases, roles_for, rows, rules, run, smalls
 from tests.twins import loglinear, tables
 from tests.twins import random_swap as swap_twin
@@ -86,7 +87,7 @@ def test_every_measure_on_counts_has_a_twin():
 
 
 @given(released(), st.data())
-@settings(max_examples=40)
+@examples(40)
 def test_formula(case, data):
     small, roles, pairs = case
     after = swap_twin.exchange(small.records, pairs, roles)
@@ -103,7 +104,7 @@ def test_formula(case, data):
 
 
 @given(released(), st.data())
-@settings(max_examples=50)
+@examples(50)
 def test_edit_failures_are_the_records_that_break_a_rule(case, data):
     small, roles, _ = case
     literal = []
@@ -128,7 +129,7 @@ def test_edit_failures_are_the_records_that_break_a_rule(case, data):
 
 
 @given(smalls())
-@settings(max_examples=30)
+@examples(30)
 def test_a_release_without_swaps_has_the_originals_figures(small):
     table, _ = small.coded()
     original = original_batch(table.counts, table.cells, table.domain.shape)
@@ -142,7 +143,7 @@ def test_a_release_without_swaps_has_the_originals_figures(small):
 
 
 @given(released())
-@settings(max_examples=40)
+@examples(40)
 def test_ranges(case):
     small, roles, pairs = case
     batch = release(small, roles, pairs)
@@ -180,7 +181,7 @@ def test_undefined_is_nan_and_never_nought():
 
 
 @given(released(), st.randoms(use_true_random=False))
-@settings(max_examples=30)
+@examples(30)
 def test_rows_may_come_in_any_order_and_levels_may_have_any_names(case, random):
     small, roles, pairs = case
     order = list(range(len(small.records)))
@@ -196,7 +197,7 @@ def test_rows_may_come_in_any_order_and_levels_may_have_any_names(case, random):
 
 
 @given(smalls(), st.data())
-@settings(max_examples=15)
+@examples(15)
 def test_in_company_and_alone_the_same_bits(small, data):
     several = []
     for seed in range(data.draw(st.integers(2, 5))):
@@ -238,7 +239,7 @@ def test_many_candidates_over_a_wide_margin():
 
 
 @given(released())
-@settings(max_examples=50)
+@examples(50)
 def test_small_cell_risk_rises_with_the_threshold(case):
     small, roles, pairs = case
     assume(2 * len(pairs) < len(small.records))
@@ -251,7 +252,7 @@ def test_small_cell_risk_rises_with_the_threshold(case):
 
 
 @given(smalls(), st.data(), st.integers(0, 99))
-@settings(max_examples=60)
+@examples(60)
 def test_small_cell_risk_is_the_same_for_complements(small, data, seed):
     roles = data.draw(roles_for(len(small.shape), "SFC"))
     assume("C" in roles)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.models.analyses import compare, fit, ready
@@ -12,6 +12,7 @@ from engine.models.combining import combine
 from engine.models.regression import ALIASED, OK, SEPARATED
 from engine.plan import AnalysisPlan
 from engine.records import RecordRelease, ReleasedTable
+from tests.examples import examples
 from tests.record_releases import released
 from tests.small_tables import Small
 from tests.titanic import FARES, REG1, REG2, SIBLINGS, frame, passengers, swapped
@@ -113,7 +114,7 @@ def test_weighted_analyses_use_the_plans_weight() -> None:
 
 
 @given(st.randoms(use_true_random=False), st.integers(0, 99))
-@settings(max_examples=10)
+@examples(10)
 def test_records_may_come_in_any_order(random, seed: int) -> None:
     analysis = AnalysisPlan("r", "A ~ B * C", "logistic", weighted=True)
     numbers = np.random.default_rng(seed)

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from engine.datasets import load
@@ -16,6 +16,7 @@ from engine.errors import EngineError, UsageError
 from engine.io.recode import code
 from engine.models.loglinear import MOST_CYCLES, Counts, FitWarning, Model, fit, parse
 from engine.models.loglinear_search import TIE, search
+from tests.examples import examples
 from tests.small_tables import Small, smalls
 from tests.twins import loglinear as twin
 
@@ -88,7 +89,7 @@ def test_a_formula_that_means_nothing_is_refused(text, names, message):
 
 
 @given(st.integers(1, 6).flatmap(lambda d: st.tuples(st.just(d), models(d))))
-@settings(max_examples=300)
+@examples(300)
 def test_decomposable_is_graphical_and_chordal(case):
     d, model = case
     edges = {pair for one in model.generators for pair in combinations(one, 2)}
@@ -108,7 +109,7 @@ def test_parameters_are_counted_over_all_interacting_sets(case):
 
 
 @given(smalls(), st.data())
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_a_fit_is_what_literal_proportional_fitting_gives(small, data):
     assume(math.prod(small.shape) <= 150)
     model = data.draw(models(len(small.shape)))
@@ -189,7 +190,7 @@ def test_large_tables_are_fitted_from_margins_only():
 
 
 @given(smalls(), st.sampled_from(["aic", "bic"]))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_search_tries_every_graph(small, criterion):
     assume(len(small.shape) <= 3)
     found = search(counts_of(small), criterion)
@@ -237,7 +238,7 @@ def test_the_search_over_five_finds_what_fitting_all_graphs_one_by_one_finds(see
 
 
 @given(smalls(), st.sampled_from(["aic", "bic"]), st.booleans())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_no_decomposable_model_beats_the_one_found(small, criterion, guard):
     d = len(small.shape)
     counts = counts_of(small)

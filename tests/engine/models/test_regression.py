@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.models.regression import ALIASED, FEW, OK, SEPARATED, solve
+from tests.examples import examples
 
 
 def data(seed: int, n: int = 120, k: int = 3, scale: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.random.Generator]:
@@ -18,7 +19,7 @@ def data(seed: int, n: int = 120, k: int = 3, scale: float = 1.0) -> tuple[np.nd
 
 
 @given(st.integers(0, 999), st.sampled_from([1e-3, 1.0, 1e4]))
-@settings(max_examples=25)
+@examples(25)
 def test_linear_is_least_squares(seed: int, scale: float) -> None:
     x, eta, random = data(seed, scale=scale)
     y = eta + random.normal(size=len(eta))
@@ -29,7 +30,7 @@ def test_linear_is_least_squares(seed: int, scale: float) -> None:
 
 
 @given(st.integers(0, 999), st.sampled_from([1e-3, 1.0, 1e4]), st.booleans())
-@settings(max_examples=25)
+@examples(25)
 def test_logistic_and_poisson_are_maximum_likelihood(seed: int, scale: float, warm: bool) -> None:
     x, eta, random = data(seed, scale=scale)
     for family, y, kind in (

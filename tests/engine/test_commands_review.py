@@ -1,0 +1,45 @@
+"""Locking a plan from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.cli import main
+from engine.datasets import load
+from engine.plan import plan_to_toml, read_plan
+from engine.plan.lock import departures
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    path = tmp_path / "plan.toml"
+    path.write_text("# our own words\n" + plan_to_toml(load("czech")[1]))
+    return path
+
+
+def test_a_lock_is_written_beside_what_stands_there(plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = plan.read_text()
+    assert main(["plan", "lock", str(plan), "--number", "DRB-7", "--by", "Grace"]) == 0
+    assert "locked as DRB-7" in capsys.readouterr().out
+    assert plan.read_text().startswith(before.rstrip())
+    locked = read_plan(plan)
+    assert locked.lock is not None and locked.lock.by == "Grace" and not departures(locked)
+    assert main(["plan", "lock", str(plan), "--number", "DRB-8", "--by", "Grace"]) == 2
+    assert "locked already" in capsys.readouterr().err
+    assert list(plan.parent.iterdir()) == [plan]
+
+
+def test_an_empty_name_is_refused(plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "lock", str(plan), "--number", "DRB-7", "--by", " "]) == 2
+    assert "--by is empty" in capsys.readouterr().err
+
+
+def test_a_sweep_holds_a_locked_plan(plan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["plan", "lock", str(plan), "--number", "DRB-7", "--by", "Grace"])
+    sweep = ["sweep", "czech", "--study", str(tmp_path / "s.study"), "--plan", str(plan), "--workers", "1"]
+    assert main([*sweep, "--rates", "0.05"]) == 2
+    assert "departs from the one approved as DRB-7: space.rates" in capsys.readouterr().err
+    assert not (tmp_path / "s.study").exists()
+    assert main([*sweep, "--rates", "0.05", "--deviation", "the rates were a slip", "--by", "Ada"]) == 0
