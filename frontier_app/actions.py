@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from engine.datasets import names, open_data
-from engine.decision import RiskUtilityMap, risk_utility_map
+from engine.decision import RiskUtilityMap, objective_places, remapped, risk_utility_map
 from engine.errors import EngineError, UsageError
+from engine.filling import FRESH_FROM
+from engine.growing import GrowingFrontier, growing_frontier
+from engine.io.readers import read_table
 from engine.io.recode import code
 from engine.microdata import Microdata, RawTable
+from engine.places import write_private
 from engine.plan import Plan, first_plan, plan_from_toml, plan_to_toml, read_plan
 from engine.study import Study
-from engine.sweep import FRESH_FROM
-from frontier_app import jobs, state, workspace
+from frontier_app import jobs, state, text, workspace
 from frontier_app.settings import PRIVACY
 from frontier_app.workspace import Workspace
 
@@ -29,6 +36,10 @@ def _begin(at: Workspace, raw: RawTable, plan: Plan | None, **more: Any) -> None
         base=plan,
         version=old.version + 1,
         look=state.Look(),
+        comparing=state.Comparing(),
+        recommending=state.Recommending(),
+        packing=state.Packing(),
+        filing=state.Filing(),
         selected=None,
         shown=None,
         map_key=None,
@@ -36,6 +47,7 @@ def _begin(at: Workspace, raw: RawTable, plan: Plan | None, **more: Any) -> None
         error="",
         **{"notice": "", **more},
     )
+    at.note(owner=old.owner)
     if plan is not None:
         at.save_plan(plan_to_toml(plan))
 
@@ -52,7 +64,7 @@ def open_upload(name: str, content: Any, size: int) -> None:
     """Work on an uploaded file with a first plan guessed from its columns, in a new workspace."""
     most = int(str(PRIVACY["server.maxUploadSize"]))
     if size > most * 2**20:
-        raise UsageError(f"the file has {size / 2**20:,.0f} MB, must be at most {most:,} MB; use the command line")
+        raise UsageError(f"the file has {size / 2**20:,.0f} MB, must be at most {most:,} MB; open it by its path")
     at = workspace.create()
     try:
         path = at.save_upload(name, content)
@@ -61,6 +73,29 @@ def open_upload(name: str, content: Any, size: int) -> None:
         at.delete()
         raise
     at.note(data=str(path), study=None)
+    _begin_first(at, raw)
+
+
+def open_path(text: str) -> None:
+    """Work on a file of this machine where it lies, with a first plan guessed from its columns, in a new workspace.
+
+    Only for who started the server: it reads with that person's rights.
+    """
+    if not state.get().owner:
+        raise UsageError("files are opened by their path only at the address that `frontier app` printed")
+    typed = text.strip().strip("\"'")
+    if not typed:
+        raise UsageError("no path is given; write where the file lies, such as /data/survey.sav")
+    path = Path(typed).expanduser()
+    if not path.is_absolute():
+        raise UsageError(f"'{typed}' does not begin at the top; write the whole path, such as {Path.home() / typed}")
+    raw = read_table(path)
+    at = workspace.create()
+    at.note(data=str(path), study=None)
+    _begin_first(at, raw)
+
+
+def _begin_first(at: Workspace, raw: RawTable) -> None:
     notice = ""
     plan = None
     try:
@@ -68,6 +103,37 @@ def open_upload(name: str, content: Any, size: int) -> None:
     except EngineError as error:
         notice = str(error)
     _begin(at, raw, plan, notice=notice)
+
+
+def use_codebook(name: str, content: bytes) -> None:
+    """Labels, missing codes, roles and blocks from a codebook table (CSV); it is kept with the data."""
+    from engine.io.codebook import read_codebook
+    from engine.plan.codebook import apply_codebook, with_labels
+
+    now = state.get()
+    if now.raw is None or now.workspace is None:
+        raise UsageError("open the data first; a codebook describes their columns")
+    aside = now.workspace.folder / "given" / (Path(name).stem[:60] + ".csv")
+    aside.parent.mkdir(mode=0o700, exist_ok=True)
+    try:
+        write_private(aside, content)
+        book = read_codebook(aside)
+        plan, raw = apply_codebook(now.raw, book, now.plan), with_labels(now.raw, book)
+        os.replace(aside, now.workspace.codebook_path)
+    finally:
+        shutil.rmtree(aside.parent, ignore_errors=True)
+    state.put(raw=raw, memo=state.Memo())
+    change(plan, "the codebook was applied")
+
+
+def _labelled(at: Workspace, raw: RawTable) -> RawTable:
+    """The records with the labels of the codebook that was given with them."""
+    if not at.codebook_path.exists():
+        return raw
+    from engine.io.codebook import read_codebook
+    from engine.plan.codebook import with_labels
+
+    return with_labels(raw, read_codebook(at.codebook_path))
 
 
 def open_workspace(at: Workspace) -> None:
@@ -78,6 +144,7 @@ def open_workspace(at: Workspace) -> None:
     if about["data"]:
         try:
             raw, sample_plan = open_data(about["data"])
+            raw = _labelled(at, raw)
         except EngineError as problem:
             error, sample_plan = str(problem), None
     else:
@@ -90,7 +157,28 @@ def open_workspace(at: Workspace) -> None:
             plan = study.plan
         at.save_plan(plan_to_toml(plan))
     old = state.get()
-    state.put(workspace=at, raw=raw, plan=plan, base=plan, version=old.version + 1, memo=state.Memo(), error=error)
+    state.put(
+        workspace=at,
+        raw=raw,
+        plan=plan,
+        base=plan,
+        version=old.version + 1,
+        memo=state.Memo(),
+        error=error,
+        owner=old.owner or bool(about.get("owner")),
+    )
+
+
+def open_study(path: Path) -> None:
+    """Work on another study of the workspace, with its plan."""
+    at = state.get().workspace
+    if at is None or path not in at.studies:
+        raise UsageError(f"'{path.name}' is no study of this workspace")
+    with Study.open(path) as study:
+        plan = study.plan
+    at.note(study=path.name if path.parent == at.folder else str(path))
+    state.put(selected=None, shown=None, map_key=None, look=state.Look(), memo=state.Memo())
+    set_plan(plan, renew=True)
 
 
 def forget() -> None:
@@ -105,6 +193,9 @@ def forget() -> None:
         plan=None,
         base=None,
         look=state.Look(),
+        comparing=state.Comparing(),
+        recommending=state.Recommending(),
+        packing=state.Packing(),
         selected=None,
         shown=None,
         map_key=None,
@@ -117,7 +208,17 @@ def forget() -> None:
 def leave() -> None:
     """Go back to the start; the workspace stays and its address still opens it."""
     state.put(
-        workspace=None, raw=None, plan=None, base=None, look=state.Look(), selected=None, memo=state.Memo(), error=""
+        workspace=None,
+        raw=None,
+        plan=None,
+        base=None,
+        look=state.Look(),
+        comparing=state.Comparing(),
+        recommending=state.Recommending(),
+        packing=state.Packing(),
+        selected=None,
+        memo=state.Memo(),
+        error="",
     )
 
 
@@ -138,7 +239,23 @@ def set_plan(plan: Plan, *, renew: bool = False) -> bool:
 
 def load_plan(text: str) -> None:
     """Use a plan from a file."""
-    set_plan(plan_from_toml(text), renew=True)
+    change(plan_from_toml(text), "another plan was loaded")
+
+
+def change(plan: Plan, done: str) -> None:
+    """Carry out one decision on the plan, which can be taken back; ``done`` says it in words."""
+    now = state.get()
+    if now.plan is not None and plan != now.plan:
+        state.filing(undo=now.plan, done=done)
+    set_plan(plan, renew=True)
+
+
+def undo() -> None:
+    """Take the last decision back."""
+    before = state.get().filing.undo
+    if before is not None:
+        state.filing(undo=None, done="")
+        set_plan(before, renew=True)
 
 
 def coded() -> Microdata:
@@ -157,15 +274,63 @@ def own_study() -> Path | None:
     return path if path and path.exists() else None
 
 
+@contextmanager
+def opened() -> Iterator[Study | None]:
+    """The study, knowing its scenarios where the map has read them; None where there is none."""
+    path = own_study()
+    if path is None:
+        yield None
+        return
+    view = state.get().memo.last("map")
+    with Study.open(path) as study:
+        if view is not None and view[0] == str(path):
+            study.reuse(view[1].scenarios)
+        yield study
+
+
 def the_map(risk: str | None, utility: str | None, partial: bool) -> RiskUtilityMap | None:
     """The study's map under two measures, read again when the study has grown; None without a study."""
+    with opened() as study:
+        if study is None:
+            return None
+        path = str(study.path)
+        last = study.read("select max(id) from scenario")[0][0]
+        grown = (path, study.stamp()[0], last, len(study.measures), partial)
+        depends = (grown, risk, utility)
+        before = state.get().memo.last("map")
+
+        def make() -> tuple[str, RiskUtilityMap, object]:
+            if before is not None and before[2] == grown:
+                return path, remapped(study, before[1], risk, utility), grown
+            return path, risk_utility_map(study, risk, utility, allow_partial=partial), grown
+
+        found: RiskUtilityMap = state.get().memo.get("map", depends, make)[1]
+        return found
+
+
+@dataclass(frozen=True)
+class Growing:
+    """The frontier of a study as it is now, the names of its two measures, the signs that turn losses into values, and
+    the share of the rectangle of all means that the frontier dominates."""
+
+    frontier: GrowingFrontier
+    titles: tuple[str, str]
+    signs: tuple[float, float]
+    area: float
+
+
+def growing() -> Growing | None:
+    """The study's frontier so far under the plan's measures; None without a study."""
     path = own_study()
     if path is None:
         return None
     now = state.get()
     with Study.open(path) as study:
-        depends = (str(path), study.stamp()[0], len(study.scenarios), risk, utility, partial)
-        return now.memo.get("map", depends, lambda: risk_utility_map(study, risk, utility, allow_partial=partial))
+        risk, utility = (study.measures[k] for k in objective_places(study))
+        stamp = (str(path), study.stamp()[0], len(study.scenarios))
+        found = now.memo.get("growing", stamp, lambda: growing_frontier(study))
+    signs = tuple(-1.0 if c.measure.better == "higher" else 1.0 for c in (risk, utility))
+    return Growing(found, (text.measure_name(risk), text.measure_name(utility)), (signs[0], signs[1]), found.area)
 
 
 def fresh_map(view: RiskUtilityMap) -> RiskUtilityMap | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from engine.errors import EngineError
-from frontier_app import actions, state, workspace
+from frontier_app import actions, state, tour, workspace
 from frontier_app.settings import CONTRAST_CSS
 
 VIEWS = Path(__file__).parent / "views"
@@ -42,7 +42,9 @@ def _restore() -> None:
     if at is None and token is None and not state.get().page:
         study, data = os.environ.get("FRONTIER_STUDY"), os.environ.get("FRONTIER_DATA")
         at = workspace.link(Path(study) if study else None, data) if study or data else None
-    if at is not None:
+    if at is not None and at.is_doorway:
+        state.put(owner=True)
+    elif at is not None:
         try:
             actions.open_workspace(at)
         except EngineError as error:
@@ -59,14 +61,28 @@ def main() -> None:
             VIEWS / f"{name}.py", title=title, icon=f":material/{icon}:", url_path=name, default=name == "data"
         )
         for name, title, icon in (
-            ("data", "Data", "table"),
+            ("data", "File", "table"),
+            ("threat", "Threat and uses", "shield"),
             ("plan", "Plan", "tune"),
             ("sweep", "Sweep", "autorenew"),
             ("explore", "Explore", "scatter_plot"),
-            ("release", "Release", "inventory_2"),
+            ("compare", "Compare", "compare_arrows"),
+            ("recommend", "Recommend", "gavel"),
+            ("board", "Board", "groups"),
+            ("release", "Export", "inventory_2"),
             ("glossary", "Glossary", "menu_book"),
         )
+        if (VIEWS / f"{name}.py").exists()
     }
+    at = state.get().workspace
+    if at is not None and at.board is not None:  # a bundle for the board holds no data and no study
+        only = {"board": ("Board", "groups"), "glossary": ("Glossary", "menu_book")}
+        pages = {
+            name: st.Page(
+                VIEWS / f"{name}.py", title=title, icon=f":material/{icon}:", url_path=name, default=name == "board"
+            )
+            for name, (title, icon) in only.items()
+        }
     page = st.navigation(list(pages.values()), position="top")
     now = state.get()
     if page.title != now.page:
@@ -79,6 +95,7 @@ def main() -> None:
         state.put(notice="")
     if now.error:
         st.error(now.error, icon=":material/error:")
+    tour.strip(page.title)
     page.run()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from engine.decision import RiskUtilityMap
@@ -24,13 +26,14 @@ def badges(view: RiskUtilityMap, place: int, optimum: int | None = None) -> str:
     if view.summary.failed[place]:
         found.append(f":red-badge[{text.plural(int(view.summary.failed[place]), 'failed run')}]")
     if place == optimum:
-        found.append(":blue-badge[most useful under the bound]")
+        found.append(":blue-badge[:material/star: recommended]")
     return " ".join(found)
 
 
-def figures(view: RiskUtilityMap, place: int) -> str:
-    """All figures against the original, as a table."""
-    lines = ["| | original | mean ± SE | change |", "|:--|--:|--:|--:|"]
+def figures(view: RiskUtilityMap, place: int, *, narrow: bool = False) -> str:
+    """All figures against the original, as a table; a narrow one says changes in percent beside the names."""
+    lines = ["| | original | mean ± SE |", "|:--|--:|--:|"] if narrow else []
+    lines = lines or ["| | original | mean ± SE | change |", "|:--|--:|--:|--:|"]
     order = [view.risk, view.utility, *(k for k in range(len(view.measures)) if k not in (view.risk, view.utility))]
     joint = drawing.joint_measure(view)
     if joint is not None:
@@ -42,8 +45,12 @@ def figures(view: RiskUtilityMap, place: int) -> str:
         mean, se, original = view.summary.mean[place, k], view.summary.se[place, k], view.original[k]
         name = text.measure_title(view.measures[k]) + (" (R2)" if k == joint else "")
         name = f"**{name}**" if k in (view.risk, view.utility) else name
-        change = text.relative(mean, original) or text.signed(mean - original)
-        lines.append(f"| {name} | {text.figure(original)} | {text.with_error(mean, se)} | {change} |")
+        share = text.relative(mean, original)
+        figures = f"{text.figure(original)} | {text.with_error(mean, se)}"
+        if narrow:
+            lines.append(f"| {name} {share.replace(' ', chr(0xA0))} | {figures} |")
+        else:
+            lines.append(f"| {name} | {figures} | {share or text.signed(mean - original)} |")
     return "\n".join(lines)
 
 
@@ -94,20 +101,21 @@ def difference(view: RiskUtilityMap, place: int, other: int) -> str:
     """How another candidate differs from this one on both measures: signed, absolute and in percent."""
     parts = []
     for kind, k, loss in (("risk", view.risk, view.risk_loss), ("utility", view.utility, view.utility_loss)):
+        name = text.measure_within(view.measures[k])
         here, there = (drawing.value_of(view, k, float(loss[i])) for i in (place, other))
         share = text.relative(there, here)
         better, worse = ("safer", "riskier") if kind == "risk" else ("more useful", "less useful")
         which = "the same" if loss[other] == loss[place] else better if loss[other] < loss[place] else worse
         parts.append(
-            f"{kind} {text.figure(here)} → {text.figure(there)}"
+            f"{name} {text.figure(here)} → {text.figure(there)}"
             f" ({text.signed(there - here)}{f', {share}' if share else ''}): {which}"
         )
     return "  \n".join(parts)
 
 
-def neighbours(view: RiskUtilityMap, place: int) -> dict[str, int]:
-    """The nearest candidates of the frontier that are safer, and that are more useful."""
-    on = view.frontier()
+def neighbours(view: RiskUtilityMap, place: int, among: Sequence[int] | None = None) -> dict[str, int]:
+    """The nearest candidates of the frontier (or ``among`` some of it) that are safer, and that are more useful."""
+    on = view.frontier() if among is None else np.array(among, np.int64)
     on = on[on != place]
     risk, loss = view.risk_loss, view.utility_loss
     found = {}

@@ -24,12 +24,15 @@ _SHOWN = 4  # values shown as examples
 
 
 def looks(raw: RawTable) -> pd.DataFrame:
-    """What each column looks like: what it holds, its number of distinct values and of records without one."""
+    """What each column looks like: what it holds, its number of distinct values and of records without one; and its
+    label, where the file has labels."""
     rows = []
     for name, column in raw.columns.items():
         seen = facts(column, raw.n_records)
-        rows.append((name, _words(column, seen.numeric, seen.looks_like_id), seen.n_distinct, seen.n_missing))
-    return pd.DataFrame(rows, columns=["column", "holds", "values", "missing"])
+        holds = _words(column, seen.numeric and not seen.labelled, seen.looks_like_id)
+        rows.append((name, column.about.label, holds, seen.n_distinct, seen.n_missing))
+    table = pd.DataFrame(rows, columns=["column", "label", "holds", "values", "missing"])
+    return table if (table["label"] != "").any() else table.drop(columns="label")
 
 
 def _words(column: RawColumn, numeric: bool, is_id: bool) -> str:
@@ -41,7 +44,7 @@ def _words(column: RawColumn, numeric: bool, is_id: bool) -> str:
         found = found[np.isfinite(found)]
         low, high = (f"{v:,.6g}" for v in (found.min(), found.max()))
         return f"numbers {low} to {high}" if low != high else f"the number {low}"
-    shown = texts(column.values.slice(0, _SHOWN))
+    shown = [column.about.shown(text) for text in texts(column.values.slice(0, _SHOWN))]
     return ", ".join(text if len(text) <= 18 else text[:17] + "…" for text in shown) + (
         " …" if len(column.values) > _SHOWN else ""
     )
@@ -70,6 +73,8 @@ def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Pla
 
     An attribute that is new takes part in everything; one whose columns lose the column it was coded by starts afresh.
     """
+    if plan is not None and edited.equals(before):
+        return plan
     edited = _completed(edited, before)
     if plan is not None and edited.equals(before):
         return plan

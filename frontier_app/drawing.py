@@ -2,117 +2,183 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engine.decision import RiskUtilityMap
 from engine.evaluation import losses
+from engine.scenarios import Scenarios
+from engine.selection import undominated_among
+from engine.spec import RANDOM_SWAP
 from frontier_app import mechanisms, text
-from frontier_app.charts import COLOURS, Cloud, Marks, risk_utility
+from frontier_app.charts import COLOURS, INK, SHAPES
+from frontier_app.density import MANY
+from frontier_app.kinds import abbreviations, binned, categories, coded, colourings, forms, rates, swap_label, swappable
+from frontier_app.map_figure import risk_utility
+from frontier_app.sheet import HEIGHT, Cloud, Marks
 from frontier_app.state import Look
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 _HOVERED = 5_000  # points up to which each has its own words
+_LABELLED = 120  # points of a panel up to which all are labelled, not only the frontier
+PANELS = 6
+"""Most panels; of more rates so many are drawn, evenly spread."""
+_LIT = 20_000  # highlighted runs up to which they are drawn one by one on a density
+
+DRAWN = {
+    "map": "Map",
+    "rates": "By rate",
+    "pooled": "Pooled",
+    "labelled": "Labelled",
+    "runs": "Runs",
+    "measures": "Measures",
+}
+"""Figures of a study: the map with its recommendation, and figures 3, 4, 5 and 7 of Gomatam, Karr and Sanil (2005)."""
 
 
-def colourings(view: RiskUtilityMap) -> dict[str, str]:
-    """Ways to colour the map, with their words."""
-    names = view.scenarios[0].spec.attributes.names
-    swapped = [name for j, name in enumerate(names) if any(s.spec.attributes.roles[j] == "S" for s in view.scenarios)]
-    return {
-        "rate": "Swap rate",
-        "number": "Attributes swapped",
-        **{f"swaps {name}": f"Swaps {name}" for name in swapped},
-    }
+@dataclass(frozen=True)
+class Shown:
+    """Scenarios that are marked on a map, by place: at hand, recommended, with letters, pinned with names."""
+
+    selected: int | None = None
+    optimum: int | None = None
+    letters: Mapping[str, int] = field(default_factory=dict)
+    pins: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def places(self) -> set[int]:
+        """All of them."""
+        alone = {place for place in (self.selected, self.optimum) if place is not None}
+        return {*self.letters.values(), *self.pins, *alone}
 
 
-def categories(view: RiskUtilityMap, colour: str) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Each scenario's category under a colouring, and the categories' words."""
-    specs = [scenario.spec for scenario in view.scenarios]
-    if colour == "number":
-        numbers = np.array([spec.attributes.roles.count("S") for spec in specs])
-        kept, codes = np.unique(numbers, return_inverse=True)
-        return codes, tuple(str(n) for n in kept.tolist())
-    if colour.startswith("swaps "):
-        name = colour.removeprefix("swaps ")
-        codes = np.array([0 if name in spec.attributes.names_having("S") else 1 for spec in specs])
-        return codes, ("yes", "no")
-    return rates(view)
+def place_of(view: RiskUtilityMap, label: str) -> int | None:
+    """The place of a scenario by its label; None where there is no such one."""
+    if isinstance(view.scenarios, Scenarios):
+        return view.scenarios.place_of(label)
+    return next((s.place for s in view.scenarios if s.label == label), None)
 
 
-def rates(view: RiskUtilityMap) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Each scenario's swap rate, as a place among the rates in ascending order."""
-    texts = [scenario.spec.rate for scenario in view.scenarios]
-    order = sorted(set(texts), key=lambda rate: float(rate or 0))
-    where = {rate: i for i, rate in enumerate(order)}
-    return np.array([where[rate] for rate in texts]), tuple(text.rate_words(rate) for rate in order)
+def _labels(view: RiskUtilityMap, places: np.ndarray, on: np.ndarray, facet: np.ndarray) -> list[str]:
+    """What stands beside points of a labelled figure; of crowded panels only the frontier is labelled."""
+    short = abbreviations(view.scenarios[0].spec.attributes.names)
+    crowded = np.bincount(facet) > _LABELLED if len(facet) else np.zeros(0, bool)
+    for panel in np.flatnonzero(crowded).tolist():  # of a long frontier an even part
+        front = np.flatnonzero(on & (facet == panel))
+        front = front[np.argsort(view.risk_loss[places[front]])]
+        dropped = np.delete(front, np.unique(np.linspace(0, max(0, len(front) - 1), _LABELLED).astype(np.int64)))
+        on = on.copy()
+        on[dropped] = False
+    found = []
+    for place, front, panel in zip(places.tolist(), on.tolist(), facet.tolist(), strict=True):
+        spec = view.scenarios[place].spec
+        label = swap_label(spec.attributes, short) if spec.mechanism == RANDOM_SWAP else mechanisms.settings(spec)
+        found.append(label if front or not crowded[panel] else "")
+    return found
 
 
-def forms(view: RiskUtilityMap) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Each scenario's mechanism, as a place among those of the study; no names where there is only one."""
-    used = [scenario.spec.mechanism for scenario in view.scenarios]
-    order = list(dict.fromkeys(used))
-    where = {name: i for i, name in enumerate(order)}
-    return np.array([where[name] for name in used], np.int64), tuple(order) if len(order) > 1 else ()
-
-
-def binned(codes: np.ndarray, names: tuple[str, ...]) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Neighbouring categories together, so that each keeps a colour of its own where shapes mean something else."""
-    if len(names) <= len(COLOURS):
-        return codes, names
-    own = 1 if names[0] == text.rate_words("") else 0
-    parts = [np.arange(own)] * own + np.array_split(np.arange(own, len(names)), len(COLOURS) - own)
-    where = np.concatenate([np.full(len(part), i) for i, part in enumerate(parts)])
-    words = (names[p[0]] if len(p) == 1 else f"{names[p[0]]} to {names[p[-1]]}" for p in parts)
-    return where[codes], tuple(words)
-
-
-def cloud(view: RiskUtilityMap, look: Look) -> Cloud:
-    """The map's points: scenarios by their means, or every run."""
-    codes, names = categories(view, look.colour)
+def cloud(view: RiskUtilityMap, look: Look, marked: Sequence[int] = ()) -> Cloud:
+    """The map's points: scenarios by their means, or every run.  ``marked`` are drawn also where points are many."""
+    if look.drawn == "runs":
+        return _runs(view, look)
     shape, shapes = forms(view)
-    if shapes:
-        codes, names = binned(codes, names)
-    facet, facets = rates(view) if look.facets else (np.zeros(len(view.scenarios), np.int64), ("",))
-    facets = tuple(f"swap rate {rate}" for rate in facets)
-    summary, place = view.summary, np.arange(len(view.scenarios))
-    if look.runs:
-        use = view.results.counted(view.allow_partial)
-        place = view.results.scenario[use]
-        loss = losses(view.results.values[use], [call.measure for call in view.measures])
-        unknown = np.full(len(place), np.nan)
-        figures = (loss[:, view.utility], loss[:, view.risk], unknown, unknown)
-        on = view.realisations_undominated()[use]
-        hover: list[str] = []
-        if len(place) <= _HOVERED:
-            replicates = view.results.replicate[use]
-            hover = [
-                _run_words(view, *row) for row in zip(place.tolist(), replicates.tolist(), loss.tolist(), strict=True)
-            ]
+    visible = shape == shapes.index(look.mechanism) if look.mechanism in shapes else np.ones(len(shape), bool)
+    facet, facets = rates(view) if look.drawn == "rates" else (np.zeros(len(shape), np.int64), ("",))
+    if len(facets) > PANELS:
+        wanted = np.unique(np.linspace(0, len(facets) - 1, PANELS).round().astype(np.int64))
+        visible = visible & np.isin(facet, wanted)
+        facet, facets = np.searchsorted(wanted, facet), tuple(facets[i] for i in wanted.tolist())
+    if look.drawn == "rates":
+        on = np.zeros(len(shape), bool)
+        for panel in range(len(facets)):
+            on |= undominated_among(view, visible & (facet == panel))
     else:
-        figures = (
-            view.utility_loss,
-            view.risk_loss,
-            summary.loss_se[:, view.utility],
-            summary.loss_se[:, view.risk],
-        )
-        on = view.dominance.undominated
-        hover = [words(view, i) for i in place.tolist()] if len(place) <= _HOVERED else []
+        on = view.dominance.undominated & visible
+    bulk = None
+    shown = visible
+    if int(visible.sum()) > MANY:
+        shown = on.copy()
+        shown[[i for i in marked if visible[i] or look.drawn != "rates"]] = True
+        rest = visible & ~on
+        bulk = (view.utility_loss[rest], view.risk_loss[rest], facet[rest])
+    elif len(marked) and look.drawn != "rates":
+        shown = visible.copy()
+        shown[list(marked)] = True
+    codes, names = categories(view, "rate" if look.drawn == "pooled" else look.colour)
+    codes, names = binned(codes, names, len(COLOURS) if shapes else len(SHAPES))
+    place = np.flatnonzero(shown)
+    summary = view.summary
+    labelled = look.drawn in ("rates", "labelled")
     return Cloud(
-        *figures,
+        loss=view.utility_loss[place],
+        risk=view.risk_loss[place],
+        loss_se=summary.loss_se[place, view.utility],
+        risk_se=summary.loss_se[place, view.risk],
         place=place,
-        on=on,
+        on=on[place],
         category=codes[place],
         categories=names,
         facet=facet[place],
-        facets=facets,
-        hover=hover,
+        facets=tuple(f"swap rate {rate} (a scale of its own)" for rate in facets) if look.drawn == "rates" else ("",),
+        hover=[words(view, i) for i in place.tolist()] if len(place) <= _HOVERED else [],
         shape=shape[place],
         shapes=shapes,
-        labels=[] if look.runs or not shapes else [badge(view, i) for i in place.tolist()],
+        words=_labels(view, place, on[place], facet[place]) if labelled else (),
+        bulk=bulk,
+        utility_sign=sign(view, view.utility),
+        risk_sign=sign(view, view.risk),
+    )
+
+
+def _runs(view: RiskUtilityMap, look: Look) -> Cloud:
+    """Every run as a point; the runs that swap the highlighted attribute stand out from the others."""
+    results = view.results
+    use = np.flatnonzero(results.counted(view.allow_partial))
+    shape, shapes = forms(view)
+    if look.mechanism in shapes:
+        use = use[shape[results.scenario[use]] == shapes.index(look.mechanism)]
+    place = results.scenario[use]
+    loss = losses(results.values[use], [call.measure for call in view.measures])
+    on = view.realisations_undominated()[use]
+    lit = look.highlight if look.highlight in swappable(view) else None
+    codes, names = categories(view, f"swaps {lit}" if lit else look.colour)
+    if lit:
+        names = (f"swaps {lit}", "others")
+    codes, names = binned(codes, names, len(COLOURS) if shapes else len(SHAPES))
+    bulk, muted = None, 1 if lit else -1
+    rows = np.arange(len(use))
+    if len(use) > MANY:
+        bright = codes[place] == 0 if lit else np.zeros(len(use), bool)
+        shown = on | bright if bright.sum() <= _LIT else on
+        bulk = (loss[~shown, view.utility], loss[~shown, view.risk], np.zeros(int((~shown).sum()), np.int64))
+        rows = np.flatnonzero(shown)
+    unknown = np.full(len(rows), np.nan)
+    hover: list[str] = []
+    if len(rows) <= _HOVERED:
+        numbers = results.replicate[use]
+        hover = [_run_words(view, int(place[i]), int(numbers[i]), loss[i].tolist()) for i in rows.tolist()]
+    return Cloud(
+        loss=loss[rows, view.utility],
+        risk=loss[rows, view.risk],
+        loss_se=unknown,
+        risk_se=unknown,
+        place=place[rows],
+        on=on[rows],
+        category=codes[place[rows]],
+        categories=names,
+        facet=np.zeros(len(rows), np.int64),
+        facets=("",),
+        hover=hover,
+        shape=shape[place[rows]],
+        shapes=shapes,
+        muted=muted,
+        bulk=bulk,
+        bulk_noun="runs",
         utility_sign=sign(view, view.utility),
         risk_sign=sign(view, view.risk),
     )
@@ -121,7 +187,14 @@ def cloud(view: RiskUtilityMap, look: Look) -> Cloud:
 def badge(view: RiskUtilityMap, place: int) -> str:
     """How many tables a scenario publishes together, where there are several."""
     tables = mechanisms.tables_of(view.scenarios[place].spec)
-    return f"D={tables} " if tables > 1 else ""
+    return f"D={tables}" if tables > 1 else ""
+
+
+def several_tables(view: RiskUtilityMap) -> bool:
+    """Whether some candidate publishes several tables together."""
+    codes, names = coded(view, "mechanism")
+    mixed = np.flatnonzero(codes != names.index(RANDOM_SWAP)) if RANDOM_SWAP in names else np.arange(len(codes))
+    return any(mechanisms.tables_of(view.scenarios[i].spec) > 1 for i in mixed.tolist())
 
 
 def sign(view: RiskUtilityMap, k: int) -> float:
@@ -164,7 +237,7 @@ def words(view: RiskUtilityMap, place: int) -> str:
         lines.append(f"{summary.changed[place]:,.0f} records changed")
     if summary.failed[place]:
         lines.append(f"{text.plural(int(summary.failed[place]), 'run')} failed")
-    if view.riskier_than_original[place]:
+    if view.risk_loss[place] > view.original_losses[view.risk]:
         lines.append("<b>riskier than doing nothing</b>")
     return "<br>".join(lines)
 
@@ -187,28 +260,39 @@ def _run_words(view: RiskUtilityMap, place: int, replicate: int, loss: list[floa
     return "<br>".join(lines)
 
 
-def marks(view: RiskUtilityMap, look: Look, points: Cloud, selected: int | None, optimum: int | None) -> Marks:
-    """Anchors, bound and titles; ``selected`` and ``optimum`` are places of scenarios."""
+def marks(view: RiskUtilityMap, look: Look, points: Cloud, shown: Shown, dark: bool = False) -> Marks:
+    """Anchors, bound, letters and titles."""
     original = view.original_losses
+    row = {} if look.drawn == "runs" else {int(place): i for i, place in enumerate(points.place.tolist())}
+    plain = look.drawn in ("map", "measures")
+    flags = {}
+    for letter, place in shown.letters.items():
+        if plain and place in row:
+            flags[row[place]] = f"{letter} {badge(view, place)}".strip()
+    # A bound or slope belongs to the map that it picks from; the paper's figures stand without it.
+    rule = plain or look.drawn == "labelled"
     return Marks(
         original=(float(original[view.utility]), float(original[view.risk])),
         risk_title=text.risk_axis(view.measures[view.risk]),
-        utility_title=text.utility_axis(view.measures[view.utility]),
-        bound=look.bound,
-        optimum=None if look.runs else optimum,
-        selected=None if look.runs else selected,
-        errors=look.errors,
+        utility_title=text.utility_axis(view.measures[view.utility], distortion=look.distortion),
+        bound=look.bound if rule else None,
+        slope=look.slope if rule and look.drawn != "rates" else None,
+        optimum=None if shown.optimum is None or not rule else row.get(shown.optimum),
+        selected=None if shown.selected is None else row.get(shown.selected),
+        flags=flags,
+        pins={row[place]: name for place, name in shown.pins.items() if place in row} if plain else {},
+        errors=look.errors and look.drawn in ("map", "pooled"),
         span=look.span,
-        legend=colourings(view).get(look.colour, ""),
+        legend=colourings(view).get("rate" if look.drawn == "pooled" else look.colour, ""),
+        distortion=look.distortion,
+        ink=INK[dark],
+        height=HEIGHT - 45 if look.drawn == "runs" else HEIGHT + 12 * len(points.shapes),
     )
 
 
-def figure(view: RiskUtilityMap, look: Look, selected: int | None = None, optimum: int | None = None) -> Figure:
+def figure(view: RiskUtilityMap, look: Look, shown: Shown | None = None, *, dark: bool = False) -> Figure:
     """The map under a look."""
-    points = cloud(view, look)
-    return risk_utility(points, marks(view, look, points, selected, optimum))
-
-
-def plain_map(view: RiskUtilityMap) -> Figure:
-    """The map while it fills."""
-    return figure(view, Look())
+    shown = shown or Shown()
+    points = cloud(view, look, sorted(shown.places))
+    made = marks(view, look, points, shown, dark)
+    return risk_utility(points, made if not look.highlight or look.drawn != "runs" else replace(made, legend=""))

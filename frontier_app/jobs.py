@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import EngineError
+from engine.filling import FRESH_FROM
 from engine.places import process_is_alive
 from engine.study import Study
 from frontier_app.launch import environment
@@ -52,19 +53,23 @@ def _noted(workspace: Workspace) -> dict[str, Any]:
         return {"pid": 0, "began": 0, "at": 0.0}
 
 
-def _reap() -> None:
+def reap() -> None:
+    """Wait for children that have ended."""
     for pid, child in list(_children.items()):
         if child.poll() is not None:
             del _children[pid]
 
 
 def _alive(workspace: Workspace) -> bool:
-    _reap()
+    reap()
     return process_is_alive(_noted(workspace)["pid"])
 
 
-def start(workspace: Workspace, *, extend: bool = False) -> None:
-    """Sweep the workspace's study by its plan; it resumes what is there.  Nothing happens while one is at work."""
+def start(workspace: Workspace, *, extend: bool = False, deviation: str = "", by: str = "") -> None:
+    """Sweep the workspace's study by its plan; it resumes what is there.  Nothing happens while one is at work.
+
+    ``deviation`` is why the plan departs from its approval, ``by`` who says so.
+    """
     before, at = status(workspace), time.time()
     if before.busy:
         return
@@ -73,11 +78,12 @@ def start(workspace: Workspace, *, extend: bool = False) -> None:
         raise EngineError("there is nothing to sweep yet; open data and settle a plan first")
     arguments = [sys.executable, "-P", "-m", "engine", "sweep", data, "--study", str(study)]
     arguments += ["--plan", str(workspace.plan_path)] + (["--extend"] if extend else [])
-    pid = _launch(arguments, workspace, workspace.log_path)
+    arguments += ["--deviation", deviation, "--by", by] if deviation else []
+    pid = launch(arguments, workspace, workspace.log_path)
     _job_path(workspace).write_text(json.dumps({"pid": pid, "began": began, "at": at}))
 
 
-def _launch(arguments: list[str], workspace: Workspace, log_path: Path) -> int:
+def launch(arguments: list[str], workspace: Workspace, log_path: Path) -> int:
     """Start a process of its own that outlives this one; returns its id."""
     detached: dict[str, Any] = {"creationflags": 0x00000200} if os.name == "nt" else {"start_new_session": True}
     descriptor = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -111,18 +117,59 @@ def start_recheck(workspace: Workspace, labels: Sequence[str], replicates: int, 
     for label in labels:
         arguments += ["--candidate", label]
     noted, log_path = _recheck_paths(workspace)
-    noted.write_text(json.dumps({"pid": _launch(arguments, workspace, log_path)}))
+    about = {"labels": list(labels), "replicates": replicates, "stop": False}
+    noted.write_text(json.dumps({"pid": launch(arguments, workspace, log_path), **about}))
+
+
+def _recheck_noted(workspace: Workspace) -> dict[str, Any]:
+    try:
+        return {"pid": 0, "labels": [], "replicates": 0, "stop": False} | json.loads(
+            _recheck_paths(workspace)[0].read_text()
+        )
+    except (OSError, ValueError, TypeError):
+        return {}
 
 
 def recheck(workspace: Workspace) -> tuple[bool, str]:
     """Whether finalists are being run again, and the sentence with which the last time ended, if it went wrong."""
-    noted, log_path = _recheck_paths(workspace)
-    try:
-        pid = int(json.loads(noted.read_text())["pid"])
-    except (OSError, ValueError, KeyError, TypeError):
+    noted = _recheck_noted(workspace)
+    if not noted:
         return False, ""
-    _reap()
-    return (True, "") if process_is_alive(pid) else (False, _complaint(log_path, "it ended unexpectedly"))
+    reap()
+    if process_is_alive(noted["pid"]):
+        return True, ""
+    return False, "" if noted["stop"] else complaint_in(_recheck_paths(workspace)[1], "it ended unexpectedly")
+
+
+def recheck_job(workspace: Workspace) -> Job:
+    """How running finalists again is going, in fresh runs: none, running, stopping, cancelled, finished or failed."""
+    noted = _recheck_noted(workspace)
+    if not noted or workspace.study is None or not workspace.study.exists():
+        return Job("none")
+    busy, words = recheck(workspace)
+    total = len(noted["labels"]) * noted["replicates"]
+    marks = ", ".join("?" * len(noted["labels"]))
+    with Study.open(workspace.study) as study:
+        (done,) = study.read(
+            f"select count(*) from fresh where replicate < ? and scenario in (select id from scenario where label in"
+            f" ({marks}))",
+            (FRESH_FROM + noted["replicates"], *noted["labels"]),
+        )[0]
+    if busy:
+        if noted["stop"]:
+            cancel(workspace)  # asked before the process listened, it would not have heard
+        return Job("stopping" if noted["stop"] else "running", done, total)
+    if words:
+        return Job("failed", done, total, message=words)
+    return Job("cancelled" if noted["stop"] and done < total else "finished", done, total)
+
+
+def cancel_recheck(workspace: Workspace) -> None:
+    """Ask for an end to running finalists again; what is done stays."""
+    noted = _recheck_noted(workspace)
+    if noted and recheck(workspace)[0]:
+        _recheck_paths(workspace)[0].write_text(json.dumps({**noted, "stop": True}))
+        cancel(workspace)
 
 
 def cancel(workspace: Workspace) -> None:
@@ -151,10 +198,11 @@ _NAME = "frontier: "
 
 def complaint(workspace: Workspace) -> str:
     """The sentence with which the command ended, if it ended with one."""
-    return _complaint(workspace.log_path, "the sweep ended unexpectedly; its log is in the workspace")
+    return complaint_in(workspace.log_path, "the sweep ended unexpectedly; its log is in the workspace")
 
 
-def _complaint(log_path: Path, otherwise: str) -> str:
+def complaint_in(log_path: Path, otherwise: str) -> str:
+    """The sentence with which a command ended, by its log; ``otherwise`` where it ended with a traceback."""
     try:
         lines = log_path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     except OSError:

@@ -18,7 +18,7 @@ from types import FrameType
 from engine.datasets import names
 from engine.errors import EngineError
 from frontier_app.settings import streamlit_flags
-from frontier_app.workspace import link
+from frontier_app.workspace import doorway, link, link_board
 
 APP = Path(__file__).resolve().parent / "app.py"
 HOST = "127.0.0.1"
@@ -68,21 +68,29 @@ def environment() -> dict[str, str]:
     return env
 
 
-def launch(study: Path | None, data: str | None, port: int | None, open_browser: bool) -> int:
+def launch(
+    study: Path | None, data: str | None, port: int | None, open_browser: bool, *, board: Path | None = None
+) -> int:
     """Serve the dashboard, on a study if one is named, until it is stopped; returns the server's exit code.
 
-    The address holds the secret name of the workspace, so that other users of this machine cannot open the study.
+    With ``board``, a member's bundle, it shows that and nothing else.
+
+    The address holds the secret name of the workspace, so that other users of this machine cannot open the study, nor
+    read files through the server.
     """
     if data is not None and data not in names():
         data = str(Path(data).expanduser().absolute())
-    workspace = link(study, data) if study or data else None
+    if board is not None:
+        workspace = link_board(board)
+    else:
+        workspace = link(study, data) if study or data else doorway()
+    workspace.note(owner=True)
     if port is None:
         port = free_port()
     else:
         _check_port(port)
-    address = f"http://{HOST}:{port}/" + (f"explore?w={workspace.token}" if study and workspace else "")
-    if workspace and not study:
-        address += f"?w={workspace.token}"
+    begin = "explore" if study else ""
+    address = f"http://{HOST}:{port}/{begin}?w={workspace.token}"
     # Streamlit prints an address of its own on standard output, without the workspace.
     # Its look is beside the script when installed, and at the top of a checkout.
     here = None if (APP.parent / ".streamlit").exists() else APP.parents[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import streamlit as st
@@ -38,6 +38,20 @@ def go(page: str, label: str, *, primary: bool = True, disabled: bool = False) -
         st.switch_page(f"views/{page}.py")
 
 
+def switch(label: str, options: Mapping[str, str], current: str, key: str) -> str:
+    """One of a few views, as buttons beside each other; a click on the one that is shown leaves it."""
+    picked = st.segmented_control(
+        label,
+        list(options),
+        default=current if current in options else next(iter(options)),
+        format_func=options.__getitem__,
+        key=key,
+        label_visibility="collapsed",
+        required=True,
+    )
+    return picked or current
+
+
 def nothing(what: str, page: str, label: str) -> None:
     """An empty page: what is missing and where to get it."""
     with st.container(border=True):
@@ -45,9 +59,10 @@ def nothing(what: str, page: str, label: str) -> None:
         go(page, label)
 
 
-def _percent(part: int, whole: int) -> str:
-    share = 100 * part / max(1, whole)
-    return f"{share:.0f} %" if share >= 10 or share == 0 else f"{share:.2g} %"
+def share(part: int, whole: int) -> str:
+    """A share in percent, to two figures below ten."""
+    found = 100 * part / max(1, whole)
+    return f"{found:.0f} %" if found >= 10 or found == 0 else f"{found:.2g} %"
 
 
 def occupancy(found: Occupancy, before: Occupancy | None = None) -> None:
@@ -66,7 +81,7 @@ def occupancy(found: Occupancy, before: Occupancy | None = None) -> None:
         ("Cells of two", f"{found.twos:,}", "twos", "combinations shared by exactly two records"),
         (
             "Records in cells of 1–2",
-            f"{found.in_small:,} ({_percent(found.in_small, found.n_records)})",
+            f"{found.in_small:,} ({share(found.in_small, found.n_records)})",
             "in_small",
             f"of {plural(found.n_records, 'record')}",
         ),

@@ -1,15 +1,17 @@
-"""Edit rules and declared analyses as simple tables, and back."""
+"""Edit rules, declared analyses and tables as rows to edit, and back."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 
 from engine.domain import Domain
-from engine.errors import UsageError
+from engine.errors import EngineError, UsageError, did_you_mean
 from engine.microdata import EditRule
-from engine.plan import AnalysisPlan, Plan
+from engine.plan import AnalysisPlan, Plan, TablePlan
 
 _IS = " = "
 _LEVELS = 60  # attributes with more levels are left out of what can be picked
@@ -60,27 +62,80 @@ def edits_of(table: pd.DataFrame, known: dict[str, tuple[str, str]]) -> tuple[Ed
     return tuple(rules)
 
 
-def analysis_rows(plan: Plan) -> pd.DataFrame:
+Row = dict[str, Any]
+"""One row of inputs."""
+
+
+def analysis_rows(plan: Plan) -> list[Row]:
     """One row per declared analysis."""
-    rows = [(a.name, a.formula, a.family, list(a.by), a.weighted) for a in plan.analyses]
-    names = ("name", "formula", "family", "by", "weighted")
-    types = (object, object, object, object, bool)
-    return pd.DataFrame({name: pd.Series([row[i] for row in rows], dtype=types[i]) for i, name in enumerate(names)})
+    return [
+        {"name": a.name, "formula": a.formula, "family": a.family, "by": list(a.by), "weighted": a.weighted}
+        for a in plan.analyses
+    ]
 
 
-def analyses_of(table: pd.DataFrame) -> tuple[AnalysisPlan, ...]:
-    """The analyses that a table says; rows without anything are none."""
-    found = []
-    for i, row in enumerate(table.to_dict("records")):
+def analyses_of(
+    rows: Sequence[Row], plan: Plan, columns: Sequence[str]
+) -> tuple[tuple[AnalysisPlan, ...], dict[int, str]]:
+    """The analyses that rows say, and what is wrong with single rows by their place; rows without anything are none.
+
+    ``columns`` are the raw columns that a formula may name beside the plan's attributes.
+    """
+    found: list[AnalysisPlan] = []
+    wrong = {}
+    for i, row in enumerate(rows):
         name, formula = _text(row["name"]), _text(row["formula"])
         if not name and not formula:
             continue
-        by = row["by"] if isinstance(row["by"], list | tuple) else []
-        weighted = row["weighted"] is True or str(row["weighted"]) == "True"
-        found.append(
-            AnalysisPlan(name or f"analysis {i + 1}", formula, _text(row["family"]) or "linear", tuple(by), weighted)
-        )
-    return tuple(found)
+        try:
+            one = AnalysisPlan(
+                name or f"analysis {i + 1}",
+                formula,
+                _text(row["family"]) or "linear",
+                tuple(row["by"]),
+                row["weighted"],
+            )
+            _check_names(one, plan, columns)
+            replace(plan, analyses=(*found, one))
+        except EngineError as error:
+            wrong[i] = str(error)
+        else:
+            found.append(one)
+    return tuple(found), wrong
+
+
+def _check_names(one: AnalysisPlan, plan: Plan, columns: Sequence[str]) -> None:
+    """Refuse a formula with a name that is nothing in these data."""
+    known = tuple(dict.fromkeys((*plan.names, *columns)))
+    for name in one.columns:
+        if name not in known and name.removesuffix("_raw") not in plan.names:
+            raise UsageError(
+                f"analysis '{one.name}' names '{name}', which is no attribute and no column of the data."
+                + did_you_mean(name, known)
+            )
+
+
+def table_rows(plan: Plan) -> list[Row]:
+    """One row per table that users make."""
+    return [{"name": table.name, "attributes": list(table.attributes)} for table in plan.tables]
+
+
+def tables_of(rows: Sequence[Row], plan: Plan) -> tuple[tuple[TablePlan, ...], dict[int, str]]:
+    """The tables that rows say, and what is wrong with single rows by their place; rows without anything are none."""
+    found: list[TablePlan] = []
+    wrong = {}
+    for i, row in enumerate(rows):
+        text, attributes = _text(row["name"]), tuple(row["attributes"])
+        if not text and not attributes:
+            continue
+        try:
+            one = TablePlan(text or " by ".join(attributes), attributes)
+            replace(plan, tables=(*found, one))
+        except EngineError as error:
+            wrong[i] = str(error)
+        else:
+            found.append(one)
+    return tuple(found), wrong
 
 
 def numbers_from(plan: Plan, columns: Sequence[str]) -> list[str]:

@@ -9,10 +9,11 @@ from textwrap import wrap
 from engine.errors import UsageError
 from engine.measures import Measure, MeasureCall
 from engine.mechanisms import mechanism
+from engine.report.safe import lower_first
 from engine.spec import RANDOM_SWAP, AttributeSpec, ReleaseSpec, pairs_wanted, percent
 from frontier_app import mechanisms
 
-_AXIS = 58  # signs of the upright axis' title on one line
+_AXIS = 56  # signs of the upright axis' title on one line
 ROLE_WORDS = {
     "S": "swapped: exchanged between the two records of a pair, which must differ on it",
     "F": "fixed: not exchanged, the two records must agree on it",
@@ -148,7 +149,13 @@ def measure_title(call: MeasureCall) -> str:
 def measure_name(call: MeasureCall) -> str:
     """The title of what a frontier compares: of a signed change its size."""
     title = measure_title(call)
-    return f"Size of {title[0].lower()}{title[1:]}" if call.measure.better == "zero" else title
+    return f"Size of {lower_first(title)}" if call.measure.better == "zero" else title
+
+
+def measure_within(call: MeasureCall) -> str:
+    """The same within a sentence: the name of a person keeps its capital."""
+    name = measure_name(call)
+    return lower_first(name)
 
 
 def risk_axis(call: MeasureCall) -> str:
@@ -158,8 +165,12 @@ def risk_axis(call: MeasureCall) -> str:
     return "<br>".join(wrap(f"{measure_name(call)}{unit}{turned} — riskier ↑", _AXIS))
 
 
-def utility_axis(call: MeasureCall) -> str:
-    """The utility axis' title: the tick labels are the loss itself, so the axis runs backwards."""
+def utility_axis(call: MeasureCall, *, distortion: bool = False) -> str:
+    """The utility axis' title: the tick labels are the loss itself, so the axis runs backwards; not so in the
+    distortion view, where more distortion is to the right."""
+    if distortion:
+        turned = " (reversed)" if call.measure.better == "higher" else ""
+        return f"{measure_name(call)}{turned} — more distorted →"
     if call.measure.better == "higher":
         return f"{measure_name(call)} — more useful →"
     return f"{measure_name(call)} (reversed: right is better) — more useful →"

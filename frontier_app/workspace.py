@@ -54,6 +54,24 @@ class Workspace:
         return self.folder / name if name else None
 
     @property
+    def board(self) -> Path | None:
+        """The member's bundle that is looked at instead of a study."""
+        path = self.about.get("board")
+        return Path(path) if path else None
+
+    @property
+    def is_doorway(self) -> bool:
+        """Whether nothing has been opened in it: it only shows that its address came from who started the server."""
+        about = self.about
+        nothing = about["data"] is None and about["study"] is None and not about.get("board")
+        return bool(about.get("owner")) and nothing
+
+    @property
+    def codebook_path(self) -> Path:
+        """Where a codebook is kept that was given with the data."""
+        return self.folder / "codebook.csv"
+
+    @property
     def plan_path(self) -> Path:
         """Where the plan is kept."""
         return self.folder / "plan.toml"
@@ -84,6 +102,14 @@ class Workspace:
         while (self.folder / f"study-{n}.study").exists() or (self.folder / f"study-{n}.study.key").exists():
             n += 1
         return self.folder / f"study-{n}.study"
+
+    @property
+    def studies(self) -> list[Path]:
+        """All studies in the workspace, and the one at work where it lies elsewhere, the latest first."""
+        found = {path for path in self.folder.glob("*.study") if not path.name.startswith(".")}
+        if self.study is not None and self.study.exists():
+            found.add(self.study)
+        return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
 
     def new_export(self, label: str) -> Path:
         """A path for a new export."""
@@ -125,6 +151,17 @@ def find(token: str | None) -> Workspace | None:
     return Workspace(folder) if (folder / "about.json").is_file() else None
 
 
+def doorway() -> Workspace:
+    """An empty workspace whose address only who started the server knows; the one made earlier, if there is one."""
+    for folder in _home().iterdir():
+        workspace = find(folder.name)
+        if workspace and workspace.is_doorway:
+            return workspace
+    workspace = create()
+    workspace.note(owner=True)
+    return workspace
+
+
 def link(study: Path | None, data: str | None) -> Workspace:
     """A workspace on a study and data that lie elsewhere; the one made for the same study earlier, if there is one."""
     wanted = {"data": data, "study": str(study.absolute()) if study else None}
@@ -136,4 +173,16 @@ def link(study: Path | None, data: str | None) -> Workspace:
                 return workspace
     workspace = create()
     workspace.note(**wanted)
+    return workspace
+
+
+def link_board(bundle: Path) -> Workspace:
+    """A workspace that shows a member's bundle and nothing else; the one made for it earlier, if there is one."""
+    wanted = str(bundle.absolute())
+    for folder in _home().iterdir():
+        workspace = find(folder.name)
+        if workspace and workspace.about.get("board") == wanted:
+            return workspace
+    workspace = create()
+    workspace.note(board=wanted)
     return workspace

@@ -1,399 +1,279 @@
-"""Release: choose one candidate, say why, look at what it changes, and export it."""
+"""Export: the recommended release as a bundle for each reader, searched and attacked before anything is there."""
 
 from __future__ import annotations
 
-import time
-from dataclasses import replace
+from collections.abc import Mapping
+from typing import Any
 
-import numpy as np
-import pandas as pd
 import streamlit as st
 
-from engine.decision import RiskUtilityMap, choose, realisation_of
-from engine.describe import Changes, changes, remade
-from engine.domain import Domain
 from engine.errors import EngineError
-from engine.study import Choice, Study
-from frontier_app import actions, cards, charts, exports, parts, state, text
+from engine.states import Standing, state_of
+from engine.study import Study
+from frontier_app import actions, compare_table, deciding, exports, parts, state, text
 
-_RULES = {
-    "hand": "The candidate I selected on the map",
-    "plan": "The plan's own rule",
-    "bound": "The most useful under a bound on risk",
-    "slope": "The best at a price of utility in risk",
+_TIERS = {
+    "analyst": (
+        "Analyst",
+        "who ran it",
+        "Everything: the release, the manifest that remakes it, all candidates, the pairs, the decision log. It can"
+        " undo the swap and must stay inside.",
+    ),
+    "chair": (
+        "Chair",
+        "the board's chair alone",
+        "How many records changed, overall and by attribute, and the rate asked for and reached. Nothing else.",
+    ),
+    "member": (
+        "Members",
+        "the members of the board",
+        "The memo with its tables and slides, and the board's view. No rate, no key, no names of candidates, no paths.",
+    ),
+    "public": (
+        "Public",
+        "the users of the data",
+        "The released data, a codebook, scripts that load them, a paragraph on methods and digests of the files."
+        " Nothing else. It needs an approval.",
+    ),
+    "all": ("All four", "you, to hand on", "One folder for each of the four, from the same release."),
 }
-_PAIRS = 24  # attributes up to which the table of two-way changes is drawn
+_FORMATS = {
+    "csv": "CSV",
+    "parquet": "Parquet",
+    "sav": "SPSS (.sav)",
+    "dta": "Stata (.dta)",
+    "xpt": "SAS (.xpt)",
+}
+_EVERY = 1.0
+_SHOWN = 5  # exports that are listed
+_LONG = 8  # files of a bundle that are named
 
 
 def page() -> None:
-    """Choose, compare, export, look back."""
-    st.title("Choose and release", anchor=False)
+    """For whom, in which formats; what was written, and where it lies."""
+    st.title("Export", anchor=False)
     path = actions.own_study()
     if path is None:
         parts.nothing(
-            "There is nothing to release yet: a release is chosen among the candidates of a study.", "data", "Open data"
+            "There is nothing to export yet: a release is chosen among the candidates of a study.", "data", "Open data"
         )
         return
-    look = state.get().look
     try:
         with Study.open(path) as study:
-            view = actions.the_map(look.risk, look.utility, look.partial)
-            decisions = study.decisions
-            assert view is not None
-            if not len(view.results):
-                parts.nothing("No run has been completed yet.", "sweep", "See the sweep")
-                return
-            left, right = st.columns([1, 1], gap="large")
-            with left:
-                place = _choose(study, view, decisions)
-                _cautions(decisions)
-            if place is None and decisions:
-                place = study.find(decisions[-1].label)[0].place
-            with right, st.container(border=True, height="stretch"):
-                _at_hand(view, place)
-            if place is not None:
-                _what_changes(study, view, place)
-            _export(study, decisions)
-            _history(study, decisions)
-    except EngineError as error:
-        parts.complain(error)
-
-
-# -- choosing --------------------------------------------------------------------------------------------------------
-
-
-def _choose(study: Study, view: RiskUtilityMap, decisions: list[Choice]) -> int | None:
-    """Rule and reason; returns the scenario that the rule picks."""
-    st.subheader("1  Choose, and say why", anchor=False)
-    now = state.get()
-    plan = study.plan.decision
-    rules = [rule for rule in _RULES if rule != "plan" or plan.max_risk is not None or plan.slope is not None]
-    how = st.radio("Who decides", rules, format_func=_RULES.__getitem__, key="choose-rule")
-    asked: dict[str, object] = {}
-    place: int | None = None
-    try:
-        if how == "hand":
-            if now.selected is None:
-                st.info("Select a candidate on the map first.", icon=":material/info:")
-                parts.go("explore", "Explore the map", primary=not decisions)
-                return None
-            asked, place = {"candidate": now.selected}, study.find(now.selected)[0].place
-        elif how == "bound":
-            known = view.risk_loss[~np.isnan(view.risk_loss)]
-            start = now.look.bound if now.look.bound is not None else float(np.median(known))
-            bound = st.number_input(
-                f"Largest acceptable {text.measure_name(view.measures[view.risk]).lower()}",
-                0.0,
-                value=start,
-                step=10.0 ** np.floor(np.log10(max(float(known.max()), 1e-9) / 100)),
-                format="%.6g",
-                key="choose-bound",
-            )
-            asked, place = {"max_risk": float(bound)}, view.under_bound(float(bound))
-        elif how == "slope":
-            slope = st.number_input(
-                "Additional risk accepted for one more unit of utility",
-                0.0,
-                value=0.05,
-                format="%.6g",
-                key="choose-slope",
-            )
-            best = view.by_slope(float(slope))
-            asked, place = {"slope": float(slope)}, best[0]
-        else:
-            place = (
-                view.under_bound(float(plan.max_risk)) if plan.max_risk else view.by_slope(float(plan.slope or 0))[0]
-            )
-    except EngineError as error:
-        parts.complain(error)
-        return None
-    why = st.text_area(
-        "Reason (kept with the decision)",
-        key=f"choose-why-{len(decisions)}",
-        height=90,
-        placeholder="Why this one, for whoever reads it in five years",
-    )
-    record = st.button("Record the choice", type="primary", icon=":material/gavel:", disabled=not why.strip())
-    if not why.strip():
-        st.caption("A decision needs its reason in words.")
-    if record:
-        with parts.spoken():
-            choose(study, view, why, **asked)  # type: ignore[arg-type]
-            state.put(notice="The choice is recorded. It can be exported below.")
-            st.rerun()
-    return place
-
-
-def _cautions(decisions: list[Choice]) -> None:
-    """What a board should know about the latest choice."""
-    if not decisions:
-        return
-    last = decisions[-1]
-    notes = [note[:1].upper() + note[1:] for note in last.record.get("cautions", [])]
-    if notes:
-        words = "\n".join(f"* {note}" for note in notes)
-        st.warning(
-            f"**{last.label}, run {last.replicate}, was chosen.** To bear in mind:\n{words}", icon=":material/info:"
-        )
-
-
-def _at_hand(view: RiskUtilityMap, place: int | None) -> None:
-    if place is None:
-        st.markdown("#### No candidate at hand")
-        st.markdown("Its figures will be shown here.")
-        return
-    scenario, summary = view.scenarios[place], view.summary
-    st.markdown(f"#### {scenario.label}")
-    st.markdown(cards.badges(view, place))
-    n = actions.n_records()
-    st.markdown(text.spec_words(scenario.spec, n))
-    runs, failed = int(summary.counted[place]), int(summary.failed[place])
-    if runs:
-        st.markdown(cards.figures(view, place))
-    st.markdown(cards.sureness(view, place, runs, failed))
-    if words := cards.joint_words(view, place):
-        st.markdown(words)
-
-
-# -- before and after ------------------------------------------------------------------------------------------------
-
-
-def _what_changes(study: Study, view: RiskUtilityMap, place: int) -> None:
-    st.subheader("2  What it changes", anchor=False)
-    now = state.get()
-    if now.raw is None:
-        st.info(
-            "The data of this study are not open, so the release cannot be remade here. Start with"
-            " `frontier app STUDY --data FILE` to see it before and after.",
-            icon=":material/info:",
-        )
-        return
-    raw, label = now.raw, view.scenarios[place].label
-    try:
-        replicate = realisation_of(study, view.results, place, view.allow_partial)
-        with st.spinner("Remaking the release…"):
-            made = now.memo.get(
-                "remade", (str(study.path), label, replicate), lambda: remade(study, raw, label, replicate)
-            )
-            tables = len(made.tables)
-            table = 0
-            if tables > 1:
-                table = st.selectbox(
-                    f"Table, of {tables} that are published together",
-                    range(tables),
-                    format_func=lambda d: f"release-{d + 1:02d}",
-                    key="release-table",
-                    width=360,
+            standing = state_of(study)
+            if standing.choice is None:
+                what = "The decision is to release nothing." if standing.state == "withheld" else standing.words
+                parts.nothing(
+                    f"{what} What is recommended can be exported; record a recommendation first.",
+                    "recommend",
+                    "Recommend a release",
                 )
-            found = now.memo.get(
-                "changes",
-                (str(study.path), label, replicate, table),
-                lambda: changes(replace(made, tables=(made.tables[table],)), study.plan.keys),
-            )
-            domain = made.data.domain
-            swaps = not any(made.tables[table].is_replaced(j) for j in range(len(domain)))
+            else:
+                deciding.where_it_stands(study, standing)
+                _readers()
+                _ask(study, standing)
+        _written()
     except EngineError as error:
         parts.complain(error)
-        return
-    keys = study.plan.keys
-    st.markdown(
-        f"Run **{label}/{replicate}**, settled by the plan's rule, not by its figures: {found.records:,} of"
-        f" {text.plural(raw.n_records, 'record')} have another value somewhere"
-        f"{f' in table {table + 1}' if tables > 1 else ''}."
-        f" Table of the {text.plural(len(keys), 'key')}:"
-    )
-    parts.occupancy(found.keys_after, found.keys_before)
-    _per_attribute(found, domain, raw.n_records)
-    left, right = st.columns(2, gap="large")
-    with left:
-        _one_way(found, domain, swaps)
-    with right:
-        _two_way(found, domain, raw.n_records)
 
 
-def _per_attribute(found: Changes, domain: Domain, n_records: int) -> None:
-    """How many records have another value, attribute by attribute."""
-    altered = [(name, int(n)) for name, n in zip(domain.names, found.altered, strict=True) if n]
-    if not altered:
-        st.caption("No record has another value of any attribute.")
-        return
-    altered.sort(key=lambda pair: -pair[1])
-    st.markdown(
-        "**Records changed per attribute:** "
-        + " · ".join(f"{name} {n:,} ({100 * n / n_records:.1f} %)" for name, n in altered)
-        + (" · all others none" if len(altered) < len(domain) else "")
-    )
+def _readers() -> None:
+    st.subheader("Who gets what", anchor=False)
+    rows = [(name, whom, holds) for name, whom, holds in list(_TIERS.values())[:4]]
+    st.html(compare_table.listing(("Bundle", "For", "Holds"), rows, "What each bundle holds and for whom"))
 
 
-def _one_way(found: Changes, domain: Domain, swaps: bool) -> None:
-    """One attribute's distribution before and after, and how many records changed on it."""
-    names = list(domain.names)
-    if found.marginals_kept:
-        st.success("Every attribute's own distribution is exactly as it was (checked).", icon=":material/check_circle:")
-    elif not swaps:
+# -- asking for one --------------------------------------------------------------------------------------------------
+
+
+def _ask(study: Study, standing: Standing) -> None:
+    st.subheader("Write a bundle", anchor=False)
+    now = state.get()
+    choice = standing.choice
+    assert choice is not None
+    if now.raw is None or now.workspace is None:
         st.info(
-            "Distributions of attributes changed: this mechanism draws values anew and keeps distributions on average"
-            " or by its model only. Look at each attribute below.",
+            "An export remakes the release from the data, which are not open here. Start with"
+            " `frontier app STUDY --data FILE`.",
             icon=":material/info:",
         )
-    else:
-        st.error("The distributions of attributes differ; a swap must keep them. Do not release; please report this.")
-    altered = found.altered
-    order = sorted(range(len(names)), key=lambda j: -altered[j])
-    j = st.selectbox(
-        "Attribute",
-        order,
-        format_func=lambda j: (
-            f"{names[j]} – {altered[j]:,} records changed" if altered[j] else f"{names[j]} – unchanged"
-        ),
-        key="release-attribute",
-    )
-    levels = domain.attributes[j].levels
-    before, after = found.before[j], found.after[j]
-    if len(levels) <= 20:
-        st.plotly_chart(
-            charts.levels(levels, before, after),
-            key="levels",
-            config={"displayModeBar": False},
-            alt=f"Records per level of {names[j]} in the original and in the release",
-        )
-    table = pd.DataFrame({"level": levels, "original": before, "release": after, "difference": after - before})
-    with st.expander("As a table", expanded=len(levels) > 20):
-        st.dataframe(table, hide_index=True, width="stretch", alt=f"Levels of {names[j]} before and after")
-
-
-def _two_way(found: Changes, domain: Domain, n_records: int) -> None:
-    """Where relations between attributes changed."""
-    names = list(domain.names)
-    moved = found.moved
-    st.markdown("**Two-way tables** – share of records that would have to move to undo the change, in percent")
-    if len(names) <= _PAIRS:
-        st.plotly_chart(
-            charts.matrix(names, moved / n_records, dark=parts.is_dark()),
-            key="matrix",
-            config={"displayModeBar": False},
-            alt="Change of every two-way table, in percent of records; the table below says the same",
-        )
-    pairs = [(i, j) for i in range(len(names)) for j in range(i)]
-    pairs.sort(key=lambda pair: -moved[pair])
-    rows = [(f"{names[j]} × {names[i]}", int(moved[i, j]), 100 * moved[i, j] / n_records) for i, j in pairs[:200]]
-    with st.expander("As a table", expanded=len(names) > _PAIRS):
-        st.dataframe(
-            pd.DataFrame(rows, columns=["table", "records", "share"]),
-            hide_index=True,
-            width="stretch",
-            column_config={"share": st.column_config.NumberColumn("share", format="%.2f %%")},
-            alt="Two-way tables by how much they changed",
-        )
-
-
-# -- export ----------------------------------------------------------------------------------------------------------
-
-
-def _export(study: Study, decisions: list[Choice]) -> None:
-    st.subheader("3  Export", anchor=False)
-    now = state.get()
-    if not decisions:
-        st.caption("Record a choice first; what was chosen can then be exported.")
         return
-    if now.raw is None or now.workspace is None:
-        st.caption("The export needs the data of the study.")
-        return
-    names = [f"{d.label}/{d.replicate}" for d in decisions]
-    chosen = names[-1]
-    if len(set(names)) > 1:
-        chosen = st.selectbox("Chosen release", list(dict.fromkeys(reversed(names))), key="export-which")
-        st.warning(
-            "Two differently swapped releases of the same data can undo each other: publish one of them only.",
-            icon=":material/warning:",
-        )
-    data = study.plan.data
-    include = []
-    for role in ("weight", "id"):
-        if getattr(data, role) is not None and st.checkbox(
-            f"Include the {role} (column {getattr(data, role)})", key=f"include-{role}"
-        ):
-            include.append(role)
-    if st.button(f"Make the release of {chosen}", type="primary", icon=":material/inventory_2:"):
-        with parts.spoken(), st.spinner("Drawing it again, checking its figures, writing it…"):
-            exports.make(now.workspace, study, now.raw, chosen, include, now.look.partial)
-            st.rerun()
-    made = [one for one in exports.found(now.workspace) if one.manifest["candidate"] == chosen]
-    if made:
-        _downloads(made[0])
-        if len(made) > 1:
-            st.caption(f"The latest of {len(made)} exports of this release; each has another order of rows.")
-
-
-def _downloads(made: exports.Export) -> None:
+    chosen = now.packing
     left, right = st.columns(2, gap="large")
-    with left.container(border=True, height="stretch"):
-        st.markdown(":material/public: **May leave the building**")
-        n = len(made.csvs)
-        st.markdown(
-            "The released data as CSV and Parquet, rows in a new secret order; nothing else is inside."
-            if n == 1
-            else f"{n} tables, release-01 to release-{n:02d}, each as CSV and Parquet, rows in the same new secret"
-            " order; they are published together. Nothing else is inside."
-        )
-        st.download_button(
-            "Download the release (zip)",
-            made.archive.read_bytes,
-            "release.zip",
-            "application/zip",
-            type="primary",
-            icon=":material/download:",
-            on_click="ignore",
-        )
-        csv = made.csvs[0]
-        if n > 1:
-            csv = st.selectbox("Table", made.csvs, format_func=lambda path: path.stem, key="export-table")
-        st.download_button(
-            "Download the CSV alone" if n == 1 else f"Download {csv.name} alone",
-            csv.read_bytes,
-            csv.name,
-            "text/csv",
-            icon=":material/download:",
-            on_click="ignore",
-        )
-    with right.container(border=True, height="stretch"):
-        st.markdown(":material/lock: **Must stay inside**")
-        st.warning("Whoever has the manifest and the release can undo the swap. Keep it with the original data.")
-        st.markdown("It says what was done, with the key of this one run, and remakes the release bit for bit.")
-        st.download_button(
-            "Download the internal manifest",
-            made.manifest_path.read_bytes,
-            "internal-manifest.json",
-            "application/json",
-            icon=":material/lock:",
-            on_click="ignore",
-        )
-
-
-# -- looking back ----------------------------------------------------------------------------------------------------
-
-
-def _history(study: Study, decisions: list[Choice]) -> None:
-    if not decisions:
-        return
-    st.subheader("Decisions so far", anchor=False)
-    rows = [
-        (
-            time.strftime("%Y-%m-%d %H:%M", time.localtime(d.at)),
-            f"{d.label}/{d.replicate}",
-            text.swap_short(study.find(d.label)[0].spec),
-            d.rule,
-            d.why,
-        )
-        for d in reversed(decisions)
-    ]
-    st.dataframe(
-        pd.DataFrame(rows, columns=["when", "run", "what", "rule", "reason"]),
-        hide_index=True,
-        width="stretch",
-        column_config={"reason": st.column_config.TextColumn("reason", width="large")},
-        alt="Recorded decisions, newest first",
+    tier = left.radio(
+        "For whom",
+        list(_TIERS),
+        index=list(_TIERS).index(chosen.tier),
+        format_func=lambda name: _TIERS[name][0],
+        horizontal=True,
+        key="export-tier",
     )
+    formats = right.multiselect(
+        "Formats of the data",
+        list(_FORMATS),
+        default=list(chosen.formats),
+        format_func=_FORMATS.__getitem__,
+        key="export-formats",
+        disabled=tier in ("chair", "member"),
+        help="CSV loses labels, which the codebook and the scripts carry; SPSS and Stata keep them.",
+    )
+    include = tuple(
+        role
+        for role, words in _besides(study).items()
+        if st.checkbox(words, role in chosen.include, key=f"export-include-{role}")
+    )
+    if (tier, tuple(formats), include) != (chosen.tier, chosen.formats, chosen.include):
+        state.put(packing=state.Packing(tier, tuple(formats), include))
+    missing = _missing(tier, standing)
+    if missing:
+        st.warning(missing, icon=":material/lock:")
+        parts.go("recommend", "Go to the recommendation", primary=False)
+    job = exports.job(now.workspace)
+    if job.state == "running":
+        _watch()
+        return
+    name = _TIERS[tier][0].lower()
+    if st.button(
+        f"Write the bundle{'s' if tier == 'all' else f' for: {name}'}",
+        type="primary",
+        icon=":material/inventory_2:",
+        disabled=bool(missing) or not formats,
+    ):
+        with parts.spoken():
+            exports.start(now.workspace, choice.label, tier, formats or ["csv"], include, now.look.partial)
+            st.rerun()
+    if not formats:
+        st.caption("Choose at least one format.")
+    if job.state == "failed":
+        st.error(f"**Nothing was written.** {job.said[-1][:1].upper()}{job.said[-1][1:]}", icon=":material/block:")
+    for line in job.said if job.state == "finished" else ():
+        if line.startswith("warning: "):
+            text_ = line.removeprefix("warning: ")
+            st.warning(text_[:1].upper() + text_[1:], icon=":material/warning:")
+
+
+def _besides(study: Study) -> dict[str, str]:
+    """What may be released besides the attributes and carried columns."""
+    data = study.plan.data
+    words = {}
+    if data.weight is not None:
+        words["weight"] = f"Release the weight too (column {data.weight})"
+    if data.id is not None:
+        words["id"] = f"Release a new id in place of column {data.id}"
+    return words
+
+
+def _missing(tier: str, standing: Standing) -> str:
+    """What stands between this recommendation and a public bundle; empty where nothing does."""
+    if tier not in ("public", "all") or standing.state in ("approved", "released"):
+        return ""
+    steps = {
+        "draft": "It has to be submitted to the board, and the board has to approve it.",
+        "submitted": "The board has to approve it.",
+        "returned": "The board has returned it; it has to be submitted again, or another release recommended.",
+    }
+    return (
+        f"A public bundle needs an approved recommendation, and this one is"
+        f" {'a draft' if standing.state == 'draft' else standing.state}."
+        f" {steps[standing.state]} Bundles for the analyst, the chair and the members can be written now."
+    )
+
+
+def _watch() -> None:
+    at = state.get().workspace
+    assert at is not None
+
+    @st.fragment(run_every=_EVERY)
+    def watch() -> None:
+        job = exports.job(at)
+        if job.state != "running":
+            st.rerun()
+        with st.status("Writing… You may leave this page.", expanded=True):
+            for line in job.said or ("reading the data",):
+                st.markdown(line[:1].upper() + line[1:])
+
+    watch()
+
+
+# -- what was written ------------------------------------------------------------------------------------------------
+
+
+def _written() -> None:
+    at = state.get().workspace
+    made = exports.found(at) if at is not None else []
+    if not made:
+        return
+    st.subheader("What was written", anchor=False)
+    for number, one in enumerate(made[:_SHOWN]):
+        names = text.listed([_TIERS[tier][0] for tier in one.bundles])
+        stamp = one.folder.name.split("-")
+        title = f"{stamp[0]} for {names}, {stamp[1][:4]}-{stamp[1][4:6]}-{stamp[1][6:]} {stamp[2][:2]}:{stamp[2][2:4]}"
+        with st.expander(title, expanded=number == 0, icon=":material/folder_zip:"):
+            _one(one)
+    if len(made) > _SHOWN:
+        st.caption(f"The latest {_SHOWN} of {len(made)}; each has another order of rows.")
+
+
+def _one(one: exports.Export) -> None:
+    st.success(_checked(one), icon=":material/verified_user:")
+    columns = st.columns(min(len(one.bundles), 4) or 1, gap="medium")
+    for place, tier in zip(columns, one.bundles, strict=False):
+        with place.container(border=True, height="stretch"):
+            inside = tier == "analyst"
+            st.markdown(f"**{_TIERS[tier][0]}** – {_TIERS[tier][1]}")
+            if inside:
+                st.markdown(":material/lock: Whoever has it can undo the swap. Keep it with the original data.")
+            elif tier == "public":
+                st.markdown(":material/public: May leave the building.")
+            files = one.files(tier)
+            listed = "\n".join(f"* {name} ({_size(size)})" for name, size in files[:_LONG])
+            more = f"\n* and {len(files) - _LONG} more" if len(files) > _LONG else ""
+            st.markdown(listed + more)
+            archive = one.archive(tier)
+            st.download_button(
+                "Download (zip)",
+                archive.read_bytes,
+                f"{tier}.zip",
+                "application/zip",
+                key=f"download-{one.folder.name}-{tier}",
+                icon=":material/lock:" if inside else ":material/download:",
+                type="primary" if tier == "public" else "secondary",
+                on_click="ignore",
+            )
+    st.caption("On this machine it lies here:")
+    st.code(str(one.folder), language=None)
+
+
+def _checked(one: exports.Export) -> str:
+    """What the search and the attack have shown, in words; a bundle that fails either is never written."""
+    said = [
+        "All bytes were searched for keys, secrets, paths and names, and every file is on its reader's list"
+        ": nothing was found."
+    ]
+    if "public" in one.bundles:
+        said.append("The release was attacked before it was written, and no attack succeeded.")
+        said += _attacked(one.attack)
+    return " ".join(said)
+
+
+def _attacked(found: Mapping[str, Any] | None) -> list[str]:
+    """Details of the attack where the analyst's bundle holds them."""
+    if not found:
+        return []
+    undoing = found.get("undoing", {})
+    said = []
+    if undoing.get("tried"):
+        said.append(
+            f"{undoing['tried']:,} guesses of small keys and rates did not undo the swap; the order of rows and the ids"
+            " keep nothing of the original."
+        )
+    elif undoing.get("why"):
+        said.append(f"Undoing was not tried: {undoing['why']}.")
+    return said
+
+
+def _size(n: int) -> str:
+    return f"{n / 2**20:.1f} MB" if n >= 2**20 else f"{max(1, round(n / 1024)):,} kB"
 
 
 page()

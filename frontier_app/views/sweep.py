@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
 import streamlit as st
 
-from engine.errors import EngineError
 from engine.plan import Plan
+from engine.plan.differences import CONTEXT, plan_differences
+from engine.plan.lock import departures
+from engine.plan_changes import MAY_GROW, change_plan
 from engine.study import Study
-from engine.sweep import plan_differences
-from frontier_app import actions, jobs, mechanisms, parts, state, text
+from frontier_app import actions, growing_map, jobs, mechanisms, parts, state, text
 
 _EVERY = 1.0  # seconds between looks
 _DRAW_EVERY = 2.0  # seconds between redrawings of the map
-GROWTH = {"space.rates", "space.replicates", "space.swap_sizes", "space.specs", "space.all_specs", "mechanisms"}
 
 
 def page() -> None:
@@ -27,6 +30,7 @@ def page() -> None:
         _under_way()
         return
     _start(job)
+    _studies()
     if actions.own_study():
         _so_far(job.state != "finished")
 
@@ -46,10 +50,11 @@ def _start(job: jobs.Job) -> None:
     path = actions.own_study()
     if path is None:
         st.markdown(
-            f"Every candidate of the plan is drawn {text.plural(plan.space.replicates, 'time')}, and measured."
+            f"Every candidate of the plan is drawn {_often(plan)}, and measured."
             " The sweep goes on when you leave or reload this page; you can stop and resume it without losing anything."
         )
-        _begin_button("Start the sweep", new=True)
+        why, by = _reason(plan)
+        _begin_button("Start the sweep", new=True, why=why, by=by)
         return
     with Study.open(path) as study:
         differences = _differences(study.plan, plan)
@@ -63,15 +68,29 @@ def _start(job: jobs.Job) -> None:
     st.markdown("**The plan has changed since this study was made:**")
     for sentence in list(differences.values())[:8]:
         st.markdown(f"- {sentence}")
+    if len(differences) > 8:
+        st.caption(f"and {len(differences) - 8} more")
+    why, by = _reason(plan)
+    figures = {name for name in differences if not name.startswith(CONTEXT)}
     with st.container(horizontal=True):
-        if set(differences) <= GROWTH and _only_more(differences, path, plan):
-            _begin_button("Add this to the study", extend=True)
-        _begin_button("Start a new study with this plan", new=True, primary=False)
+        if not figures:
+            _record_button(path, plan, why, by)
+        elif figures <= set(MAY_GROW) and _only_more(path, plan):
+            _begin_button("Add this to the study", extend=True, why=why, by=by)
+        _begin_button("Start a new study with this plan", new=True, primary=False, why=why, by=by)
         if st.button("Go back to the study's plan"):
             with Study.open(path) as study:
                 actions.set_plan(study.plan, renew=True)
             st.rerun()
     st.caption("A new study keeps the earlier one in the workspace, with its key.")
+
+
+def _often(plan: Plan) -> str:
+    """How often a candidate is drawn, in words."""
+    times = text.plural(plan.space.replicates, "time")
+    if plan.space.adaptive or plan.space.search:
+        return f"{plan.space.screen} times first, and up to {times} while it may be on the frontier"
+    return times
 
 
 def _differences(old: Plan, new: Plan) -> dict[str, str]:
@@ -89,8 +108,8 @@ def _differences(old: Plan, new: Plan) -> dict[str, str]:
     return found
 
 
-def _only_more(differences: dict[str, str], path: object, plan: Plan) -> bool:
-    with Study.open(path) as study:  # type: ignore[arg-type]
+def _only_more(path: Path, plan: Plan) -> bool:
+    with Study.open(path) as study:
         old = study.plan
     return (
         plan.space.replicates >= old.space.replicates
@@ -99,7 +118,63 @@ def _only_more(differences: dict[str, str], path: object, plan: Plan) -> bool:
     )
 
 
-def _begin_button(label: str, *, new: bool = False, extend: bool = False, primary: bool = True) -> None:
+def _reason(plan: Plan) -> tuple[str, str]:
+    """Why an approved plan is departed from, and who says so; empty where nothing departs."""
+    said = list(departures(plan).values())
+    if not said or plan.lock is None:
+        return "", ""
+    st.warning(
+        f"The plan departs from the one approved as {plan.lock.number}:\n"
+        + "\n".join(f"* {words}" for words in said)
+        + "\n\nA deviation is recorded with its reason, and the board has to approve it anew.",
+        icon=":material/gavel:",
+    )
+    left, right = st.columns([3, 1])
+    why = left.text_input("Why the plan departs from its approval", key="deviation-why")
+    by = right.text_input("Your name", key="deviation-by")
+    return why.strip(), by.strip()
+
+
+def _record_button(path: Path, plan: Plan, why: str, by: str) -> None:
+    """Changes that alter no figure: kept in the study and logged."""
+    if st.button(
+        "Keep these changes in the study", type="primary", icon=":material/edit_note:", help="they are logged"
+    ):
+        with parts.spoken():
+            with Study.open(path) as study:
+                change_plan(study, plan, why=why, by=by)
+            state.put(notice="The study's plan was changed; its decision log says how.")
+            st.rerun()
+
+
+def _studies() -> None:
+    """The studies of the workspace, when there are several."""
+    at = state.get().workspace
+    assert at is not None
+    paths = at.studies
+    if len(paths) < 2:
+        return
+    st.subheader("Studies in this workspace", anchor=False)
+    for path in paths:
+        left, middle, right = st.columns([3, 5, 2], vertical_alignment="center")
+        with Study.open(path) as study:
+            progress, n = study.progress, len(study.scenarios)
+            made = time.strftime("%Y-%m-%d %H:%M", time.localtime(study.about["created"]))
+        left.markdown(f"**{path.name}**, made {made}")
+        middle.markdown(
+            f"{text.plural(n, 'scenario')}, {progress.done:,} of {text.plural(progress.total, 'run')}, {progress.state}"
+        )
+        if path == at.study:
+            right.markdown(":material/check: at work")
+        elif right.button("Open", key=f"study-{path.name}", width="stretch"):
+            with parts.spoken():
+                actions.open_study(path)
+                st.rerun()
+
+
+def _begin_button(
+    label: str, *, new: bool = False, extend: bool = False, primary: bool = True, why: str = "", by: str = ""
+) -> None:
     now = state.get()
     at = now.workspace
     assert at is not None
@@ -108,13 +183,15 @@ def _begin_button(label: str, *, new: bool = False, extend: bool = False, primar
             if new:
                 at.note(study=at.next_study().name)
                 state.put(selected=None, shown=None)
-            jobs.start(at, extend=extend)
+            jobs.start(at, extend=extend, deviation=why, by=by)
             st.rerun()
 
 
 def _told(job: jobs.Job) -> None:
     if job.state == "finished":
         st.success(f"Finished: {text.plural(job.total, 'run')} drawn and measured.", icon=":material/check_circle:")
+        if job.message:
+            st.caption(job.message[:1].upper() + job.message[1:])
     elif job.total:
         st.warning(
             f"Stopped at {job.done:,} of {text.plural(job.total, 'run')}; what is done is kept.",
@@ -165,22 +242,29 @@ def _so_far(unfinished: bool) -> None:
 
 
 def _map() -> None:
-    """The plain map, without choosing."""
-    from frontier_app.drawing import plain_map
-
-    try:
-        view = actions.the_map(None, None, False)
-    except EngineError as error:
-        parts.complain(error)
-        return
-    if view is None or not len(view.results):
+    """The map of what there is, without choosing; figures are added up by the study, so that looking costs little."""
+    found = actions.growing()
+    if found is None or not len(found.frontier.places):
         st.caption("The first results will appear here.")
         return
+    frontier = found.frontier
+    first, second, third = st.columns(3)
+    first.metric(
+        "Candidates with results", f"{len(frontier.places):,}", help="scenarios, each a mean of its runs so far"
+    )
+    second.metric("On the frontier", f"{int(frontier.undominated.sum()):,}", help="no other is safer and more useful")
+    third.metric(
+        "Area under the frontier",
+        f"{100 * found.area:.1f} %",
+        help="Of the rectangle between the best and the worst mean figures so far, the share that the frontier"
+        " dominates (its hypervolume). While it stays the same, further candidates have added nothing so far; it does"
+        " not show what those still to come will add.",
+    )
     st.plotly_chart(
-        plain_map(view),
+        growing_map.figure(frontier, *found.titles, found.signs),
         key="filling",
         config={"displaylogo": False},
-        alt="Risk–utility map of the results so far",
+        alt="Risk–utility map of the results so far, with the frontier",
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,16 @@ from frontier_app import workspace
 from frontier_app.workspace import Workspace
 
 APP = Path(__file__).resolve().parents[2] / "frontier_app" / "app.py"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def components_scanned_once() -> Iterator[None]:
+    """Every AppTest reads the metadata of all installed packages for custom components: half the time of its start."""
+    from streamlit.components.v2 import manifest_scanner
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -35,6 +46,7 @@ def swept() -> Callable[..., Workspace]:
         at = workspace.create()
         at.note(data=name, study="study-1.study")
         at.save_plan(plan_to_toml(plan))
+        (at.folder / "study-1.study.key").write_text("0123456789abcdef" * 2)  # the same runs in every test
         sweep(raw, plan, at.folder / "study-1.study", workers=1).close()
         return at
 

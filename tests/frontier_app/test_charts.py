@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from frontier_app import charts
-from frontier_app.charts import COLOURS, GROUNDS, QUIET, SHAPES, Cloud, Marks
+from engine.measures import call
+from frontier_app import charts, density, map_figure, placing, splom, text
+from frontier_app.charts import COLOURS, GROUNDS, INK, QUIET, SHAPES, TOOLBAR
+from frontier_app.sheet import Cloud, Marks
 
 
 def cloud(n: int = 4, **changes: object) -> Cloud:
@@ -32,8 +35,22 @@ def cloud(n: int = 4, **changes: object) -> Cloud:
 MARKS = Marks(original=(0.0, 0.05), risk_title="risk", utility_title="utility")
 
 
-def traces(figure: object, what: str) -> list[object]:
-    return [t for t in figure.data if t.name == what or (t.text is not None and what in t.text)]  # type: ignore[attr-defined]
+def traces(figure: Any, what: str) -> list[Any]:
+    return [t for t in figure.data if t.name == what or (t.text is not None and what in t.text)]
+
+
+def test_the_toolbar_has_room_above_the_legend():
+    one = map_figure.risk_utility(cloud(), MARKS).layout
+    several = map_figure.risk_utility(cloud(facet=np.arange(4) % 2, facets=("1 %", "2 %")), MARKS).layout
+    values = [np.arange(4.0), np.arange(4.0)]
+    matrix = splom.splom(["a", "b"], values, values[0] > 1, [0, 0], np.arange(4), []).layout
+    assert min(layout.margin.t for layout in (one, several, matrix)) >= TOOLBAR + 30
+    assert one.height - one.margin.t == MARKS.height - 30, "the drawing itself loses nothing"
+
+
+def test_names_of_people_keep_their_capital_within_a_sentence():
+    named = [text.measure_within(call(name)) for name in ("hellinger", "small_cells", "entropy_change")]
+    assert named == ["Hellinger distance", "small-cell risk", "size of entropy change"]
 
 
 @pytest.mark.parametrize("colour", [*COLOURS, QUIET])
@@ -42,12 +59,17 @@ def test_colours_keep_three_to_one_on_both_themes(colour: str, ground: str):
     assert charts.contrast(colour, ground) >= 3.0
 
 
+@pytest.mark.parametrize("theme", [0, 1])
+def test_what_must_be_seen_first_has_the_contrast_of_text(theme: int):
+    assert charts.contrast(INK[theme], GROUNDS[theme]) >= 7.0
+
+
 def test_contrast_of_black_on_white_is_twenty_one():
     assert charts.contrast("#000000", "#FFFFFF") == pytest.approx(21.0)
 
 
 def test_utility_is_to_the_right_and_risk_upwards():
-    figure = charts.risk_utility(cloud(), MARKS)
+    figure = map_figure.risk_utility(cloud(), MARKS)
     left, right = figure.layout.xaxis.range
     assert left > 0.4 and right < 0.0  # the loss runs backwards, with the figures as they are
     bottom, top = figure.layout.yaxis.range
@@ -56,7 +78,7 @@ def test_utility_is_to_the_right_and_risk_upwards():
 
 def test_a_measure_where_more_is_better_runs_forwards_with_its_own_figures():
     turned = cloud(loss=-np.linspace(0.4, 0.1, 4), utility_sign=-1.0, risk=-np.linspace(0.9, 0.6, 4), risk_sign=-1.0)
-    figure = charts.risk_utility(turned, replace(MARKS, original=(-0.5, -0.5), bound=-0.7))
+    figure = map_figure.risk_utility(turned, replace(MARKS, original=(-0.5, -0.5), bound=-0.7))
     left, right = figure.layout.xaxis.range
     bottom, top = figure.layout.yaxis.range
     assert left < right and bottom > top  # less protection is riskier, so it is above
@@ -66,7 +88,7 @@ def test_a_measure_where_more_is_better_runs_forwards_with_its_own_figures():
 
 
 def test_clicks_tell_places_and_shape_says_the_same_as_colour():
-    figure = charts.risk_utility(cloud(), MARKS)
+    figure = map_figure.risk_utility(cloud(), MARKS)
     points = [t for t in figure.data if t.customdata is not None]
     assert sorted(int(i) for t in points for i in t.customdata) == [0, 10, 20, 30]
     looks = {(t.marker.color, t.marker.symbol.removesuffix("-open")) for t in points}
@@ -77,11 +99,11 @@ def test_clicks_tell_places_and_shape_says_the_same_as_colour():
 
 
 def test_both_anchors_and_only_the_frontier_is_a_line():
-    figure = charts.risk_utility(cloud(), MARKS)
+    figure = map_figure.risk_utility(cloud(), MARKS)
     assert len(traces(figure, "original data")) == 1
     assert len(traces(figure, "no release (no risk, below ↓)")) == 1
     (line,) = [t for t in figure.data if t.mode == "lines"]
-    assert line.y.tolist() == sorted(line.y.tolist()) and line.line.shape == "hv"
+    assert line.y.tolist() == sorted(line.y.tolist()) and line.line.shape == "vh"
 
 
 @pytest.mark.parametrize(
@@ -89,7 +111,7 @@ def test_both_anchors_and_only_the_frontier_is_a_line():
 )
 def test_what_the_axes_leave_out_is_said(span: str, words: str | None):
     high = cloud(risk=np.linspace(1.01, 1.04, 4))
-    figure = charts.risk_utility(high, replace(MARKS, original=(0.0, 1.05), span=span))
+    figure = map_figure.risk_utility(high, replace(MARKS, original=(0.0, 1.05), span=span))
     said = " ".join(a.text for a in figure.layout.annotations)
     assert (words in said) if words else "zero" not in said
     assert ("doing nothing is outside" in said) == (span == "frontier")
@@ -98,35 +120,47 @@ def test_what_the_axes_leave_out_is_said(span: str, words: str | None):
 
 
 def test_riskier_than_doing_nothing_is_marked_only_when_some_are():
-    assert not any("riskier" in (a.text or "") for a in charts.risk_utility(cloud(), MARKS).layout.annotations)
-    figure = charts.risk_utility(cloud(), replace(MARKS, original=(0.0, 0.02)))
+    assert not any("riskier" in (a.text or "") for a in map_figure.risk_utility(cloud(), MARKS).layout.annotations)
+    figure = map_figure.risk_utility(cloud(), replace(MARKS, original=(0.0, 0.02)))
     assert any("riskier" in (a.text or "") for a in figure.layout.annotations)
 
 
 def test_undefined_figures_are_left_out_and_an_empty_map_is_drawn():
     holes = cloud(risk=np.array([np.nan, 0.02, 0.03, np.nan]), on=np.array([False, True, True, False]))
-    assert np.isfinite(charts.risk_utility(holes, MARKS).layout.yaxis.range).all()
+    assert np.isfinite(map_figure.risk_utility(holes, MARKS).layout.yaxis.range).all()
     none = cloud(loss=np.full(4, np.nan), risk=np.full(4, np.nan), on=np.zeros(4, bool))
-    assert np.isfinite(charts.risk_utility(none, MARKS).layout.xaxis.range).all()
+    assert np.isfinite(map_figure.risk_utility(none, MARKS).layout.xaxis.range).all()
 
 
-def test_panels_by_rate_share_their_axes():
-    figure = charts.risk_utility(cloud(facet=np.arange(4) % 2, facets=("1 %", "2 %")), MARKS)
-    assert list(figure.layout.xaxis.range) == list(figure.layout.xaxis2.range)
-    assert [a.text for a in figure.layout.annotations][:2] == ["1 %", "2 %"]
+def test_panels_by_rate_have_scales_of_their_own_and_say_so():
+    panels = cloud(facet=np.array([0, 0, 1, 1]), facets=("1 % (a scale of its own)", "2 % (a scale of its own)"))
+    figure = map_figure.risk_utility(panels, MARKS)
+    assert list(figure.layout.xaxis.range) != list(figure.layout.xaxis2.range)
+    assert sum("a scale of its own" in (a.text or "") for a in figure.layout.annotations) == 2
+    for axis in ("x", "x2"):  # doing nothing is in every panel
+        (own,) = [t for t in traces(figure, "original data") if (t.xaxis or "x") == axis]
+        low, high = sorted(figure.layout[axis.replace("x", "xaxis")].range)
+        assert low <= own.x[0] <= high
 
 
-def test_very_many_points_become_a_density_and_the_frontier_stays():
-    n = charts.MANY + 10
+def test_very_many_points_are_a_density_and_the_frontier_stays():
+    n = density.MANY + 10
     rng = np.random.default_rng(1)
-    on = np.zeros(n, bool)
-    on[:5] = True
-    many = cloud(n, loss=rng.random(n), risk=rng.random(n), on=on, category=np.zeros(n, int), hover=[])
-    figure = charts.risk_utility(many, MARKS)
+    bulk = (rng.random(n), rng.random(n), np.zeros(n, int))
+    many = cloud(5, on=np.ones(5, bool), category=np.zeros(5, int), hover=[], bulk=bulk)
+    figure = map_figure.risk_utility(many, MARKS)
     (heat,) = [t for t in figure.data if t.type == "heatmap"]
-    assert np.nansum(heat.customdata) <= n - 5
-    assert sum(len(t.customdata) for t in figure.data if t.type == "scattergl") == 5
+    assert np.nansum(heat.customdata) == n
+    points = [t for t in figure.data if t.customdata is not None and t.type != "heatmap"]
+    assert sum(len(t.customdata) for t in points) == 5
     assert len(figure.to_json()) < 1_000_000
+
+
+def test_a_density_counts_every_point_once():
+    x, y = np.array([0.0, 0.5, 1.0, np.nan, 2.0]), np.array([0.0, 0.5, 1.0, 0.5, 0.5])
+    counts, xs, ys = density.grid(x, y, (1.0, 0.0), (0.0, 1.0), bins=4)
+    assert counts.sum() == 3 and counts[0, 0] == counts[2, 2] == counts[3, 3] == 1
+    assert (len(xs), len(ys)) == (5, 5)
 
 
 def test_many_categories_stay_apart():
@@ -135,14 +169,65 @@ def test_many_categories_stay_apart():
 
 
 def test_selected_point_and_optimum_are_drawn():
-    figure = charts.risk_utility(cloud(), replace(MARKS, selected=2, optimum=2, bound=0.03))
+    figure = map_figure.risk_utility(cloud(), replace(MARKS, selected=2, optimum=2, bound=0.03))
     chosen = [t for t in figure.data if t.customdata is not None and t.selectedpoints]
     assert [int(t.customdata[t.selectedpoints[0]]) for t in chosen] == [20]
-    assert any(t.marker.size == 24 for t in figure.data if t.mode == "markers" and t.customdata is None)
+    rings = [t for t in figure.data if t.mode == "markers" and t.marker.size == 24]
+    assert [(float(t.x[0]), t.marker.color) for t in rings] == [(pytest.approx(0.2), INK[0])]
 
 
-def test_levels_and_matrix():
-    bars = charts.levels(("a", "b"), np.array([3, 2]), np.array([2, 3]))
-    assert [list(b.x) for b in bars.data] == [[3, 2], [2, 3]]
-    table = charts.matrix(("a", "b", "c"), np.array([[0, 0.1, 0], [0.1, 0, 0.2], [0, 0.2, 0]]))
-    assert table.data[0].text[1][0] == "10.0" and table.data[0].text[2][0] == "0" and table.data[0].text[0][0] == ""
+def test_letters_and_pins_are_named_beside_their_points():
+    marks = replace(MARKS, flags={0: "A", 2: "B D=3"}, pins={2: "mine", 3: "x1"}, optimum=2)
+    figure = map_figure.risk_utility(cloud(), marks)
+    named = {a.text: a.x for a in figure.layout.annotations if a.showarrow}
+    assert named == {
+        "<b>A</b>": pytest.approx(0.4),
+        "<b>B D=3</b> mine": pytest.approx(0.2),
+        "x1": pytest.approx(0.1),
+    }
+    assert sum(t.marker.size == 19 for t in figure.data if t.mode == "markers" and t.customdata is None) == 2
+
+
+def test_in_the_distortion_view_more_distortion_is_to_the_right():
+    figure = map_figure.risk_utility(cloud(), replace(MARKS, distortion=True))
+    left, right = figure.layout.xaxis.range
+    assert left < 0 < 0.4 < right
+    (square,) = traces(figure, "no release (no risk, below ↓)")
+    assert square.x[0] > 0.4
+
+
+def test_a_straight_trade_off_touches_the_candidate_it_picks():
+    figure = map_figure.risk_utility(cloud(), replace(MARKS, optimum=2, slope=0.1))
+    (line,) = [t for t in figure.data if t.mode == "lines" and t.line.dash == "dash"]
+    (x0, x1), (y0, y1) = line.x, line.y
+    assert (y1 - y0) / (x1 - x0) == pytest.approx(-0.1)  # less loss is worth more risk
+    at = y0 + (0.2 - x0) * (y1 - y0) / (x1 - x0)
+    assert at == pytest.approx(0.03)
+
+
+def test_what_is_muted_is_grey_and_behind():
+    figure = map_figure.risk_utility(cloud(muted=1, on=np.zeros(4, bool)), MARKS)
+    points = [t for t in figure.data if t.customdata is not None]
+    assert [t.marker.color for t in points] == [QUIET, COLOURS[0]]
+
+
+def test_labels_never_cover_each_other():
+    rng = np.random.default_rng(3)
+    x, y = 0.1 + 0.8 * rng.random(40), 0.1 + 0.8 * rng.random(40)
+    words = [f"W{i}" for i in range(40)]
+    sides = placing.beside(x, y, words, first=[7])
+    assert sides[7] and sum(map(bool, sides)) > 20
+    crowd = placing.beside(np.full(30, 0.5), np.full(30, 0.5), words[:30])
+    assert sum(map(bool, crowd)) < 9  # eight sides; what has no room is left out
+    none = (np.zeros(0), np.zeros(0))
+    places = placing.flags(np.full(5, 0.5), np.full(5, 0.5), list("ABCDE"), none)
+    assert len({(round(a), round(b)) for a, b in places}) == 5
+
+
+def test_a_matrix_of_measures_tells_places_and_shows_doing_nothing():
+    values = [np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.0, 1.0]), np.array([1.0, 1.0, 2.0])]
+    on = np.array([True, False, True])
+    figure = splom.splom(["a", "b", "c"], values, on, [0.0, 4.0, 0.0], np.array([4, 5, 6]), ["p", "q", "r"])
+    assert sum(t.name == "original data" for t in figure.data) == 3  # one panel for every pair
+    fronts = [t for t in figure.data if t.name.startswith("frontier")]
+    assert all(t.customdata.tolist() == [4, 6] for t in fronts) and list(fronts[0].hovertext) == ["p", "r"]

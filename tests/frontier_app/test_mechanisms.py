@@ -106,17 +106,18 @@ def test_rules_and_analyses_come_back_from_their_tables(tmp_path: Path):
     data = code(open_data(str(mixed.write(tmp_path / "people.csv")))[0], plan)
     known = rules.picks(data.domain, plan)
     assert rules.edits_of(rules.edit_rows(plan), known) == plan.edits
-    assert rules.analyses_of(rules.analysis_rows(plan)) == plan.analyses
+    names = data.raw.names
+    assert rules.analyses_of(rules.analysis_rows(plan), plan, names) == (plan.analyses, {})
     bare = replace(plan, edits=(), analyses=())
     assert rules.edits_of(rules.edit_rows(bare), known) == ()
-    assert rules.analyses_of(rules.analysis_rows(bare)) == ()
+    assert rules.analyses_of(rules.analysis_rows(bare), bare, names) == ((), {})
     (unnamed,) = rules.edits_of(pd.DataFrame({"name": [None], "forbid": [["sex = f", "work = none"]]}), known)
     assert unnamed.name == "sex f, work none"
     with pytest.raises(UsageError, match="forbids nothing yet"):
         rules.edits_of(pd.DataFrame({"name": ["x"], "forbid": [None]}), known)
-    row = {"name": "p", "formula": "pay + sex", "family": None, "by": None, "weighted": None}
-    with pytest.raises(UsageError, match="outcome ~ first"):
-        rules.analyses_of(pd.DataFrame([row]))
+    row = {"name": "p", "formula": "pay + sex", "family": "linear", "by": [], "weighted": False}
+    found, wrong = rules.analyses_of([row, {**row, "formula": "pay ~ sex"}], bare, names)
+    assert list(wrong) == [0] and "outcome ~ first" in wrong[0] and [one.formula for one in found] == ["pay ~ sex"]
 
 
 def test_numeric_columns_survive_the_table_of_columns(tmp_path: Path):

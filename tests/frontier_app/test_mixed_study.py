@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from engine.decision import RiskUtilityMap, risk_utility_map
 from engine.study import Study
-from frontier_app import cards, drawing, jobs
+from frontier_app import cards, drawing, jobs, kinds
 from frontier_app.state import Look
 from frontier_app.workspace import Workspace
 from tests.frontier_app import mixed
@@ -35,7 +35,7 @@ def label_of(view: RiskUtilityMap, short: str) -> str:
     return next(s.label for s in view.scenarios if str(s.spec).startswith(short))
 
 
-@pytest.mark.parametrize("page", ["data", "plan", "sweep", "explore", "release"])
+@pytest.mark.parametrize("page", ["data", "plan", "sweep", "explore", "compare", "recommend", "release"])
 def test_every_page_works(page: str, at: Workspace):
     made = to(app(at), page)
     assert not made.exception and not made.error
@@ -63,18 +63,36 @@ def test_plan_counts_by_mechanism_and_complains_in_the_engines_words(at: Workspa
 def test_shapes_are_mechanisms_and_labels_count_tables(view: RiskUtilityMap):
     points = drawing.cloud(view, Look())
     assert points.shapes == ("random_swap", "maps", "rds", "pram")
-    assert {label for label in points.labels if label} == {"D=3 "}
     assert any("3 tables published together" in line for line in points.hover)
-    drawing.figure(view, Look(facets=True, errors=True))
-    drawing.figure(view, Look(runs=True))
+    several = next(s.place for s in view.scenarios if drawing.badge(view, s.place) == "D=3")
+    shown = drawing.Shown(optimum=several, letters={"B": several})
+    drawn = drawing.figure(view, Look(), shown)
+    assert [a.text for a in drawn.layout.annotations if a.showarrow] == ["<b>B D=3</b>"]
+    for name in drawing.DRAWN:
+        drawing.figure(view, Look(drawn=name), shown)
+
+
+def test_one_mechanism_alone_is_shown_against_the_frontier_of_all(view: RiskUtilityMap):
+    points = drawing.cloud(view, Look(mechanism="rds"))
+    assert {view.scenarios[i].spec.mechanism for i in points.place.tolist()} == {"rds"}
+    assert points.on.tolist() == view.dominance.undominated[points.place].tolist()
+
+
+def test_the_table_of_several_mechanisms_has_no_empty_rates(view: RiskUtilityMap):
+    from frontier_app.explore_table import rows
+    from frontier_app.recommendation import Rule
+
+    made = rows(view, np.arange(len(view.scenarios)), Rule(), {})
+    assert "rate" not in made.columns and not made["swap"].str.contains("None").any()
+    assert made["swap"].str.contains("at 10 %").any()
 
 
 def test_colours_are_few_where_shapes_mean_something_else():
     names = ("no rate", *(f"{i} %" for i in range(1, 7)))
-    codes, kept = drawing.binned(np.arange(7), names)
+    codes, kept = kinds.binned(np.arange(7), names)
     assert kept == ("no rate", "1 % to 2 %", "3 % to 4 %", "5 % to 6 %")
     assert codes.tolist() == [0, 1, 1, 2, 2, 3, 3]
-    assert drawing.binned(np.arange(2), ("a", "b"))[1] == ("a", "b")
+    assert kinds.binned(np.arange(2), ("a", "b"))[1] == ("a", "b")
 
 
 def test_neighbours_are_the_nearest_of_the_frontier(view: RiskUtilityMap):
@@ -103,33 +121,41 @@ def test_a_candidate_of_several_tables_names_its_joint_risk(at: Workspace, view:
     shown = words(made)
     assert "R2 = " in shown and "D=3 tables together" in shown and "(R2)" in shown
     assert "records in sensitive key cells" in shown
-    assert "risk " in shown and " → " in shown
 
 
-def test_several_tables_are_shown_and_exported(at: Workspace, view: RiskUtilityMap):
-    label = label_of(view, "maps s=12 rule=le w0=0.8 D=3")
+def test_a_dominated_candidate_is_shown_beside_what_is_better(at: Workspace, view: RiskUtilityMap):
+    dominated = np.flatnonzero(~view.dominance.undominated)
+    assert len(dominated)
+    place = int(dominated[0])
+    made = to(app(at), "explore")
+    made.selectbox(key="candidate").set_value(view.scenarios[place].label).run()
+    better = [int(i) for i in view.dominators(place) if view.dominance.undominated[i]]
+    shown = words(made)
+    assert better and any(cards.difference(view, place, i) in shown for i in better)
+
+
+def before_and_after(at: Workspace, label: str) -> AppTest:
+    """The page that shows one candidate before and after."""
     made = to(app(at), "explore")
     made.selectbox(key="candidate").set_value(label).run()
-    to(made, "release")
+    to(made, "compare")
+    return made.segmented_control(key="compare-mode").set_value("one").run()
+
+
+def test_several_tables_are_shown(at: Workspace, view: RiskUtilityMap):
+    made = before_and_after(at, label_of(view, "maps s=12 rule=le w0=0.8 D=3"))
     assert not made.exception and not made.error
-    assert "Records changed per attribute" in words(made)
-    made.selectbox(key="release-table").set_value(2).run()
+    assert "in table 1" in words(made)
+    made.selectbox(key="inspect-table").set_value(2).run()
     assert "in table 3" in words(made)
-    made.text_area(key="choose-why-0").set_value("several tables").run()
-    next(b for b in made.button if b.label == "Record the choice").click().run()
-    next(b for b in made.button if b.label.startswith("Make the release")).click().run()
-    assert not made.exception and not made.error
-    (archive,) = (at.folder / "exports").glob("*.zip")
-    with zipfile.ZipFile(archive) as whole:
-        assert sorted(whole.namelist()) == [f"release-0{d}.{kind}" for d in (1, 2, 3) for kind in ("csv", "parquet")]
-    assert "release-01 to release-03" in words(made)
+    made.segmented_control(key="inspect-part").set_value("coefficients").run()
+    assert not made.exception and "combined over 3 tables" in words(made)
 
 
 def test_a_mechanism_that_draws_anew_is_no_error(at: Workspace, view: RiskUtilityMap):
-    made = to(app(at), "explore")
-    made.selectbox(key="candidate").set_value(label_of(view, "pram")).run()
-    to(made, "release")
+    made = before_and_after(at, label_of(view, "pram"))
     assert not made.exception and not made.error
+    assert "draws values anew" in words(made)
 
 
 @pytest.mark.slow
@@ -140,7 +166,8 @@ def test_finalists_run_again_beside_the_sweep(at: Workspace, view: RiskUtilityMa
     until = time.monotonic() + 90
     while jobs.recheck(at)[0] and time.monotonic() < until:
         time.sleep(0.2)
-    assert jobs.recheck(at) == (False, "")
+    assert jobs.recheck(at) == (False, "") and jobs.recheck_job(at).state == "finished"
+    assert (jobs.recheck_job(at).done, jobs.recheck_job(at).total) == (4, 4)
     made = to(app(at), "explore")
     assert not made.exception and not made.error
     assert f"**{label}** rds" in words(made) and "3 → 4" in words(made)

@@ -11,12 +11,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.datasets import load
+from engine.measures import MEASURES
+from engine.mechanisms import mechanism, names
 from engine.study import Study
 from frontier_app import workspace
 from frontier_app.workspace import Workspace
 from tests.frontier_app.conftest import APP
 
-PAGES = ("data", "plan", "sweep", "explore", "release", "glossary")
+PAGES = ("data", "threat", "plan", "sweep", "explore", "compare", "recommend", "release", "glossary")
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries inside the app are not ours to fail on
 
 
@@ -131,7 +133,8 @@ def test_a_candidate_is_chosen_from_the_list_and_shown_in_words(swept: Callable[
     assert not made.exception
     assert made.session_state["frontier"].selected == label
     assert "exchange" in words(made) and "±" in words(made)
-    to(made, "release")
+    to(made, "recommend")
+    made.radio(key="recommend-rule").set_value("hand").run()
     assert f"#### {label}" in words(made)
 
 
@@ -149,43 +152,15 @@ def test_risk_bound_marks_the_most_useful(swept: Callable[..., Workspace]):
 
 def test_every_option_of_the_map(swept: Callable[..., Workspace]):
     made = to(app(swept()), "explore")
-    for key in ("look-errors", "look-facets", "look-runs", "look-partial"):
-        made.toggle(key=key).set_value(True).run()
+    for key in ("look-errors", "look-distortion", "look-partial"):
+        made.toggle(key=key).set_value(key != "look-errors").run()
         assert not made.exception and not made.error
     for span in ("zero", "frontier", "original"):
-        made.radio(key="look-span").set_value(span).run()
+        made.selectbox(key="look-span").set_value(span).run()
         assert not made.exception
     for colour in made.selectbox(key="look-colour").options:
         made.selectbox(key="look-colour").select(colour).run()
         assert not made.exception
-
-
-def test_a_choice_needs_a_reason_and_is_kept(swept: Callable[..., Workspace]):
-    at = swept()
-    made = to(app(at), "release")
-    made.radio(key="choose-rule").set_value("bound").run()
-    made.number_input(key="choose-bound").set_value(1.0).run()
-    record = next(b for b in made.button if b.label == "Record the choice")
-    assert record.disabled
-    made.text_area(key="choose-why-0").set_value("most useful of all").run()
-    next(b for b in made.button if b.label == "Record the choice").click().run()
-    assert not made.exception and not made.error
-    with Study.open(at.folder / "study-1.study") as study:
-        (choice,) = study.decisions
-    assert choice.why == "most useful of all"
-    next(b for b in made.button if b.label.startswith("Make the release")).click().run()
-    assert not made.exception and not made.error
-    (folder,) = [p for p in (at.folder / "exports").iterdir() if p.is_dir()]
-    assert (folder / "release" / "release.csv").exists() and folder.with_suffix(".zip").exists()
-
-
-def test_no_choice_on_one_replicate(swept: Callable[..., Workspace]):
-    at = swept(replicates=1)
-    made = to(app(at), "release")
-    made.radio(key="choose-rule").set_value("slope").run()
-    made.text_area(key="choose-why-0").set_value("luck").run()
-    next(b for b in made.button if b.label == "Record the choice").click().run()
-    assert any("one replicate" in error.value for error in made.error)
 
 
 def test_a_study_without_its_data_can_be_explored(swept: Callable[..., Workspace], tmp_path: Path):
@@ -213,6 +188,17 @@ def test_glossary_finds_a_word():
     assert "Hellinger distance" in words(made)
     made.text_input(key="glossary-find").set_value("zzzz").run()
     assert any("zzzz" in info.value for info in made.info)
+
+
+def test_glossary_has_every_symbol_and_mechanism_with_meaning_and_source():
+    made = to(app(), "glossary")
+    said = words(made).replace("\\", "")
+    for one in MEASURES.values():
+        assert f"{one.symbol} – {one.title}" in said and one.meaning in said and f"Source: {one.source}" in said
+    for name in names():
+        assert mechanism(name).title in said and mechanism(name).source in said
+    made.text_input(key="glossary-find").set_value("|ΔV|").run()
+    assert "Cramér" in words(made) and "Hellinger" not in words(made)
 
 
 def test_the_first_page_loads_no_heavy_library(home: Path):

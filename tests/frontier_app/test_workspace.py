@@ -70,3 +70,11 @@ def test_a_port_that_cannot_be_is_refused():
 
 def test_no_exports_in_a_fresh_workspace():
     assert exports.found(workspace.create()) == []
+
+
+def test_the_doorway_is_one_empty_workspace_that_shows_who_came():
+    at = workspace.doorway()
+    assert at.is_doorway and workspace.doorway() == at
+    assert not workspace.create().is_doorway
+    at.note(data="czech")
+    assert not at.is_doorway and workspace.doorway() != at

@@ -1,0 +1,143 @@
+"""The board's map as a figure: lettered candidates, the frontier, doing nothing.  No statistics: findings are handed
+in."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from engine.report.answers import utility_words
+from engine.report.safe import upper_first
+from engine.report.words import about, figure
+from frontier_app.charts import COLOURS, GROUNDS, INK, QUIET
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+    from engine.report.findings import Findings
+
+_SIZE = 17  # letters are read from the end of a table
+
+
+def board_map(found: Findings, *, dark: bool) -> Figure:
+    """The recommendation as a star, its neighbours as circles with letters, other candidates as grey squares."""
+    import plotly.graph_objects as go
+
+    at = found.map
+    ink, ground = INK[dark], GROUNDS[dark]
+    grid = "#333B44" if dark else "#DDE2E7"
+    blue = "#56B4E9" if dark else COLOURS[0]
+    parts: list[Any] = []
+    if at.others:
+        parts.append(
+            go.Scatter(
+                x=[u for u, _ in at.others],
+                y=[r for _, r in at.others],
+                mode="markers",
+                name="other candidates, roughly",
+                marker={"symbol": "square", "size": 8, "color": QUIET, "opacity": 0.5},
+                hoverinfo="skip",
+            )
+        )
+    parts.append(
+        go.Scatter(
+            x=[u for u, _ in at.frontier],
+            y=[r for _, r in at.frontier],
+            mode="lines+markers",
+            name="frontier",
+            line={"color": blue, "width": 1.5},
+            marker={"symbol": "circle-open", "size": 8, "color": blue},
+            hoverinfo="skip",
+        )
+    )
+    if at.nothing_risk is not None and at.nothing_utility is not None:
+        parts.append(
+            go.Scatter(
+                x=[at.nothing_utility],
+                y=[at.nothing_risk],
+                mode="markers",
+                name="doing nothing",
+                marker={"symbol": "diamond", "size": 14, "color": ink},
+                hovertemplate=f"doing nothing: {figure(at.nothing_risk)}<extra></extra>",
+            )
+        )
+    parts += [_lettered(found, True, COLOURS[1], ink), _lettered(found, False, blue, ink)]
+    made = go.Figure(parts)
+    made.update_layout(
+        height=540,
+        margin={"l": 84, "r": 16, "t": 10, "b": 68},
+        font={"size": 15, "color": ink, "family": "system-ui, sans-serif"},
+        paper_bgcolor=ground,
+        plot_bgcolor=ground,
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "font": {"size": 14}},
+        xaxis={"title": {"text": f"{escape(at.utility_title)} — more useful →"}, "zeroline": False, "gridcolor": grid},
+        yaxis={"title": {"text": f"{escape(at.risk_title)} — riskier ↑"}, "zeroline": False, "gridcolor": grid},
+    )
+    across, up = _ranges(found)
+    made.update_xaxes(range=across[::-1] if at.utility_better == "lower" else across)
+    made.update_yaxes(range=up[::-1] if at.risk_better == "higher" else up)
+    return made
+
+
+def _ranges(found: Findings) -> tuple[list[float], list[float]]:
+    """Axes that hold the lettered candidates and doing nothing, with some room."""
+    at = found.map
+    shown = [(c.utility, c.risk) for c in at.candidates if c.utility is not None and c.risk is not None]
+    if at.nothing_utility is not None and at.nothing_risk is not None:
+        shown.append((at.nothing_utility, at.nothing_risk))
+    if not shown:
+        return [0.0, 1.0], [0.0, 1.0]
+    made = []
+    for values in zip(*shown, strict=True):
+        room = 0.1 * ((max(values) - min(values)) or abs(max(values)) or 1.0)
+        made.append([min(values) - room, max(values) + room])
+    return made[0], made[1]
+
+
+def _lettered(found: Findings, recommended: bool, colour: str, ink: str) -> Any:
+    import plotly.graph_objects as go
+
+    rows = [c for c in found.map.candidates if c.recommended == recommended and c.risk is not None]
+    return go.Scatter(
+        x=[c.utility for c in rows],
+        y=[c.risk for c in rows],
+        mode="markers+text",
+        name="recommended" if recommended else "neighbours on the frontier",
+        text=[escape(c.letter) for c in rows],
+        textposition="bottom right",
+        textfont={"size": _SIZE + 3 * recommended, "color": ink},
+        marker={"symbol": "star" if recommended else "circle", "size": 22 if recommended else 13, "color": colour},
+        error_y={"array": [2 * (c.risk_se or 0) for c in rows], "color": colour, "thickness": 1.2},
+        error_x={"array": [2 * (c.utility_se or 0) for c in rows], "color": colour, "thickness": 1.2},
+        customdata=[escape(upper_first(c.words)) for c in rows],
+        hovertemplate="<b>%{text}</b> %{customdata}<extra></extra>",
+    )
+
+
+def board_table(found: Findings) -> list[dict[str, str]]:
+    """The same candidates as rows of a table."""
+    at = found.map
+    rows = []
+    for c in at.candidates:
+        marks = ["on the frontier" if c.undominated else "dominated", "clear" if c.clear else "uncertain"]
+        if c.within_bound is not None:
+            marks.append("within the bound" if c.within_bound else "beyond the bound")
+        rows.append(
+            {
+                "Candidate": c.letter,
+                "What it does": upper_first(c.words) + (" (recommended)" if c.recommended else ""),
+                at.risk_title: about(c.risk, c.risk_se),
+                at.utility_title: utility_words(found, c),
+                "Standing": ", ".join(marks),
+            }
+        )
+    rows.append(
+        {
+            "Candidate": "–",
+            "What it does": "Doing nothing: the original as it is",
+            at.risk_title: figure(at.nothing_risk),
+            at.utility_title: figure(at.nothing_utility),
+            "Standing": "",
+        }
+    )
+    return rows

@@ -1,0 +1,1 @@
+"""The page of the file, part by part."""

@@ -1,0 +1,76 @@
+"""The plan as a file, a codebook for the columns, and the workspace that holds everything."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine.plan.codebook import FIELDS
+from frontier_app import actions, parts, state
+from frontier_app.filing.opening import attempt
+
+
+def plan_file() -> None:
+    """Download the plan, or use one from a file."""
+    now = state.get()
+    if now.plan is not None and now.workspace is not None and now.workspace.plan_path.exists():
+        st.download_button(
+            "Save the plan",
+            now.workspace.plan_path.read_bytes(),
+            "plan.toml",
+            "text/plain",
+            icon=":material/download:",
+            on_click="ignore",
+            key="plan-download",
+            help="The plan as a text file, which the command line reads too",
+        )
+    st.caption("A plan that was made for other data is used as it is; what does not fit is said above the columns.")
+    upload = st.file_uploader("Use a plan.toml", type=["toml"], key=f"plan-file-{now.version}")
+    if upload is not None:
+        try:
+            words = upload.getvalue().decode("utf-8")
+        except UnicodeDecodeError:
+            parts.complain("the file is not UTF-8 text, so it is no plan")
+            return
+        attempt(lambda: actions.load_plan(words))
+
+
+def codebook() -> None:
+    """Labels, roles and blocks from a table."""
+    now = state.get()
+    st.markdown(
+        "A CSV file with a row for each column of the data, or for a pattern such as \\*\\_WT, under the headings "
+        + ", ".join(f"**{name}**" for name in FIELDS)
+        + ". Only **name** must be there."
+    )
+    st.caption(
+        "**role** is one or more of key, swap, analyse, attribute, or one of weight, id, carry, drop. Where any column"
+        " has one of the first four, exactly those columns become attributes. **missing** and **skip** list codes with"
+        " semicolons between, **values** labels as 1=Male; 2=Female."
+    )
+    upload = st.file_uploader("A codebook", type=["csv"], key=f"codebook-{now.version}")
+    if upload is not None:
+        attempt(lambda: actions.use_codebook(upload.name, upload.getvalue()))
+
+
+def workspace() -> None:
+    """Where the work is, how to leave it, and how to delete it."""
+    now = state.get()
+    assert now.workspace is not None
+    st.markdown(
+        "Your work is in a private folder on this machine, found through this page's address. **Keep the address** to"
+        " come back to it; whoever has it can open this workspace on this machine."
+    )
+    if st.button("Open other data", icon=":material/arrow_back:"):
+        actions.leave()
+        st.query_params.clear()
+        st.rerun()
+    st.markdown(
+        "Deleting removes the uploaded copy, the plan, the studies with their keys, and every export. A file that was"
+        " opened by its path stays."
+    )
+    sure = st.checkbox("I no longer need any of it", key=f"sure-{now.version}")
+    if st.button("Delete this workspace", icon=":material/delete:", disabled=not sure):
+        with parts.spoken():
+            actions.forget()
+            st.query_params.clear()
+            st.rerun()

@@ -1,0 +1,100 @@
+"""Nothing is open yet: samples, upload, and a path on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from engine.datasets import Sample, describe
+from engine.io.readers import EXTENSIONS
+from frontier_app import actions, parts, state, tour
+from frontier_app.settings import PRIVACY
+
+_FIRST = "fair"
+_KINDS = "CSV, Parquet, SPSS (.sav, .zsav, .por), Stata (.dta) and SAS (.sas7bdat, .xpt)"
+_A_ROW = 5
+
+
+def start() -> None:
+    """The first page."""
+    st.title("How much swapping, of what?", anchor=False)
+    st.markdown(
+        "Data swapping protects people by exchanging some answers between records. This tool tries many ways to do it,"
+        " measures for each how exposed people remain and how useful the data stay, and shows the ones worth"
+        " choosing among: the **risk–utility frontier**. You choose one, say why, and export it."
+    )
+    tour.offer()
+    st.subheader("Start with a sample", anchor=False)
+    samples = sorted(describe(), key=lambda sample: (sample.name != _FIRST, not sample.here))
+    for begin in range(0, len(samples), _A_ROW):
+        row = samples[begin : begin + _A_ROW]
+        for place, sample in zip(st.columns(_A_ROW), row, strict=False):
+            with place.container(border=True, height="stretch"):
+                _sample(sample)
+    st.subheader("Or open your own file", anchor=False)
+    upload, path = st.columns(2, gap="large")
+    with upload:
+        _upload()
+    with path:
+        _path()
+    st.caption(
+        f"{_KINDS}; one row per record. Labels and codes that mean missing are kept. A codebook can be added once the"
+        " file is open."
+    )
+
+
+def _sample(sample: Sample) -> None:
+    st.markdown(f"**{sample.name}**" + (" :gray-badge[synthetic]" if sample.synthetic else ""))
+    summary = sample.summary.removeprefix("SYNTHETIC ").removesuffix("; to be added first")
+    st.caption(f"{summary[:1].upper()}{summary[1:]}. {sample.n_records:,} records, {sample.n_attributes} attributes.")
+    if not sample.here:
+        st.caption(f"Add it with *frontier datasets add {sample.name}*.")
+    elif st.button(
+        f"Open {sample.name}",
+        type="primary" if sample.name == _FIRST else "secondary",
+        key=f"open-{sample.name}",
+    ):
+        with st.spinner("Opening…"):
+            attempt(lambda: actions.open_sample(sample.name))
+
+
+def _upload() -> None:
+    upload = st.file_uploader(
+        "A copy of a file, by choosing or dropping it",
+        type=[extension.removeprefix(".") for extension in EXTENSIONS],
+        key="open-upload",
+        help=f"Up to {int(str(PRIVACY['server.maxUploadSize'])):,} MB. The copy stays on this machine, in a private "
+        "folder that you can delete here at any time.",
+    )
+    if upload is not None:
+        with st.spinner("Reading the file…"):
+            attempt(lambda: actions.open_upload(upload.name, upload.getbuffer(), upload.size))
+
+
+def _path() -> None:
+    if not state.get().owner:
+        st.markdown("**A file where it lies**")
+        st.caption(
+            "To open a file of this machine by its path, without a copy and of any size, come back by the address that"
+            " *frontier app* printed. This page was reached without it, so it might be somebody else's."
+        )
+        return
+    with st.form("open-path", border=False):
+        typed = st.text_input(
+            "A file where it lies on this machine",
+            key="open-path-text",
+            placeholder="/data/survey.sav",
+            help="The whole path. The file is read where it is, of any size, and no copy is made. The path is in no"
+            " address, study or export.",
+        )
+        if st.form_submit_button("Open this file", icon=":material/folder_open:"):
+            with st.spinner("Reading the file…"):
+                attempt(lambda: actions.open_path(typed))
+
+
+def attempt(action: Callable[[], object]) -> None:
+    """Do it and draw the page anew, or say what is wrong."""
+    with parts.spoken():
+        action()
+        st.rerun()

@@ -1,0 +1,1 @@
+"""One candidate before and after, part by part."""

@@ -1,0 +1,191 @@
+"""The risk–utility map from arrays.  No streamlit, no statistics: what is drawn is handed in.
+
+Shape says the same as colour, and filled says "on the frontier" where hollow says "dominated".  Losses are drawn on a
+reversed axis, so that useful is to the right and the tick labels stay the measure's own figures; in the distortion view
+of Gomatam, Karr and Sanil (2005) they run forwards and the frontier is in the south-west.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from frontier_app import density, on_map
+from frontier_app.charts import COLOURS, QUIET, SHAPES, TOOLBAR, look_of
+from frontier_app.sheet import Cloud, Marks, Sheet, ranges
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+_WEBGL = 3_000
+
+
+def risk_utility(cloud: Cloud, marks: Marks) -> Figure:
+    """The risk–utility map: utility to the right, risk upwards."""
+    from plotly.subplots import make_subplots
+
+    n = len(cloud.facets)
+    figure = make_subplots(
+        rows=n, cols=1, subplot_titles=cloud.facets if n > 1 else None, vertical_spacing=0.12 / max(1, n - 1)
+    )
+    for facet in range(n):
+        part = cloud if n == 1 else _panel(cloud, facet)
+        _draw(figure, part, _rows_of(marks, cloud, facet) if n > 1 else marks, {"row": facet + 1, "col": 1}, n == 1)
+    on_map.legends(figure, cloud, marks, n)
+    figure.update_xaxes(title_font_size=12)
+    figure.update_yaxes(title_font_size=12)
+    figure.update_yaxes(title_text=marks.risk_title, row=(n + 1) // 2, col=1)
+    figure.update_xaxes(title_text=marks.utility_title, row=n, col=1)
+    figure.update_layout(
+        height=(marks.height if n == 1 else 110 + 300 * n) + TOOLBAR,
+        margin={"l": 10, "r": 10, "t": TOOLBAR + (30 if n == 1 else 60), "b": 10},
+        legend={
+            "title": {"text": f"{marks.legend}:  " if marks.legend else "", "side": "left"},
+            "orientation": "h",
+            "y": 1.02 if n == 1 else 1 + 40 / (40 + 300 * n),
+            "yanchor": "bottom",
+            "x": 0,
+            "itemclick": False,
+            "itemdoubleclick": False,
+        },
+        hoverlabel={"align": "left"},
+        uirevision="map",
+    )
+    return figure
+
+
+def _panel(cloud: Cloud, facet: int) -> Cloud:
+    """One panel's points."""
+    rows = np.flatnonzero(cloud.facet == facet)
+    bulk = cloud.bulk
+    if bulk is not None:
+        mine = bulk[2] == facet
+        bulk = (bulk[0][mine], bulk[1][mine], bulk[2][mine])
+    return replace(
+        cloud,
+        loss=cloud.loss[rows],
+        risk=cloud.risk[rows],
+        loss_se=cloud.loss_se[rows],
+        risk_se=cloud.risk_se[rows],
+        place=cloud.place[rows],
+        on=cloud.on[rows],
+        category=cloud.category[rows],
+        facet=cloud.facet[rows],
+        shape=None if cloud.shape is None else cloud.shape[rows],
+        hover=[cloud.hover[i] for i in rows.tolist()] if len(cloud.hover) else [],
+        words=[cloud.words[i] for i in rows.tolist()] if len(cloud.words) else (),
+        bulk=bulk,
+    )
+
+
+def _rows_of(marks: Marks, cloud: Cloud, facet: int) -> Marks:
+    """Marks for one panel: rows counted within it."""
+    where = {row: i for i, row in enumerate(np.flatnonzero(cloud.facet == facet).tolist())}
+    return replace(
+        marks,
+        optimum=None if marks.optimum is None else where.get(marks.optimum),
+        selected=None if marks.selected is None else where.get(marks.selected),
+        flags={where[row]: text for row, text in marks.flags.items() if row in where},
+        pins={where[row]: text for row, text in marks.pins.items() if row in where},
+    )
+
+
+def _draw(figure: Figure, cloud: Cloud, marks: Marks, at: dict[str, int], alone: bool) -> None:
+    """One panel: grounds, points, frontier, anchors, rings and words, and its axes' ranges."""
+    across, up = ranges(cloud, marks)
+    zero_left_out = up[0] > 0
+    if marks.distortion:
+        across = (across[1], across[0])
+    # From here on everything is in the measures' own units; the axes' ranges turn losses the right way round.
+    sx, sy = cloud.utility_sign, cloud.risk_sign
+    across, up = (sx * across[0], sx * across[1]), (sy * up[0], sy * up[1])
+    cloud = replace(
+        cloud,
+        loss=sx * cloud.loss,
+        risk=sy * cloud.risk,
+        bulk=None if cloud.bulk is None else (sx * cloud.bulk[0], sy * cloud.bulk[1], cloud.bulk[2]),
+    )
+    marks = replace(
+        marks,
+        original=(sx * marks.original[0], sy * marks.original[1]),
+        bound=None if marks.bound is None else sy * marks.bound,
+        slope=None if marks.slope is None else sx * sy * marks.slope,
+    )
+    sheet = Sheet(figure, cloud, marks, across, up)
+    on_map.grounds(sheet, at)
+    if cloud.bulk is not None:
+        figure.add_trace(density.trace(cloud.bulk[0], cloud.bulk[1], across, up, cloud.bulk_noun), **at)
+    _cloud(sheet, at)
+    on_map.words(sheet, at)
+    on_map.frontier(sheet, at)
+    on_map.anchors(sheet, at)
+    for row in marks.pins:
+        on_map.ring(sheet, row, COLOURS[3], 19, at)
+    if marks.optimum is not None:
+        on_map.ring(sheet, marks.optimum, marks.ink, 24, at)
+    on_map.flags(sheet, at)
+    figure.update_xaxes(range=list(across), zeroline=False, showgrid=True, nticks=8, **at)
+    figure.update_yaxes(range=list(up), zeroline=False, showgrid=True, **at)
+    if marks.span != "zero" and alone:
+        on_map.cut(sheet, zero_left_out)
+
+
+def _cloud(sheet: Sheet, at: dict[str, int]) -> None:
+    """The points, a trace for all that look alike; what is muted lies behind, the frontier in front."""
+    cloud = sheet.cloud
+    order = sorted(range(len(cloud.categories)), key=lambda group: group != cloud.muted)
+    for on in (False, True):
+        for group in order:
+            for form in range(max(1, len(cloud.shapes))):
+                alike = (cloud.category == group) & (cloud.on == on)
+                if cloud.shapes and cloud.shape is not None:
+                    alike = alike & (cloud.shape == form)
+                rows = np.flatnonzero(alike)
+                if len(rows):
+                    sheet.figure.add_trace(_points(sheet, rows, group, on), **at)
+
+
+def _points(sheet: Sheet, rows: np.ndarray, group: int, on: bool) -> Any:
+    import plotly.graph_objects as go
+
+    cloud, marks = sheet.cloud, sheet.marks
+    colour, shape = look_of(group) if group != cloud.muted else (QUIET, "circle")
+    if cloud.shapes and cloud.shape is not None:
+        shape = SHAPES[int(cloud.shape[rows[0]]) % len(SHAPES)]
+    many = len(cloud.loss) > 2000
+    size = (10 if on else 8) if not many else (8 if on else 4)
+    faint = 0.35 if group == cloud.muted else 0.6 if many and not on else 1.0
+    trace: dict[str, Any] = {
+        "x": cloud.loss[rows].astype(np.float32),
+        "y": cloud.risk[rows].astype(np.float32),
+        "customdata": cloud.place[rows].astype(np.int32),
+        "mode": "markers",
+        "name": cloud.categories[group],
+        "showlegend": False,
+        "marker": {
+            "color": colour,
+            "symbol": shape if on else shape + "-open",
+            "size": size,
+            "line": {"width": 1.5 if not on else 0},
+            "opacity": faint,
+        },
+        # A click enlarges its point and leaves the others as they are.
+        "selected": {"marker": {"size": 20}},
+        "unselected": {"marker": {"opacity": faint}},
+    }
+    if len(cloud.hover):
+        trace |= {"hovertext": [cloud.hover[i] for i in rows], "hovertemplate": "%{hovertext}<extra></extra>"}
+    else:
+        trace["hovertemplate"] = "%{x}, %{y}<extra></extra>"
+    if marks.errors and on:
+        for axis, errors in (("error_x", cloud.loss_se), ("error_y", cloud.risk_se)):
+            values = np.nan_to_num(errors[rows]).astype(np.float32)
+            if values.any():
+                trace[axis] = {"type": "data", "array": values, "thickness": 1, "width": 2}
+    if marks.selected is not None:
+        hit = np.flatnonzero(rows == marks.selected)
+        if len(hit):
+            trace["selectedpoints"] = hit.tolist()
+    return (go.Scattergl if len(cloud.loss) > _WEBGL else go.Scatter)(**trace)

@@ -1,0 +1,1 @@
+"""The parts of the Plan page: each draws some inputs and returns what they say."""

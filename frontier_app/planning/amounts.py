@@ -1,0 +1,167 @@
+"""What a plan amounts to: candidates, merged and impossible ones, failures that are foreseen, and time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+import streamlit as st
+
+from engine.candidates import predicted_failures, scenarios_of, space_of
+from engine.errors import EngineError
+from engine.evaluator import question
+from engine.measures import call
+from engine.microdata import Microdata
+from engine.plan import AboutPlan, DecisionPlan, Plan, ThreatPlan
+from engine.space import Space, scenarios
+from engine.space_size import n_specs
+from engine.spec import RANDOM_SWAP, ReleaseSpec, percent
+from engine.sweep import estimate
+from frontier_app import mechanisms, parts, state, text
+
+_FORESEEN = 5000  # scenarios up to which failures are foreseen at once
+
+
+_LISTED = 200  # specs shown of a long list
+
+
+def amounts(plan: Plan | None, complaint: str | None, data: Microdata) -> None:
+    st.subheader("What this amounts to", anchor=False)
+    if plan is None:
+        parts.complain(complaint or "")
+        return
+    try:
+        with st.spinner("Counting…"):
+            found, others = _counted(plan, data)
+    except EngineError as error:
+        parts.complain(error)
+        return
+    rates = ", ".join(percent(rate) for rate in plan.space.rates)
+    space = plan.space
+    staged, searching = space.adaptive or space.search, space.search and plan.swaps_at_random
+    n_swaps = _searched(plan, data) if searching else len(found.specs) * len(space.rates) if found else 0
+    n_scenarios = n_swaps + len(others)
+    most = "≤ " if staged else ""
+    first, second, third = st.columns(3)
+    if found:
+        first.metric("Swaps to try", f"{len(found.specs):,}", help="distinct ways of assigning roles")
+    second.metric(
+        "Scenarios",
+        f"{'≤ ' if searching else ''}{n_scenarios:,}",
+        help=f"each swap at {rates}" if n_swaps else "every combination of parameters",
+    )
+    each = f"{space.screen} to {space.replicates}" if staged else str(space.replicates)
+    third.metric("Runs", f"{most}{n_scenarios * space.replicates:,}", help=f"{each} replicates of every scenario")
+    if found:
+        st.caption(
+            f"{found.legal:,} legal, {found.feasible:,} feasible, {len(found.specs):,} distinct on these data; at"
+            f" {rates}."
+        )
+    if others:
+        rows = ["| mechanism | scenarios | runs |", "|:--|--:|--:|"]
+        for name, n in ({RANDOM_SWAP: n_swaps} if found else {}).items():
+            rows.append(f"| {mechanisms.title(name)} | {n:,} | {n * plan.space.replicates:,} |")
+        for name, n in mechanisms.counts(others).items():
+            rows.append(f"| {mechanisms.title(name)} | {n:,} | {n * plan.space.replicates:,} |")
+        st.markdown("\n".join(rows))
+    if found:
+        _explained(found)
+        _foreseen(plan, found, data, n_swaps)
+    _time(plan, data)
+    if plan.space.replicates < 2:
+        st.warning("One replicate cannot say how sure a figure is; no decision is recorded on it.")
+    parts.go("sweep", "Next: run the sweep")
+
+
+def _counted(plan: Plan, data: Microdata) -> tuple[Space | None, list[ReleaseSpec]]:
+    """The space of the random swap, if it is tried, and the scenarios of all other mechanisms."""
+    now = state.get()
+    asks = (plan.data, plan.keys, plan.analyse, plan.analyses, plan.edits, plan.measures, plan.mechanisms)
+    now.memo.get("question", asks, lambda: question(plan, data) and None)
+    found = None
+    if plan.swaps_at_random and not plan.space.search:
+        space = (replace(plan.space, rates=("0",), replicates=1), plan.swap, plan.data, plan.edits)
+        found = now.memo.get("space", space, lambda: space_of(plan, data))
+    declared = tuple(one for one in plan.mechanisms if one.name != RANDOM_SWAP or one.grid)
+    if not declared:
+        return found, []
+    depends = (declared, plan.data, plan.keys, plan.analyses)
+    others = now.memo.get("others", depends, lambda: scenarios_of(replace(plan, mechanisms=declared), data)[0])
+    return found, others
+
+
+def _searched(plan: Plan, data: Microdata) -> int:
+    """How many scenarios a search looks at, at most; says of how many."""
+    space = plan.space
+    depends = (plan.data, plan.swap, space.fix, space.change, space.rule)
+    of = state.get().memo.get(
+        "searched",
+        depends,
+        lambda: n_specs(data.table, plan.swap, space.fix, space.change, space.rule, data.has_carried_columns),
+    )
+    looked = min(of * len(space.rates), space.budget)
+    st.caption(
+        f"The complete space has {of:,} distinct swaps, {of * len(space.rates):,} scenarios at these rates; the"
+        f" search looks at {100 * looked / max(1, of * len(space.rates)):.3g} % of them at most."
+    )
+    return looked
+
+
+def _explained(found: Space) -> None:
+    """Why some specs are not run."""
+    if found.merged:
+        with st.popover(f"{text.plural(len(found.merged), 'swap')} merged", icon=":material/merge:"):
+            st.markdown("These would release the same data as another one, so only the other one is run.")
+            rows = [(str(a), str(b)) for a, b in found.merged[:_LISTED]]
+            st.dataframe(pd.DataFrame(rows, columns=["not run", "the same as"]), hide_index=True)
+            _more(len(found.merged))
+    if found.impossible:
+        with st.popover(f"{text.plural(len(found.impossible), 'swap')} impossible", icon=":material/block:"):
+            st.markdown("No two of these records can be exchanged this way.")
+            rows = [(str(a) or "nothing swapped", b) for a, b in found.impossible[:_LISTED]]
+            st.dataframe(pd.DataFrame(rows, columns=["swap", "why"]), hide_index=True)
+            _more(len(found.impossible))
+
+
+def _more(n: int) -> None:
+    if n > _LISTED:
+        st.caption(f"The first {_LISTED} of {n:,}.")
+
+
+def _foreseen(plan: Plan, found: Space, data: Microdata, n_scenarios: int) -> None:
+    if n_scenarios > _FORESEEN:
+        st.caption(f"Failures are foreseen for up to {_FORESEEN:,} scenarios only.")
+        return
+    now = state.get()
+    specs = scenarios(found.specs, plan.space.rates, plan.space.rule)
+    depends = (tuple(specs), plan.data, plan.edits)
+    failing = now.memo.get("failing", depends, lambda: predicted_failures(specs, data.table))
+    if failing:
+        st.warning(
+            f"{text.plural(len(failing), 'scenario')} will run out of feasible pairs before the rate is reached.",
+            icon=":material/warning:",
+        )
+        with st.popover("Which, and why"):
+            rows = [(str(spec), reason) for spec, reason in failing[:_LISTED]]
+            st.dataframe(pd.DataFrame(rows, columns=["scenario", "why"]), hide_index=True)
+            _more(len(failing))
+
+
+def _time(plan: Plan, data: Microdata) -> None:
+    """How long a sweep takes, from a probe: at once where a probe costs next to nothing, else when it is asked for."""
+    now = state.get()
+    timed = replace(plan, decision=DecisionPlan(), about=AboutPlan(), threat=ThreatPlan())
+    cheap = not any(one.name != RANDOM_SWAP for one in plan.mechanisms) and all(
+        call(name).measure.needs == "counts" for name in plan.measures
+    )
+    seconds = now.memo.peek("estimate", timed)
+    if seconds is None:
+        if not cheap and not st.button(
+            "Estimate the time", icon=":material/timer:", help="tries a few runs; some seconds"
+        ):
+            return
+        with parts.spoken(), st.spinner("Trying a few runs…"):
+            seconds = now.memo.get("estimate", timed, lambda: estimate(plan, data)[1])
+    if seconds is not None:
+        most = "at most" if plan.space.adaptive or plan.space.search else "about"
+        st.markdown(f":material/timer: {most} **{text.duration(seconds)}** on this machine, from a probe")

@@ -1,0 +1,1 @@
+"""The page of threat and uses, part by part."""

@@ -1,0 +1,111 @@
+"""What a risk–utility map is drawn from: arrays of points, marks, and the axes' ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+HEIGHT = 440
+_NONE: Mapping[int, str] = {}
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """The points of a map: figures turned so that smaller is better, what a click on each tells, how they are sorted.
+
+    ``on`` marks the frontier, ``category`` indexes ``categories`` (colour and shape), ``facet`` indexes ``facets``
+    (panels).  Where there are ``shapes``, ``shape`` indexes them and colour alone shows the category.  The category
+    ``muted`` is drawn in grey behind the others.  ``words`` are drawn beside points; most may be empty.
+    ``bulk`` are further points (loss, risk, facet), too many to draw one by one: a density of ``bulk_noun``.
+    The signs are 1 where a loss is the measure itself and -1 where it is the negative; tick labels are the measure's
+    own figures either way.
+    """
+
+    loss: np.ndarray
+    risk: np.ndarray
+    loss_se: np.ndarray
+    risk_se: np.ndarray
+    place: np.ndarray
+    on: np.ndarray
+    category: np.ndarray
+    categories: tuple[str, ...]
+    facet: np.ndarray
+    facets: tuple[str, ...]
+    hover: Sequence[str]
+    shape: np.ndarray | None = None
+    shapes: tuple[str, ...] = ()
+    words: Sequence[str] = ()
+    muted: int = -1
+    bulk: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+    bulk_noun: str = "candidates"
+    utility_sign: float = 1.0
+    risk_sign: float = 1.0
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What is drawn besides the points, and the axes' titles.
+
+    ``span`` is what the axes reach: "zero" from no risk to the data as they are, "original" the candidates and the
+    data as they are, "frontier" the frontier alone.  What is left out is said in the figure.
+    ``flags`` and ``pins`` name rows of the cloud; ``optimum``, ``selected`` are rows too.  ``slope`` is a straight
+    trade-off through the row ``optimum``, in risk per unit of loss.  ``ink`` is the colour of what must be seen first.
+    """
+
+    original: tuple[float, float]
+    risk_title: str
+    utility_title: str
+    bound: float | None = None
+    slope: float | None = None
+    optimum: int | None = None
+    selected: int | None = None
+    flags: Mapping[int, str] = field(default_factory=lambda: _NONE)
+    pins: Mapping[int, str] = field(default_factory=lambda: _NONE)
+    errors: bool = False
+    span: str = "original"
+    legend: str = ""
+    distortion: bool = False
+    height: int = HEIGHT
+    ink: str = "#10151A"
+
+
+def ranges(cloud: Cloud, marks: Marks) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Axis ranges as (worst, best) loss and (bottom, top) risk."""
+    known = ~(np.isnan(cloud.loss) | np.isnan(cloud.risk))
+    if marks.span == "frontier" and (known & cloud.on).sum() > 1:
+        known &= cloud.on
+        loss, risk = cloud.loss[known], cloud.risk[known]
+    else:
+        loss = np.append(cloud.loss[known], marks.original[0])
+        risk = np.append(cloud.risk[known], [marks.original[1], *([] if marks.bound is None else [marks.bound])])
+        if cloud.bulk is not None and np.isfinite(cloud.bulk[0]).any():
+            loss, risk = (
+                np.append(a, [np.nanmin(b), np.nanmax(b)]) for a, b in zip((loss, risk), cloud.bulk[:2], strict=True)
+            )
+        if marks.span == "zero" and cloud.risk_sign > 0:
+            risk = np.append(risk, 0.0)
+    wide, high = (float(np.ptp(x)) or abs(float(x.max())) or 1.0 for x in (loss, risk))
+    across = float(loss.max()) + 0.12 * wide, float(loss.min()) - 0.11 * wide
+    return across, (float(risk.min()) - 0.12 * high, float(risk.max()) + 0.12 * high)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """One drawing: the figure, what is drawn, in the measures' own units, and the axes' ranges."""
+
+    figure: Figure
+    cloud: Cloud
+    marks: Marks
+    across: tuple[float, float]
+    up: tuple[float, float]
+
+    def scaled(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Points as shares of the drawing's width and height."""
+        (x0, x1), (y0, y1) = self.across, self.up
+        return (self.cloud.loss[rows] - x0) / (x1 - x0), (self.cloud.risk[rows] - y0) / (y1 - y0)

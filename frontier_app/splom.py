@@ -1,0 +1,89 @@
+"""A matrix of scatter plots: every measure against every other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from frontier_app.charts import COLOURS, QUIET, TOOLBAR
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+_WEBGL = 1_000
+_TITLE = 20
+
+
+def splom(
+    names: Sequence[str],
+    values: Sequence[np.ndarray],
+    on: np.ndarray,
+    original: Sequence[float],
+    place: np.ndarray,
+    hover: Sequence[str],
+) -> Figure:
+    """The lower half of the matrix: dominated candidates hollow, the frontier filled, doing nothing a triangle.
+
+    ``values`` holds an array per measure, in its own units; ``on`` marks the frontier; ``place`` is what a click tells.
+    """
+    from plotly.graph_objects import Scatter, Scattergl
+    from plotly.subplots import make_subplots
+
+    k = len(names)
+    figure = make_subplots(
+        rows=k - 1, cols=k - 1, shared_xaxes=True, shared_yaxes=True, horizontal_spacing=0.03, vertical_spacing=0.03
+    )
+    kind = Scattergl if len(on) > _WEBGL else Scatter
+    looks = (
+        (~on, "dominated", {"color": COLOURS[0], "symbol": "circle-open", "size": 6, "opacity": 0.7}),
+        (on, "frontier under these measures", {"color": COLOURS[1], "symbol": "diamond", "size": 8}),
+    )
+    anchor = {"color": QUIET, "symbol": "triangle-up", "size": 12}
+    for row in range(1, k):
+        for column in range(row):
+            at = {"row": row, "col": column + 1}
+            first = row == 1
+            for mask, label, marker in looks:
+                shown = np.flatnonzero(mask)
+                if not len(shown):
+                    continue
+                x, y = (values[i][shown].astype(np.float32) for i in (column, row))
+                trace = kind(x=x, y=y, mode="markers", marker=marker, name=label, legendgroup=label, showlegend=first)
+                trace.customdata = place[shown].astype(np.int32)
+                trace.unselected = {"marker": {"opacity": marker.get("opacity", 1.0)}}
+                if len(hover):
+                    trace.hovertext = [hover[i] for i in shown.tolist()]
+                    trace.hovertemplate = "%{hovertext}<extra></extra>"
+                figure.add_trace(trace, **at)
+            ends = [original[column]], [original[row]]
+            figure.add_trace(
+                Scatter(
+                    x=ends[0],
+                    y=ends[1],
+                    mode="markers",
+                    marker=anchor,
+                    unselected={"marker": {"opacity": 1}},
+                    name="original data",
+                    legendgroup="original data",
+                    showlegend=first,
+                    hovertemplate="original data (do nothing)<extra></extra>",
+                ),
+                **at,
+            )
+            if row == k - 1:
+                figure.update_xaxes(title_text="<br>".join(wrap(names[column], _TITLE + 20 // k)), **at)
+            if column == 0:
+                figure.update_yaxes(title_text="<br>".join(wrap(names[row], _TITLE + 20 // k)), **at)
+    figure.update_xaxes(nticks=4, zeroline=False)
+    figure.update_yaxes(nticks=4, zeroline=False)
+    figure.update_layout(
+        height=max(380, 170 * (k - 1) + 90) + TOOLBAR,
+        margin={"l": 10, "r": 10, "t": TOOLBAR + 30, "b": 10},
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        hoverlabel={"align": "left"},
+        uirevision="measures",
+    )
+    return figure

@@ -1,0 +1,157 @@
+"""Board: one recommended release in large type, its map, and the ten questions that a board asks.  Nothing can be
+changed here."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from engine.errors import EngineError
+from engine.report.answers import (
+    NOISE_WORDS,
+    average_words,
+    counted_words,
+    is_rounded,
+    recommended,
+    risk_sentence,
+    summary,
+    ten_questions,
+)
+from engine.report.memo import BANNER
+from engine.report.safe import WITHHELD_WORDS, upper_first
+from engine.report.words import figure, plural
+from frontier_app import board_map, board_source, parts
+from frontier_app.board_source import Missing
+
+if TYPE_CHECKING:
+    from engine.report.findings import Findings
+
+_SIGNS = {ord(sign): f"&#{ord(sign)};" for sign in "\\`*_{}[]<>#$~|:"}
+_LINKS = re.compile(r":(?=\S)|@(?=\S)|\bwww(?=\.)", re.IGNORECASE)
+_JOINER = "\u2060"
+_LISTS = re.compile(r"^(\d*)([.)+=-])")
+_CSS = """<style>
+.st-key-board [data-testid="stMarkdownContainer"] :is(p, li) {font-size: 1.2rem; line-height: 1.55;}
+.st-key-board [data-testid="stMarkdownContainer"] li {margin-bottom: .3rem;}
+.st-key-board [data-testid="stMarkdownContainer"] table {font-size: 1.02rem;}
+.st-key-board [data-testid="stMarkdownContainer"] :is(th, td):not(:first-child) {white-space: normal;}
+.st-key-board [data-testid="stMetricValue"] p {font-size: 2rem !important;}
+.st-key-board [data-testid="stMetricLabel"] p {font-size: 1.05rem;}
+.st-key-board h2 {font-size: 1.6rem; padding: .6rem 0 .3rem;}
+.st-key-board h3 {font-size: 1.4rem;}
+.st-key-board-lead [data-testid="stMarkdownContainer"] p {font-size: 1.45rem; line-height: 1.5;}
+</style>"""
+
+
+def page() -> None:
+    """The whole page."""
+    try:
+        with st.spinner("Making the recommended release again and comparing it with the original …"):
+            found = board_source.source()
+    except EngineError as error:
+        st.title("Board", anchor=False)
+        parts.complain(error)
+        return
+    if isinstance(found, Missing):
+        st.title("Board", anchor=False)
+        parts.nothing(found.words, found.page, found.label)
+        return
+    st.html(_CSS)
+    with st.container(key="board"):
+        _head(found)
+        _map(found)
+        _questions(found)
+
+
+def _plain(text: str) -> str:
+    """Text as it is, on one line: signs that Markdown would take for its own are kept, and nothing becomes a link, a
+    picture or a list.
+
+    Addresses and names of icons are looked for after such signs were read, so an invisible joiner parts them.
+    """
+    line = _LINKS.sub(lambda found: found[0] + _JOINER, " ".join(text.split()))
+    return _LISTS.sub(lambda found: f"{found[1]}&#{ord(found[2])};", line.translate(_SIGNS))
+
+
+def _head(found: Findings) -> None:
+    cover, row = found.cover, recommended(found)
+    st.caption(_plain(cover.classification or BANNER))
+    about = " ".join(filter(None, [cover.survey, cover.vintage])) or cover.title
+    st.title(f"Candidate {_plain(row.letter)}" + (f" for {_plain(about)}" if about else ""), anchor=False)
+    st.markdown(f"**{_plain(cover.state_words)}**")
+    with st.container(key="board-lead"):
+        st.markdown(_plain(" ".join(summary(found))))
+    if found.recommendation.cautions:
+        st.warning(
+            "**Before relying on it, the board should know:**\n\n"
+            + "\n".join(f"- {_plain(text)}" for text in found.recommendation.cautions),
+            icon=":material/warning:",
+        )
+
+
+def _map(found: Findings) -> None:
+    at, exposed, use = found.map, found.exposure, found.utility
+    left, right = st.columns([2.2, 1], gap="large")
+    with left:
+        st.header("The frontier", anchor=False)
+        st.plotly_chart(
+            board_map.board_map(found, dark=parts.is_dark()),
+            theme=None,
+            config={"displayModeBar": False},
+            alt="Map of risk against utility with the recommended candidate and its neighbours by letter; the table "
+            "below lists them.",
+        )
+        st.caption(
+            f"Averages over runs, {at.runs} for the recommended candidate; bars are two standard errors of the "
+            "average, and single runs spread further. The picture is zoomed to the lettered candidates and to doing "
+            f"nothing. {counted_words(found)}"
+        )
+    with right:
+        st.header("In figures", anchor=False)
+        change = exposed.unaltered_after - exposed.small_before
+        st.metric(
+            "Unaltered records in small cells",
+            f"{exposed.unaltered_after:,}",
+            f"{change:+,} against doing nothing{', about' * is_rounded(found)}"
+            if change
+            else "as many as if nothing were done",
+            delta_color="inverse",
+            help=_plain(risk_sentence(found)),
+        )
+        average = average_words(found)
+        if average:
+            st.caption(_plain(f"{average[:1].upper()}{average[1:]}."))
+        flagged, eligible = sum(t.flagged for t in use.tallies), sum(t.eligible for t in use.tallies)
+        st.metric("Figures beyond the tolerances", f"{flagged:,} of {eligible:,}")
+        withheld = use.distance.hellinger is None
+        st.metric("Hellinger distance", "withheld" if withheld else figure(use.distance.hellinger))
+        if withheld:
+            st.caption(upper_first(WITHHELD_WORDS) + ".")
+        st.caption("These three are of the release itself; the map shows averages over runs.")
+        st.metric("On the frontier", f"{at.n_frontier:,} of {plural(at.n_candidates, 'candidate')}")
+    st.markdown(_table(board_map.board_table(found)))
+    st.caption(_plain(NOISE_WORDS))
+
+
+def _table(rows: list[dict[str, str]]) -> str:
+    """Rows as a table that a screen reader reads and the keyboard needs no way into."""
+    names = list(rows[0])
+    lines = ["| " + " | ".join(map(_plain, names)) + " |", "|:--|:--|--:|--:|:--|"]
+    return "\n".join([*lines, *("| " + " | ".join(_plain(row[name]) for name in names) + " |" for row in rows)])
+
+
+def _questions(found: Findings) -> None:
+    st.header("Ten questions", anchor=False)
+    answers = ten_questions(found)
+    for begin in range(0, len(answers), 2):
+        for number, (place, answer) in enumerate(
+            zip(st.columns(2, gap="large"), answers[begin : begin + 2], strict=True)
+        ):
+            with place.container(border=True, height="stretch"):
+                st.markdown(f"### {begin + number + 1}. {answer.question}")
+                st.markdown("\n".join(f"- {_plain(line)}" for line in answer.lines))
+
+
+page()

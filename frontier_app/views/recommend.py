@@ -1,0 +1,251 @@
+"""Recommend: which release, by which rule, why, and what else was considered; then its way to the board and out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from engine.bundle.telling import told
+from engine.choosing import choose, planned_places
+from engine.decision import RiskUtilityMap
+from engine.errors import EngineError
+from engine.neighbours import lettered
+from engine.states import Standing, state_of, withhold
+from engine.study import Study
+from frontier_app import actions, cards, deciding, drawing, parts, picking, state, text
+
+_RULES = {
+    "hand": "A candidate that I name",
+    "plan": "The plan's own rule",
+    "bound": "The most useful release within a risk bound",
+    "slope": "The best trade of risk against use",
+    "nothing": "No release: nothing is published",
+}
+
+
+def page() -> None:
+    """Where the recommendation stands, its next step, a new one, and what has happened."""
+    st.title("Recommend", anchor=False)
+    path = actions.own_study()
+    if path is None:
+        parts.nothing(
+            "There is nothing to recommend yet: a release is chosen among the candidates of a study.",
+            "data",
+            "Open data",
+        )
+        return
+    look = state.get().look
+    try:
+        with Study.open(path) as study:
+            view = actions.the_map(look.risk, look.utility, look.partial)
+            assert view is not None
+            study.reuse(view.scenarios)
+            if not len(view.results):
+                parts.nothing("No run has been completed yet.", "sweep", "See the sweep")
+                return
+            standing = state_of(study)
+            deciding.where_it_stands(study, standing)
+            deciding.approved_plan(study)
+            if standing.choice is not None:
+                deciding.next_step(study, view, standing)
+            _recommend(study, view, standing)
+            deciding.history(study)
+    except EngineError as error:
+        parts.complain(error)
+
+
+def _recommend(study: Study, view: RiskUtilityMap, standing: Standing) -> None:
+    """A recommendation, or another one: the form, folded while one is under way."""
+    if standing.state == "none":
+        st.subheader("Recommend a release", anchor=False)
+        _form(study, view, standing)
+        return
+    with st.expander("Recommend something else", expanded=standing.state == "withheld"):
+        st.caption("A new recommendation begins again as a draft. What was recorded before stays in the history.")
+        _form(study, view, standing)
+
+
+def _form(study: Study, view: RiskUtilityMap, standing: Standing) -> None:
+    left, right = st.columns([1, 1], gap="large")
+    with left:
+        how = _how(study)
+        asked, place = _picked(study, view, how)
+    with right.container(border=True, height="stretch"):
+        if how == "nothing":
+            st.markdown(
+                "#### No release\nNo risk is taken, and nobody can use the data. To publish nothing is a decision like"
+                " any other: it is recorded with its reason and its author."
+            )
+        else:
+            _at_hand(view, place)
+    others = _alternatives(view, place) if place is not None else []
+    _record(study, view, how, asked, place, others, standing)
+
+
+def _how(study: Study) -> str:
+    now = state.get()
+    plan = study.plan.decision
+    rules = [rule for rule in _RULES if rule != "plan" or plan.max_risk is not None or plan.slope is not None]
+    first = now.recommending.rule or (now.look.rule if now.look.rule in rules else "hand")
+    how = st.radio(
+        "How it is chosen",
+        rules,
+        index=rules.index(first) if first in rules else 0,
+        format_func=_RULES.__getitem__,
+        key="recommend-rule",
+    )
+    if how != now.recommending.rule:
+        state.recommending(rule=how)
+    return how
+
+
+def _picked(study: Study, view: RiskUtilityMap, how: str) -> tuple[dict[str, Any], int | None]:
+    """What :func:`choose` is asked for, and the scenario that it will pick."""
+    now, plan = state.get(), study.plan.decision
+    try:
+        if how == "hand":
+            label = picking.candidate(study, view, "Candidate", now.selected, key=f"recommend-candidate-{now.version}")
+            if label is None:
+                return {}, None
+            if label != now.selected:
+                state.put(selected=label)
+            return {"candidate": label}, study.find(label)[0].place
+        if how == "bound":
+            bound = _number(
+                f"Largest acceptable {text.measure_within(view.measures[view.risk])}",
+                "bound",
+                now.recommending.bound if now.recommending.bound is not None else now.look.bound,
+                "The bound is on the mean over runs.",
+            )
+            return ({"max_risk": bound}, view.under_bound(bound)) if bound is not None else ({}, None)
+        if how == "slope":
+            slope = _number(
+                "Additional risk accepted for one more unit of utility",
+                "slope",
+                now.recommending.slope if now.recommending.slope is not None else now.look.slope,
+                "",
+            )
+            return ({"slope": slope}, view.by_slope(slope)[0]) if slope is not None else ({}, None)
+        if how == "plan":
+            words = f"risk at or below {plan.max_risk}" if plan.max_risk else f"a slope of {plan.slope}"
+            st.caption(f"Fixed in the plan: {words}.")
+            return {}, next(iter(planned_places(study, view)))
+    except EngineError as error:
+        parts.complain(error)
+    return {}, None
+
+
+def _number(label: str, name: str, start: float | None, words: str) -> float | None:
+    found = st.number_input(label, 0.0, value=start, format="%.6g", key=f"recommend-{name}", placeholder="a number")
+    if found != getattr(state.get().recommending, name):
+        state.recommending(**{name: found})
+    if words:
+        st.caption(words)
+    return None if found is None else float(found)
+
+
+def _at_hand(view: RiskUtilityMap, place: int | None) -> None:
+    if place is None:
+        st.markdown("#### No candidate at hand\nIts figures will be shown here.")
+        return
+    scenario, summary = view.scenarios[place], view.summary
+    st.markdown(f"#### {scenario.label}")
+    st.markdown(cards.badges(view, place))
+    st.markdown(text.spec_words(scenario.spec, actions.n_records()))
+    runs, failed = int(summary.counted[place]), int(summary.failed[place])
+    if runs:
+        st.markdown(cards.figures(view, place))
+    st.markdown(cards.sureness(view, place, runs, failed))
+    if words := cards.joint_words(view, place):
+        st.markdown(words)
+
+
+def _alternatives(view: RiskUtilityMap, place: int) -> list[dict[str, str]]:
+    """The neighbours with letters, how they differ, and why they are not recommended."""
+    letters = lettered(view, place)
+    mine = next(letter for letter, other in letters.items() if other == place)
+    rest = [(letter, other) for letter, other in letters.items() if other != place]
+    if not rest:
+        return []
+    st.markdown(
+        f"**Alternatives considered** – letters run from the safest to the most useful; the recommendation is"
+        f" **{mine}**."
+    )
+    kept = dict(state.get().recommending.why_not)
+    found = []
+    for letter, other in rest:
+        scenario = view.scenarios[other]
+        words, reason = st.columns([3, 2], vertical_alignment="center", gap="medium")
+        difference = cards.difference(view, place, other)
+        words.markdown(f"**{letter}** · {scenario.label}, {text.swap_short(scenario.spec)}  \n{difference}")
+        why = reason.text_input(
+            f"Why not {letter}?",
+            kept.get(scenario.label, ""),
+            key=f"recommend-not-{place}-{other}",
+            placeholder="may stay empty",
+        )
+        kept[scenario.label] = why
+        found.append({"letter": letter, "candidate": scenario.label, "difference": difference, "why": why.strip()})
+    pairs = tuple(kept.items())
+    if pairs != state.get().recommending.why_not:
+        state.recommending(why_not=pairs)
+    return found
+
+
+def _record(
+    study: Study,
+    view: RiskUtilityMap,
+    how: str,
+    asked: dict[str, Any],
+    place: int | None,
+    others: list[dict[str, str]],
+    standing: Standing,
+) -> None:
+    now = state.get().recommending
+    serial = f"{len(study.decisions)}-{standing.state}"
+    left, right = st.columns([3, 1], gap="medium")
+    why = left.text_area(
+        "Reason, in words",
+        now.why,
+        key=f"recommend-why-{serial}",
+        height=90,
+        placeholder="Why this one, for whoever reads it in five years",
+    )
+    by = right.text_input("Who recommends it" if how != "nothing" else "Who decides it", now.by, key="recommend-by")
+    scenario = None if place is None else view.scenarios[place]
+    for words in (why, *(one["why"] for one in others)):
+        if complaint := told(study, scenario, words):
+            st.warning(complaint[:1].upper() + complaint[1:] + ".", icon=":material/visibility_off:")
+            break
+    if (why, by) != (now.why, now.by):
+        state.recommending(why=why, by=by)
+    missing = [
+        words
+        for words, there in (
+            ("a candidate", place is not None or how == "nothing"),
+            ("a reason", bool(why.strip())),
+            ("a name", bool(by.strip())),
+        )
+        if not there
+    ]
+    label = "Record that nothing is released" if how == "nothing" else "Record the recommendation"
+    if st.button(label, type="primary", icon=":material/gavel:", disabled=bool(missing)):
+        with parts.spoken():
+            if how == "nothing":
+                withhold(study, by, why)
+                words = "The decision to release nothing is recorded."
+            else:
+                choice = choose(study, view, why, by=by, others=others, **asked)
+                words = f"The recommendation of {choice.label} is recorded as a draft."
+                state.put(selected=choice.label)
+            state.recommending(why="", why_not=())
+            state.put(notice=words)
+            st.rerun()
+    if missing:
+        st.caption(f"Still needed: {text.listed(missing)}.")
+    if place is not None and drawing.standing(view, place).startswith("dominated"):
+        st.caption("This candidate is dominated: another one is as safe and as useful, and better in one of the two.")
+
+
+page()

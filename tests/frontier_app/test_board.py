@@ -1,0 +1,185 @@
+"""The board's page: with nothing, before a recommendation, with one, and from a member's bundle alone."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine import datasets
+from engine.choosing import choose
+from engine.decision import risk_utility_map
+from engine.describe import remade
+from engine.report.answers import NOISE_WORDS, risk_sentence
+from engine.report.findings import BOARD, findings
+from engine.report.words import about
+from engine.states import withhold
+from engine.study import Study
+from frontier_app import board_map, workspace
+from frontier_app.workspace import Workspace
+from tests.frontier_app.conftest import APP
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def board(at: Workspace | None = None) -> AppTest:
+    made = AppTest.from_file(str(APP), default_timeout=60)
+    if at is not None:
+        made.query_params["w"] = at.token
+    made.run()
+    if at is None or at.board is None:
+        made.switch_page("views/board.py").run()
+    assert not made.exception
+    return made
+
+
+def words(made: AppTest) -> str:
+    return "\n".join(str(p.value) for kind in (made.title, made.markdown, made.caption, made.warning) for p in kind)
+
+
+def recommend(at: Workspace) -> Study:
+    assert at.study is not None
+    study = Study.open(at.study)
+    view = risk_utility_map(study)
+    label = view.scenarios[int(view.frontier()[0])].label
+    choose(study, view, "a <b>good</b> reason: 1 > 0 | $x$ *and* [so]", candidate=label)
+    return study
+
+
+def test_with_nothing_open_it_says_what_to_do():
+    made = board()
+    assert "nothing for a board" in words(made)
+    assert made.button
+
+
+def test_before_a_recommendation(swept: Callable[..., Workspace]):
+    assert "Nothing has been recommended" in words(board(swept()))
+
+
+def test_a_study_with_a_recommendation_answers_ten_questions(swept: Callable[..., Workspace]):
+    at = swept()
+    recommend(at).close()
+    made = board(at)
+    said = words(made)
+    assert not made.error
+    assert all(f"### {k}. " in said for k in range(1, 11))
+    assert "Of 1,841 records" in said and "Doing nothing" in said
+    assert "<b>" not in said and "$x$" not in said and "&#60;b&#62;good" in said
+    assert not made.selectbox and not made.text_input and not made.checkbox  # nothing can be changed here
+    assert {m.label for m in made.metric} >= {"Unaltered records in small cells", "Figures beyond the tolerances"}
+
+
+def test_a_decision_to_release_nothing(swept: Callable[..., Workspace]):
+    at = swept()
+    with recommend(at) as study:
+        withhold(study, "Ada", "too risky")
+    assert "release nothing" in words(board(at)) and "too risky" in words(board(at))
+
+
+def test_a_bundle_alone_shows_the_board_and_the_glossary_only(swept: Callable[..., Workspace], tmp_path: Path):
+    at = swept()
+    with recommend(at) as study:
+        choice = study.decisions[-1]
+        found = findings(study, remade(study, datasets.load("czech")[0], choice.label, choice.replicate))
+    bundle = tmp_path / "member"
+    bundle.mkdir()
+    (bundle / BOARD).write_text(found.to_json(), encoding="utf-8")
+    at.delete()
+    linked = workspace.link_board(bundle)
+    assert workspace.link_board(bundle) == linked and not linked.is_doorway
+    made = board(linked)
+    assert not made.error
+    assert f"Candidate {found.recommendation.letter}" in made.title[0].value
+    assert "### 10. " in words(made)
+    assert choice.label not in words(made)
+    made.switch_page("views/glossary.py").run()
+    assert not made.exception
+    (bundle / BOARD).write_text("{}", encoding="utf-8")
+    made = board(linked)
+    assert "lacks 'format'" in made.error[0].value
+
+
+def test_the_map_holds_the_letters_and_no_names(swept: Callable[..., Workspace]):
+    at = swept()
+    with recommend(at) as study:
+        choice = study.decisions[-1]
+        found = findings(study, remade(study, datasets.load("czech")[0], choice.label, choice.replicate))
+        labels = [s.label for s in study.scenarios]
+    for dark in (False, True):
+        drawn = board_map.board_map(found, dark=dark)
+        text = drawn.to_json()
+        assert not any(f'"{label}"' in text for label in labels)
+        names = [trace.name for trace in drawn.data]
+        assert {"recommended", "doing nothing", "frontier"} <= set(names)
+    rows = board_map.board_table(found)
+    assert [row["Candidate"] for row in rows] == [*(c.letter for c in found.map.candidates), "–"]
+
+
+def test_the_command_opens_a_bundle_and_refuses_another_folder(
+    swept: Callable[..., Workspace], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    from engine.cli import main
+    from frontier_app import launch
+
+    at = swept()
+    with recommend(at) as study:
+        choice = study.decisions[-1]
+        found = findings(study, remade(study, datasets.load("czech")[0], choice.label, choice.replicate))
+    opened: list[Path | None] = []
+
+    def pretend(study: object, data: object, port: object, browser: object, *, board: Path | None = None) -> int:
+        opened.append(board)
+        return 0
+
+    monkeypatch.setattr(launch, "launch", pretend)
+    folder = tmp_path / "bundle"
+    folder.mkdir()
+    assert main(["app", str(folder), "--no-browser"]) == 1
+    (folder / BOARD).write_text(found.to_json(), encoding="utf-8")
+    assert main(["app", str(folder), "--no-browser"]) == 0
+    assert opened == [folder]
+
+
+def test_hostile_texts_of_a_bundle_stay_text(swept: Callable[..., Workspace], tmp_path: Path):
+    at = swept()
+    with recommend(at) as study:
+        choice = study.decisions[-1]
+        found = findings(study, remade(study, datasets.load("czech")[0], choice.label, choice.replicate))
+    bad = "see http://evil.example/a or www.evil.example, me@evil.example :material/home:\n\n# big\n1. one"
+    hostile = replace(
+        found,
+        cover=replace(found.cover, survey=bad),
+        recommendation=replace(found.recommendation, why=bad, cautions=("1. " + bad,)),
+        map=replace(found.map, utility_title='<a href="http://evil.example">x</a>'),
+    )
+    bundle = tmp_path / "member"
+    bundle.mkdir()
+    (bundle / BOARD).write_text(hostile.to_json(), encoding="utf-8")
+    made = board(workspace.link_board(bundle))
+    said = html.unescape(words(made))  # addresses are looked for after such signs were read
+    assert "evil" in said
+    assert not re.search(r"https?://|www\.|[\w.]@\w|:material/", said)
+    assert "\n# big" not in said and "\n1. one" not in said
+    assert "1&#46; see" in words(made)  # no list within a list
+    assert "<a " not in board_map.board_map(hostile, dark=False).to_json()
+
+
+def test_the_average_stands_beside_the_run_and_its_error_is_explained(swept: Callable[..., Workspace]):
+    at = swept()
+    with recommend(at) as study:
+        choice = study.decisions[-1]
+        found = findings(study, remade(study, datasets.load("czech")[0], choice.label, choice.replicate))
+    row = found.measures[0]
+    assert row.chosen_by and row.mean is not None
+    average = f"the average is {about(row.mean, row.se)}"
+    assert average in risk_sentence(found)
+    said = words(board(at))
+    assert said.count(average) >= 2  # in the lead, and beside the figure of the run to be released
+    assert NOISE_WORDS in html.unescape(said)
+    other = replace(found, measures=tuple(replace(row, chosen_by=False) for row in found.measures))
+    assert "average" not in risk_sentence(other)

@@ -1,0 +1,172 @@
+"""The page of exports: who gets what, what is refused, what lies on disk; without waiting for real exports."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.choosing import choose
+from engine.datasets import load
+from engine.decision import risk_utility_map
+from engine.errors import EngineError
+from engine.keys import key_path, read_key
+from engine.rerun import reevaluate
+from engine.states import decide, withhold
+from engine.study import Study
+from frontier_app import exports, workspace
+from frontier_app.workspace import Workspace
+from tests.frontier_app.test_pages import app, to, words
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture
+def at(swept: Callable[..., Workspace]) -> Workspace:
+    """A workspace with a recommendation that is a draft."""
+    made = swept()
+    with Study.open(made.folder / "study-1.study") as study:
+        view = risk_utility_map(study)
+        place = int(view.frontier()[0])
+        reevaluate(study, load("czech")[0], read_key(key_path(study.path)), [place], 2)
+        choose(study, view, "safe", candidate=study.scenarios[place].label, by="Ada")
+    return made
+
+
+def approve(at: Workspace) -> None:
+    with Study.open(at.folder / "study-1.study") as study:
+        decide(study, "submitted", "Ada")
+        decide(study, "approved", "Board", number="1")
+
+
+def opened(at: Workspace) -> AppTest:
+    return to(app(at), "release")
+
+
+def write_button(made: AppTest):
+    return next(b for b in made.button if b.label.startswith("Write the bundle"))
+
+
+def written(at: Workspace, name: str = "x000-20260102-030405-ab12", tiers: tuple[str, ...] = ("public",)) -> Path:
+    """What an export leaves on disk, as far as the page looks at it."""
+    folder = at.folder / "exports" / name
+    marks = {"analyst": "internal/manifest.json", "member": "board.json", "public": "METHODS.txt"}
+    for tier in tiers:
+        inside = folder / tier if len(tiers) > 1 else folder
+        path = inside / marks[tier]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}")
+    return folder
+
+
+def test_without_a_recommendation_the_page_leads_to_one(swept: Callable[..., Workspace]):
+    at = swept()
+    made = opened(at)
+    assert not made.exception and "Nothing has been recommended yet" in words(made)
+    with Study.open(at.folder / "study-1.study") as study:
+        withhold(study, "Board", "no")
+    assert "decision is to release nothing" in words(opened(at))
+
+
+@pytest.mark.parametrize("tier", ["public", "all"])
+def test_a_public_bundle_waits_for_the_approval(at: Workspace, tier: str):
+    made = opened(at)
+    assert not write_button(made).disabled
+    made.radio(key="export-tier").set_value(tier).run()
+    assert write_button(made).disabled
+    assert any("needs an approved recommendation, and this one is a draft" in one.value for one in made.warning)
+    approve(at)
+    made = opened(at)
+    made.radio(key="export-tier").set_value(tier).run()
+    assert not write_button(made).disabled and not made.exception
+
+
+def test_what_is_asked_for_is_started_and_kept(at: Workspace, monkeypatch):
+    started: list[list[str]] = []
+
+    def launch(arguments: list[str], *_: object) -> int:
+        started.append(arguments)
+        return 0
+
+    monkeypatch.setattr("frontier_app.jobs.launch", launch)
+    made = opened(at)
+    made.multiselect(key="export-formats").set_value(["csv", "sav"]).run()
+    made.radio(key="export-tier").set_value("member").run()
+    to(made, "glossary")
+    to(made, "release")
+    assert made.radio(key="export-tier").value == "member"
+    write_button(made).click().run()
+    (arguments,) = started
+    assert arguments[3:5] == ["engine", "export"]
+    asked = dict(zip(arguments[6::2], arguments[7::2], strict=True))
+    assert (asked["--tier"], asked["--formats"], asked["--data"]) == ("member", "csv,sav", "czech")
+    assert Path(asked["--out"]).parent == at.folder / "exports"
+
+
+def test_an_export_needs_a_format_and_the_data(at: Workspace):
+    made = opened(at)
+    made.multiselect(key="export-formats").set_value([]).run()
+    assert write_button(made).disabled
+    made = to(app(workspace.link(at.folder / "study-1.study", None)), "release")
+    assert not made.exception and any("not open here" in one.value for one in made.info)
+
+
+@pytest.mark.parametrize(
+    ("log", "state", "said"),
+    [
+        ("attacking\nfrontier: the release was refused: a key can be guessed\n", "failed", "a key can be guessed"),
+        ("Traceback\nKeyError: 'secret'\n", "failed", "nothing was written"),
+        ("attacking\n", "failed", "the export was ended; nothing was written"),
+        ("warning: two releases\nwrote /tmp/x: the public\n", "finished", "warning: two releases"),
+    ],
+)
+def test_how_an_export_ended(at: Workspace, log: str, state: str, said: str):
+    folder = written(at) if state == "finished" else at.folder / "exports" / "x000-none"
+    (at.folder / "export.json").write_text(json.dumps({"pid": 0, "out": folder.name, "tier": "public"}))
+    (at.folder / "export.log").write_text(log)
+    job = exports.job(at)
+    assert job.state == state and said in job.said[-1] and "secret" not in job.said[-1]
+    made = opened(at)
+    assert not made.exception
+    shown = [one.value.lower() for one in (*made.error, *made.warning)]
+    assert any(said.removeprefix("warning: ") in one for one in shown)
+    assert not any("/tmp/x" in one for one in shown)
+
+
+def test_one_that_runs_is_watched_and_not_started_twice(at: Workspace, monkeypatch):
+    (at.folder / "export.json").write_text(json.dumps({"pid": os.getpid(), "out": "x", "tier": "public"}))
+    (at.folder / "export.log").write_text("attacking the release itself\n")
+    assert exports.job(at) == exports.Exporting("running", "public", ("attacking the release itself",))
+    monkeypatch.setattr("frontier_app.jobs.launch", lambda *_: pytest.fail("started twice"))
+    exports.start(at, "x", "public", ["csv"], [], False)
+
+
+def test_without_data_nothing_is_started(at: Workspace):
+    with pytest.raises(EngineError, match="needs the data"):
+        exports.start(workspace.link(at.folder / "study-1.study", None), "x", "public", ["csv"], [], False)
+
+
+def test_what_was_written_is_listed_and_zipped_on_disk(at: Workspace):
+    folder = written(at, tiers=("analyst", "member", "public"))
+    attack = {"undoing": {"tried": 800, "succeeded": False}}
+    (folder / "analyst" / "internal" / "self-attack.json").write_text(json.dumps(attack))
+    (folder / "public" / "release.csv").write_text("a\n1\n")
+    (at.folder / "exports" / "x111-broken").mkdir()
+    made = opened(at)
+    assert not made.exception
+    shown = words(made)
+    assert "800 guesses" in shown and "release.csv" in shown and "can undo the swap" in shown
+    (one,) = exports.found(at)
+    archive = one.archive("public")
+    assert archive.parent == folder.parent and archive.stat().st_mode & 0o777 == 0o600
+    with zipfile.ZipFile(archive) as whole:
+        assert whole.namelist() == ["METHODS.txt", "release.csv"]
+        assert {entry.date_time for entry in whole.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        assert whole.read("release.csv") == b"a\n1\n"
+    assert one.archive("public") == archive and not list(folder.parent.glob("*.part"))
+    assert exports.found(workspace.create()) == []

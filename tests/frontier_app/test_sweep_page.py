@@ -1,0 +1,62 @@
+"""The Sweep page: changes that alter no figure, departures from an approval, and several studies in one workspace."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.decision_log import entries
+from engine.plan import ThreatPlan
+from engine.plan.lock import lock
+from engine.study import Study
+from frontier_app.workspace import Workspace
+from tests.frontier_app.conftest import APP
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries inside the app are not ours to fail on
+
+
+def _open(at: Workspace) -> AppTest:
+    made = AppTest.from_file(str(APP), default_timeout=60)
+    made.query_params["w"] = at.token
+    return made.run().switch_page("views/sweep.py").run()
+
+
+def _with_plan(made: AppTest, **changes: object) -> AppTest:
+    state = made.session_state["frontier"]
+    plan = replace(state.plan, **changes)
+    made.session_state["frontier"] = replace(state, plan=plan, base=plan)
+    return made.run()
+
+
+def test_a_change_that_alters_no_figure_is_kept_and_logged(swept: Callable[..., Workspace]) -> None:
+    at = swept()
+    made = _with_plan(_open(at), threat=ThreatPlan("a colleague"))
+    next(b for b in made.button if b.label == "Keep these changes in the study").click().run()
+    assert not made.exception and not made.error
+    assert at.study is not None
+    with Study.open(at.study) as study:
+        assert study.plan.threat.intruder == "a colleague" and entries(study)[-1].event == "changed"
+    assert any("decision log" in info.value for info in made.info)
+
+
+def test_a_departure_asks_for_its_reason(swept: Callable[..., Workspace]) -> None:
+    made = _open(swept())
+    plan = made.session_state["frontier"].plan
+    locked = lock(plan, "DRB-7", "Grace")
+    _with_plan(made, lock=locked.lock, space=replace(plan.space, rates=("0.05",)))
+    assert any("departs from the one approved as DRB-7" in warning.value for warning in made.warning)
+    assert any(box.label == "Why the plan departs from its approval" for box in made.text_input)
+
+
+def test_another_study_of_the_workspace_is_opened(swept: Callable[..., Workspace]) -> None:
+    at = swept()
+    for name in ("study-1.study", "study-1.study.key"):
+        shutil.copy(at.folder / name, at.folder / name.replace("1", "2"))
+    made = _open(at)
+    assert any("Studies in this workspace" in part.value for part in made.subheader)
+    made.button(key="study-study-2.study").click().run()
+    assert not made.exception and at.study == at.folder / "study-2.study"

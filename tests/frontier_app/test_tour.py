@@ -1,0 +1,59 @@
+"""The guided tour: begun on the first page, a step on every page of the work, ended anywhere."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from frontier_app import tour
+from tests.frontier_app.conftest import APP
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def strips(made: AppTest) -> list[str]:
+    return [m.value for m in made.markdown if m.value.startswith(":material/tour: **Step")]
+
+
+def begun() -> AppTest:
+    made = AppTest.from_file(str(APP), default_timeout=60).run()
+    assert not strips(made)
+    return next(b for b in made.button if b.label.startswith("Show me around")).click().run()
+
+
+def test_the_tour_goes_from_page_to_page_in_the_order_of_the_work():
+    made = begun()
+    assert not any(b.label.startswith("Show me around") for b in made.button)
+    for number, (page, words) in enumerate(tour.STEPS.items(), 1):
+        (said,) = strips(made)
+        assert said == f":material/tour: **Step {number} of {len(tour.STEPS)}: {page}.** {words}"
+        assert not made.exception
+        following = [b for b in made.button if b.label.startswith("On to ")]
+        assert len(following) == (number < len(tour.STEPS))
+        if following:
+            # The test harness does not follow a switch of pages by itself.
+            made = made.switch_page(f"views/{tour._FILES[list(tour.STEPS)[number]]}.py").run()
+
+
+def test_it_ends_where_one_has_had_enough_and_can_begin_again():
+    made = begun().switch_page("views/plan.py").run()
+    assert strips(made)
+    made = made.button(key="tour-end").click().run()
+    assert not strips(made)
+    made = made.switch_page("views/data.py").run()
+    assert not strips(made) and any(b.label.startswith("Show me around") for b in made.button)
+
+
+def test_its_steps_are_the_pages_of_the_navigation():
+    tree = ast.parse(APP.read_text(encoding="utf-8"))
+    named: list[tuple[str, str]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Tuple) and len(node.elts) == 3 and all(isinstance(e, ast.Constant) for e in node.elts):
+            file, title, _ = ast.literal_eval(node)
+            named.append((file, title))
+    assert [(file, title) for file, title in named if title != "Glossary"] == [
+        (file, title) for title, file in tour._FILES.items()
+    ]
+    assert all((APP.parent / "views" / f"{file}.py").exists() for file in tour._FILES.values())
