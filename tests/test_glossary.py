@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from engine.measures import MEASURES
+
 TEXT = (Path(__file__).parents[1] / "docs" / "GLOSSARY.md").read_text(encoding="utf-8")
 INTRODUCTION, *SECTIONS = re.split(r"^## ", TEXT, flags=re.MULTILINE)
 TERMS = [section.split("\n", 1)[0] for section in SECTIONS]
@@ -61,3 +63,25 @@ def test_small_cell_risk_is_not_taken_for_a_probability():
 )
 def test_the_words_on_screen_are_there(term):
     assert term in TERMS
+
+
+def test_every_symbol_has_a_plain_sentence_a_range_and_a_source():
+    for one in MEASURES.values():
+        assert one.symbol and one.title and one.range and one.source, one.name
+        assert one.meaning[0].isupper() and one.meaning.endswith(".") and len(one.meaning.split()) >= 8, one.name
+    symbols = [one.symbol for one in MEASURES.values()]
+    assert len(set(symbols)) == len(symbols)
+
+
+@pytest.mark.parametrize("role", ["S", "F", "C", "U"])
+def test_every_role_is_there_with_its_source(role):
+    (section,) = [section for section in SECTIONS if section.startswith(f"Role {role} (")]
+    assert "\nSource: Gomatam" in section
+
+
+def test_no_risk_is_read_as_the_chance_of_identification_unless_it_says_so():
+    for one in MEASURES.values():
+        if one.symbol == "DR":
+            assert "not the chance that somebody is identified" in one.meaning
+        elif one.kind == "risk":
+            assert "chance of identification" not in one.meaning and "probability of identification" not in one.meaning

@@ -1,0 +1,38 @@
+"""One server for all journeys, and a browser window of its own for each test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser.steps import PATIENCE, dashboard
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The private folder of the server that all journeys share; every test makes a workspace of its own in it."""
+    return tmp_path_factory.mktemp("elsewhere") / "home"
+
+
+@pytest.fixture(scope="session")
+def address(home: Path) -> Iterator[str]:
+    """A dashboard with nothing open, at the address that its starter gets."""
+    with dashboard(home.parent, home) as found:
+        yield found
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    """A window on the first page."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    opened = context.new_page()
+    opened.set_default_timeout(PATIENCE)
+    opened.goto(address)
+    yield opened
+    context.close()

@@ -1,0 +1,230 @@
+"""What a person does in the dashboard, as steps that every journey shares."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+    from frontier_app.workspace import Workspace
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 60_000
+"""Milliseconds until a step that does not come is a failure: generous, since machines differ."""
+KEY = hashlib.sha256(b"a study key for pictures and journeys").hexdigest()[:32]
+"""A study key for runs that have to be the same every time; one with a pattern would be refused at export."""
+PAGES = {
+    "data": "File",
+    "threat": "Threat and uses",
+    "plan": "Plan",
+    "sweep": "Sweep",
+    "explore": "Explore",
+    "compare": "Compare",
+    "recommend": "Recommend",
+    "board": "Board",
+    "release": "Export",
+    "glossary": "Glossary",
+}
+"""Pages by their part of the address, with their names in the navigation, in the order of the work."""
+
+
+def environment(home: Path) -> dict[str, str]:
+    """The environment of a server with a home of its own."""
+    return {
+        **os.environ,
+        "FRONTIER_HOME": str(home),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def engine(home: Path, *arguments: str) -> str:
+    """What a command of `frontier` prints."""
+    command = [sys.executable, "-m", "engine", *arguments]
+    done = subprocess.run(command, cwd=home.parent, env=environment(home), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@contextmanager
+def at_home(home: Path) -> Iterator[None]:
+    """While it lasts, workspaces are those of a server with this home."""
+    before = os.environ.get("FRONTIER_HOME")
+    os.environ["FRONTIER_HOME"] = str(home)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["FRONTIER_HOME"]
+        else:
+            os.environ["FRONTIER_HOME"] = before
+
+
+def workspace_with(home: Path, name: str = "czech", *, swept: bool = True, **changes: object) -> Workspace:
+    """A workspace in the home of a server: a sample with its plan, changed, and its sweep finished if ``swept``."""
+    from engine import datasets
+    from engine.plan import edit_plan, plan_to_toml
+    from engine.sweep import sweep
+    from frontier_app import workspace
+
+    raw, plan = datasets.load(name)
+    plan = edit_plan(plan, **{"swap_sizes": [1], "rates": ["0.02", "0.1"], "replicates": 4, **changes})  # type: ignore[arg-type]
+    with at_home(home):
+        at = workspace.create()
+        at.save_plan(plan_to_toml(plan))
+        at.note(data=name, study="study-1.study" if swept else None)
+        if swept:
+            (at.folder / "study-1.study.key").write_text(KEY)
+            sweep(raw, plan, at.folder / "study-1.study", workers=1).close()
+    return at
+
+
+def open_at(page: Page, address: str, at: Workspace, name: str = "data") -> None:
+    """Go straight to a page of a workspace."""
+    origin = "/".join(address.split("/")[:3])
+    page.goto(f"{origin}/{'' if name == 'data' else name}?w={at.token}")
+    page.get_by_test_id("stHeading").first.wait_for()
+    settled(page)
+
+
+@contextmanager
+def injected(folder: Path, code: str) -> Iterator[None]:
+    """While it lasts, servers that are started, and the processes that they start, run this code first of all."""
+    (folder / "sitecustomize.py").write_text(code, encoding="utf-8")
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = str(folder)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONPATH"]
+        else:
+            os.environ["PYTHONPATH"] = before
+
+
+@contextmanager
+def dashboard(cwd: Path, home: Path, *arguments: str) -> Iterator[str]:
+    """The address of a running `frontier app`, started in ``cwd``."""
+    with served(cwd, home, *arguments) as (address, _):
+        yield address
+
+
+@contextmanager
+def served(cwd: Path, home: Path, *arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """Address and process of a running `frontier app`; the process leads a group of its own."""
+    command = [sys.executable, "-m", "engine", "app", *arguments, "--no-browser"]
+    with subprocess.Popen(
+        command, cwd=cwd, env=environment(home), stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            found = re.search(r"http://\S+", process.stdout.readline())
+            assert found, "no address was printed"
+            yield found.group(), process
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+                process.wait(20)
+
+
+def settled(page: Page) -> None:
+    """Wait until the page's script has run and has nothing more to run."""
+    page.wait_for_timeout(150)
+    quiet = "[data-testid=stApp][data-test-script-state=notRunning]"
+    page.wait_for_selector(quiet)
+    page.wait_for_timeout(100)
+    page.wait_for_selector(quiet)
+
+
+def visit(page: Page, name: str) -> None:
+    """Go to a page by the navigation at the top; the page's heading is there afterwards."""
+    page.get_by_test_id("stHeader").get_by_role("link", name=PAGES[name], exact=True).click()
+    page.wait_for_function(f"() => location.pathname.replace(/^\\//, '') === '{'' if name == 'data' else name}'")
+    settled(page)
+
+
+def button(page: Page, name: str) -> Locator:
+    """A button by its words; an icon before them is part of its name."""
+    return page.get_by_role("button", name=name)
+
+
+def enter(page: Page, label: str, value: str) -> None:
+    """Type into an input and leave it."""
+    box = page.get_by_label(label, exact=True)
+    box.fill(value)
+    box.press("Enter")
+    settled(page)
+
+
+def plan_few(page: Page, rates: str = "5", replicates: int = 3) -> None:
+    """On the page of the plan: few rates and replicates, so that a sweep is over in a moment."""
+    enter(page, "Swap rates, in percent of records", rates)
+    enter(page, "Replicates of each", str(replicates))
+
+
+def run_sweep(page: Page) -> None:
+    """On the page of the sweep: start it and wait until it has finished."""
+    button(page, "Start the sweep").click()
+    page.get_by_text("Finished:").wait_for()
+    settled(page)
+
+
+def map_drawn(page: Page) -> None:
+    """Wait until the map has its axes."""
+    page.wait_for_function("() => document.querySelector('.js-plotly-plot')?._fullLayout?.xaxis?.range")
+    settled(page)
+
+
+def click_frontier_point(page: Page) -> None:
+    """Click on the point of the frontier that has the most room around it."""
+    map_drawn(page)
+    place = page.evaluate(
+        """() => {
+            const plot = document.querySelector('.js-plotly-plot');
+            const box = plot.getBoundingClientRect(), x = plot._fullLayout.xaxis, y = plot._fullLayout.yaxis;
+            const all = [];
+            for (const t of plot._fullData.filter(t => t.customdata && t.marker && t.type != 'heatmap'))
+                for (let i = 0; i < t.x.length; i++)
+                    all.push({at: [box.left + x._offset + x.d2p(t.x[i]), box.top + y._offset + y.d2p(t.y[i])],
+                              on: !t.marker.symbol.endsWith('-open')});
+            const far = (p, q) => Math.hypot(q.at[0] - p.at[0], q.at[1] - p.at[1]);
+            const room = p => Math.min(...all.filter(q => q !== p).map(q => far(p, q)));
+            return all.filter(p => p.on).sort((p, q) => room(q) - room(p))[0].at;
+        }"""
+    )
+    page.mouse.move(place[0] - 3, place[1] - 3)
+    page.mouse.move(*place)
+    page.wait_for_timeout(300)
+    page.mouse.click(*place)
+    settled(page)
+
+
+def at_hand(page: Page) -> str:
+    """What the list of candidates on the page shows as chosen."""
+    return page.get_by_role("combobox", name="Candidate", exact=True).input_value()
+
+
+def no_trouble(page: Page) -> None:
+    """No error and no exception is on the page."""
+    assert page.get_by_test_id("stException").count() == 0
+    said = page.locator("[data-testid=stAlertContentError]").all_inner_texts()
+    assert not said, said
+
+
+@contextmanager
+def timed(what: str) -> Iterator[None]:
+    """Print how long an interaction took in the browser."""
+    begin = time.perf_counter()
+    yield
+    print(f"{what}: {time.perf_counter() - begin:.2f} s", flush=True)

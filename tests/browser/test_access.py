@@ -1,0 +1,137 @@
+"""Every page for everybody: structure by axe, in light and dark, and nothing to scroll sideways at 1280 pixels.
+
+Contrast of text and marks is also checked by figures, in tests/frontier_app/test_contrast.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.browser.steps import PAGES, PATIENCE, dashboard, engine, open_at, settled, workspace_with
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+    from frontier_app.workspace import Workspace
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+SERIOUS = {"serious", "critical"}
+
+
+@dataclass(frozen=True)
+class Known:
+    """A fault of Streamlit's or Plotly's own parts, which nothing here can change: rule, where, and why."""
+
+    rule: str
+    within: str
+    why: str
+
+
+KNOWN: tuple[Known, ...] = ()
+
+
+def unhappy(page: Page) -> list[str]:
+    """What axe finds serious or critical on the page as it is, except :data:`KNOWN`; one line for each element."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found: dict[str, Any] = Axe().run(page, options={"resultTypes": ["violations"]}).response
+    said = []
+    for fault in found["violations"]:
+        if fault["impact"] not in SERIOUS:
+            continue
+        for node in fault["nodes"]:
+            where = " ".join(map(str, node["target"]))
+            excused = [one for one in KNOWN if one.rule == fault["id"]]
+            if not any(page.locator(where).first.evaluate("(e, s) => !!e.closest(s)", one.within) for one in excused):
+                said.append(f"{fault['id']}: {where}: {node['html'][:160]}: {node['failureSummary'][:200]}")
+    return said
+
+
+def wide(page: Page) -> list[str]:
+    """What makes the page wider than its window."""
+    found: list[str] = page.evaluate(
+        """() => [document.scrollingElement, document.querySelector('[data-testid=stMain]'),
+                  document.querySelector('[data-testid=stMainBlockContainer]')]
+            .filter(e => e.scrollWidth > Math.min(e.clientWidth, innerWidth)).map(e => e.outerHTML.slice(0, 80))"""
+    )
+    return found
+
+
+@pytest.fixture(params=["light", "dark"])
+def window(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, color_scheme=request.param)
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    yield page
+    context.close()
+
+
+@pytest.fixture(scope="session")
+def decided(home: Path) -> Workspace:
+    """A finished study with pins and a recommendation, so that no page is empty."""
+    from engine.choosing import choose
+    from engine.decision import risk_utility_map
+    from engine.pins import pin
+    from engine.study import Study
+
+    at = workspace_with(home, swap_sizes=[1, 2], replicates=6, max_risk="0.0022")
+    with Study.open(at.folder / "study-1.study") as study:
+        view = risk_utility_map(study)
+        for place in view.frontier()[:2].tolist():
+            pin(study, view.scenarios[place].label, f"pin {place}")
+        choose(study, view, "the most useful within the bound", by="A. Analyst")
+    return at
+
+
+def faults(page: Page, name: str) -> list[str]:
+    """What is wrong with the page as it is, each with the page's name."""
+    page.wait_for_timeout(400)  # fades end before colours are judged
+    settled(page)
+    return [f"{name}: {said}" for said in (*unhappy(page), *wide(page))]
+
+
+def test_every_page_with_nothing_open(window: Page, address: str):
+    window.goto(address)
+    window.get_by_test_id("stHeading").first.wait_for()
+    found = faults(window, "data")
+    for name, title in list(PAGES.items())[1:]:
+        window.get_by_test_id("stHeader").get_by_role("link", name=title, exact=True).click()
+        window.wait_for_function(f"() => location.pathname === '/{name}'")
+        found += faults(window, name)
+    assert not found, "\n".join(found)
+
+
+def test_every_page_with_a_study(window: Page, address: str, decided: Workspace):
+    found = []
+    for name in PAGES:
+        open_at(window, address, decided, name)
+        if name == "explore":
+            window.wait_for_function("() => document.querySelector('.js-plotly-plot')?._fullLayout?.xaxis?.range")
+        found += faults(window, name)
+        if name == "compare":
+            window.get_by_text("One candidate, before and after").click()
+            found += faults(window, "one candidate")
+    assert not found, "\n".join(found)
+
+
+def test_the_board_with_a_bundle_alone(browser: Browser, decided: Workspace, tmp_path: Path):
+    home = tmp_path / "home"
+    study = str(decided.folder / "study-1.study")
+    engine(home, "export", study, "--data", "czech", "--out", str(tmp_path / "out"), "--tier", "member")
+    (bundle,) = [path.parent for path in (tmp_path / "out").rglob("board.json")]
+    found: list[str] = []
+    with dashboard(tmp_path, home, str(bundle)) as address:
+        for scheme in ("light", "dark"):
+            context = browser.new_context(viewport={"width": 1280, "height": 800}, color_scheme=scheme)
+            page = context.new_page()
+            page.set_default_timeout(PATIENCE)
+            page.goto(address)
+            page.get_by_role("heading", name="The frontier").wait_for()
+            found += faults(page, f"board, {scheme}")
+            context.close()
+    assert not found, "\n".join(found)

@@ -1,0 +1,106 @@
+"""The whole way without a mouse: from the first page to a chosen candidate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser.steps import at_hand, map_drawn, no_trouble, settled
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+_FOCUS = """() => { const e = document.activeElement; if (!e) return '';
+    const own = ['BUTTON', 'A'].includes(e.tagName) ? e.innerText : '';
+    return e.getAttribute('aria-label') || (e.labels && e.labels[0] && e.labels[0].innerText) || own || ''; }"""
+
+
+def tab_to(page: Page, words: str, most: int = 90, *, typed: bool = False) -> None:
+    """Press Tab until what has the focus is called that; with ``typed`` something that takes text, not the help to
+    it."""
+    seen = []
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        name = str(page.evaluate(_FOCUS)).strip()
+        takes_text = page.evaluate("() => ['INPUT', 'TEXTAREA'].includes(document.activeElement.tagName)")
+        if words in name and (takes_text or not typed):
+            return
+        seen.append(name[:40])
+    raise AssertionError(f"no way to {words!r} by the keyboard; met {seen}")
+
+
+def press(page: Page, words: str) -> None:
+    """Reach a button and press it."""
+    tab_to(page, words)
+    page.keyboard.press("Enter")
+    settled(page)
+
+
+def test_from_the_first_page_to_a_recommendation_by_keys_alone(page: Page):
+    page.get_by_role("button", name="Open czech").wait_for()
+    press(page, "Open czech")
+    page.get_by_role("button", name="Next: threat and uses").wait_for()
+    settled(page)
+    press(page, "Next: threat and uses")
+    press(page, "Next: plan the candidates")
+    tab_to(page, "Swap rates, in percent of records", typed=True)
+    page.keyboard.press("Control+A")
+    page.keyboard.type("5")
+    page.keyboard.press("Enter")
+    settled(page)
+    press(page, "Next: run the sweep")
+    press(page, "Start the sweep")
+    page.get_by_text("Finished:").wait_for()
+    settled(page)
+    press(page, "Next: explore the map")
+    page.get_by_text("No candidate selected").wait_for()
+    map_drawn(page)
+
+    # From the list …
+    tab_to(page, "Candidate")
+    for key in ("ArrowDown", "Enter"):
+        page.keyboard.press(key)
+    settled(page)
+    first = at_hand(page)
+    assert first.startswith("x")
+
+    # … and from the table, whose rows the arrows reach.
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("() => document.activeElement.matches('[data-testid=stDataFrame] canvas')"):
+            break
+    else:
+        raise AssertionError("the table cannot be reached")
+    assert first.endswith("at 5 %")
+    grid = page.locator("[data-testid=stDataFrame] canvas").first
+    grid.scroll_into_view_if_needed()  # what a browser does for a person who tabs on
+    grid.focus()
+    for _ in range(4):  # the first steps may lead to its head and to the row that is chosen already
+        page.keyboard.press("ArrowDown")
+        page.wait_for_timeout(250)
+        page.keyboard.press("Shift+Space")
+        page.wait_for_timeout(500)
+        settled(page)
+        if at_hand(page) not in ("", first):
+            break
+    assert at_hand(page) not in ("", first)
+    chosen = at_hand(page).split(" ")[0]
+
+    page.keyboard.press("Escape")
+    page.evaluate("() => document.activeElement.blur()")
+    press(page, "Choose this one")
+    page.get_by_text("Recommend a release").wait_for()
+    settled(page)
+    page.evaluate("() => document.activeElement.blur()")
+    tab_to(page, "Reason, in words", typed=True)
+    page.keyboard.type("chosen by keys")
+    tab_to(page, "Who recommends it", typed=True)
+    page.keyboard.type("A. Analyst")
+    page.keyboard.press("Enter")
+    settled(page)
+    page.evaluate("() => document.activeElement.blur()")
+    press(page, "Record the recommendation")
+    page.get_by_text(f"The recommendation of {chosen} is recorded").wait_for()
+    no_trouble(page)

@@ -1,0 +1,49 @@
+"""The written tour: every page in its order, every picture there, small and described, and none left over."""
+
+from __future__ import annotations
+
+import re
+import struct
+from pathlib import Path
+
+import pytest
+
+from frontier_app.tour import STEPS
+
+DOCS = Path(__file__).parents[1] / "docs"
+TEXT = (DOCS / "tour.md").read_text(encoding="utf-8")
+SHOWN = re.findall(r"!\[([^\]]+)\]\(([^)]+)\)", TEXT)
+
+
+def test_it_walks_through_the_pages_in_the_order_of_the_work():
+    headings = re.findall(r"^## \d+\. (.+)$", TEXT, re.MULTILINE)
+    assert headings == list(STEPS)
+    assert [int(n) for n in re.findall(r"^## (\d+)\.", TEXT, re.MULTILINE)] == list(range(1, len(STEPS) + 1))
+
+
+@pytest.mark.parametrize(("words", "path"), SHOWN, ids=[path for _, path in SHOWN])
+def test_a_picture_is_there_small_and_described(words: str, path: str):
+    content = (DOCS / path).read_bytes()
+    assert content.startswith(b"\x89PNG\r\n") and len(content) < 200_000
+    width, height = struct.unpack(">II", content[16:24])
+    assert width == 1280 and 480 <= height <= 1500
+    assert len(words) > 15
+
+
+def test_every_picture_that_is_taken_is_shown_once():
+    shown = [Path(path).name for _, path in SHOWN]
+    assert sorted(shown) == sorted(path.name for path in (DOCS / "tour").glob("*.png"))
+    taken = re.findall(r'picture\("([\w-]+)"\)', (DOCS.parent / "tests/browser/tour.py").read_text(encoding="utf-8"))
+    assert shown == sorted(shown, key=lambda name: [f"{one}.png" for one in _order(taken)].index(name))
+    assert {f"{one}.png" for one in taken} == set(shown)
+
+
+def _order(taken: list[str]) -> list[str]:
+    """The pictures as the text shows them: the board's answer is recorded once the board has seen its page."""
+    moved = [one for one in taken if one != "recommend-approved"]
+    moved.insert(moved.index("recommend-submitted") + 1, "recommend-approved")
+    return moved
+
+
+def test_the_risk_is_not_read_as_a_chance():
+    assert "**not** the chance that somebody is identified" in TEXT
