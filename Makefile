@@ -7,14 +7,17 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench reproductions lock clean
+.PHONY: help demo test unit lint bench reproductions tour offline lock clean
 
 help:
 	@echo "make demo    open the dashboard on a sample"
 	@echo "make test    lint, type checks and all tests (browser tests need Chromium)"
+	@echo "make unit    the quick tests only, with fewer random examples (about a minute)"
 	@echo "make lint    lint and type checks only"
 	@echo "make bench   speed ratios against naive twins"
 	@echo "make reproductions   compute the published figures again and write docs/reproductions.md (minutes)"
+	@echo "make tour    take the pictures of docs/tour.md again (needs Chromium)"
+	@echo "make offline   make a folder that installs without a network (PLATFORM=win_amd64 PYTHON_VERSION=3.12)"
 	@echo "make lock    write requirements.lock anew (needs uv)"
 	@echo "make clean   remove .venv"
 
@@ -29,8 +32,15 @@ $(READY): requirements.lock pyproject.toml
 demo: $(READY)
 	$(BIN)/frontier demo
 
+# As many processes as cores; each takes whole files, since the tests of a file share what is dear to make.
+# Where bytecode is forbidden, as in many containers, every process that a test starts would compile the program anew.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto --dist loadfile
+
 test: lint
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(PYTEST) $(PYTEST_ARGS)
+
+unit: $(READY)
+	$(PYTEST) -m "not slow and not browser" $(PYTEST_ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -41,6 +51,14 @@ bench: $(READY)
 
 reproductions: $(READY)
 	$(BIN)/python -m tests.papers
+
+tour: $(READY)
+	$(BIN)/python -m tests.browser.tour
+
+PLATFORM ?= win_amd64
+PYTHON_VERSION ?= 3.12
+offline: $(READY)
+	$(BIN)/python .ci/offline.py swap-frontier-$(PLATFORM) --platform $(PLATFORM) --python $(PYTHON_VERSION)
 
 lock:
 	uv pip compile pyproject.toml --extra test --group build --universal --python-version 3.11 \

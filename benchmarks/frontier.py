@@ -1,8 +1,8 @@
 """Speed of the frontier, as ratios to one ``np.argsort`` of as many numbers in the same run.
 
-``python benchmarks/frontier.py`` prints two tables: the engine beside moocore (where it is installed) and the engine
-beside the literal twin, which is quadratic and therefore shown at a small size only.  Absolute times drift from run to
-run and machine to machine; the ratios are what to compare.
+``python benchmarks/frontier.py`` prints two tables: the engine beside moocore and paretoset (where they are installed;
+a dash where they would take too long), and the engine beside the literal twin, which is quadratic and therefore shown
+at a small size only.  Absolute times drift from run to run and machine to machine; the ratios are what to compare.
 """
 
 from __future__ import annotations
@@ -27,8 +27,14 @@ try:
 except ImportError:
     is_nondominated = None
 
+try:
+    paretoset = import_module("paretoset").paretoset
+except ImportError:
+    paretoset = None
+
 TARGETS = {"trade-off": 0.6, "all on it": 5.0}
 """Largest ratios wanted with two columns and a million rows."""
+PARETOSET_MOST = 10**9
 
 
 def uniform(rng: np.random.Generator, rows: int, columns: int) -> Floats:
@@ -69,7 +75,10 @@ def main() -> None:
     """Measure and print."""
     rng = np.random.default_rng(20050101)
     print(f"NumPy {np.__version__}; ratios to one np.argsort of N numbers in this run")
-    print(f"{'columns':>7} {'N':>9} {'data':<10} {'frontier':>9} {'argsort':>10} {'engine':>8} {'moocore':>8}  target")
+    print(
+        f"{'columns':>7} {'N':>9} {'data':<10} {'frontier':>9} {'argsort':>10} {'engine':>8} {'moocore':>8} "
+        f"{'paretoset':>9}  target"
+    )
     for columns, sizes in ((2, (10**5, 10**6)), (3, (10**5, 10**6)), (4, (10**5,))):
         for size in sizes:
             for name, make in SHAPES.items():
@@ -87,11 +96,18 @@ def main() -> None:
                     if not np.array_equal(mask, other):
                         raise SystemExit(f"moocore disagrees on {name}, {columns} columns, {size} rows")
                     theirs = f"{seconds(lambda: is_nondominated(losses, keep_weakly=True), 1) / unit:.2f}"  # noqa: B023
+                # it takes time in proportion to the points times those on the frontier
+                if paretoset is None or int(mask.sum()) * size > PARETOSET_MOST:
+                    its = "-"
+                else:
+                    if not np.array_equal(mask, paretoset(losses, distinct=False)):
+                        raise SystemExit(f"paretoset disagrees on {name}, {columns} columns, {size} rows")
+                    its = f"{seconds(lambda: paretoset(losses, distinct=False), 1) / unit:.2f}"  # noqa: B023
                 target = TARGETS.get(name) if columns == 2 and size == 10**6 else None
                 verdict = "" if target is None else f"<= {target}: {'met' if ours <= target else 'MISSED'}"
                 print(
                     f"{columns:>7} {size:>9,} {name:<10} {int(mask.sum()):>9,} {unit * 1e3:>7.2f} ms {ours:>8.2f} "
-                    f"{theirs:>8}  {verdict}"
+                    f"{theirs:>8} {its:>9}  {verdict}"
                 )
     print("\nbeside the literal twin, seconds for 500 rows")
     for columns in (2, 3, 4):
