@@ -28,26 +28,8 @@ from frontier_app.workspace import Workspace
 
 def _begin(at: Workspace, raw: RawTable, plan: Plan | None, **more: Any) -> None:
     """A fresh state on these data."""
-    old = state.get()
-    state.put(
-        workspace=at,
-        raw=raw,
-        plan=plan,
-        base=plan,
-        version=old.version + 1,
-        look=state.Look(),
-        comparing=state.Comparing(),
-        recommending=state.Recommending(),
-        packing=state.Packing(),
-        filing=state.Filing(),
-        selected=None,
-        shown=None,
-        map_key=None,
-        memo=state.Memo(),
-        error="",
-        **{"notice": "", **more},
-    )
-    at.note(owner=old.owner)
+    owner = state.begin(workspace=at, raw=raw, plan=plan, base=plan, **more).owner
+    at.note(owner=owner)
     if plan is not None:
         at.save_plan(plan_to_toml(plan))
 
@@ -187,39 +169,12 @@ def forget() -> None:
     if at:
         jobs.stop(at)
         at.delete()
-    state.put(
-        workspace=None,
-        raw=None,
-        plan=None,
-        base=None,
-        look=state.Look(),
-        comparing=state.Comparing(),
-        recommending=state.Recommending(),
-        packing=state.Packing(),
-        selected=None,
-        shown=None,
-        map_key=None,
-        memo=state.Memo(),
-        error="",
-        notice="The workspace was deleted, with everything in it." if at else "",
-    )
+    state.begin(notice="The workspace was deleted, with everything in it." if at else "")
 
 
 def leave() -> None:
     """Go back to the start; the workspace stays and its address still opens it."""
-    state.put(
-        workspace=None,
-        raw=None,
-        plan=None,
-        base=None,
-        look=state.Look(),
-        comparing=state.Comparing(),
-        recommending=state.Recommending(),
-        packing=state.Packing(),
-        selected=None,
-        memo=state.Memo(),
-        error="",
-    )
+    state.begin()
 
 
 def set_plan(plan: Plan, *, renew: bool = False) -> bool:

@@ -177,6 +177,16 @@ def put(**changes: Any) -> State:
     return state
 
 
+def begin(**changes: Any) -> State:
+    """Forget the work at hand and begin with ``changes``; the page, whose session it is, the tour and the counters of
+    inputs stay."""
+    old = get()
+    kept = {"page": old.page, "owner": old.owner, "touring": old.touring, "picks": old.picks}
+    state = State(version=old.version + 1, **{**kept, **changes})
+    st.session_state[_KEY] = state
+    return state
+
+
 def look(**changes: Any) -> State:
     """Replace entries of how the map is looked at."""
     return put(look=replace(get().look, **changes))

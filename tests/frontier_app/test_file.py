@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -249,3 +250,14 @@ def test_from_300_columns_to_a_plan_in_few_decisions(tmp_path: Path, monkeypatch
     assert _plan(made).data.id and _plan(made).data.weight
     made = _part(made, "columns")
     assert not made.exception and not made.error
+
+
+def test_leaving_forgets_the_work_at_hand_and_keeps_whose_session_it_is(tmp_path: Path) -> None:
+    made = _open(_people(tmp_path))
+    now = made.session_state["frontier"]
+    made.session_state["frontier"] = replace(now, shown="A", selected="A", map_key=("m", 1), touring=True, picks=3)
+    made = _click(made, "Open other data")
+    left = made.session_state["frontier"]
+    assert left.workspace is left.raw is left.plan is left.shown is left.selected is left.map_key is None
+    assert left.filing.column is None and left.owner and left.touring and left.picks == 3
+    assert left.version > now.version
