@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from engine.errors import UsageError
-from engine.frontier import Floats, Index, as_losses, undominated
+from engine.frontier import as_losses, undominated
+from engine.maxima import Floats, Index
 
 
 def _pair(risk: ArrayLike, loss: ArrayLike) -> tuple[Floats, Floats]:

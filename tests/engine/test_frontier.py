@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from engine import frontier
+from engine import maxima, prefilter
 from engine.errors import UsageError
 from engine.frontier import dominated_by, undominated
 from engine.tradeoff import best_under_bound, hull_intervals, hypervolume, knee, supporting_line
@@ -45,10 +45,10 @@ TWO_COLUMNS = st.one_of(*(tables(e, columns=st.just(2)) for e in (FEW, WHOLE, AN
 @pytest.fixture
 def small_pieces(monkeypatch):
     """Thresholds so low that small tables go through prefilter passes, chunks, recursion and marriage."""
-    monkeypatch.setattr(frontier, "_PAIRS", 4)
-    monkeypatch.setattr(frontier, "_DIRECT", 4)
-    monkeypatch.setattr(frontier, "_CHUNK", 7)
-    monkeypatch.setattr(frontier, "_CELLS", 8)
+    monkeypatch.setattr(maxima, "_PAIRS", 4)
+    monkeypatch.setattr(prefilter, "_DIRECT", 4)
+    monkeypatch.setattr(prefilter, "_CHUNK", 7)
+    monkeypatch.setattr(prefilter, "_CELLS", 8)
 
 
 @given(ANY_TABLE)
@@ -134,7 +134,7 @@ def test_large_tables_go_through_the_prefilter(columns):
 
 @pytest.mark.parametrize("columns", [3, 4])
 def test_every_pair_of_places_meets_in_the_sweep(monkeypatch, columns):
-    monkeypatch.setattr(frontier, "_PAIRS", 4)
+    monkeypatch.setattr(maxima, "_PAIRS", 4)
     # Nothing dominates anything, the first column rising and the second falling, but i dominates j: same second value.
     size = 40
     for i in range(size):
