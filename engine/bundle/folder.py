@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import errno
+import hashlib
+import json
 import os
 import re
+import secrets
 import shutil
-import tempfile
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from engine.bundle import guardian
 from engine.errors import EngineError, UsageError
-from engine.places import process_is_alive
+from engine.places import hostname, process_is_alive
 
 _FREE = 1 << 16  # a disk with less room than this is full
+_PART = re.compile(r"\..+\.([0-9a-f]{8})\.(\d+)\.[0-9a-f]{8}\.part")
+"""Name of a folder that is being written: of what, on which machine (a digest), by which process."""
 
 
 class Failed(EngineError):
@@ -25,35 +32,81 @@ class Failed(EngineError):
 def new_folder(out: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
     """A hidden folder beside ``out`` to write into, and the step that makes it ``out``.
 
-    Whatever goes wrong before that step, nothing is left; what a killed process left is removed by the next one here.
+    Whatever goes wrong before that step, nothing is left.  Where this process is killed, another one that outlives it
+    (:mod:`engine.bundle.guardian`) removes the hidden folder; where all processes of the machine ended at once, the
+    next new folder in the same place does.
     """
     check_new(out)
     parent = out.absolute().parent
-    _remove_left_over(parent, out.name)
-    try:
-        aside = Path(tempfile.mkdtemp(prefix=f".{out.name}.{os.getpid()}.", suffix=".part", dir=parent))
-    except OSError as error:
-        raise Failed(f"cannot write beside '{out.name}': {_reason(error, parent)}; choose another --out") from None
+    _remove_left_over(parent)
+    aside = parent / f".{out.name}.{_machine()}.{os.getpid()}.{secrets.token_hex(4)}.part"
+    with _guarded(aside):
+        try:
+            aside.mkdir(mode=0o700)
+        except OSError as error:
+            raise Failed(f"cannot write beside '{out.name}': {_reason(error, parent)}; choose another --out") from None
 
-    def finish() -> None:
-        os.chmod(aside, 0o755)
-        if out.exists():
-            out.rmdir()
-        os.rename(aside, out)
+        def finish() -> None:
+            os.chmod(aside, 0o755)
+            if out.exists():
+                out.rmdir()
+            os.rename(aside, out)
 
-    try:
-        yield aside, finish
-    except EngineError:
-        raise
-    except Exception as error:
-        # Libraries that write documents wrap a full disk in errors of their own.
-        if not isinstance(error, OSError) and not _is_full(aside):
+        try:
+            yield aside, finish
+        except EngineError:
             raise
-        raise Failed(
-            f"the export to '{out.name}' could not be written: {_reason(error, parent)}; nothing was left behind"
-        ) from None
+        except Exception as error:
+            # Libraries that write documents wrap a full disk in errors of their own.
+            if not isinstance(error, OSError) and not _is_full(aside):
+                raise
+            raise Failed(
+                f"the export to '{out.name}' could not be written: {_reason(error, parent)}; nothing was left behind"
+            ) from None
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+
+
+@contextmanager
+def _guarded(aside: Path) -> Iterator[None]:
+    """Meanwhile another process waits to remove a folder, which need not exist yet, should this one be killed.
+
+    It is in a session of its own, so that what ends this process and its group does not end it.
+    """
+    flags = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(subprocess, "CREATE_NO_WINDOW", 0)
+    try:
+        # The folder goes through the pipe: command lines can be read by every user of the machine.
+        beside = subprocess.Popen(
+            [sys.executable, "-I", "-S", guardian.__file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=aside.anchor,
+            start_new_session=True,
+            creationflags=flags,
+        )
+    except OSError as error:
+        raise Failed(_unguarded(error.strerror or type(error).__name__)) from None
+    assert beside.stdin is not None and beside.stdout is not None
+    try:
+        with suppress(OSError):
+            beside.stdin.write(json.dumps(str(aside)).encode() + b"\n")
+            beside.stdin.flush()
+        if not beside.stdout.read(1):
+            raise Failed(_unguarded("it ended at once"))
+        yield
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        with suppress(OSError):
+            beside.stdin.close()
+        beside.stdout.close()
+        beside.wait()
+
+
+def _unguarded(why: str) -> str:
+    return (
+        "nothing was written: the process that would clear up if this one were killed could not be started "
+        f"({why}); let this program start {Path(sys.executable or 'python').name}, and try again"
+    )
 
 
 def check_new(out: Path) -> None:
@@ -79,11 +132,15 @@ def _is_full(folder: Path) -> bool:
         return False
 
 
-def _remove_left_over(parent: Path, name: str) -> None:
-    """Remove the hidden folders that killed exports to the same name left here."""
-    wanted = re.compile(re.escape(f".{name}.") + r"(\d+)\..*\.part")
+def _machine() -> str:
+    """What tells this machine from others that write to the same place, without its name."""
+    return hashlib.sha256(hostname().encode()).hexdigest()[:8]
+
+
+def _remove_left_over(parent: Path) -> None:
+    """Remove the hidden folders whose process on this machine has ended."""
     with suppress(OSError):
         for path in parent.iterdir():
-            match = wanted.fullmatch(path.name)
-            if match and path.is_dir() and not process_is_alive(int(match[1])):
+            match = _PART.fullmatch(path.name)
+            if match and match[1] == _machine() and not process_is_alive(int(match[2])) and path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)

@@ -34,16 +34,81 @@ def test_a_folder_is_whole_or_absent(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["a"]
 
 
-def test_what_a_killed_export_left_is_removed_by_the_next(tmp_path: Path) -> None:
+def test_what_killed_exports_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    from engine.bundle import folder
+
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    for pid in (ended.pid, os.getpid()):
-        (tmp_path / f".out.{pid}.abc.part").mkdir()
-    (tmp_path / f".other.{ended.pid}.abc.part").mkdir()
+    here = folder._machine()
+    kept = [f".out.{here}.{os.getpid()}.0123abcd.part", f".out.ffffffff.{ended.pid}.0123abcd.part", ".my notes.1.part"]
+    for name in (*kept, f".out.{here}.{ended.pid}.0123abcd.part", f".other.{here}.{ended.pid}.0123abcd.part"):
+        (tmp_path / name).mkdir()
     with new_folder(tmp_path / "out") as (_, finish):
         finish()
-    left = sorted(p.name for p in tmp_path.iterdir())
-    assert left == [f".other.{ended.pid}.abc.part", f".out.{os.getpid()}.abc.part", "out"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([*kept, "out"])
+
+
+def left_in(folder: Path) -> list[str]:
+    """What is left once whoever clears up has had its time."""
+    until = time.monotonic() + 15
+    while any(p.name.endswith(".part") for p in folder.iterdir()) and time.monotonic() < until:
+        time.sleep(0.02)
+    return sorted(p.name for p in folder.iterdir())
+
+
+WRITING = """
+import os, signal, sys, time
+from pathlib import Path
+from engine.bundle.folder import new_folder
+
+moment = sys.argv[2]
+
+
+def here(name):
+    if name == moment:
+        os.killpg(0, signal.SIGKILL)
+
+
+with new_folder(Path(sys.argv[1])) as (aside, finish):
+    here("made")
+    (aside / "inner").mkdir()
+    (aside / "inner" / "a").write_text("a")
+    here("written")
+    rename = os.rename
+
+    def renamed(*names):
+        here("before")
+        rename(*names)
+        here("after")
+
+    os.rename = renamed
+    finish()
+here("end")
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no SIGKILL there")
+@pytest.mark.slow
+@pytest.mark.parametrize(("moment", "left"), [("made", 0), ("written", 0), ("before", 0), ("after", 1), ("end", 1)])
+def test_a_process_group_killed_at_a_step_leaves_nothing_or_all(tmp_path: Path, moment: str, left: int) -> None:
+    words = [sys.executable, "-c", WRITING, str(tmp_path / "out"), moment]
+    ended = subprocess.run(words, start_new_session=True, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert left_in(tmp_path) == ["out"][:left]
+    assert not left or (tmp_path / "out" / "inner" / "a").read_text() == "a"
+
+
+def test_without_a_process_that_clears_up_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from engine.bundle import guardian
+
+    monkeypatch.setattr(guardian, "__file__", str(tmp_path / "missing.py"))
+    with pytest.raises(Failed, match=r"could not be started \(it ended at once\)"), new_folder(tmp_path / "out"):
+        pass
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python-away"))
+    words = r"nothing was written: .* \(No such file or directory\); let this program start python-away"
+    with pytest.raises(Failed, match=words), new_folder(tmp_path / "out"):
+        pass
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
@@ -100,12 +165,10 @@ def test_a_folder_without_rights_gets_one_sentence(tmp_path: Path) -> None:
 
 
 def test_a_parent_that_cannot_be_written_to_gets_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import tempfile
+    def denied(self, **kwargs):
+        raise PermissionError(errno.EACCES, "Permission denied", str(self))
 
-    def denied(**kwargs):
-        raise PermissionError(errno.EACCES, "Permission denied", kwargs["dir"])
-
-    monkeypatch.setattr(tempfile, "mkdtemp", denied)
+    monkeypatch.setattr(Path, "mkdir", denied)
     words = "cannot write beside 'a': Permission denied; choose another --out"
     with pytest.raises(Failed, match=words), new_folder(tmp_path / "a"):
         pass
@@ -113,34 +176,36 @@ def test_a_parent_that_cannot_be_written_to_gets_one_sentence(tmp_path: Path, mo
 
 @pytest.mark.skipif(os.name == "nt", reason="no SIGKILL there")
 @pytest.mark.slow
-def test_killed_at_any_moment_leaves_nothing_or_all_bundles(home: tuple[Path, RawTable], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("files", "whole_group"), [(0, True), (1, False), (6, True), (12, False), (None, True), (None, False)]
+)
+def test_an_export_killed_at_any_moment_leaves_nothing_or_all_bundles(
+    home: tuple[Path, RawTable], tmp_path: Path, files: int | None, whole_group: bool
+) -> None:
+    """Killed once so many files are there (None: as soon as the folder has its name)."""
     folder, _ = home
-    words = [
-        "export",
-        str(folder / "household.study"),
-        "--data",
-        str(folder / "original_survey.csv"),
-        "--tier",
-        "public",
-    ]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    for i, delay in enumerate((0.0, 0.3)):
-        out = tmp_path / f"out{i}"
-        running = subprocess.Popen(
-            [sys.executable, "-m", "engine", *words, "--out", str(out)],
-            stderr=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            env=environment,
-        )
-        assert running.stderr is not None
-        for line in running.stderr:
-            if b"writing" in line:
-                break
-        time.sleep(delay)
-        running.send_signal(signal.SIGKILL)
-        running.wait()
-        running.stderr.close()
-        if out.exists():
-            assert not any(one.problems for one in verify(out))
-        visible = [p for p in tmp_path.iterdir() if not p.name.startswith(".")]
-        assert all(not any(one.problems for one in verify(p)) for p in visible)
+    data = str(folder / "original_survey.csv")
+    words = ["export", str(folder / "household.study"), "--data", data, "--tier", "public", "--formats", "csv,dta"]
+    out = tmp_path / "out"
+    running = subprocess.Popen(
+        [sys.executable, "-m", "engine", *words, "--out", str(out)],
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+    def reached() -> bool:
+        parts = list(tmp_path.glob(".*.part"))
+        if files is None:
+            return out.exists()
+        return out.exists() or (bool(parts) and sum(1 for _ in parts[0].rglob("*")) >= files)
+
+    while running.poll() is None and not reached():
+        time.sleep(0.001)
+    assert running.poll() is None, "it ended before it could be killed"
+    os.killpg(running.pid, signal.SIGKILL) if whole_group else running.kill()
+    running.wait()
+    left = left_in(tmp_path)
+    assert left in ([], ["out"]) and (left or files is not None)
+    if left:
+        assert not any(one.problems for one in verify(out))
