@@ -29,6 +29,7 @@ EVENTS = {
     "approved": "the board approved the release",
     "returned": "the board returned the recommendation",
     "released": "the release was published",
+    "exporting": "a bundle was about to be written",
     "exported": "a bundle was written",
     "blocked": "an export was refused",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,11 @@ from engine.bundle.package import Package, package
 from engine.bundle.refused import Refused
 from engine.bundle.tiers import ALL, check_files, tiers_of
 from engine.decision_log import append, entries
-from engine.errors import UsageError
+from engine.errors import EngineError, UsageError
+from engine.evaluation import OK
 from engine.microdata import RawTable
+from engine.plan.rate_range import rate_range
+from engine.spec import RANDOM_SWAP
 from engine.states import state_of
 from engine.study import Study
 
@@ -45,7 +49,8 @@ def export(
 
     A public bundle needs an approved recommendation (:class:`UsageError` without).  One that holds what its reader must
     not see, or whose swap an attack undoes, is refused (:class:`Refused`); that is logged in the study.  Killed at any
-    moment this leaves nothing or the whole folder.
+    moment this leaves nothing or the whole folder.  The log says that a bundle is about to be there before the folder
+    gets its name, and that it is there only afterwards: of an entry "exporting" alone the folder may or may not exist.
     """
     say = tell or (lambda text: None)
     out, tiers = Path(out), tiers_of(tier)
@@ -62,6 +67,8 @@ def export(
         allow_partial=allow_partial,
         same_order_as=same_order_as,
     )
+    if {"public", "member"} & set(tiers):
+        _check_range(made)
     for text in _warnings(made, tiers):
         say(text)
     try:
@@ -105,21 +112,37 @@ def _unchanged_since_approval(study: Study) -> None:
             )
 
 
+def _check_range(made: Package) -> None:
+    """Refuse to tell a range that does not hold the share of this release: the rate of a complete random swap, else
+    the share of records changed."""
+    text, spec = made.study.plan.publish.rate_range, made.scenario.spec
+    if not text:
+        return
+    complete_swap = spec.mechanism == RANDOM_SWAP and made.made.status == OK
+    share = Decimal(spec.rate) if complete_swap else float(made.made.changed.mean())
+    if not rate_range(text).holds(share):
+        raise UsageError(
+            f"the plan tells the public '{text}', and the share of records concerned in this release lies outside; "
+            "change the range in what is said in public, or withhold it"
+        )
+
+
 def _warnings(made: Package, tiers: tuple[str, ...]) -> list[str]:
     """What to think about before anything leaves: other releases of the same data undo each other."""
     said = []
     if "public" in tiers:
-        others = {
-            str(entry.detail["candidate"])
-            for entry in entries(made.study)
-            if entry.event == "exported" and "public" in entry.detail.get("tiers", ())
-        } - {made.candidate}
-        if others:
-            said.append(
-                "warning: another public release of the same data was exported before: "
-                + ", ".join(sorted(others))
-                + ". Together they can undo each other's protection; publish one of them only"
-            )
+        public = [entry for entry in entries(made.study) if "public" in entry.detail.get("tiers", ())]
+        done, begun = (
+            {str(entry.detail["candidate"]) for entry in public if entry.event == event} - {made.candidate}
+            for event in ("exported", "exporting")
+        )
+        for others, was in ((done, "was"), (begun - done, "may have been")):
+            if others:
+                said.append(
+                    f"warning: another public release of the same data {was} exported before: "
+                    + ", ".join(sorted(others))
+                    + ". Together they can undo each other's protection; publish one of them only"
+                )
         if made.study.plan.about.overlaps:
             said.append(
                 f"warning: the plan names other releases of the same data ({made.study.plan.about.overlaps}); together "
@@ -152,8 +175,12 @@ def _write(made: Package, out: Path, tier: str, tiers: tuple[str, ...], say: Tel
             "formats": list(made.formats),
             "sha256": released,
         }
-        append(made.study, "exported", detail)
+        append(made.study, "exporting", detail)
         finish()
+    try:
+        append(made.study, "exported", detail)
+    except EngineError as error:
+        raise EngineError(f"'{out.name}' is complete, but the decision log could not say so: {error}") from None
     return out
 
 

@@ -11,6 +11,7 @@ from decimal import Decimal
 
 from engine.errors import UsageError
 from engine.plan.attribute import names_tuple, set_fields
+from engine.plan.rate_range import rate_range
 
 RELEASE_TYPES = ("new", "series", "re-release")
 RATE_POLICIES = ("withhold", "range")
@@ -109,7 +110,8 @@ class TolerancePlan:
 @dataclass(frozen=True)
 class PublishPlan:
     """What is said in public: ``title`` of the released file, the ``rate_policy`` (one of :data:`RATE_POLICIES`) with
-    ``rate_range`` such as "between 1 and 5 percent" where a range is given, and further ``wording``."""
+    ``rate_range`` such as "between 1 and 5 percent" where a range is given (:mod:`engine.plan.rate_range` says which
+    may be), and further ``wording``."""
 
     title: str = ""
     rate_policy: str = "withhold"
@@ -125,6 +127,8 @@ class PublishPlan:
                 "publish rate_range and rate_policy belong together; give the range in words with rate_policy = "
                 '"range", or neither'
             )
+        if self.rate_range:
+            rate_range(self.rate_range)
 
 
 @dataclass(frozen=True)

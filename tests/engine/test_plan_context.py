@@ -44,6 +44,7 @@ def test_it_comes_back_equal() -> None:
         ('[publish]\nrate_policy = "tell"', "rate_policy is 'tell'"),
         ('[publish]\nrate_policy = "range"', "belong together"),
         ('[publish]\nrate_range = "few"', "belong together"),
+        ('[publish]\nrate_policy = "range"\nrate_range = "1.9 to 2.1 %"', "at least twice the lower"),
         ("[tolerances]\nchange = 0", "must be above 0"),
         ("[tolerances]\nmin_n = -1", "must be a whole number, 0 or more"),
         ('[[table]]\nname = "t"\nattributes = ["Q"]', "table 't' names the unknown attribute 'Q'"),

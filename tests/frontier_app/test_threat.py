@@ -243,6 +243,10 @@ def test_what_is_said_in_public_is_kept_and_a_range_needs_its_words() -> None:
     _box(made, "Share of records in swaps").set_value("range").run()
     assert not made.error and _plan(made).publish.rate_policy == "withhold"
     assert any("Until the range is given" in caption.value for caption in made.caption)
+    _box(made, "The range, in words").set_value("1.9 to 2.1 percent").run()
+    assert any("at least twice the lower" in error.value for error in made.error)
+    assert _plan(made).publish.rate_range == ""
     _box(made, "The range, in words").set_value("between 1 and 5 percent").run()
+    assert not made.error
     said = _plan(made).publish
     assert (said.title, said.rate_policy, said.rate_range) == ("Car workers 1981", "range", "between 1 and 5 percent")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import json
 import os
 import shutil
@@ -133,18 +134,70 @@ def test_the_public_gets_what_was_approved_and_nothing_else(
     assert not (tmp_path / "out").exists()
 
 
+def copied(home: tuple[Path, RawTable], tmp_path: Path) -> Path:
+    """A copy of the approved study, for a test that adds to its log."""
+    import shutil
+
+    for name in ("household.study", "household.study.key"):
+        shutil.copy(home[0] / name, tmp_path / name)
+    return tmp_path / "household.study"
+
+
+def test_the_log_says_that_a_bundle_is_there_only_when_it_is(
+    home: tuple[Path, RawTable], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from engine.bundle.verify import verify
+
+    module = importlib.import_module("engine.bundle.export")
+    path, out, rename, append = copied(home, tmp_path), tmp_path / "out", os.rename, module.append
+
+    def last() -> tuple[str, dict]:
+        with Study.open(path) as other:
+            return entries(other)[-1].event, dict(entries(other)[-1].detail)
+
+    def renamed(*names) -> None:
+        assert last()[0] == "exporting" and not out.exists()
+        rename(*names)
+        assert last()[0] == "exporting" and out.exists()
+
+    def stopped(*names) -> None:
+        raise KeyboardInterrupt
+
+    with Study.open(path) as study:
+        monkeypatch.setattr(os, "rename", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            export(study, home[1], None, out, formats=("csv",))
+        assert last()[0] == "exporting" and not out.exists()
+        monkeypatch.setattr(os, "rename", renamed)
+        export(study, home[1], None, out, formats=("csv",))
+        event, detail = last()
+        assert event == "exported" and detail["sha256"] == read_manifest(out)["sha256"]
+        assert not any(one.problems for one in verify(out))
+
+        def full(study: Study, event: str, *rest):
+            if event == "exported":
+                raise EngineError("the disk is full")
+            return append(study, event, *rest)
+
+        monkeypatch.setattr(module, "append", full)
+        out = tmp_path / "second"
+        with pytest.raises(EngineError, match="'second' is complete, but the decision log could not say so: the disk"):
+            export(study, home[1], None, out, formats=("csv",))
+        assert last()[0] == "exporting" and not any(one.problems for one in verify(out))
+
+
 def test_another_release_of_the_same_data_is_warned_of(home: tuple[Path, RawTable], tmp_path: Path) -> None:
     from engine.bundle.export import _warnings
     from engine.bundle.package import package
     from engine.decision_log import append
 
-    folder, raw = home
-    import shutil
-
-    for name in ("household.study", "household.study.key"):
-        shutil.copy(folder / name, tmp_path / name)
-    with Study.open(tmp_path / "household.study") as study:
-        made = package(study, raw, None)
+    with Study.open(copied(home, tmp_path)) as study:
+        made = package(study, home[1], None)
+        append(study, "exporting", {"tiers": ["public"], "candidate": "x456/1"})
+        assert (
+            "another public release of the same data may have been exported before: x456/1"
+            in _warnings(made, ("public",))[0]
+        )
         append(study, "exported", {"tiers": ["public"], "candidate": "x123/1"})
         assert "another public release of the same data was exported before: x123/1" in _warnings(made, ("public",))[0]
         assert _warnings(made, ("analyst",)) == []
@@ -181,6 +234,19 @@ def test_what_the_board_did_not_see_is_not_published(
         decide(study, "submitted", "Ada")
         decide(study, "approved", "Board", number="DRB-8")
         assert export(study, home[1], None, tmp_path / "out", tier="public", formats=("csv",)).is_dir()
+
+
+def test_a_range_that_does_not_hold_the_rate_is_told_to_nobody(home: tuple[Path, RawTable], tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    from engine.plan_changes import change_plan
+
+    with Study.open(copied(home, tmp_path)) as study:
+        publish = replace(study.plan.publish, rate_policy="range", rate_range="between 1 and 5 percent")
+        change_plan(study, replace(study.plan, publish=publish), why="to say more", by="Ada")
+        with pytest.raises(UsageError, match="the share of records concerned in this release lies outside"):
+            export(study, home[1], None, tmp_path / "out", tier="member")
+        assert export(study, home[1], None, tmp_path / "out", formats=("csv",)).is_dir()
 
 
 @pytest.mark.parametrize(
