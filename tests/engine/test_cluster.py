@@ -111,6 +111,7 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
+@pytest.mark.slow
 def test_a_cluster_that_is_not_there_gets_one_sentence_and_the_study_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(cluster_module, "_PATIENCE", 0.5)
     path = tmp_path / "s.study"

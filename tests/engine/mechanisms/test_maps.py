@@ -63,6 +63,7 @@ def outcomes(sources: list[list[int]], x: np.ndarray) -> Counter[tuple[int, int]
     return Counter((sum(x[j] != x[i] for i, j in enumerate(source)), int(x[source[0]])) for source in sources)
 
 
+@pytest.mark.slow
 def test_the_law_is_the_twins_and_not_one_without_partners_of_the_same_cell():
     y = np.random.default_rng(8).normal(size=12)
     data = numbered({"K": [0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2]}, {"u": y})

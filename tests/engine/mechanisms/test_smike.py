@@ -159,6 +159,7 @@ def test_imputations_are_the_twins_from_the_same_random_numbers(selection: str, 
             assert ours[d] == expected.tolist()
 
 
+@pytest.mark.slow
 def test_the_law_is_the_twins_and_not_one_with_another_model_set():
     y = np.random.default_rng(3).normal(size=16) * 1.5 + np.repeat([3, 0, 0], [2, 6, 8])
     x = [0, 0] + [1] * 6 + [2] * 8
