@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 from engine import space
 from engine.errors import UsageError
 from engine.mechanisms import mechanism
@@ -146,37 +148,44 @@ def multi_kind(table: ContingencyTable) -> tuple[int, ...]:
     return tuple(
         j
         for j, attribute in enumerate(table.domain.attributes)
-        if len(set(attribute.kind_codes[table.cells[:, j]].tolist())) > 1
+        if not attribute.one_kind and len(np.unique(attribute.kind_codes[table.cells[:, j]])) > 1
     )
 
 
-def group(scenarios: Sequence[tuple[int, ReleaseSpec]], table: ContingencyTable) -> list[Group]:
-    """Scenarios by structure, in the order in which structures first appear."""
+def sharing(
+    scenarios: Sequence[tuple[int, ReleaseSpec]], table: ContingencyTable
+) -> list[list[tuple[int, ReleaseSpec]]]:
+    """Scenarios by the work that they share, in the order in which each kind first appears; see :class:`Group`."""
     several = multi_kind(table)
     found: dict[Any, list[tuple[int, ReleaseSpec]]] = {}
     rates_of: dict[tuple[str, str], list[tuple[int, ReleaseSpec]]] = {}  # all rates of a spec, and more, meet in a list
-    structures: dict[tuple[str, str], Structure] = {}
     for place, spec in scenarios:
         if spec.mechanism == RANDOM_SWAP:
             asked = (spec.attributes.roles, spec.rule)
             members = rates_of.get(asked)
             if members is None:
-                # only attributes with several kinds of levels tell S from C, so most splits are written alike
-                alike = asked if several else (_unsplit(spec.attributes.roles), spec.rule)
-                if alike not in structures:
-                    structures[alike] = spec.structure(several)
-                members = rates_of[asked] = found.setdefault(structures[alike], [])
+                members = rates_of[asked] = found.setdefault((*_unsplit(asked[0], several), spec.rule), [])
             members.append((place, spec))
         else:
             found.setdefault(fit_key(mechanism(spec.mechanism), spec.params), []).append((place, spec))
+    return list(found.values())
+
+
+def _unsplit(roles: str, several: Sequence[int]) -> tuple[str, str]:
+    """Roles without the split of S∪C, but for whether C is empty; and that split on attributes with several kinds of
+    levels.  Equal for specs of one :class:`Structure`."""
+    if "C" not in roles:
+        return roles, ""
+    return roles.replace("S", "C"), "".join([str(j) + "," for j in several if roles[j] == "S"])
+
+
+def group(scenarios: Sequence[tuple[int, ReleaseSpec]], table: ContingencyTable) -> list[Group]:
+    """Scenarios by structure, in the order in which structures first appear."""
+    several = multi_kind(table)
     return [
-        Group(shared if isinstance(shared, Structure) else None, tuple(members)) for shared, members in found.items()
+        Group(members[0][1].structure(several) if members[0][1].mechanism == RANDOM_SWAP else None, tuple(members))
+        for members in sharing(scenarios, table)
     ]
-
-
-def _unsplit(roles: str) -> str:
-    """Roles without the split of S∪C, but for whether C is empty."""
-    return roles.replace("S", "C") if "C" in roles else roles
 
 
 def remarks(plan: Plan, found: space.Space, n_records: int) -> list[str]:

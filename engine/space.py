@@ -56,15 +56,19 @@ def by_swap_sizes(
     """Every choice of the given numbers of S attributes among ``swap``; the others are U, or F and C where fixed from
     outside."""
     outside = outside_roles(names, fix, change)
-    able = [name for name in names if name in set(swap) and name not in outside]
+    wanted = set(swap)
+    able = [j for j, name in enumerate(names) if name in wanted and name not in outside]
+    names, unswapped = tuple(names), [outside.get(name, "U") for name in names]
     for size in sizes:
         if size < 1 or size > len(able):
             raise UsageError(
                 f"swap size == {size}, must be between 1 and {len(able)}, the number of attributes that may be swapped."
             )
         for chosen in combinations(able, size):
-            roles = [outside.get(name, "S" if name in chosen else "U") for name in names]
-            yield AttributeSpec(tuple(names), "".join(roles))
+            roles = unswapped.copy()
+            for j in chosen:
+                roles[j] = "S"
+            yield AttributeSpec(names, "".join(roles))
 
 
 def complete(
@@ -101,18 +105,27 @@ def outside_roles(names: Sequence[str], fix: Sequence[str], change: Sequence[str
 
 def fault(spec: AttributeSpec, table: ContingencyTable | None, rule: str) -> str | None:
     """Why a spec can never make a swap, or None.  Without a table only the roles are looked at."""
-    if "S" not in spec.roles:
+    roles = spec.roles
+    if "S" not in roles:
         return "no attribute is marked S: nothing would be swapped"
-    if set(spec.roles) == {"S"}:
+    if roles.count("S") == len(roles):
         return "every attribute is swapped; exchanging whole records changes nothing"
-    if rule == "strict" and not set(spec.roles) & {"C", "U"}:
+    if rule == "strict" and "C" not in roles and "U" not in roles:
         return "no unswapped attribute may differ (all are F), so no true swap exists"
     if table is not None:
-        for j, role in enumerate(spec.roles):
-            if role in "SC" and table.levels_in_use[j] < 2:
-                return f"attribute '{spec.names[j]}' has one category; pairs can never differ on it"
-        if rule == "strict" and all(role in "SF" or table.levels_in_use[j] < 2 for j, role in enumerate(spec.roles)):
-            return "no unswapped attribute that may differ has more than one category, so no true swap exists"
+        narrow = [j for j, size in enumerate(table.levels_in_use) if size < 2]
+        return _fault_of_levels(spec, narrow, rule)
+    return None
+
+
+def _fault_of_levels(spec: AttributeSpec, narrow: Sequence[int], rule: str) -> str | None:
+    """Why a spec without a fault in its roles cannot work where the ``narrow`` attributes have one category each."""
+    roles = spec.roles
+    for j in narrow:
+        if roles[j] in "SC":
+            return f"attribute '{spec.names[j]}' has one category; pairs can never differ on it"
+    if rule == "strict" and roles.count("C") + roles.count("U") == sum(roles[j] == "U" for j in narrow):
+        return "no unswapped attribute that may differ has more than one category, so no true swap exists"
     return None
 
 
@@ -154,17 +167,20 @@ def build(
     impossible: list[tuple[AttributeSpec, str]] = []
     first: dict[str, AttributeSpec] = {}
     legal = feasible = 0
-    narrow = min(table.levels_in_use, default=2) < 2  # else the table adds no fault to those of the roles
+    narrow = [j for j, size in enumerate(table.levels_in_use) if size < 2]
     for spec in specs:
-        legal += "S" in spec.roles and set(spec.roles) != {"S"}
+        roles = spec.roles
+        legal += 0 < roles.count("S") < len(roles)
         reason = fault(spec, None, rule)
         feasible += reason is None
         if narrow and not reason:
-            reason = fault(spec, table, rule)
+            reason = _fault_of_levels(spec, narrow, rule)
         if reason:
             impossible.append((spec, reason))
             continue
-        key = canonical(spec).roles if may_merge(spec, table.domain, rule, carries) else "=" + spec.roles
+        key = roles
+        if "U" not in roles or ("C" not in roles and roles.count("U") == 1):  # all others equal themselves alone
+            key = canonical(spec).roles if may_merge(spec, table.domain, rule, carries) else "=" + roles
         if key not in first:
             first[key] = spec
             kept.append(spec)

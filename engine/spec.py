@@ -115,7 +115,9 @@ class AttributeSpec:
 
     def having(self, role: str) -> tuple[int, ...]:
         """Places of the attributes with a role."""
-        return tuple(j for j, r in enumerate(self.roles) if r == role)
+        if role not in self.roles:
+            return ()
+        return tuple([j for j, r in enumerate(self.roles) if r == role])
 
     def names_having(self, role: str) -> tuple[str, ...]:
         """Names of the attributes with a role."""

@@ -8,7 +8,7 @@ transaction, so a killed sweep resumes.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from engine.adaptive import run_adaptively
-from engine.candidates import carried_identifiers, finer_than_counted, group, remarks, scenarios_of
+from engine.candidates import carried_identifiers, finer_than_counted, group, remarks, scenarios_of, sharing
 from engine.cluster import check_address, connected
 from engine.decision import risk_utility_map
 from engine.errors import EngineError, UsageError
@@ -216,24 +216,30 @@ def hired(asked: Question, key: bytes, workers: int | None, address: str | None,
         yield hands
 
 
-def estimate(plan: Plan, data: Microdata, probes: int = 5) -> tuple[int, float]:
+def estimate(
+    plan: Plan, data: Microdata, probes: int = 5, specs: Sequence[ReleaseSpec] | None = None
+) -> tuple[int, float]:
     """``(candidates, seconds)``: realisations that the plan asks for (the most it may ask for, where it searches or
-    spends replicates adaptively) and the time they will take, from a probe of a few groups."""
+    spends replicates adaptively) and the time they will take, from a probe of a few groups.
+
+    ``specs`` are the plan's scenarios over these data, where they are known already.
+    """
     asked = question(plan, data)
-    specs, _ = scenarios_of(plan, data)
+    specs = scenarios_of(plan, data)[0] if specs is None else specs
     total = len(specs)
     if plan.space.search and plan.swaps_at_random:
         search = search_of(plan, data, bytes(16))
-        specs += scenarios(search.start(), plan.space.rates, plan.space.rule)
+        specs = [*specs, *scenarios(search.start(), plan.space.rates, plan.space.rule)]
         total += search.budget * len(plan.space.rates)
-    groups = group(list(enumerate(specs)), asked.table)
+    shares = sharing(list(enumerate(specs)), asked.table)
     evaluator = Evaluator(asked, bytes(16))
-    chosen = [groups[i] for i in np.unique(np.linspace(0, len(groups) - 1, probes).astype(int))]
+    places = np.unique(np.linspace(0, len(shares) - 1, probes).astype(int))
+    chosen = group([one for i in places for one in shares[i]], asked.table)
     evaluator.run(chosen[0], [1])  # loads or compiles the kernels, which is not part of the rate
     begin = time.perf_counter()
     for one in chosen:
         evaluator.run(one, [1])
     per_group = (time.perf_counter() - begin) / len(chosen)
-    n_groups = len(groups) * total / len(specs)
+    n_groups = len(shares) * total / len(specs)
     runs = total * plan.space.replicates
     return runs, per_group * n_groups * plan.space.replicates / (default_workers(runs, asked) ** 0.8)

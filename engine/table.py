@@ -21,12 +21,14 @@ def occupied(columns: Sequence[np.ndarray], sizes: Sequence[int], n_rows: int) -
     cell.
 
     Columns are folded in one at a time and re-ranked to the combinations that occur, so neither time nor memory follows
-    the product of the sizes.
+    the product of the sizes.  Once every row has a combination of its own, no further column can change the ranks.
     """
     key = np.zeros(n_rows, dtype=np.int64)
-    cells = np.zeros((1, 0), dtype=np.int32)
+    m = 1
     for column, size in zip(columns, sizes, strict=True):
-        space = len(cells) * int(size)
+        if m == n_rows > 1:
+            break
+        space = m * int(size)
         key = key * int(size)
         key += column
         if space <= max(_DENSE, 4 * n_rows):
@@ -38,8 +40,13 @@ def occupied(columns: Sequence[np.ndarray], sizes: Sequence[int], n_rows: int) -
             key = rank[key]
         else:
             distinct, key = np.unique(key, return_inverse=True)
-        cells = np.column_stack([cells[distinct // size], (distinct % size).astype(np.int32)])
-    return np.ascontiguousarray(cells, dtype=np.int32), key.astype(np.int32 if len(cells) < 2**31 else np.int64)
+        m = len(distinct)
+    row = np.zeros(m, dtype=np.int64)  # some row of each cell
+    row[key] = np.arange(n_rows)
+    cells = np.empty((m, len(columns)), dtype=np.int32)
+    for j, column in enumerate(columns):
+        cells[:, j] = column[row]
+    return cells, key.astype(np.int32 if m < 2**31 else np.int64)
 
 
 _WORD_BITS = 62

@@ -67,7 +67,7 @@ def amounts(plan: Plan | None, complaint: str | None, data: Microdata) -> None:
     if found:
         _explained(found)
         _foreseen(plan, found, data, n_swaps)
-    _time(plan, data)
+    _time(plan, data, found, others)
     if plan.space.replicates < 2:
         st.warning("One replicate cannot say how sure a figure is; no decision is recorded on it.")
     parts.go("sweep", "Next: run the sweep")
@@ -147,7 +147,7 @@ def _foreseen(plan: Plan, found: Space, data: Microdata, n_scenarios: int) -> No
             _more(len(failing))
 
 
-def _time(plan: Plan, data: Microdata) -> None:
+def _time(plan: Plan, data: Microdata, found: Space | None, others: list[ReleaseSpec]) -> None:
     """How long a sweep takes, from a probe: at once where a probe costs next to nothing, else when it is asked for."""
     now = state.get()
     timed = replace(plan, decision=DecisionPlan(), about=AboutPlan(), threat=ThreatPlan())
@@ -161,7 +161,8 @@ def _time(plan: Plan, data: Microdata) -> None:
         ):
             return
         with parts.spoken(), st.spinner("Trying a few runs…"):
-            seconds = now.memo.get("estimate", timed, lambda: estimate(plan, data)[1])
+            space = scenarios(found.specs, plan.space.rates, plan.space.rule) if found else []
+            seconds = now.memo.get("estimate", timed, lambda: estimate(plan, data, specs=[*space, *others])[1])
     if seconds is not None:
         most = "at most" if plan.space.adaptive or plan.space.search else "about"
         st.markdown(f":material/timer: {most} **{text.duration(seconds)}** on this machine, from a probe")

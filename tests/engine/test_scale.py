@@ -21,7 +21,8 @@ from engine.mechanisms import random_swap
 from engine.plan import AttributePlan, DataPlan, Plan, SpacePlan
 from engine.release import CellIndex, unpack
 from engine.spec import AttributeSpec, pairs_wanted
-from engine.study import StoredResults, Study
+from engine.evaluation import StoredResults
+from engine.study import Study
 from engine.sweep import sweep
 from engine.table import ContingencyTable, occupied
 from engine.workers import crew
@@ -51,6 +52,17 @@ def all_groups(table: ContingencyTable, rates=RATES) -> list[Group]:
     names = table.domain.names
     specs = space.build(space.complete(names, names), table).specs
     return group(list(enumerate(space.scenarios(specs, rates))), table)
+
+
+@pytest.mark.parametrize("shape", [(3, 4, 2), (50, 40, 60, 2, 3, 7), (1, 9)])
+def test_cells_are_the_distinct_rows_in_order_also_once_every_row_is_alone(shape):
+    rng = np.random.default_rng(1)
+    columns = [rng.integers(0, size, 300) for size in shape]
+    cells, inverse = occupied(columns, shape, 300)
+    expected, places = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
+    assert np.array_equal(cells, expected) and np.array_equal(inverse, places.reshape(-1))
+    assert occupied([], (), 300)[0].shape == (1, 0)
+    assert occupied([np.zeros(0, int)], (3,), 0)[0].shape == (0, 1)
 
 
 def in_order(rows: np.ndarray) -> np.ndarray:

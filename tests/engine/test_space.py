@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.candidates import group, predicted_failures, space_of
+from engine.candidates import group, multi_kind, predicted_failures, space_of
 from engine.domain import Attribute, Domain
 from engine.errors import UsageError
 from engine.io.recode import code
@@ -278,3 +278,37 @@ def test_scenarios_and_groups():
     groups = group(list(enumerate(shared)), table)
     assert [[place for place, _ in one.members] for one in groups] == [[0, 1, 2, 3], [4, 5]]
     assert all(one.structure is not None and one.structure.constrained for one in groups)
+
+
+@given(smalls(with_kinds=True), st.data())
+@examples(60)
+def test_scenarios_share_work_exactly_where_their_structures_are_equal(small, data):
+    roles = data.draw(st.lists(roles_for(len(small.shape)), min_size=1, max_size=12))
+    table = small.coded()[0]
+    made = scenarios([small.spec(one) for one in roles], ["0.1", "0.5"])
+    by_structure: dict[object, list[int]] = {}
+    for place, spec in enumerate(made):
+        by_structure.setdefault(spec.structure(multi_kind(table)), []).append(place)
+    groups = group(list(enumerate(made)), table)
+    assert {one.structure: [place for place, _ in one.members] for one in groups} == by_structure
+    assert [one.structure for one in groups] == list(by_structure)
+
+
+def test_families_over_several_hundred_attributes():
+    many = tuple(f"A{j}" for j in range(300))
+    specs = list(by_swap_sizes(many, many[5:], [1, 2], fix=many[:2], change=many[10:11]))
+    assert len(specs) == 294 + comb(294, 2)
+    assert specs[-1].names_having("S") == many[-2:] and specs[-1].names_having("F") == many[:2]
+    assert specs[0].names is specs[-1].names, "the names are held once"
+
+
+@given(smalls(most_records=12))
+@examples(80)
+def test_a_space_explains_what_it_leaves_out(small):
+    table, d = small.coded()[0], len(small.shape)
+    found = build([AttributeSpec(small.names, "".join(roles)) for roles in product("SFCU", repeat=d)], table)
+    assert all(fault(spec, table, "strict") == reason for spec, reason in found.impossible)
+    assert not any(fault(spec, table, "strict") for spec in found.specs)
+    assert len(found.specs) + len(found.merged) + len(found.impossible) == 4**d
+    keys = [canonical(spec) if may_merge(spec, table.domain, "strict", False) else spec for spec in found.specs]
+    assert len(set(keys)) == len(keys)

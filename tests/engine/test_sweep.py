@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.candidates import scenarios_of
 from engine.errors import EngineError, UsageError
 from engine.evaluation import FAILED, NOOP
 from engine.evaluator import question
@@ -476,6 +477,8 @@ def test_fresh_replicates_are_others_than_the_sweeps(path):
 def test_an_estimate_counts_the_candidates(path):
     candidates, seconds = estimate(plan_of(), code(RAW, plan_of()))
     assert candidates == 80 and 0 < seconds < 60
+    known, _ = scenarios_of(plan_of(), code(RAW, plan_of()))
+    assert estimate(plan_of(), code(RAW, plan_of()), specs=known)[0] == 80
 
 
 def test_measures_are_asked_once_however_written(path):
