@@ -10,13 +10,13 @@ import sys
 import time
 import urllib.error
 import urllib.request
-import webbrowser
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import FrameType
 
 from engine.datasets import names
 from engine.errors import EngineError
+from frontier_app.opening import opened
 from frontier_app.settings import streamlit_flags
 from frontier_app.workspace import doorway, link, link_board
 
@@ -76,7 +76,7 @@ def launch(
     With ``board``, a member's bundle, it shows that and nothing else.
 
     The address holds the secret name of the workspace, so that other users of this machine cannot open the study, nor
-    read files through the server.
+    read files through the server.  It is printed, and never on a command line (:mod:`frontier_app.opening`).
     """
     if data is not None and data not in names():
         data = str(Path(data).expanduser().absolute())
@@ -101,10 +101,8 @@ def launch(
             if not _wait_until_up(server, port):
                 return _end(server) or 1
             print(f"the dashboard is at {address}\nCtrl-C ends it; sweeps that run go on", flush=True)
-            if open_browser:
-                with suppress(webbrowser.Error):
-                    webbrowser.open(address)
-            return server.wait()
+            with opened(address) if open_browser else nullcontext():
+                return server.wait()
         finally:
             signal.signal(signal.SIGTERM, previous)
     except KeyboardInterrupt:

@@ -1,0 +1,85 @@
+"""A browser is sent to the dashboard without anybody else on the machine learning the address."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+import webbrowser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+import pytest
+
+from engine.resources import user_folder
+from frontier_app import launch, opening, workspace
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What a browser was asked to open."""
+    found: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda address, *rest: found.append(address) or True)
+    return found
+
+
+def pages() -> list[Path]:
+    return sorted(user_folder().glob("open-*"))
+
+
+def test_the_browser_is_given_a_private_page_that_sends_it_on(asked: list[str]) -> None:
+    with opening.opened("http://127.0.0.1:1/?w=secret&b=2"):
+        page = Path(unquote(urlparse(asked[0]).path))
+        assert asked[0].startswith("file:") and page.parent.parent == user_folder()
+        assert page.stat().st_mode & 0o777 == 0o600 and page.parent.stat().st_mode & 0o777 == 0o700
+        assert 'content="0; url=http://127.0.0.1:1/?w=secret&amp;b=2"' in page.read_text()
+        assert "http-equiv" in page.read_text() and "no-referrer" in page.read_text()
+    assert pages() == []
+
+
+def test_the_page_does_not_stay_as_long_as_the_server(asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "KEPT", 0.05)
+    with opening.opened("http://127.0.0.1:1/"):
+        until = time.monotonic() + 20
+        while pages() and time.monotonic() < until:
+            time.sleep(0.01)
+        assert pages() == []
+
+
+def test_a_browser_that_cannot_be_started_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(address: str) -> bool:
+        raise webbrowser.Error
+
+    monkeypatch.setattr(webbrowser, "open", broken)
+    with opening.opened("http://127.0.0.1:1/"):
+        pass
+    assert pages() == []
+
+
+@pytest.mark.parametrize("browser", [True, False])
+def test_no_command_line_holds_the_secret_name(
+    asked: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], browser: bool
+) -> None:
+    started: list[list[str]] = []
+
+    class Server:
+        returncode = 0
+
+        def __init__(self, words: list[str], **rest: Any) -> None:
+            started.append(words)
+
+        def poll(self) -> int:
+            return 0
+
+        def wait(self) -> int:
+            return 0
+
+    monkeypatch.setattr(subprocess, "Popen", Server)
+    monkeypatch.setattr(launch, "_wait_until_up", lambda server, port: True)
+    assert launch.launch(None, "czech", None, browser) == 0
+    match = re.search(r"\?w=([\w-]{22})", capsys.readouterr().out)
+    assert match and workspace.find(match[1]) is not None
+    assert len(asked) == int(browser) and len(started) == 1
+    assert not any(match[1] in words for words in (*asked, *started[0]))
+    assert pages() == []
