@@ -14,7 +14,7 @@ from engine.plan.init import plan_init_text
 from engine.plan.mechanism import MechanismPlan
 from engine.plan.proposal import Link, Proposal
 from engine.plan.propose import propose
-from engine.plan.toml import plan_from_toml, plan_to_toml, read_plan
+from engine.plan.toml import plan_from_toml, read_plan
 from engine.plan.types import (
     DEFAULT_MISSING,
     DataPlan,
@@ -22,6 +22,7 @@ from engine.plan.types import (
     Plan,
     SpacePlan,
 )
+from engine.plan.writing import plan_to_toml
 
 __all__ = [
     "DEFAULT_MISSING",

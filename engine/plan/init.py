@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.microdata import RawTable
 from engine.plan.guess import first_plan
-from engine.plan.toml import plan_to_toml
+from engine.plan.writing import plan_to_toml
 
 _HEAD = """\
 # A first plan, guessed from the columns of the data. Check every line before a study.

@@ -9,8 +9,9 @@ from dataclasses import replace
 from engine.errors import EngineError, UsageError
 from engine.plan.context import AboutPlan, LockPlan, PublishPlan
 from engine.plan.differences import deviations
-from engine.plan.toml import plan_from_toml, plan_to_toml
+from engine.plan.toml import plan_from_toml
 from engine.plan.types import Plan
+from engine.plan.writing import plan_to_toml
 
 
 def approved_text(plan: Plan) -> str:

@@ -1,12 +1,12 @@
-"""The plan as TOML: a wrong entry is refused by its name, and what is written comes back equal."""
+"""The plan read from TOML: a wrong entry is refused by its name.  :mod:`engine.plan.writing` writes it."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from engine.errors import EngineError, UsageError, did_you_mean
 from engine.microdata import EditRule
@@ -16,15 +16,11 @@ from engine.plan.context import AboutPlan, LockPlan, PublishPlan, TablePlan, Thr
 from engine.plan.mechanism import MechanismPlan
 from engine.plan.types import (
     DEFAULT_MEASURES,
-    DEFAULT_MISSING,
     DataPlan,
     DecisionPlan,
     Plan,
     SpacePlan,
 )
-
-if TYPE_CHECKING:
-    from tomlkit.items import Array, InlineTable, Table
 
 _TEXTS, _TEXT, _TABLE, _TRUTH, _WHOLE, _NUMBERS, _DECIMAL, _DECIMALS, _WHOLES = (
     "a list of texts",
@@ -243,170 +239,3 @@ def _lock(entry: dict[str, Any]) -> LockPlan:
         if f.name not in entry:
             raise UsageError(f"[lock] has no {f.name}; `frontier plan lock` writes this section")
     return LockPlan(**entry)
-
-
-def plan_to_toml(plan: Plan) -> str:
-    """``plan`` as TOML text that :func:`plan_from_toml` reads back to an equal plan; defaults may be left out."""
-    import tomlkit
-
-    document = tomlkit.document()
-    data = tomlkit.table()
-    if plan.data.missing != DEFAULT_MISSING:
-        data["missing"] = _array(plan.data.missing)
-    for key in ("weight", "id"):
-        if getattr(plan.data, key) is not None:
-            data[key] = getattr(plan.data, key)
-    for key in ("carry", "drop", "numeric"):
-        if getattr(plan.data, key):
-            data[key] = _array(getattr(plan.data, key))
-    if len(data):
-        document["data"] = data
-    attributes = tomlkit.aot()
-    for attribute in plan.attributes:
-        attributes.append(_attribute_table(attribute))
-    document["attribute"] = attributes
-    roles = tomlkit.table()
-    for key in ("keys", "swap", "analyse"):
-        if getattr(plan, key) != plan.names:
-            roles[key] = _array(getattr(plan, key))
-    if len(roles):
-        document["roles"] = roles
-    if plan.edits:
-        edits = tomlkit.aot()
-        for rule in plan.edits:
-            entry = tomlkit.table()
-            entry["name"] = rule.name
-            entry["forbid"] = _inline(rule.forbid)
-            edits.append(entry)
-        document["edit"] = edits
-    if plan.analyses:
-        analyses = tomlkit.aot()
-        for analysis in plan.analyses:
-            analyses.append(_analysis_table(analysis))
-        document["analysis"] = analyses
-    if plan.mechanisms:
-        mechanisms = tomlkit.aot()
-        for mechanism in plan.mechanisms:
-            entry = tomlkit.table()
-            entry["name"] = mechanism.name
-            for key, values in mechanism.grid:
-                entry[key] = values[0] if len(values) == 1 else _array(values)
-            mechanisms.append(entry)
-        document["mechanism"] = mechanisms
-    document["space"] = _space_table(plan.space)
-    measures = tomlkit.table()
-    measures["names"] = _array(plan.measures)
-    document["measures"] = measures
-    decision = tomlkit.table()
-    for key in ("risk", "utility", "max_risk", "slope"):
-        if getattr(plan.decision, key) is not None:
-            decision[key] = getattr(plan.decision, key)
-    decision["realisation"] = plan.decision.realisation
-    document["decision"] = decision
-    if plan.tables:
-        tables = tomlkit.aot()
-        for table in plan.tables:
-            entry = tomlkit.table()
-            entry["name"], entry["attributes"] = table.name, _array(table.attributes)
-            tables.append(entry)
-        document["table"] = tables
-    for name, kind in _CONTEXT.items():
-        if section := _changed(getattr(plan, name), kind()):
-            document[name] = section
-    if plan.lock is not None:
-        document["lock"] = _changed(plan.lock, None)
-    return tomlkit.dumps(document)
-
-
-def _changed(part: object, default: object) -> Table:
-    """The entries of a part that are not its defaults."""
-    import tomlkit
-
-    section = tomlkit.table()
-    for f in fields(part):  # type: ignore[arg-type]
-        value = getattr(part, f.name)
-        if default is None or value != getattr(default, f.name):
-            section[f.name] = _array(value) if isinstance(value, tuple) else value
-    return section
-
-
-def _attribute_table(attribute: AttributePlan) -> Table:
-    import tomlkit
-
-    entry = tomlkit.table()
-    entry["name"] = attribute.name
-    if attribute.columns != (attribute.name,):
-        entry["columns"] = _array(attribute.columns)
-    if attribute.view != attribute.columns[:1]:
-        entry["view"] = _array(attribute.view)
-    for key in ("cut", "labels", "levels"):
-        if getattr(attribute, key):
-            entry[key] = _array(getattr(attribute, key))
-    if attribute.merge:
-        entry["merge"] = _inline(attribute.merge)
-    for key in ("skip", "missing"):
-        if getattr(attribute, key):
-            entry[key] = _array(getattr(attribute, key))
-    if attribute.on_missing != "refuse":
-        entry["on_missing"] = attribute.on_missing
-    return entry
-
-
-def _analysis_table(analysis: AnalysisPlan) -> Table:
-    import tomlkit
-
-    entry = tomlkit.table()
-    for key in ("name", "formula", "family"):
-        entry[key] = getattr(analysis, key)
-    if analysis.by:
-        entry["by"] = _array(analysis.by)
-    if analysis.weighted:
-        entry["weighted"] = True
-    return entry
-
-
-def _space_table(space: SpacePlan) -> Table:
-    import tomlkit
-
-    table = tomlkit.table()
-    for key in ("all_specs", "search", "adaptive"):
-        if getattr(space, key):
-            table[key] = True
-    for key in ("swap_sizes", "specs", "fix", "change"):
-        if getattr(space, key):
-            table[key] = _array(getattr(space, key))
-    table["rule"] = space.rule
-    table["rates"] = _array(space.rates)
-    table["replicates"] = space.replicates
-    for key in ("budget", "screen"):
-        if getattr(space, key) != getattr(SpacePlan, key):
-            table[key] = getattr(space, key)
-    return table
-
-
-def _array(values: Iterable[object]) -> Array:
-    import tomlkit
-
-    array = tomlkit.array()
-    array.extend(list(values))
-    if len(array.as_string()) > 100:
-        array.multiline(True)
-    return array
-
-
-def _inline(pairs: Iterable[tuple[str, tuple[str, ...]]]) -> InlineTable | Table:
-    import tomlkit
-
-    pairs = tuple(pairs)
-    # An inline table must stay on one line, so a long one becomes a table of its own.
-    table: InlineTable | Table = tomlkit.inline_table()
-    for name, values in pairs:
-        inner = tomlkit.array()
-        inner.extend(list(values))
-        table[name] = inner
-    if len(table.as_string()) <= 100:
-        return table
-    table = tomlkit.table()
-    for name, values in pairs:
-        table[name] = _array(values)
-    return table
