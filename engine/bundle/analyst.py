@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.bundle.files import sha256, table_names, write_tables
-from engine.bundle.manifest import iso, made_with, write_manifest
+from engine.bundle.manifest import INTERNAL, RELEASE, iso, made_with, write_manifest
 from engine.bundle.package import Package
 from engine.decision_log import START, entries
 from engine.evaluation import STATUS, summarise
@@ -21,7 +21,6 @@ from engine.streams import STREAM_VERSION
 if TYPE_CHECKING:
     import pyarrow as pa
 
-RELEASE, INTERNAL = "release", "internal"
 LOG = "decision-log.json"
 ATTACK = "self-attack.json"
 NEW_ID, ROW, RECORD, OLD_ID = "new_id", "row", "record", "id"

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.bundle.analyst import FROM, INTERNAL, NEW_ID, OLD_ID, ROW
+from engine.bundle.analyst import FROM, NEW_ID, OLD_ID, ROW
 from engine.bundle.files import check_formats, write_tables
 from engine.bundle.folder import new_folder
-from engine.bundle.manifest import read_manifest
+from engine.bundle.manifest import INTERNAL
+from engine.bundle.untouched import analyst_in, read_untouched
 from engine.errors import EngineError, UsageError, did_you_mean
 from engine.labels import NO_LABELS
 from engine.microdata import RawTable
@@ -54,10 +55,9 @@ def apply(
     differs among the records of one id, and a column that was drawn anew.
     """
     bundle, out, formats = Path(bundle), Path(out), check_formats(formats)
-    manifest = read_manifest(bundle)
+    manifest = read_untouched(bundle)
     plan = plan_from_toml(manifest["plan"])
-    folder = bundle if (bundle / INTERNAL).is_dir() else bundle / "analyst"
-    maps = sorted((folder / INTERNAL).glob("pairs*.parquet"))
+    maps = sorted((analyst_in(bundle) / INTERNAL).glob("pairs*.parquet"))
     if not maps:
         raise EngineError(f"'{bundle.name}' holds no pair map; give the folder of an analyst's bundle")
     if id_column not in other.columns:

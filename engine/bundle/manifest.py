@@ -19,6 +19,8 @@ from engine.places import write_private
 from engine.streams import STREAM_VERSION
 
 FORMAT = 2
+RELEASE, INTERNAL = "release", "internal"
+"""The folders of an analyst's bundle: what is released, and what remakes it."""
 MANIFEST = "manifest.json"
 SEEDS = "seed-annex.json"
 SECRETS = ("derived_key", "row_order_secret")
@@ -113,8 +115,8 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     """
     path = Path(path)
     if path.is_dir():
-        inside = path / "internal" / MANIFEST
-        path = inside if inside.is_file() else path / "analyst" / "internal" / MANIFEST
+        inside = path / INTERNAL / MANIFEST
+        path = inside if inside.is_file() else path / "analyst" / INTERNAL / MANIFEST
     manifest = _read(path)
     missing = [name for name in _NEEDED if name not in manifest]
     if "format" in manifest and manifest["format"] != FORMAT:

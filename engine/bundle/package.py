@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.bundle.files import Tables, check_formats, check_include, labels_of, tables_of
-from engine.bundle.manifest import read_manifest
 from engine.bundle.rows import Rows, new_secret
+from engine.bundle.untouched import read_untouched
+from engine.choosing import runs_of
 from engine.decision import check_realisation, realisation_of
 from engine.errors import EngineError, UsageError
 from engine.evaluator import question
@@ -110,14 +111,14 @@ def package(
         if getattr(data, role) is None:
             raise UsageError(f"the plan declares no {role}, so it cannot be included")
     scenario, replicate = study.find(candidate)
-    results = study.results()
+    runs = runs_of(study, scenario.place)
     if replicate is None:
-        replicate = realisation_of(study, results, scenario.place, allow_partial)
-    row = check_realisation(results, scenario.place, replicate, scenario.label, allow_partial)
+        replicate = realisation_of(study, runs, scenario.place, allow_partial)
+    row = check_realisation(runs, scenario.place, replicate, scenario.label, allow_partial)
     made = remake(
         data, question(study.plan, data, study.measures), scenario.spec, stream_of(key, scenario.spec, data, replicate)
     )
-    stored = {str(c): float(v) for c, v in zip(study.measures, results.values[row], strict=True)}
+    stored = {str(c): float(v) for c, v in zip(study.measures, runs.values[row], strict=True)}
     _check_figures(made.figures, stored)
     secret = new_secret() if same_order_as is None else _secret_of(same_order_as, data)
     rows = Rows(secret, data.n_records)
@@ -125,7 +126,7 @@ def package(
 
 
 def _secret_of(bundle: str | Path, data: Microdata) -> bytes:
-    manifest = read_manifest(bundle)
+    manifest = read_untouched(bundle)
     if manifest.get("n_records") != data.n_records:
         raise UsageError(
             f"the bundle whose row order is to be used holds {manifest.get('n_records')} records, the data "

@@ -9,9 +9,10 @@ from typing import Any
 
 from engine.bundle.files import labels_of, sha256, tables_of, write_tables
 from engine.bundle.folder import new_folder
-from engine.bundle.manifest import made_with, read_manifest
+from engine.bundle.manifest import RELEASE, made_with
 from engine.bundle.package import CLOSE
 from engine.bundle.rows import Rows
+from engine.bundle.untouched import analyst_in, read_untouched
 from engine.errors import UsageError
 from engine.evaluation import STATUS
 from engine.evaluator import question
@@ -38,11 +39,12 @@ def replay(path: str | Path, raw: RawTable, out: str | Path | None = None) -> Re
     """Remake the release of a manifest from the data and compare it file by file, with the files themselves when the
     bundle's folder is given; ``out`` keeps the remade files in a new folder.
 
-    Figures of another platform may differ in their last digits (up to 1e-9); that is said and counts as a difference
-    of bits, not of the release.
+    A bundle whose manifest or internal files are not those that were sealed is refused before anything that it names is
+    looked at.  Figures of another platform may differ in their last digits (up to 1e-9); that is said and counts as a
+    difference of bits, not of the release.
     """
     path = Path(path)
-    manifest = read_manifest(path)
+    manifest = read_untouched(path)
     derived, secret = bytes.fromhex(manifest["derived_key"]), bytes.fromhex(manifest["row_order_secret"])
     if manifest["fingerprint"] != fingerprint(derived, raw.content_digest()):
         raise UsageError(f"the manifest belongs to other data than '{raw.source}': their fingerprints differ")
@@ -66,8 +68,8 @@ def replay(path: str | Path, raw: RawTable, out: str | Path | None = None) -> Re
     same = tuple(name for name in remade if name not in altered)
     if out is not None:
         with new_folder(Path(out)) as (aside, finish):
-            (aside / "release").mkdir()
-            write_tables(aside / "release", tables, manifest["formats"], labels)
+            (aside / RELEASE).mkdir()
+            write_tables(aside / RELEASE, tables, manifest["formats"], labels)
             finish()
     return Replay(manifest["candidate"], same, tuple(differs))
 
@@ -89,8 +91,6 @@ def _said_otherwise(manifest: dict[str, Any], made: Remade, spec: ReleaseSpec) -
     if len(label) < 4 or not f"x{spec.digest()}".startswith(label) or not replicate.isdecimal():
         own = short_ids([spec])[0]
         differs.insert(0, f"candidate is {own}..., the manifest says {manifest['candidate']!r}")
-    if not manifest["intact"]:
-        differs.insert(0, "the manifest is not the one that was sealed with its seed annex: a field was changed")
     return differs
 
 
@@ -111,8 +111,7 @@ def _altered(bundle: Path, name: str, digest: str) -> bool:
     there is none to look at."""
     if not bundle.is_dir():
         return False
-    folder = bundle if (bundle / "internal").is_dir() else bundle / "analyst"
-    file = folder / "release" / name
+    file = analyst_in(bundle) / RELEASE / name
     return not file.is_file() or sha256(file) != digest
 
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.bundle.analyst import INTERNAL, LOG, RELEASE
+from engine.bundle.analyst import LOG
 from engine.bundle.fields import LABEL
 from engine.bundle.files import SUMS, read_sums, sha256
 from engine.bundle.leaks import here
-from engine.bundle.manifest import read_manifest
+from engine.bundle.manifest import INTERNAL, RELEASE, read_manifest
 from engine.bundle.public import METHODS
 from engine.bundle.tiers import TIERS, bundles_in, members, strangers
 from engine.bundle.unpack import parts_of, plain_text

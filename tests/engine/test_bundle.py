@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
@@ -9,14 +10,18 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
-from engine.bundle import export, read_manifest, replay
+from engine.bundle import MANIFEST, export, read_manifest, replay
+from engine.bundle.files import write_sums
+from engine.bundle.manifest import SECRETS, SEEDS, write_manifest
 from engine.errors import EngineError, UsageError
 from engine.io.readers import read_table
+from engine.measures import MeasureCall, call
 from engine.mechanisms import names
 from engine.microdata import RawTable
 from engine.plan import plan_from_toml
@@ -173,7 +178,8 @@ def test_a_replay_sees_that_a_released_file_was_altered(made: tuple[Path, RawTab
         ("manifest.json", "seal", "00" * 32, "not the one that was sealed"),
         ("manifest.json", "stream_version", 999, "stream version 999"),
         ("manifest.json", "format", 999, "format 999"),
-        ("manifest.json", "fingerprint", "00", "belongs to other data"),
+        ("manifest.json", "fingerprint", "00", "a field was changed"),
+        ("manifest.json", "made", "1999-01-01T00:00:00Z", "a field was changed"),
     ],
 )
 def test_a_changed_manifest_is_refused(
@@ -186,6 +192,18 @@ def test_a_changed_manifest_is_refused(
         replay(out, made[1])
 
 
+def resealed(out: Path, **fields: object) -> Path:
+    """The bundle with a manifest of other fields, sealed as if it had been written so."""
+    read = read_manifest(out)
+    secrets = {name: read[name] for name in SECRETS}
+    content = {k: v for k, v in read.items() if k not in (*SECRETS, "intact", "seal", "format", "version")}
+    for name in (MANIFEST, SEEDS):
+        (out / "internal" / name).unlink()
+    write_manifest(out / "internal", {**content, **fields}, secrets)
+    write_sums(out)
+    return out
+
+
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
@@ -193,27 +211,77 @@ def test_a_changed_manifest_is_refused(
         ("candidate", "x0", "candidate is x"),
         ("records_changed", 7, "records_changed is 24, the manifest says 7"),
         ("status", "failed", "status is 'ok', the manifest says 'failed'"),
-        ("made", "1999-01-01T00:00:00Z", "a field was changed"),
     ],
 )
 def test_a_replay_names_entries_that_do_not_hold(
     made: tuple[Path, RawTable], out: Path, name: str, value: object, words: str
 ) -> None:
-    path = out / "internal" / "manifest.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), name: value}))
-    found = replay(out, made[1])
+    found = replay(resealed(out, **{name: value}), made[1])
     assert found.same == ("release.csv", "release.parquet")
-    assert any(words in text for text in found.differs) and "a field was changed" in found.differs[0]
+    assert any(words in text for text in found.differs)
 
 
 @pytest.mark.parametrize(("name", "value"), [("rate", "0.1"), ("spec", "sex:S")])
 def test_a_replay_names_what_differs(made: tuple[Path, RawTable], out: Path, name: str, value: str) -> None:
-    path = out / "internal" / "manifest.json"
-    manifest = json.loads(path.read_text())
-    path.write_text(json.dumps({**manifest, name: value}))
-    found = replay(path, made[1])
+    found = replay(resealed(out, **{name: value}) / "internal" / "manifest.json", made[1])
     assert found.same == ()
     assert {"release.csv differs from the export", "release.parquet differs from the export"} <= set(found.differs)
+
+
+@pytest.fixture
+def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The measures that a replay asked for."""
+    found = list[str]()
+
+    def noted(text: str) -> MeasureCall:
+        found.append(text)
+        return call(text)
+
+    monkeypatch.setattr(importlib.import_module("engine.bundle.replay"), "call", noted)
+    return found
+
+
+@pytest.mark.parametrize("summed", [False, True])
+@pytest.mark.parametrize("alone", [False, True])
+def test_nothing_that_a_changed_manifest_names_is_looked_at(
+    made: tuple[Path, RawTable], out: Path, looked_at: list[str], summed: bool, alone: bool
+) -> None:
+    path = out / "internal" / "manifest.json"
+    figures = {"external_links[file=/etc/passwd]": 0.5}
+    path.write_text(json.dumps({**json.loads(path.read_text()), "figures": figures}))
+    if summed:
+        write_sums(out)
+    with pytest.raises(EngineError, match=r"a field was changed; nothing in it was looked at"):
+        replay(path if alone else out, made[1])
+    assert looked_at == []
+
+
+def test_a_path_in_a_manifest_that_is_sealed_is_refused(made: tuple[Path, RawTable], out: Path) -> None:
+    with pytest.raises(EngineError, match="given by its name alone, without folders"):
+        replay(resealed(out, figures={"external_links[file=/etc/passwd]": 0.5}), made[1])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (
+            lambda out: (out / "internal" / "plan.toml").write_text("x"),
+            "'internal/plan.toml' of the bundle is not what",
+        ),
+        (lambda out: (out / "internal" / "plan.toml").unlink(), "'internal/plan.toml' of the bundle is not what"),
+        (lambda out: (out / "internal" / "more.txt").write_text("x"), "'internal/more.txt' of the bundle is not what"),
+        (lambda out: (out / "SHA256SUMS").unlink(), "SHA256SUMS is missing or damaged"),
+    ],
+)
+def test_a_bundle_that_was_changed_inside_is_not_replayed(
+    made: tuple[Path, RawTable], out: Path, looked_at: list[str], spoil: Callable[[Path], object], words: str
+) -> None:
+    assert replay(out, made[1]).differs == () and looked_at
+    looked_at.clear()
+    spoil(out)
+    with pytest.raises(EngineError, match=words):
+        replay(out, made[1])
+    assert looked_at == []
 
 
 def test_reordered_records_are_other_data(out: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from frontier_app import launch, opening, workspace
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What a browser was asked to open."""
     found: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", lambda address, *rest: found.append(address) or True)
+    monkeypatch.setattr(webbrowser, "open", found.append)
     return found
 
 

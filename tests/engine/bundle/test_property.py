@@ -90,7 +90,7 @@ def cases(draw: st.DrawFn) -> Case:
         draw(st.sampled_from(RATES)),
         draw(st.sampled_from(MECHANISMS)),
         tuple(name for name in ("weight", "id") if draw(st.booleans())),
-        draw(st.sampled_from(("", "between 5 and 40 percent"))),
+        draw(st.sampled_from(("", "below 100 percent"))),
         draw(st.booleans()),
         draw(st.integers(0, len(levels) - 1)),
     )
