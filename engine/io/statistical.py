@@ -32,12 +32,14 @@ _SPSS_DATE = re.compile(r"(DATE|ADATE|EDATE|JDATE|SDATE)\d", re.IGNORECASE)
 _SPSS_TIME = re.compile(r"(DATETIME|YMDHMS)\d", re.IGNORECASE)
 _SAS_DATE = re.compile(r"(DATE|MMDDYY|DDMMYY|YYMMDD|E8601DA|B8601DA|WORDDATE|WEEKDATE|NLDATE|JULIAN)", re.IGNORECASE)
 _SAS_TIME = re.compile(r"(DATETIME|E8601DT|B8601DT|DATEAMPM|NLDATM|MDYAMPM)", re.IGNORECASE)
+_SAS_WIDTH = re.compile(r"\d*\.?\d*$")  # a format is named without its width, which may follow: SEXF8.
 _ENCODINGS = ("utf-8", "windows-1252", "latin1")
 
 
 def read_statistical(path: Path) -> RawTable:
     """The records of a .sav, .zsav, .por, .dta, .sas7bdat or .xpt file.
 
+    Value labels of a SAS file come from a catalogue beside it: one that is called like it, else formats.sas7bcat.
     A file that is corrupt, encrypted, in an unknown encoding, without records or with two columns of one name is an
     :class:`EngineError`; special missings that mix with whole and broken numbers are read as far as the library can.
     """
@@ -56,11 +58,14 @@ def read_statistical(path: Path) -> RawTable:
     options: dict[str, Any] = {"output_format": "dict", "disable_datetime_conversion": True}
     if extension in (".sav", ".zsav", ".dta", ".sas7bdat"):
         options["user_missing"] = True
-    meta, options = _meta(path, read, options)
+    meta, options = _described(path, read, {**options, "metadataonly": True})
+    del options["metadataonly"]
     names = list(meta.column_names)
     check_names(path.name, names)
     if not names:
         raise EngineError(f"file '{path.name}' has no columns")
+    if extension == ".sas7bdat":
+        _label_from_catalogue(path, meta)
     types = meta.readstat_variable_types or {}
     chunks: dict[str, list[tuple[pa.Array, np.ndarray]]] = {name: [] for name in names}
     n_records = 0
@@ -87,15 +92,30 @@ def _refuse_encrypted(path: Path) -> None:
         )
 
 
-def _meta(path: Path, read: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def _described(path: Path, read: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """The file's description, and the options with the encoding that reads it."""
     for encoding in (None, *_ENCODINGS[1:]):
         tried = {**options, "encoding": encoding} if encoding else options
         try:
-            return _called(path, read, metadataonly=True, **tried)[1], tried
+            return _called(path, read, **tried)[1], tried
         except _Encoding:
             continue
     raise EngineError(f"file '{path.name}' holds text in an unknown encoding; save it as UTF-8 (Unicode)")
+
+
+def _label_from_catalogue(path: Path, meta: Any) -> None:
+    """Give a SAS file's columns the value labels of the formats that they name."""
+    import pyreadstat
+
+    beside = (path.with_suffix(".sas7bcat"), path.with_name("formats.sas7bcat"))
+    catalogue = next((file for file in beside if file.is_file()), None)
+    if catalogue is None:
+        return
+    sets = _described(catalogue, pyreadstat.read_sas7bcat, {"output_format": "dict"})[0].value_labels
+    by_name = {name.upper(): labels for name, labels in sets.items()}
+    formats = meta.original_variable_types or {}
+    named = {column: by_name.get(_SAS_WIDTH.sub("", form or "").upper()) for column, form in formats.items()}
+    meta.variable_value_labels = {column: labels for column, labels in named.items() if labels}
 
 
 class _Encoding(Exception):

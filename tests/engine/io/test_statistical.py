@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,36 @@ def test_transport_and_portable_files(tmp_path: Path) -> None:
         table = read_table(tmp_path / name)
         assert columns_of(table) == {"A": [1.5, None], "S": ["x", "e"]}
         assert table.columns["A"].about.label == "Label"
+
+
+SAS = Path(__file__).parent / "sas"
+
+
+@pytest.mark.parametrize("name", ["people", "packed"])
+def test_sas_files_keep_labels_dates_and_special_missings(name: str) -> None:
+    """Two files of the same 60 records, plain and with packed rows, written with ReadStat's own SAS writer."""
+    table = read_table(SAS / f"{name}.sas7bdat")
+    columns = columns_of(table)
+    assert table.n_records == 60 and list(columns) == ["REGION", "SEX", "BORN", "PAY"]
+    assert columns["REGION"][:4] == ["North", "South", "", "Åland"]
+    assert columns["SEX"] == [1, 2] * 30
+    assert columns["BORN"][:2] == [date(1980, 1, 1), date(1980, 1, 2)]
+    assert columns["PAY"][:8] == ["1000.5", "1001.5", "1002.5", None, "1004.5", "1005.5", "1006.5", ".b"]
+    about = {column: table.columns[column].about for column in columns}
+    assert about["REGION"].label == "Region of residence" and about["PAY"].missing == (".b",)
+    assert about["SEX"].values == ()  # no catalogue of that name, nor formats.sas7bcat
+
+
+@pytest.mark.parametrize("catalogue", ["people.sas7bcat", "formats.sas7bcat"])
+def test_a_catalogue_beside_a_sas_file_labels_its_values(tmp_path: Path, catalogue: str) -> None:
+    shutil.copy(SAS / "people.sas7bdat", tmp_path)
+    shutil.copy(SAS / "formats-of-people.sas7bcat", tmp_path / catalogue)
+    columns = read_table(tmp_path / "people.sas7bdat").columns
+    assert columns["SEX"].about.values == (("1", "man"), ("2", "woman"))
+    assert columns["PAY"].about.values == columns["BORN"].about.values == ()
+    (tmp_path / catalogue).write_bytes(b"no catalogue")
+    with pytest.raises(EngineError, match=f"^file '{catalogue}' is no readable .sas7bcat file"):
+        read_table(tmp_path / "people.sas7bdat")
 
 
 @pytest.mark.parametrize("extension", ["sav", "dta", "xpt", "sas7bdat"])
