@@ -57,6 +57,7 @@ def export(
     check_new(out)
     if "public" in tiers:
         candidate = _approved(study, candidate)
+    _check_not_withheld(study)
     made = package(
         study,
         raw,
@@ -94,6 +95,16 @@ def _approved(study: Study, candidate: str | None) -> str:
             "approved"
         )
     return approved
+
+
+def _check_not_withheld(study: Study) -> None:
+    """Refuse any bundle, of whichever candidate, where the decision is to release nothing."""
+    standing = state_of(study)
+    if standing.state == "withheld":
+        raise UsageError(
+            "it was decided to release nothing, so there is no release to put into a bundle; reason given: "
+            f"{standing.why.rstrip('.')}. To decide otherwise, recommend a candidate with `frontier choose`"
+        )
 
 
 def _unchanged_since_approval(study: Study) -> None:
@@ -192,10 +203,10 @@ def _member(made: Package, folder: Path, found: dict[str, Any] | None) -> None:
 
 def _chair(made: Package, folder: Path, found: dict[str, Any] | None) -> None:
     from engine.report import write_chair
-    from engine.report.chair import chair_facts
+    from engine.report.chair import CHAIR, chair_facts
 
     write_chair(made.study, made.made, folder)
-    (folder / "chair.json").write_text(chair_facts(made.study, made.made).to_json(), encoding="utf-8")
+    (folder / CHAIR).write_text(chair_facts(made.study, made.made).to_json(), encoding="utf-8")
 
 
 def _public(made: Package, folder: Path, found: dict[str, Any] | None) -> dict[str, str]:

@@ -91,13 +91,7 @@ def package(
     """
     include, formats = check_include(include), check_formats(formats)
     if candidate is None:
-        standing = state_of(study)
-        choice = standing.choice
-        if standing.state == "withheld":
-            raise UsageError(
-                "it is recommended to release nothing, so there is no release to put into a bundle; reason given: "
-                f"{standing.why}"
-            )
+        choice = state_of(study).choice
         if choice is None:
             raise UsageError(
                 "nothing is recommended yet; name a candidate with --candidate ID, or record a choice first with "

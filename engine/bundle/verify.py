@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.bundle.analyst import LOG
 from engine.bundle.fields import LABEL
@@ -17,9 +18,13 @@ from engine.bundle.manifest import INTERNAL, RELEASE, read_manifest
 from engine.bundle.public import METHODS
 from engine.bundle.tiers import TIERS, bundles_in, members, strangers
 from engine.bundle.unpack import parts_of, plain_text
+from engine.bundle.whole import is_whole
 from engine.decision_log import START, Entry
 from engine.decision_log import verify as verify_chain
 from engine.errors import EngineError
+
+if TYPE_CHECKING:
+    from engine.report.chair import ChairFacts
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,10 @@ def _digests(bundle: Path, tier: str) -> Iterator[str]:
     )
 
 
+def _whole(bundle: Path, tier: str) -> Iterator[str]:
+    yield from (f"'{name}' cannot be opened as what it is" for name in members(bundle) if not is_whole(bundle / name))
+
+
 def _allowed(bundle: Path, tier: str) -> Iterator[str]:
     yield from (f"'{name}' is not on the list of what this reader gets" for name in strangers(bundle, tier))
 
@@ -142,9 +151,22 @@ def _board(bundle: Path, tier: str) -> Iterator[str]:
         yield str(error)
 
 
+def _chair(bundle: Path, tier: str) -> Iterator[str]:
+    try:
+        _chair_facts(bundle)
+    except EngineError as error:
+        yield str(error)
+
+
+def _chair_facts(bundle: Path) -> ChairFacts:
+    from engine.report.chair import CHAIR, ChairFacts
+
+    return ChairFacts.from_json((bundle / CHAIR).read_text(encoding="utf-8"))
+
+
 def _no_ids(bundle: Path, tier: str) -> Iterator[str]:
-    """Candidates' own names; a member knows letters.  Names of the data that the board's file declares may read so."""
-    declared = _declared(bundle)
+    """Candidates' own names; these readers know letters.  Names of the data that the bundle declares may read so."""
+    declared = _declared(bundle) if tier == "member" else _attributes(bundle)
     for name in members(bundle):
         if Path(name).suffix not in (".docx", ".pptx", ".xlsx", ".html", ".json"):
             continue
@@ -154,6 +176,15 @@ def _no_ids(bundle: Path, tier: str) -> Iterator[str]:
             match = next((m for m in LABEL.finditer(plain_text(part)) if m[0] not in declared), None)
             if match:
                 yield f"'{part.where}' holds '{match[0]}', which reads like the id of a candidate"
+
+
+def _attributes(bundle: Path) -> frozenset[str]:
+    """What reads like an id in the names of attributes and columns of a chair's bundle."""
+    try:
+        facts = _chair_facts(bundle)
+    except EngineError:  # another check says so
+        return frozenset()
+    return frozenset(match[0] for row in facts.attributes for match in LABEL.finditer(row.name))
 
 
 def _declared(bundle: Path) -> frozenset[str]:
@@ -225,10 +256,12 @@ def _same_release(bundles: dict[str, Path]) -> Iterator[str]:
 _CHECKS: dict[str, Callable[[Path, str], Iterator[str]]] = {
     "every file is the one that was written": _digests,
     "only files that this reader gets": _allowed,
+    "every file can be opened as what it is": _whole,
     "no name or path of this machine": _nobodys,
     "the decision log is unbroken": _chain,
     "manifest, seed annex and release belong together": _manifest,
     "the board's file holds its fields and no others": _board,
+    "the chair's file holds its fields and no others": _chair,
     "candidates are letters": _no_ids,
     "the data files are those of the codebook": _columns,
     "one paragraph on methods": _methods,
@@ -236,10 +269,12 @@ _CHECKS: dict[str, Callable[[Path, str], Iterator[str]]] = {
 _FOR = {
     "every file is the one that was written": TIERS,
     "only files that this reader gets": TIERS,
+    "every file can be opened as what it is": TIERS,
     "no name or path of this machine": ("member", "public"),
     "the decision log is unbroken": ("analyst",),
     "manifest, seed annex and release belong together": ("analyst",),
     "the board's file holds its fields and no others": ("member",),
+    "the chair's file holds its fields and no others": ("chair",),
     "candidates are letters": ("member", "chair"),
     "the data files are those of the codebook": ("public",),
     "one paragraph on methods": ("public",),

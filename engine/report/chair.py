@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from engine.study import Study
 
 
+CHAIR = "chair.json"
+
+
 @dataclass(frozen=True)
 class ChangedRow:
     """An attribute or numeric column: records whose value is another one, and their share."""
@@ -40,6 +43,11 @@ class ChairFacts:
     def to_json(self) -> str:
         """As JSON text."""
         return codec.to_text(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> ChairFacts:
+        """From JSON text; refuses unknown, missing or mistyped entries by their place."""
+        return codec.from_text(cls, text, CHAIR)
 
 
 def chair_facts(study: Study, made: Remade) -> ChairFacts:

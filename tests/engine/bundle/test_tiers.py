@@ -271,8 +271,13 @@ def test_where_nothing_is_to_be_released_no_bundle_is_written(tmp_path: Path) ->
     with Study.open(tmp_path / "none.study") as study:
         choose(study, risk_utility_map(study), "it is useful", candidate=label_of(study, "town"))
         withhold(study, "Ada", "too risky")
-        with pytest.raises(UsageError, match=r"recommended to release nothing.*reason given: too risky"):
-            export(study, raw, None, tmp_path / "out", tier="member")
+        words = r"decided to release nothing.*reason given: too risky\. To decide otherwise, recommend a candidate"
+        for candidate in (None, label_of(study, "town"), label_of(study, "age")):
+            for tier in ("analyst", "chair", "member"):
+                with pytest.raises(UsageError, match=words):
+                    export(study, raw, candidate, tmp_path / "out", tier=tier)
+        choose(study, risk_utility_map(study), "it is useful after all", candidate=label_of(study, "town"))
+        assert export(study, raw, label_of(study, "age"), tmp_path / "after", formats=("csv",)).is_dir()
     assert not (tmp_path / "out").exists()
 
 

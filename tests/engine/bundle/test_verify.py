@@ -13,11 +13,13 @@ from engine.bundle.export import export
 from engine.bundle.files import write_sums
 from engine.bundle.manifest import read_manifest
 from engine.bundle.verify import verify
+from engine.bundle.whole import is_whole
 from engine.cli import main
 from engine.errors import EngineError
 from engine.io.readers import read_table
+from engine.plan import plan_from_toml
 from engine.study import Study
-from tests.engine.bundle.small import label_of, plan, swept, text
+from tests.engine.bundle.small import PLAN, label_of, plan, swept, text
 
 
 def wrong(path: Path) -> list[str]:
@@ -113,6 +115,58 @@ def test_a_level_may_read_like_the_id_of_a_candidate(tmp_path: Path) -> None:
     edit("memo.html", lambda t: t.replace("</body>", "x7f3 </body>"))(out)
     write_sums(out)
     assert wrong(out) == ["'memo.html' holds 'x7f3', which reads like the id of a candidate"]
+
+
+def test_an_attribute_may_read_like_the_id_of_a_candidate(tmp_path: Path) -> None:
+    path = tmp_path / "odd.csv"
+    path.write_text(text().replace("town", "x996", 1))
+    raw = read_table(path)
+    swept(raw, plan_from_toml(PLAN.replace('"town"', '"x996"')), tmp_path / "odd.study")
+    with Study.open(tmp_path / "odd.study") as study:
+        out = export(study, raw, label_of(study, "x996"), tmp_path / "chair", tier="chair")
+    assert "x996" in (out / "chair.json").read_text()
+    assert wrong(out) == []
+    edit("annex-a-chair.html", lambda t: t.replace("</body>", "x7f3 </body>"))(out)
+    write_sums(out)
+    assert wrong(out) == ["'annex-a-chair.html' holds 'x7f3', which reads like the id of a candidate"]
+
+
+def test_every_kind_of_file_that_is_not_what_its_name_says_is_seen(every: Path, tmp_path: Path) -> None:
+    shutil.copytree(every, tmp_path / "all")
+    seen = set()
+    for tier in ("analyst", "chair", "member", "public"):
+        bundle = tmp_path / "all" / tier
+        for path in sorted(p for p in bundle.rglob("*") if p.is_file() and p.name != "SHA256SUMS"):
+            content, name = path.read_bytes(), path.relative_to(bundle).as_posix()
+            for spoilt in (bytes(len(content)), b""):
+                path.write_bytes(spoilt)
+                assert not is_whole(path), name
+            path.write_bytes(content)
+            assert is_whole(path), name
+            seen.add(path.suffix)
+    assert {".docx", ".xlsx", ".pptx", ".html", ".json", ".csv", ".parquet", ".sav", ".dta", ".xpt", ".R"} <= seen
+
+
+@pytest.mark.parametrize(("tier", "name"), [("member", "memo.docx"), ("member", "tables.xlsx"), ("public", "load.R")])
+def test_zeroed_files_do_not_verify_although_their_digests_do(
+    every: Path, tmp_path: Path, tier: str, name: str
+) -> None:
+    bundle = tmp_path / tier
+    shutil.copytree(every / tier, bundle)
+    (bundle / name).write_bytes(bytes((bundle / name).stat().st_size))
+    write_sums(bundle)
+    assert f"'{name}' cannot be opened as what it is" in wrong(bundle)
+
+
+def test_a_document_with_a_flipped_byte_and_a_cut_pdf_are_damaged(every: Path, tmp_path: Path) -> None:
+    content = bytearray((every / "member" / "memo.docx").read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    (tmp_path / "a.docx").write_bytes(bytes(content))
+    assert not is_whole(tmp_path / "a.docx")
+    pdf = b"%PDF-1.7\n1 0 obj\nendobj\nstartxref\n9\n%%EOF\n"
+    for place, end in enumerate((len(pdf), len(pdf) - 8)):
+        (tmp_path / f"{place}.pdf").write_bytes(pdf[:end])
+    assert is_whole(tmp_path / "0.pdf") and not is_whole(tmp_path / "1.pdf")
 
 
 def test_the_contact_may_be_who_made_the_bundle(every: Path, monkeypatch: pytest.MonkeyPatch) -> None:
