@@ -55,7 +55,7 @@ def choose(
 
     The realisation follows the plan's rule, never the figures.  A reason in words is required.  Nothing is recorded on
     one replicate: a frontier from single runs is mostly luck.  ``by`` names who recommends; ``others`` are alternatives
-    that were considered (``letter``, ``candidate``, ``difference`` and ``why`` not).  The choice is logged too.
+    that were considered (``candidate``, ``difference`` and ``why`` not).  The choice is logged too.
     """
     if not why.strip():
         raise UsageError("a decision needs its reason in words; give --why TEXT")
@@ -114,6 +114,14 @@ def choose(
     detail = {"choice": len(study.decisions), "candidate": choice.label, "replicate": first, "rule": rule}
     append(study, "chosen", {**detail, "why": choice.why, **shown}, by=by.strip())
     return choice
+
+
+def measures_of(study: Study, choice: Choice | None) -> tuple[str | None, str | None]:
+    """The measures of risk and of utility that a choice rests on; None is the plan's own."""
+    names = {str(call) for call in study.measures}
+    record = choice.record if choice else {}
+    risk, utility = (record[kind] if record.get(kind) in names else None for kind in ("risk", "utility"))
+    return risk, utility
 
 
 def _follows_the_plan(study: Study, view: RiskUtilityMap, place: int) -> bool | None:

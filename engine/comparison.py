@@ -116,8 +116,6 @@ def spread(study: Study, place: int, allow_partial: bool = False) -> Spread:
 
 
 def starting_points(view: RiskUtilityMap) -> Sequence[int]:
-    """Up to three scenarios of the frontier to begin a comparison with: the safest, the one at the bend, and the most
-    useful."""
+    """Up to three scenarios of the frontier to begin a comparison with: the safest, the knee, and the most useful."""
     on = view.frontier().tolist()
-    bend = view.knee()
-    return list(dict.fromkeys(place for place in (*on[:1], bend, *on[-1:]) if place is not None))
+    return list(dict.fromkeys(place for place in (*on[:1], view.knee(), *on[-1:]) if place is not None))

@@ -13,7 +13,8 @@ EACH_SIDE = 3
 
 
 def lettered(view: RiskUtilityMap, place: int, each_side: int = EACH_SIDE) -> dict[str, int]:
-    """Letters, from the safest (A) to the most useful, of a scenario and its nearest neighbours on the frontier.
+    """Letters of a recommended scenario, which is A, and of its nearest neighbours on the frontier: B and so on from
+    the safest of them to the most useful.  All are returned in that order along the frontier, A in its place.
 
     Neighbours are clearly different ones: what noise cannot tell apart is one (see :func:`engine.alike.merged`).
     At most ``each_side`` that are safer and as many that are more useful.  The scenario itself is always among them,
@@ -25,5 +26,5 @@ def lettered(view: RiskUtilityMap, place: int, each_side: int = EACH_SIDE) -> di
     safer = safer[np.lexsort((loss[safer], risk[safer]))][-each_side:] if each_side else safer[:0]
     useful = np.setdiff1d(on[loss[on] < loss[place]], safer)
     useful = useful[np.lexsort((risk[useful], -loss[useful]))][:each_side]
-    order = [*safer.tolist(), place, *useful.tolist()]
-    return dict(zip(ascii_uppercase, order, strict=False))
+    rest = iter(ascii_uppercase[1:])
+    return {"A" if i == place else next(rest): i for i in (*safer.tolist(), place, *useful.tolist())}

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from engine.decision import RiskUtilityMap
 from engine.spec import RANDOM_SWAP
 from frontier_app import drawing, mechanisms, text
+
+
+def named(view: RiskUtilityMap, place: int, letters: Mapping[int, str]) -> str:
+    """A candidate by its letter, where it has one, and its id."""
+    label = view.scenarios[place].label
+    return f"{letters[place]} · {label}" if place in letters else label
 
 
 def badges(view: RiskUtilityMap, place: int, optimum: int | None = None) -> str:

@@ -75,7 +75,7 @@ def _words(study: Study, standing: Standing) -> str:
         "released": f"Released under approval {standing.number}",
     }
     said = (
-        f"**{choice.label}** – {text.swap_short(scenario.spec)} – run {choice.replicate}, {choice.rule}.  \n"
+        f"**A · {choice.label}** – {text.swap_short(scenario.spec)} – run {choice.replicate}, {choice.rule}.  \n"
         f"{verbs[standing.state]}{who}{stamp}. Reason of the recommendation: {choice.why}"
     )
     if standing.state == "returned":
@@ -274,8 +274,6 @@ def _details(entry: Entry) -> str:
             said.append(f"{words}: {', '.join(value) if isinstance(value, list) else value}")
     if detail.get("why"):
         said.append(f"reason: {detail['why']}")
-    said += [
-        f"not {one['letter']} ({one['candidate']}): {one['why']}" for one in detail.get("others", ()) if one.get("why")
-    ]
+    said += [f"not {one['candidate']}: {one['why']}" for one in detail.get("others", ()) if one.get("why")]
     said += [str(one) for one in detail.get("what", ())]
     return " · ".join(said)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import streamlit as st
@@ -18,7 +17,6 @@ from engine.study import Study
 from frontier_app import actions, cards, drawing, mechanisms, parts, state, text
 from frontier_app.recommendation import Rule
 
-VIEWS = Path(__file__).parent / "views"
 _PICKED = 2000  # scenarios up to which all are in the list
 
 
@@ -57,8 +55,10 @@ def card(study: Study, view: RiskUtilityMap, rule: Rule, place: int | None, pins
         st.markdown(cards.sureness(view, place, runs, failed))
         _runs(study, view, place)
         _settings(view, place)
-    if st.button("Choose this one…", type="primary", icon=":material/inventory_2:", disabled=runs == 0):
-        st.switch_page(f"views/{'recommend' if (VIEWS / 'recommend.py').exists() else 'release'}.py")
+    if st.button("Recommend this one…", type="primary", icon=":material/gavel:", disabled=runs == 0):
+        state.put(selected=scenario.label)
+        state.recommending(rule="hand")
+        st.switch_page("views/recommend.py")
 
 
 def _picker(view: RiskUtilityMap, rule: Rule, place: int | None) -> None:
@@ -98,7 +98,8 @@ def _invitation(view: RiskUtilityMap) -> None:
     st.markdown("**No candidate selected**")
     st.markdown(
         "Click on a point of the map, or on a row of the table below it. To get a **recommendation**, set the largest"
-        " acceptable risk α on the left: the most useful candidate within it gets a ring, its neighbours letters.\n\n"
+        " acceptable risk α on the left: the most useful candidate within it gets a ring and the letter A, its"
+        " neighbours other letters.\n\n"
         "**Filled** points are the frontier: no other candidate is, on average, both safer and more useful. **Hollow**"
         " ones are dominated. The triangle is the data as they are."
     )
@@ -189,7 +190,7 @@ def _why_not(view: RiskUtilityMap, rule: Rule, place: int) -> None:
             st.caption(f"No candidate of the frontier is clearly {words}.")
     if alike:
         names = text.listed([view.scenarios[i].label for i in alike])
-        st.caption(f"Within the noise it cannot be told from {names}; on the map they share one letter.")
+        st.caption(f"Within the noise it cannot be told from {names}.")
 
 
 def _other(view: RiskUtilityMap, rule: Rule, place: int, other: int, kind: str) -> None:

@@ -10,7 +10,7 @@ from engine.decision import RiskUtilityMap
 from engine.errors import EngineError
 from engine.pins import pins
 from engine.study import Study
-from frontier_app import parts, text
+from frontier_app import parts, recommendation, text
 
 _LISTED = 300  # candidates of the frontier that the box lists; any other is typed
 
@@ -30,6 +30,7 @@ def candidate(
     Pins stand first, then the frontier from safe to useful; every other candidate can be typed by its id.
     """
     named = {one.label: one.name for one in pins(study)}
+    letters = {view.scenarios[place].label: letter for letter, place in recommendation.letters(study, view)}
     frontier = [view.scenarios[place].label for place in view.frontier()[:_LISTED].tolist()]
     options = [
         one for one in dict.fromkeys([*([current] if current else []), *named, *frontier]) if one not in leave_out
@@ -41,7 +42,8 @@ def candidate(
         except EngineError:
             return one
         name = f" “{named[one]}”" if named.get(one) else ""
-        return f"{one}{name} · {text.swap_short(scenario.spec)}"
+        letter = f"{letters[one]} · " if one in letters else ""
+        return f"{letter}{one}{name} · {text.swap_short(scenario.spec)}"
 
     shown = {one: words(one) for one in options}
     picked = st.selectbox(

@@ -1,21 +1,25 @@
-"""Which candidate is recommended, and by which rule: the plan's own, or one that is tried on the map."""
+"""Which candidate is recommended: the one recorded, else what a rule picks, the plan's own or one tried on the map; and
+the letters of it and its neighbours."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from engine.decision import RiskUtilityMap, objective_places
+from engine.choosing import measures_of, planned_places
+from engine.decision import RiskUtilityMap, objective_places, remapped
 from engine.errors import EngineError
 from engine.neighbours import lettered
+from engine.scenarios import Choice
+from engine.states import state_of
 from engine.study import Study
-from frontier_app import drawing, text
+from frontier_app import drawing, state, text
 from frontier_app.state import Look
 
 
 @dataclass(frozen=True)
 class Rule:
-    """The rule in force: a ``bound`` on risk (a loss) or a ``slope``, the ``place`` it picks, and ``letters`` of that
-    and its neighbours; ``words`` say where it comes from, ``trouble`` why it picks nothing."""
+    """The rule in force: a ``bound`` on risk (a loss) or a ``slope``, the ``place`` that it picks or that is recorded,
+    (``recorded`` says which), and the ``letters`` of the study; ``words`` say why that one, ``trouble`` why none."""
 
     bound: float | None = None
     slope: float | None = None
@@ -23,11 +27,12 @@ class Rule:
     letters: tuple[tuple[str, int], ...] = ()
     words: str = ""
     trouble: str = ""
+    recorded: bool = False
 
     @property
     def letter(self) -> str:
-        """The letter of what is recommended."""
-        return next((letter for letter, place in self.letters if place == self.place), "")
+        """The letter of what the rule picks; empty where it has none."""
+        return "" if self.place is None else self.letter_of(self.place)
 
     def letter_of(self, place: int) -> str:
         """A candidate's letter; empty where it has none."""
@@ -48,7 +53,44 @@ def planned(study: Study, view: RiskUtilityMap) -> tuple[float | None, float | N
 
 
 def rule(study: Study, view: RiskUtilityMap, look: Look) -> Rule:
-    """The rule in force under a look."""
+    """The rule in force under a look: a recorded recommendation stands until another rule is tried."""
+    choice = state_of(study).choice
+    found = _rule(study, view, look)
+    if choice is not None and look.rule == "plan":
+        place = study.find(choice.label)[0].place
+        found = Rule(found.bound, found.slope, place, words=choice.rule, recorded=True)
+    return replace(found, letters=letters(study, view, found.place if look.rule in ("bound", "slope") else None))
+
+
+def letters(study: Study, view: RiskUtilityMap, tried: int | None = None) -> tuple[tuple[str, int], ...]:
+    """The letters of a study: A is what is recommended, the others its neighbours.
+
+    They belong to the recorded recommendation; before there is one, to what a rule that is ``tried`` picks on this map,
+    else to what the plan's rule picks.  They rest on the measures of that recommendation, whichever the map shows, so
+    that a letter means one candidate on every page, on the board and in the memo.  None before anything is recommended.
+    """
+    choice = state_of(study).choice
+    if choice is None and tried is not None:
+        return tuple(lettered(view, tried).items())
+    key = (id(view), None if choice is None else (choice.label, choice.at), study.plan.decision)
+    return state.get().memo.get("letters", key, lambda: _letters(study, view, choice))
+
+
+def _letters(study: Study, view: RiskUtilityMap, choice: Choice | None) -> tuple[tuple[str, int], ...]:
+    plan = study.plan.decision
+    if choice is None and plan.max_risk is None and plan.slope is None:
+        return ()
+    try:
+        chosen = measures_of(study, choice)
+        same = objective_places(study, *chosen) == (view.risk, view.utility)
+        here = view if same else remapped(study, view, *chosen)
+        places = planned_places(study, here) if choice is None else [study.find(choice.label)[0].place]
+    except EngineError:  # the plan's rule picks nothing, or rests on a measure that was not run
+        return ()
+    return tuple(lettered(here, places[0]).items())
+
+
+def _rule(study: Study, view: RiskUtilityMap, look: Look) -> Rule:
     bound, slope = {
         "plan": planned(study, view),
         "bound": (look.bound, None),
@@ -69,4 +111,4 @@ def rule(study: Study, view: RiskUtilityMap, look: Look) -> Rule:
             words = f"best at {text.figure(slope)} of risk per unit of utility ({source})"
     except EngineError as error:
         return Rule(bound, slope, trouble=str(error))
-    return Rule(bound, slope, place, tuple(lettered(view, place).items()), words)
+    return Rule(bound, slope, place, words=words)

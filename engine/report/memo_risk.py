@@ -111,8 +111,9 @@ def frontier(found: Findings) -> Section:
         (
             Paragraph(
                 f"{plural(at.n_candidates, 'candidate')} were tried.{within} {at.n_frontier:,} are on the frontier: "
-                "for each of these, no other candidate has less risk without less utility. Letters run from the safest "
-                "(A) to the most useful shown; what the noise of the runs cannot tell apart is shown as one."
+                "for each of these, no other candidate has less risk without less utility. A is the "
+                "recommended candidate; the other letters run from the safest to the most useful shown. What the noise "
+                "of the runs cannot tell apart is shown as one."
             ),
             Paragraph(f"Selection rule: {found.approved.rule}."),
             figures.frontier(found),

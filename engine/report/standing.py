@@ -101,6 +101,7 @@ class Stand:
 
 def stand(study: Study, made: Remade) -> Stand:
     """Look at a study from the scenario of a remade release."""
+    from engine.choosing import measures_of
     from engine.decision import risk_utility_map
     from engine.errors import UsageError
     from engine.neighbours import lettered
@@ -111,11 +112,7 @@ def stand(study: Study, made: Remade) -> Stand:
         raise UsageError("the release belongs to no candidate of this study; remake one of its own")
     standing = state_of(study)
     choice = standing.choice if standing.choice and standing.choice.label == scenario.label else None
-    measures = {}
-    if choice:
-        names = {str(call) for call in study.measures}
-        measures = {kind: choice.record[kind] for kind in ("risk", "utility") if choice.record.get(kind) in names}
-    view = risk_utility_map(study, **measures, allow_partial=made.status == FAILED)
+    view = risk_utility_map(study, *measures_of(study, choice), allow_partial=made.status == FAILED)
     letters = lettered(view, scenario.place)
     labels = {view.scenarios[place].label: letter for letter, place in letters.items()}
     _, counts, _ = made.data.table.margin(made.data.domain.indices(study.plan.analyse))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -11,7 +12,18 @@ from engine.decision import RiskUtilityMap
 from engine.errors import EngineError
 from engine.pins import LONGEST, Pin, pin, pins, unpin
 from engine.study import Study
-from frontier_app import actions, compare_charts, compare_table, drawing, parts, picking, state, text
+from frontier_app import (
+    actions,
+    compare_charts,
+    compare_table,
+    drawing,
+    on_study,
+    parts,
+    picking,
+    recommendation,
+    state,
+    text,
+)
 from frontier_app.inspecting import page as inspect
 
 _MODES = {"pinned": "Pinned, side by side", "one": "One candidate, before and after"}
@@ -22,30 +34,17 @@ _NOTHING = "doing nothing (original data)"
 def page() -> None:
     """What is pinned, or one candidate."""
     st.title("Compare", anchor=False)
-    path = actions.own_study()
-    if path is None:
-        parts.nothing(
-            "There is nothing to compare yet: candidates come from the sweep of a study.", "data", "Open data"
-        )
-        return
-    look = state.get().look
-    try:
-        with Study.open(path) as study:
-            view = actions.the_map(look.risk, look.utility, look.partial)
-            assert view is not None
-            study.reuse(view.scenarios)
-            if not len(view.results):
-                parts.nothing("No run has been completed yet.", "sweep", "See the sweep")
-                return
-            mode = parts.switch("What to compare", _MODES, state.get().comparing.mode, "compare-mode")
-            if mode != state.get().comparing.mode:
-                state.comparing(mode=mode)
-            if mode == "pinned":
-                _pinned(study, view)
-            else:
-                inspect.one(study, view)
-    except EngineError as error:
-        parts.complain(error)
+    on_study.with_map("There is nothing to compare yet: candidates come from the sweep of a study.", _page)
+
+
+def _page(study: Study, view: RiskUtilityMap) -> None:
+    mode = parts.switch("What to compare", _MODES, state.get().comparing.mode, "compare-mode")
+    if mode != state.get().comparing.mode:
+        state.comparing(mode=mode)
+    if mode == "pinned":
+        _pinned(study, view)
+    else:
+        inspect.one(study, view)
 
 
 # -- pins ------------------------------------------------------------------------------------------------------------
@@ -57,13 +56,15 @@ def _pinned(study: Study, view: RiskUtilityMap) -> None:
         _none_yet(study, view)
         return
     left, right = st.columns([3, 2], gap="large")
+    letters = {view.scenarios[place].label: letter for letter, place in recommendation.letters(study, view)}
     with left:
-        shown = _list(study, view, kept)
+        shown = _list(study, view, kept, letters)
         _add(study, view, kept)
     places = [study.find(one.label)[0].place for one in shown]
+    titles = {one.label: _title(one, letters) for one in kept}
     with right:
-        _map(view, shown, places)
-    _table(study, view, kept, shown, places)
+        _map(view, [titles[one.label] for one in shown], places)
+    _table(study, view, titles, shown, places)
 
 
 def _none_yet(study: Study, view: RiskUtilityMap) -> None:
@@ -84,11 +85,11 @@ def _none_yet(study: Study, view: RiskUtilityMap) -> None:
 
 def _names(n: int) -> list[str]:
     return {1: ["the only one"], 2: ["the safest", "the most useful"]}.get(
-        n, ["the safest", "the bend", "the most useful"]
+        n, ["the safest", "the knee", "the most useful"]
     )
 
 
-def _list(study: Study, view: RiskUtilityMap, kept: list[Pin]) -> list[Pin]:
+def _list(study: Study, view: RiskUtilityMap, kept: list[Pin], letters: Mapping[str, str]) -> list[Pin]:
     """Every pin with its name and note to edit; returns those to be shown side by side."""
     out = state.get().comparing.left_out
     for one in kept:
@@ -97,7 +98,7 @@ def _list(study: Study, view: RiskUtilityMap, kept: list[Pin]) -> list[Pin]:
         with st.container(border=True, key=f"pin-{one.label}"):
             inside_at, away_at = st.columns([5, 1], vertical_alignment="center")
             inside = inside_at.checkbox(
-                f"**{one.label}** · {text.swap_short(scenario.spec)}",
+                f"**{_named(one.label, letters)}** · {text.swap_short(scenario.spec)}",
                 one.label not in out,
                 key=f"pin-in-{one.label}",
             )
@@ -153,8 +154,14 @@ def _add(study: Study, view: RiskUtilityMap, kept: list[Pin]) -> None:
 # -- the map and the table -------------------------------------------------------------------------------------------
 
 
-def _title(one: Pin) -> str:
-    return one.name or one.label
+def _named(words: str, letters: Mapping[str, str], label: str = "") -> str:
+    """Words for a candidate after its letter, where it has one."""
+    letter = letters.get(label or words)
+    return f"{letter} · {words}" if letter else words
+
+
+def _title(one: Pin, letters: Mapping[str, str]) -> str:
+    return _named(one.name or one.label, letters, one.label)
 
 
 def _short(view: RiskUtilityMap, k: int) -> str:
@@ -163,7 +170,7 @@ def _short(view: RiskUtilityMap, k: int) -> str:
     return name if len(name) <= 34 else view.measures[k].measure.symbol
 
 
-def _map(view: RiskUtilityMap, shown: list[Pin], places: list[int]) -> None:
+def _map(view: RiskUtilityMap, titles: list[str], places: list[int]) -> None:
     k, r = view.utility, view.risk
 
     def figures(places: list[int]) -> tuple[list[float], list[float]]:
@@ -175,7 +182,7 @@ def _map(view: RiskUtilityMap, shown: list[Pin], places: list[int]) -> None:
     original = view.original_losses
     st.plotly_chart(
         compare_charts.small_map(
-            compare_charts.Points([_title(one) for one in shown], *figures(places)),
+            compare_charts.Points(titles, *figures(places)),
             figures(view.frontier().tolist()),
             (drawing.value_of(view, k, float(original[k])), drawing.value_of(view, r, float(original[r]))),
             (f"{_short(view, k)} – more useful →", f"{_short(view, r)}<br>riskier ↑"),
@@ -187,9 +194,9 @@ def _map(view: RiskUtilityMap, shown: list[Pin], places: list[int]) -> None:
     )
 
 
-def _table(study: Study, view: RiskUtilityMap, kept: list[Pin], shown: list[Pin], places: list[int]) -> None:
+def _table(study: Study, view: RiskUtilityMap, titles: Mapping[str, str], shown: list[Pin], places: list[int]) -> None:
     st.subheader("Differences", anchor=False)
-    names: dict[str | None, str] = {None: _NOTHING, **{one.label: _title(one) for one in kept}}
+    names: dict[str | None, str] = {None: _NOTHING} | {**titles}
     reference = state.get().comparing.reference
     options = list(names)
     chosen = st.selectbox(
@@ -197,7 +204,7 @@ def _table(study: Study, view: RiskUtilityMap, kept: list[Pin], shown: list[Pin]
         options,
         index=options.index(reference) if reference in names else 0,
         format_func=names.__getitem__,
-        key=f"compare-reference-{len(kept)}",
+        key=f"compare-reference-{len(titles)}",
         width=420,
     )
     if chosen != reference:
@@ -211,7 +218,7 @@ def _table(study: Study, view: RiskUtilityMap, kept: list[Pin], shown: list[Pin]
     order = [view.risk, view.utility, *(k for k in range(len(view.measures)) if k not in (view.risk, view.utility))]
     heads = [
         compare_table.Column(
-            _title(one),
+            titles[one.label],
             (f"{one.label}: " if one.name else "") + text.swap_short(view.scenarios[place].spec),
             (
                 drawing.standing(view, place),

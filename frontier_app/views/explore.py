@@ -120,12 +120,24 @@ def _headline(study: Study, view: RiskUtilityMap, rule: Rule, place: int | None)
     if rule.trouble:
         st.warning(rule.trouble[:1].upper() + rule.trouble[1:] + ".", icon=":material/warning:")
     elif rule.place is not None:
-        st.caption(
-            f"**{rule.letter}** ({view.scenarios[rule.place].label}) is recommended: {rule.words}. Letters run from"
-            " the safest neighbour to the most useful. Only the page Recommend records it."
-        )
+        st.caption(_recommended(view, rule))
     else:
         st.caption("Nothing is recommended yet: set the largest acceptable risk α here, or under Threat and uses.")
+
+
+def _recommended(view: RiskUtilityMap, rule: Rule) -> str:
+    """What is recommended and by what, and whose the letters are."""
+    assert rule.place is not None
+    label = view.scenarios[rule.place].label
+    first = next((view.scenarios[place].label for letter, place in rule.letters if letter == "A"), "")
+    rest = " Other letters are its neighbours, from the safest to the most useful."
+    if rule.recorded:
+        return f"**A** ({label}) is the recorded recommendation: {rule.words}.{rest}"
+    if first == label:
+        return f"**A** ({label}) is recommended: {rule.words}.{rest} Only the page Recommend records it."
+    named = f"**{rule.letter}** ({label})" if rule.letter else f"**{label}**"
+    kept = f" **A** is still the recorded recommendation, {first}." if first else ""
+    return f"{named} would be recommended: {rule.words}.{kept}"
 
 
 def _drawn() -> str:
@@ -230,8 +242,9 @@ def _below(view: RiskUtilityMap, rule: Rule, look: state.Look, many: bool) -> No
             "Every candidate has one run only, so nothing is known about noise, and the frontier is partly luck: run"
             " finalists again on fresh replicates, below, before you decide."
         )
-    if look.drawn == "map" and rule.place is not None:
-        alike = sum(len(one.others) for one in merged(view, keep=rule.place))
+    first = dict(rule.letters).get("A")
+    if look.drawn == "map" and first is not None:
+        alike = sum(len(one.others) for one in merged(view, keep=first))
         if alike:
             said.append(
                 f"{alike} of the frontier cannot be told from a neighbour within the noise; they have no letter."

@@ -13,7 +13,7 @@ from engine.errors import EngineError
 from engine.neighbours import lettered
 from engine.states import Standing, state_of, withhold
 from engine.study import Study
-from frontier_app import actions, cards, deciding, drawing, parts, picking, state, text
+from frontier_app import actions, cards, deciding, drawing, on_study, parts, picking, recommendation, state, text
 
 _RULES = {
     "hand": "A candidate that I name",
@@ -27,32 +27,17 @@ _RULES = {
 def page() -> None:
     """Where the recommendation stands, its next step, a new one, and what has happened."""
     st.title("Recommend", anchor=False)
-    path = actions.own_study()
-    if path is None:
-        parts.nothing(
-            "There is nothing to recommend yet: a release is chosen among the candidates of a study.",
-            "data",
-            "Open data",
-        )
-        return
-    look = state.get().look
-    try:
-        with Study.open(path) as study:
-            view = actions.the_map(look.risk, look.utility, look.partial)
-            assert view is not None
-            study.reuse(view.scenarios)
-            if not len(view.results):
-                parts.nothing("No run has been completed yet.", "sweep", "See the sweep")
-                return
-            standing = state_of(study)
-            deciding.where_it_stands(study, standing)
-            deciding.approved_plan(study)
-            if standing.choice is not None:
-                deciding.next_step(study, view, standing)
-            _recommend(study, view, standing)
-            deciding.history(study)
-    except EngineError as error:
-        parts.complain(error)
+    on_study.with_map("There is nothing to recommend yet: a release is chosen among the candidates of a study.", _page)
+
+
+def _page(study: Study, view: RiskUtilityMap) -> None:
+    standing = state_of(study)
+    deciding.where_it_stands(study, standing)
+    deciding.approved_plan(study)
+    if standing.choice is not None:
+        deciding.next_step(study, view, standing)
+    _recommend(study, view, standing)
+    deciding.history(study)
 
 
 def _recommend(study: Study, view: RiskUtilityMap, standing: Standing) -> None:
@@ -67,6 +52,7 @@ def _recommend(study: Study, view: RiskUtilityMap, standing: Standing) -> None:
 
 
 def _form(study: Study, view: RiskUtilityMap, standing: Standing) -> None:
+    letters = {other: letter for letter, other in recommendation.letters(study, view)}
     left, right = st.columns([1, 1], gap="large")
     with left:
         how = _how(study)
@@ -78,8 +64,8 @@ def _form(study: Study, view: RiskUtilityMap, standing: Standing) -> None:
                 " any other: it is recorded with its reason and its author."
             )
         else:
-            _at_hand(view, place)
-    others = _alternatives(view, place) if place is not None else []
+            _at_hand(view, place, letters)
+    others = _alternatives(view, place, letters) if place is not None else []
     _record(study, view, how, asked, place, others, standing)
 
 
@@ -145,12 +131,12 @@ def _number(label: str, name: str, start: float | None, words: str) -> float | N
     return None if found is None else float(found)
 
 
-def _at_hand(view: RiskUtilityMap, place: int | None) -> None:
+def _at_hand(view: RiskUtilityMap, place: int | None, letters: dict[int, str]) -> None:
     if place is None:
         st.markdown("#### No candidate at hand\nIts figures will be shown here.")
         return
     scenario, summary = view.scenarios[place], view.summary
-    st.markdown(f"#### {scenario.label}")
+    st.markdown(f"#### {cards.named(view, place, letters)}")
     st.markdown(cards.badges(view, place))
     st.markdown(text.spec_words(scenario.spec, actions.n_records()))
     runs, failed = int(summary.counted[place]), int(summary.failed[place])
@@ -161,32 +147,30 @@ def _at_hand(view: RiskUtilityMap, place: int | None) -> None:
         st.markdown(words)
 
 
-def _alternatives(view: RiskUtilityMap, place: int) -> list[dict[str, str]]:
-    """The neighbours with letters, how they differ, and why they are not recommended."""
-    letters = lettered(view, place)
-    mine = next(letter for letter, other in letters.items() if other == place)
-    rest = [(letter, other) for letter, other in letters.items() if other != place]
+def _alternatives(view: RiskUtilityMap, place: int, letters: dict[int, str]) -> list[dict[str, str]]:
+    """The neighbours, how they differ, and why they are not recommended."""
+    rest = [other for other in lettered(view, place).values() if other != place]
     if not rest:
         return []
-    st.markdown(
-        f"**Alternatives considered** – letters run from the safest to the most useful; the recommendation is"
-        f" **{mine}**."
-    )
+    st.markdown("**Alternatives considered**, its neighbours from the safest to the most useful")
+    if letters.get(place) != "A":
+        st.caption("Letters are those of the present recommendation; once this one is recorded, it is A.")
     kept = dict(state.get().recommending.why_not)
     found = []
-    for letter, other in rest:
+    for other in rest:
         scenario = view.scenarios[other]
         words, reason = st.columns([3, 2], vertical_alignment="center", gap="medium")
         difference = cards.difference(view, place, other)
-        words.markdown(f"**{letter}** · {scenario.label}, {text.swap_short(scenario.spec)}  \n{difference}")
+        name = cards.named(view, other, letters)
+        words.markdown(f"**{name}**, {text.swap_short(scenario.spec)}  \n{difference}")
         why = reason.text_input(
-            f"Why not {letter}?",
+            f"Why not {letters.get(other, scenario.label)}?",
             kept.get(scenario.label, ""),
             key=f"recommend-not-{place}-{other}",
             placeholder="may stay empty",
         )
         kept[scenario.label] = why
-        found.append({"letter": letter, "candidate": scenario.label, "difference": difference, "why": why.strip()})
+        found.append({"candidate": scenario.label, "difference": difference, "why": why.strip()})
     pairs = tuple(kept.items())
     if pairs != state.get().recommending.why_not:
         state.recommending(why_not=pairs)

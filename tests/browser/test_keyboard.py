@@ -90,7 +90,7 @@ def test_from_the_first_page_to_a_recommendation_by_keys_alone(page: Page):
 
     page.keyboard.press("Escape")
     page.evaluate("() => document.activeElement.blur()")
-    press(page, "Choose this one")
+    press(page, "Recommend this one")
     page.get_by_text("Recommend a release").wait_for()
     settled(page)
     page.evaluate("() => document.activeElement.blur()")

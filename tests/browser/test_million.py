@@ -95,7 +95,7 @@ def test_a_million_candidates(page: Page, address: str, home: Path, timed: Calla
     def pick() -> None:
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Shift+Space")
-        page.get_by_role("button", name="Choose this one").wait_for()
+        page.get_by_role("button", name="Recommend this one").wait_for()
 
     timed("choose a row of the table", pick)
     settled(page)

@@ -86,7 +86,7 @@ def choose(page: Page) -> None:
     """From a finished sweep to a recorded recommendation of the candidate clicked on the map."""
     button(page, "Next: explore the map").click()
     click_frontier_point(page)
-    button(page, "Choose this one").click()
+    button(page, "Recommend this one").click()
     page.get_by_label("Who recommends it", exact=True).fill("A. Analyst")
     page.get_by_label("Reason, in words", exact=True).fill("least harm among the safe ones")
     page.get_by_label("Reason, in words", exact=True).press("Control+Enter")

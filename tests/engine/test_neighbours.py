@@ -1,4 +1,4 @@
-"""Letters go from safe to useful, and the recommendation has one."""
+"""The recommendation is A; the other letters go from safe to useful."""
 
 from __future__ import annotations
 
@@ -24,19 +24,20 @@ def view(tmp_path):
         yield risk_utility_map(made)
 
 
-@pytest.mark.parametrize("place", [0, 1, 2])
-def test_on_the_frontier_letters_do_not_depend_on_the_choice(view, place):
-    assert lettered(view, place) == {"A": 0, "B": 1, "C": 2}
+@pytest.mark.parametrize(("place", "letters"), [(0, "ABC"), (1, "BAC"), (2, "BCA")])
+def test_the_recommendation_is_a_in_its_place_along_the_frontier(view, place, letters):
+    assert list(lettered(view, place).items()) == list(zip(letters, (0, 1, 2), strict=True))
 
 
 def test_few_on_each_side(view):
     assert lettered(view, 0, 1) == {"A": 0, "B": 1}
-    assert lettered(view, 2, 1) == {"A": 1, "B": 2}
+    assert lettered(view, 2, 1) == {"B": 1, "A": 2}
     assert lettered(view, 1, 0) == {"A": 1}
 
 
 def test_a_dominated_choice_stands_among_the_frontier(view):
     found = lettered(view, 3)
+    assert found["A"] == 3
     assert sorted(found.values()) == [0, 1, 2, 3]
     order = list(found.values())
     assert order.index(0) < order.index(3) < order.index(2)

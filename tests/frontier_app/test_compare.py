@@ -48,7 +48,7 @@ def test_pins_are_set_named_compared_and_taken_away(swept: Callable[..., Workspa
     press(made, "Pin the")
     with Study.open(path) as study:
         kept = pins(study)
-        assert [one.name for one in kept] == ["the safest", "the bend", "the most useful"]
+        assert [one.name for one in kept] == ["the safest", "the knee", "the most useful"]
         view = risk_utility_map(study)
         first = study.find(kept[0].label)[0].place
         (risk, *_) = differences(view, first, together=3)

@@ -22,8 +22,8 @@ def test_alternatives_differ_in_words_and_never_in_the_analysts_figures(tmp_path
     place = view.under_bound(0.5)
     rest = np.flatnonzero(np.arange(len(view.scenarios)) != place).tolist()
     figures = "small-cell risk 0.1234 → 0.2345 (+0.1111, +90 %): riskier"
-    others = [{"letter": "Z", "candidate": view.scenarios[i].label, "difference": figures, "why": "no"} for i in rest]
-    gone = {"letter": "Z", "candidate": "x00000", "difference": figures, "why": "it was tried before"}
+    others = [{"candidate": view.scenarios[i].label, "difference": figures, "why": "no"} for i in rest]
+    gone = {"candidate": "x00000", "difference": figures, "why": "it was tried before"}
     choice = choose(study, view, "as agreed", candidate=view.scenarios[place].label, others=[*others, gone])
     found = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
     *kept, last = found.recommendation.alternatives

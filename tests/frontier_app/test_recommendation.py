@@ -1,0 +1,110 @@
+"""Letters belong to the study's recommendation: no click, measure or rule tried gives them to another candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.choosing import choose
+from engine.decision import risk_utility_map
+from engine.neighbours import lettered
+from engine.states import withhold
+from engine.study import Study
+from frontier_app.recommendation import letters, rule
+from frontier_app.state import Look
+from frontier_app.workspace import Workspace
+from tests.frontier_app.test_pages import app, to, words
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture
+def at(swept: Callable[..., Workspace]) -> Workspace:
+    return swept(max_risk="0.2")
+
+
+def study_of(at: Workspace) -> Study:
+    return Study.open(at.folder / "study-1.study")
+
+
+def by_label(made: AppTest, key: str = "candidate") -> dict[str, str]:
+    """Letters in a list of candidates, by label."""
+    heads = [option.split(" – ")[0].split() for option in made.selectbox(key=key).options]
+    return {head[-1]: head[0] for head in heads if len(head) > 1}
+
+
+def wanted(at: Workspace) -> dict[str, str]:
+    """Letters as the memo has them, by label: of what is recorded, else of what the plan's rule picks."""
+    with study_of(at) as study:
+        view = risk_utility_map(study)
+        place = study.find(study.decisions[-1].label)[0].place if study.decisions else view.under_bound(0.2)
+        return {view.scenarios[i].label: letter for letter, i in lettered(view, place).items()}
+
+
+def recommend(at: Workspace) -> str:
+    """Record another candidate than the plan's rule picks."""
+    with study_of(at) as study:
+        view = risk_utility_map(study)
+        place = next(i for i in view.frontier().tolist() if i != view.under_bound(0.2))
+        choose(study, view, "safe enough", candidate=view.scenarios[place].label, by="Ada")
+        return view.scenarios[place].label
+
+
+def test_a_click_gives_no_letter_to_another_candidate(at: Workspace):
+    made = to(app(at), "explore")
+    found = by_label(made)
+    assert found == wanted(at) and set("AB") <= set(found.values())
+    for label in [one for one, letter in found.items() if letter != "A"][:2]:
+        made.selectbox(key="candidate").set_value(label).run()
+        assert made.session_state["frontier"].selected == label and by_label(made) == found
+        assert f"#### {found[label]} · {label}" in words(made)
+
+
+def test_the_recorded_one_is_a_on_every_page_whatever_is_tried(at: Workspace):
+    label = recommend(at)
+    made = to(app(at), "explore")
+    found = by_label(made)
+    assert found == wanted(at) and found[label] == "A" and "**A** " in words(made)
+    assert "is the recorded recommendation" in words(made)
+    now = made.session_state["frontier"]
+    made.session_state["frontier"] = replace(now, look=replace(now.look, rule="bound", bound=0.2))
+    made.run()
+    assert by_label(made) == found and f"**A** is still the recorded recommendation, {label}" in words(made)
+    made.selectbox(key="look-utility").select(made.selectbox(key="look-utility").options[1]).run()
+    assert not made.exception and by_label(made) == found
+    made = to(app(at), "recommend")
+    assert f"**A · {label}**" in words(made)
+    made = to(app(at), "compare")
+    assert any(option.startswith(f"A · {label}") for option in made.selectbox(key="pin-add-0").options)
+
+
+def test_in_the_form_letters_are_those_of_the_present_recommendation(at: Workspace):
+    found = wanted(at)
+    other = next(label for label, letter in found.items() if letter == "B")
+    made = to(app(at), "explore")
+    made.selectbox(key="candidate").set_value(other).run()
+    next(b for b in made.button if b.label.startswith("Recommend this one")).click().run()
+    assert made.session_state["frontier"].recommending.rule == "hand"
+    made = to(made, "recommend")
+    assert f"#### B · {other}" in words(made)
+    assert "once this one is recorded, it is A" in words(made)
+    with study_of(at) as study:
+        view = risk_utility_map(study)
+        rest = [view.scenarios[i].label for i in lettered(view, study.find(other)[0].place).values()]
+    asked = [box.label for box in made.text_input if box.label.startswith("Why not")]
+    assert asked == [f"Why not {found.get(label, label)}?" for label in rest if label != other]
+
+
+def test_without_rule_or_recommendation_there_are_no_letters(swept: Callable[..., Workspace]):
+    at = swept()
+    assert by_label(to(app(at), "explore")) == {}
+    recommend(at)
+    with study_of(at) as study:
+        withhold(study, "Board", "too much is exposed")
+        view = risk_utility_map(study)
+        assert letters(study, view) == () and rule(study, view, Look()).place is None
+        tried = rule(study, view, Look(rule="bound", bound=0.2))
+        assert dict(tried.letters) == lettered(view, view.under_bound(0.2)) and tried.letter == "A"
