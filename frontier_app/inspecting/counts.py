@@ -66,7 +66,7 @@ def distributions(study: Study, made: Remade, found: Changes, table: int) -> Non
         )
     else:
         chart.caption(f"{name} has {len(levels)} levels, too many to draw.")
-    digits = "%.0f" if unit == "records" else "%.1f"
+    digits = "%,.0f" if unit == "records" else "%,.1f"
     listed.dataframe(
         {
             "level": levels,
@@ -78,7 +78,8 @@ def distributions(study: Study, made: Remade, found: Changes, table: int) -> Non
         hide_index=True,
         width="stretch",
         column_config={
-            name: st.column_config.NumberColumn(name, format=digits) for name in ("original", "release", "difference")
+            name: st.column_config.NumberColumn(name, format=digits if name != "difference" else f"%+{digits[1:]}")
+            for name in ("original", "release", "difference")
         },
         alt=f"Levels of {name} before and after",
     )
@@ -106,7 +107,11 @@ def cells(study: Study, made: Remade, found: Changes, table: int, which: Which) 
         },
         hide_index=True,
         width=560,
-        column_config={"difference": st.column_config.NumberColumn(format="%+d")},
+        column_config={
+            "cells before": st.column_config.NumberColumn(format="%,d"),
+            "cells after": st.column_config.NumberColumn(format="%,d"),
+            "difference": st.column_config.NumberColumn(format="%+,d"),
+        },
         alt="Cells of the keys' table by size, before and after",
     )
 
@@ -126,9 +131,10 @@ def altered(made: Remade, found: Changes) -> None:
         hide_index=True,
         width=560,
         column_config={
+            "records changed": st.column_config.NumberColumn(format="%,d"),
             "share": st.column_config.ProgressColumn(
                 format="%.1f %%", min_value=0, max_value=max(100 * int(found.altered[order[0]]) / n, 1e-9)
-            )
+            ),
         },
         alt="Records whose value changed, by attribute",
     )
