@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -17,12 +18,13 @@ from engine.space import Space, scenarios
 from engine.space_size import n_specs
 from engine.spec import RANDOM_SWAP, ReleaseSpec, percent
 from engine.sweep import estimate
-from frontier_app import mechanisms, parts, state, text
+from frontier_app import actions, mechanisms, parts, state, text
 
 _FORESEEN = 5000  # scenarios up to which failures are foreseen at once
-
-
 _LISTED = 200  # specs shown of a long list
+_LONG = 1800.0  # seconds from which a sweep is called long
+_COUNTABLE = 10**12  # swaps from which their number tells nobody anything
+_MANY = 50_000  # scenarios from which it is, whatever the probe says
 
 
 def amounts(plan: Plan | None, complaint: str | None, data: Microdata) -> None:
@@ -68,9 +70,9 @@ def amounts(plan: Plan | None, complaint: str | None, data: Microdata) -> None:
         _explained(found)
         _foreseen(plan, found, data, n_swaps)
     _time(plan, data, found, others)
+    _long(plan, n_swaps, n_scenarios)
     if plan.space.replicates < 2:
         st.warning("One replicate cannot say how sure a figure is; no decision is recorded on it.")
-    parts.go("sweep", "Next: run the sweep")
 
 
 def _counted(plan: Plan, data: Microdata) -> tuple[Space | None, list[ReleaseSpec]]:
@@ -80,7 +82,8 @@ def _counted(plan: Plan, data: Microdata) -> tuple[Space | None, list[ReleaseSpe
     now.memo.get("question", asks, lambda: question(plan, data) and None)
     found = None
     if plan.swaps_at_random and not plan.space.search:
-        space = (replace(plan.space, rates=("0",), replicates=1), plan.swap, plan.data, plan.edits)
+        alone = replace(plan.space, rates=("0",), replicates=1, adaptive=False)
+        space = (alone, plan.swap, plan.data, plan.edits)
         found = now.memo.get("space", space, lambda: space_of(plan, data))
     declared = tuple(one for one in plan.mechanisms if one.name != RANDOM_SWAP or one.grid)
     if not declared:
@@ -100,10 +103,16 @@ def _searched(plan: Plan, data: Microdata) -> int:
         lambda: n_specs(data.table, plan.swap, space.fix, space.change, space.rule, data.has_carried_columns),
     )
     looked = min(of * len(space.rates), space.budget)
-    st.caption(
-        f"The complete space has {of:,} distinct swaps, {of * len(space.rates):,} scenarios at these rates; the"
-        f" search looks at {100 * looked / max(1, of * len(space.rates)):.3g} % of them at most."
-    )
+    if of < _COUNTABLE:
+        st.caption(
+            f"The complete space has {of:,} distinct swaps, {of * len(space.rates):,} scenarios at these rates; the"
+            f" search looks at {100 * looked / max(1, of * len(space.rates)):.3g} % of them at most."
+        )
+    else:
+        st.caption(
+            f"The complete space has a number of distinct swaps with {len(str(of))} digits; the search looks at"
+            f" {text.plural(looked, 'scenario')} at most, and cannot say how much of the frontier they are."
+        )
     return looked
 
 
@@ -149,8 +158,7 @@ def _foreseen(plan: Plan, found: Space, data: Microdata, n_scenarios: int) -> No
 
 def _time(plan: Plan, data: Microdata, found: Space | None, others: list[ReleaseSpec]) -> None:
     """How long a sweep takes, from a probe: at once where a probe costs next to nothing, else when it is asked for."""
-    now = state.get()
-    timed = replace(plan, decision=DecisionPlan(), about=AboutPlan(), threat=ThreatPlan())
+    now, timed = state.get(), _timed(plan)
     cheap = not any(one.name != RANDOM_SWAP for one in plan.mechanisms) and all(
         call(name).measure.needs == "counts" for name in plan.measures
     )
@@ -166,3 +174,65 @@ def _time(plan: Plan, data: Microdata, found: Space | None, others: list[Release
     if seconds is not None:
         most = "at most" if plan.space.adaptive or plan.space.search else "about"
         st.markdown(f":material/timer: {most} **{text.duration(seconds)}** on this machine, from a probe")
+
+
+def _timed(plan: Plan) -> Plan:
+    """The plan without what changes no time."""
+    return replace(plan, decision=DecisionPlan(), about=AboutPlan(), threat=ThreatPlan(), lock=None)
+
+
+def foretold(plan: Plan) -> float | None:
+    """Seconds that a sweep of the plan was estimated to take, or None where nobody has estimated it."""
+    seconds: float | None = state.get().memo.peek("estimate", _timed(plan))
+    return seconds
+
+
+def _long(plan: Plan, n_swaps: int, n_scenarios: int) -> None:
+    """Say that a sweep would take very long, and offer what makes it shorter."""
+    seconds = foretold(plan)
+    if (seconds or 0) < _LONG and n_scenarios < _MANY:
+        return
+    space = plan.space
+    staged = space.adaptive or space.search
+    times = f"up to {space.replicates}" if staged else str(space.replicates)
+    words = f"{text.plural(n_scenarios, 'scenario')}, {times} runs of each"
+    took = f" take {'up to' if staged else 'about'} **{text.duration(seconds)}**" if seconds else " take long"
+    st.warning(
+        f"{words},{took} on this machine. Fewer attributes that may be swapped, fewer rates or fewer replicates make it"
+        " shorter. So does either of these, in one click:"
+        if not staged
+        else f"{words},{took} on this machine. Fewer attributes that may be swapped or fewer rates make it shorter.",
+        icon=":material/hourglass_top:",
+    )
+    with st.container(horizontal=True):
+        if (
+            n_swaps > space.budget
+            and not space.search
+            and st.button(
+                f"Search at most {space.budget:,} of them",
+                icon=":material/travel_explore:",
+                key="shorter-search",
+                help="Looks for the frontier of the complete space, from good candidates to their neighbours, and says"
+                " how much of the space it looked at.",
+            )
+        ):
+            shape: dict[str, Any] = {"swap_sizes": (), "all_specs": False, "specs": (), "search": True}
+            _shorten(plan, "the frontier is searched for", **shape)
+        if (
+            not staged
+            and space.screen < space.replicates
+            and st.button(
+                f"Run each {space.screen} times first",
+                icon=":material/filter_alt:",
+                key="shorter-adaptive",
+                help=f"Only scenarios that may be on the frontier are run on, up to {space.replicates} times.",
+            )
+        ):
+            _shorten(plan, "replicates are spent where they matter", adaptive=True)
+
+
+def _shorten(plan: Plan, done: str, **changes: Any) -> None:
+    with parts.spoken():
+        screen = min(plan.space.screen, plan.space.replicates)
+        actions.change(replace(plan, space=replace(plan.space, screen=screen, **changes)), done)
+        st.rerun()

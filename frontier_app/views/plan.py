@@ -9,15 +9,14 @@ import streamlit as st
 from engine.errors import EngineError
 from engine.microdata import Microdata
 from engine.plan import Plan, edit_plan
-from engine.plan.lock import departures
 from engine.spec import RANDOM_SWAP
 from frontier_app import actions, mechanisms, parts, state, text
-from frontier_app.planning import amounts, declaring, measuring, protection, space
+from frontier_app.planning import amounts, approval, declaring, measuring, protection, space
 from frontier_app.planning.complaints import Complaints
 
 
 def page() -> None:
-    """Inputs on the left, what they amount to on the right."""
+    """Inputs on the left, what they amount to on the right; below both the approval, and the way on."""
     now = state.get()
     base = now.base
     st.title("Plan the candidates", anchor=False)
@@ -30,31 +29,18 @@ def page() -> None:
         parts.complain(error)
         parts.go("data", "Back to the data")
         return
-    _approval(now.plan)
+    approval.shown(now.plan)
     left, right = st.columns([3, 2], gap="large")
     with left:
         plan, complaint = _inputs(base, f"{now.version}", data)
     if plan is not None and actions.set_plan(plan) and plan.lock is not None:
         st.rerun()
-    with right, st.container(border=True):
+    with right, st.container(border=True, key="amounts"):
         amounts.amounts(plan, complaint, data)
-
-
-def _approval(plan: Plan) -> None:
-    """What an approval fixed, and how the plan departs from it."""
-    if plan.lock is None:
-        return
-    said = list(departures(plan).values())
-    st.info(
-        f"This plan was approved as {plan.lock.number} by {plan.lock.by}. Replicates may grow; every other change is a"
-        " deviation that the board has to see.",
-        icon=":material/lock:",
-    )
-    if said:
-        st.warning(
-            "It departs from what was approved:\n" + "\n".join(f"* {words}" for words in said),
-            icon=":material/warning:",
-        )
+    st.divider()
+    approval.section(plan or now.plan, wrong=plan is None)
+    st.divider()
+    parts.go("sweep", "Next: run the sweep", disabled=plan is None)
 
 
 def _inputs(base: Plan, tag: str, data: Microdata) -> tuple[Plan | None, str | None]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.datasets import load
-from engine.plan import Plan
-from engine.plan.lock import lock
+from engine.decision_log import entries
+from engine.plan import Plan, read_plan
+from engine.plan.lock import departures, lock
+from engine.study import Study
+from frontier_app.planning import amounts
 from frontier_app.planning.space import preset_of
+from frontier_app.workspace import Workspace
 from tests.frontier_app.conftest import APP
 
 _PLAN = load("czech")[1]
@@ -96,5 +101,89 @@ def test_replicates_can_be_spent_where_they_matter() -> None:
     next(box for box in made.checkbox if box.label.startswith("Spend replicates")).check().run()
     next(box for box in made.number_input if box.label.startswith("Runs before")).set_value(4).run()
     assert _plan(made).space.adaptive and _plan(made).space.screen == 4
+    assert not made.error and {m.label: m.value for m in made.metric}["Runs"] == "≤ 1,260"
     next(box for box in made.number_input if box.label.startswith("Runs before")).set_value(500).run()
     assert any("Screen == 500" in error.value for error in made.error)
+
+
+def _press(made: AppTest, key: str) -> AppTest:
+    made.button(key=key).click().run()
+    assert not made.exception
+    return made
+
+
+def _lock(made: AppTest, number: str = "DRB-7", by: str = "Grace") -> AppTest:
+    made.text_input(key="lock-number").set_value(number)
+    made.text_input(key="lock-by").set_value(by).run()
+    return _press(made, "lock-plan")
+
+
+def test_a_plan_is_locked_with_number_and_name_and_says_so_from_then_on() -> None:
+    made = _on_plan()
+    assert made.button(key="lock-plan").disabled
+    made.text_input(key="lock-number").set_value("DRB-7").run()
+    assert made.button(key="lock-plan").disabled, "a name is needed too"
+    _lock(made)
+    held = _plan(made).lock
+    assert held is not None and (held.number, held.by) == ("DRB-7", "Grace") and not departures(_plan(made))
+    assert any("approved as DRB-7 by Grace" in str(part.value) for part in made.info)
+    assert not [box for box in made.text_input if box.key == "lock-number"], "it is locked once"
+    at = made.session_state["frontier"].workspace
+    assert read_plan(at.plan_path) == _plan(made)
+    assert made.session_state["frontier"].filing.undo is None, "a lock is not taken back by a click"
+
+
+def test_a_wrong_plan_cannot_be_locked_and_leads_nowhere() -> None:
+    made = _on_plan()
+    next(box for box in made.text_input if box.label.startswith("Swap rates")).set_value("nonsense").run()
+    made.text_input(key="lock-number").set_value("DRB-7")
+    made.text_input(key="lock-by").set_value("Grace").run()
+    assert made.button(key="lock-plan").disabled
+    assert next(b for b in made.button if b.label == "Next: run the sweep").disabled
+
+
+def test_a_departure_is_taken_back_and_what_is_open_stays() -> None:
+    made = _lock(_on_plan())
+    next(box for box in made.number_input if box.label == "Replicates of each").set_value(33).run()
+    assert not made.warning, "replicates may grow"
+    next(box for box in made.text_input if box.label.startswith("Swap rates")).set_value("5").run()
+    assert departures(_plan(made))
+    _press(made, "back-to-approved")
+    assert not departures(_plan(made)) and _plan(made).space.rates == _PLAN.space.rates
+    assert _plan(made).space.replicates == 33 and _plan(made).lock is not None
+
+
+def test_an_approval_after_results_is_logged_as_one(swept: Callable[..., Workspace]) -> None:
+    at = swept()
+    made = AppTest.from_file(str(APP), default_timeout=60)
+    made.query_params["w"] = at.token
+    made = made.run().switch_page("views/plan.py").run()
+    assert any("after results were seen" in str(part.value) for part in made.warning)
+    _lock(made)
+    assert at.study is not None
+    with Study.open(at.study) as study:
+        assert study.plan.lock is not None and study.plan == _plan(made)
+        assert [entry.event for entry in entries(study)][-1] == "locked"
+
+
+def test_a_plan_that_takes_long_says_so_and_is_shortened_in_one_click(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(amounts, "_LONG", 0.0)
+    made = _preset(_on_plan(), "all")
+    assert any("8,451 scenarios, 20 runs of each, take about" in str(part.value) for part in made.warning)
+    _press(made, "shorter-adaptive")
+    assert _plan(made).space.adaptive and _plan(made).space.all_specs
+    assert not [b for b in made.button if b.key == "shorter-adaptive"]
+    _press(made, "shorter-search")
+    assert _plan(made).space.search and _plan(made).space.budget == 3000
+    assert any("3,000 scenarios, up to 20 runs" in str(part.value) for part in made.warning)
+
+
+def test_a_short_plan_is_not_warned_about() -> None:
+    made = _on_plan()
+    assert not made.warning and not [b for b in made.button if str(b.key).startswith("shorter-")]
+
+
+def test_a_space_beyond_counting_is_said_by_its_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(amounts, "_COUNTABLE", 10)
+    made = _preset(_on_plan(), "search")
+    assert any("with 4 digits; the search looks at 3,000 scenarios at most" in part.value for part in made.caption)
