@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, Self
 
-from engine.errors import EngineError
+from engine.errors import EngineError, UsageError
+from engine.places import is_network_path
+
+_APPLICATION_ID = 0x53574150  # "SWAP"
 
 
 @contextmanager
@@ -54,3 +58,98 @@ def connected(path: Path) -> sqlite3.Connection:
         address = f"{path.absolute().as_uri()}?immutable=1"
         db = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
     return db
+
+
+def write_new(path: Path, fill: Callable[[sqlite3.Connection], None]) -> None:
+    """A new file, filled in one transaction: it appears whole or not at all.  Refuses a path that exists."""
+    if path.exists():
+        raise UsageError(f"'{path.name}' exists already; choose another path")
+    if not path.parent.is_dir():
+        raise UsageError(f"the folder of '{path.name}' does not exist; make it first")
+    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with spoken(path):
+        try:
+            db = sqlite3.connect(aside, isolation_level=None)
+            db.execute(f"pragma application_id = {_APPLICATION_ID}")
+            db.execute("begin")
+            fill(db)
+            db.execute("commit")
+            db.close()
+            os.replace(aside, path)
+        finally:
+            with suppress(OSError):
+                aside.unlink()
+
+
+class Database:
+    """An open study file as SQLite sees it.  Use it as a context manager or close it."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._db = connection
+
+    @staticmethod
+    def connection_to(path: Path) -> sqlite3.Connection:
+        """A connection to an existing study; other files are refused in one sentence."""
+        if not path.exists():
+            raise EngineError(
+                f"study '{path.name}' does not exist; make it with `frontier sweep DATA --study {path.name}`"
+            )
+        if path.is_dir():
+            raise EngineError(f"'{path.name}' is a folder, not a study")
+        with spoken(path):
+            with open(path, "rb") as file:
+                if file.read(16) != b"SQLite format 3\x00":
+                    raise EngineError(f"'{path.name}' is no study; a study is made by `frontier sweep`")
+            db = connected(path)
+            try:
+                if db.execute("pragma application_id").fetchone()[0] != _APPLICATION_ID:
+                    raise EngineError(f"'{path.name}' is a database but no study; a study is made by `frontier sweep`")
+                # a write-ahead log lets readers go on beside the writer, but needs shared memory, which network drives
+                # lack
+                with suppress(sqlite3.OperationalError):
+                    db.execute("pragma journal_mode = " + ("delete" if is_network_path(path) else "wal"))
+                db.execute("pragma synchronous = normal")
+            except BaseException:
+                db.close()
+                raise
+        return db
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing."""
+        with spoken(self.path):
+            self._db.execute("begin immediate")
+            try:
+                yield self._db
+                self._db.execute("commit")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    self._db.execute("rollback")
+                raise
+
+    def has_table(self, name: str) -> bool:
+        """Whether a table is there: some are made when they are first needed."""
+        with spoken(self.path):
+            return bool(self._db.execute("select 1 from sqlite_master where name = ?", (name,)).fetchone())
+
+    def read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        """All rows of a query."""
+        with spoken(self.path):
+            return self._db.execute(query, values).fetchall()
+
+    @property
+    def version(self) -> int:
+        """A number that changes whenever another process or connection changes the study."""
+        with spoken(self.path):
+            return int(self._db.execute("pragma data_version").fetchone()[0])

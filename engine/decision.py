@@ -9,11 +9,11 @@ from functools import partial
 import numpy as np
 
 from engine.errors import UsageError
-from engine.evaluation import FAILED, Dominance, Results, Summary, dominance, losses, summarise
+from engine.evaluation import FAILED, Dominance, Results, StoredResults, Summary, dominance, losses, summarise
 from engine.frontier import dominated_by, undominated
 from engine.measures import MeasureCall
 from engine.scenarios import Scenarios
-from engine.study import StoredResults, Study
+from engine.study import Study
 from engine.tradeoff import best_under_bound, hull_intervals, knee, supporting_line
 
 
@@ -95,7 +95,7 @@ class RiskUtilityMap:
         return best
 
     def knee(self) -> int | None:
-        """The scenario at the bend of the frontier, an aid and not a rule."""
+        """The scenario at the knee of the frontier, an aid and not a rule."""
         return knee(self.risk_loss, self.utility_loss)
 
     def slope_intervals(self) -> list[tuple[int, float, float]]:
@@ -164,7 +164,9 @@ def risk_utility_map(
     together = together or places
     table = "fresh" if fresh else "realisation"
     keep = partial(study.remember, since=study.version, as_writer=as_writer)
-    results, summary = _summary(study, table, allow_partial, keep)
+    if as_writer:
+        keep("scenario", study.scenarios.arrays)
+    results, summary = _summary(study, table, allow_partial, keep, as_writer)
     _refuse_mixture(study, summary, together)
     original = study.original
     return RiskUtilityMap(
@@ -193,16 +195,17 @@ def remapped(study: Study, view: RiskUtilityMap, risk: str | None = None, utilit
 Keep = Callable[[str, Callable[[], dict[str, np.ndarray]]], dict[str, np.ndarray]]
 
 
-def _summary(study: Study, table: str, allow_partial: bool, keep: Keep) -> tuple[Results, Summary]:
+def _summary(study: Study, table: str, allow_partial: bool, keep: Keep, as_writer: bool) -> tuple[Results, Summary]:
     """Realisations, unread where their summary is known, and the summary."""
-    measures, n = [call.measure for call in study.measures], len(study.scenarios)
+    measures, n = [call.measure for call in study.measures], study.n_scenarios
     read: list[Results] = []
 
     def work() -> dict[str, np.ndarray]:
-        read.append(study.results(table))
+        read.append(study.results(table, as_writer=as_writer))
         return vars(summarise(read[0], measures, n, allow_partial))
 
-    summary = Summary(**keep(f"{table} {allow_partial} summary", work))
+    # fresh runs are few: adding them up takes less than what their means would take in the study
+    summary = Summary(**(keep(summary_name(allow_partial), work) if table == "realisation" else work()))
     if read:
         return read[0], summary
     rows = int(summary.counted.sum()) + (0 if allow_partial else int(summary.failed.sum()))
@@ -215,6 +218,11 @@ def _summary(study: Study, table: str, allow_partial: bool, keep: Keep) -> tuple
         return replace(results, values=results.values[:, : len(measures)])
 
     return StoredResults(rows, again), summary
+
+
+def summary_name(allow_partial: bool) -> str:
+    """Under which name a study keeps the summary of its realisations."""
+    return f"realisation {allow_partial} summary"
 
 
 def _dominance(

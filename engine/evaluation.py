@@ -6,7 +6,7 @@ means over successful replicates; a single run is what is released, but picking 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from statistics import NormalDist
 
@@ -39,6 +39,25 @@ class Results:
     def counted(self, allow_partial: bool) -> np.ndarray:
         """Mask of realisations that enter means and frontiers: failed runs only when allowed."""
         return np.ones(len(self), bool) if allow_partial else self.status != FAILED
+
+
+class StoredResults(Results):
+    """Realisations that are read from the study when somebody looks at one of them; ``n`` is how many there are."""
+
+    def __init__(self, n: int, read: Callable[[], Results]) -> None:
+        object.__setattr__(self, "_n", n)
+        object.__setattr__(self, "_read", read)
+
+    def __len__(self) -> int:
+        return int(self.__dict__["_n"])
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        if name not in {f.name for f in fields(Results)}:
+            raise AttributeError(name)
+        read = self.__dict__["_read"]()
+        for f in fields(Results):
+            object.__setattr__(self, f.name, getattr(read, f.name))
+        return np.asarray(getattr(read, name))
 
 
 def first_runs(results: Results, runs: np.ndarray) -> Results:

@@ -1,8 +1,8 @@
 """Where the frontier of a study stands while a sweep still fills it.
 
 A map reads every realisation into memory and works out errors and dominance; beside a running sweep that would be for a
-moment's use only.  Here the database adds up what is stored and hands over one row per scenario, in about half a
-second per million realisations.
+moment's use only.  Here the database adds up what is stored and hands over one row per scenario, in about two
+seconds per million realisations; once the sweep has ended, the summary that it leaves in the study is taken.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.decision import objective_places
+from engine.decision import objective_places, summary_name
 from engine.errors import UsageError
 from engine.evaluation import FAILED
 from engine.frontier import undominated
@@ -61,13 +61,10 @@ def growing_frontier(
     of another kind, and for a reference that is not two finite numbers.
     """
     objectives = objective_places(study, risk, utility)
-    sums = ", ".join(f"count(m{k}), total({_loss(study, k)})" for k in objectives)
-    which = "" if allow_partial else f" where status != {FAILED}"
-    rows = study.read(f"select scenario, count(*), {sums} from realisation{which} group by scenario")
-    found = np.array(rows, dtype=float).reshape(-1, 6)
-    n = found[:, 1]
-    whole = (found[:, 2] == n) & (found[:, 4] == n)  # undefined in one run, undefined in the mean
-    losses = found[whole][:, [3, 5]] / n[whole, None]
+    kept = study.recall(summary_name(allow_partial))
+    places, n, means = _added_up(study, objectives, allow_partial) if kept is None else _known(kept, objectives)
+    whole = ~np.isnan(means).any(axis=1)
+    losses = means[whole]
     on = undominated(losses)
     if reference is None:
         corner = losses.max(axis=0) if len(losses) else np.zeros(2)
@@ -77,12 +74,31 @@ def growing_frontier(
         raise UsageError(f"reference is {list(reference)}, must be two finite losses, of risk and of utility")
     return GrowingFrontier(
         runs=int(n.sum()),
-        places=found[whole, 0].astype(np.int64),
+        places=places[whole],
         losses=losses,
         undominated=on,
         reference=(float(corner[0]), float(corner[1])),
         volume=hypervolume(losses[on], corner),
     )
+
+
+def _known(kept: dict[str, np.ndarray], objectives: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Places of the scenarios that were run, how often, and their mean losses, from the summary that is kept."""
+    places = np.flatnonzero(kept["counted"])
+    return places, kept["counted"][places], kept["loss"][:, list(objectives)][places]
+
+
+def _added_up(
+    study: Study, objectives: Sequence[int], allow_partial: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same, added up by the database: NaN where the measure is undefined in one run."""
+    sums = ", ".join(f"count(m{k}), total({_loss(study, k)})" for k in objectives)
+    which = "" if allow_partial else f" where status != {FAILED}"
+    rows = study.read(f"select scenario, count(*), {sums} from realisation{which} group by scenario")
+    found = np.array(rows, dtype=float).reshape(-1, 6)
+    n = found[:, 1]
+    means = np.where(found[:, [2, 4]] == n[:, None], found[:, [3, 5]] / n[:, None], np.nan)
+    return found[:, 0].astype(np.int64), n, means
 
 
 def _loss(study: Study, place: int) -> str:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, overload
 
 import numpy as np
 
 from engine.spec import AttributeSpec, ReleaseSpec
+
+CODED = ("mechanism", "rate", "rule", "roles", "params")
+"""What a study says about a scenario besides its label."""
+_CHUNK = 50_000  # rows read at once: Python's own objects for all of them would take many times the memory
 
 
 @dataclass(frozen=True)
@@ -22,23 +27,57 @@ class Scenario:
 
 
 class Scenarios(Sequence[Scenario]):
-    """Scenarios by place, made when they are looked at: a study may hold hundreds of thousands."""
+    """Scenarios by place, each made when it is looked at: a study may hold a million.
+
+    Labels are an array, all else codes into the few different values that occur.
+    """
 
     def __init__(
-        self, names: tuple[str, ...], rows: list[tuple[Any, ...]], specs: Sequence[ReleaseSpec] | None = None
+        self, names: tuple[str, ...], arrays: dict[str, np.ndarray], specs: Sequence[ReleaseSpec] | None = None
     ) -> None:
-        self._rows = rows
+        self._labels = arrays["label"]
+        self._order = arrays.get("order")
+        self._codes = {name: arrays[name] for name in CODED}
+        self._values = {name: tuple(arrays[f"{name} values"].tolist()) for name in CODED}
+        self._names = names
+        self._attributes: dict[int, AttributeSpec] = {}  # by code, as they are met
         self._specs = specs  # by place, where they are at hand
-        self._places: dict[str | None, int] | None = None  # made when somebody asks: a sweep never does
-        self._coded: dict[str, tuple[np.ndarray, tuple[str, ...]]] = {}
-        roles_met = set() if specs is not None else {row[5] for row in rows}
-        self._attributes = {roles: AttributeSpec(names, roles) for roles in roles_met}
+
+    @classmethod
+    def of_rows(
+        cls, names: tuple[str, ...], rows: Iterable[tuple[Any, ...]], specs: Sequence[ReleaseSpec] | None = None
+    ) -> Scenarios:
+        """Those of the rows (place, label, mechanism, rate, rule, roles, params), in the order of their places."""
+        labels: list[bytes] = []
+        where: dict[str, dict[str, int]] = {name: {} for name in CODED}
+        parts: dict[str, list[np.ndarray]] = {name: [np.zeros(0, np.int32)] for name in CODED}
+        left = iter(rows)
+        while chunk := list(islice(left, _CHUNK)):
+            labels += [row[1].encode() for row in chunk]
+            for at, name in enumerate(CODED, start=2):
+                known, column = where[name], [row[at] for row in chunk]
+                for value in dict.fromkeys(column):
+                    known.setdefault(value, len(known))
+                parts[name].append(np.fromiter(map(known.__getitem__, column), np.int32, len(column)))
+        arrays = {"label": np.array(labels or np.zeros(0, "S1"))}
+        for name in CODED:
+            arrays |= {name: np.concatenate(parts[name]), f"{name} values": np.array(list(where[name]), np.str_)}
+        return cls(names, arrays, specs)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What they are made of, to be kept: ``Scenarios(names, arrays)`` are the same."""
+        kept = {"label": self._labels, "order": self._sorted()}
+        for name in CODED:
+            kept |= {name: self._codes[name], f"{name} values": np.array(self._values[name], np.str_)}
+        return kept
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._labels)
 
     def __iter__(self) -> Iterator[Scenario]:
-        return map(self._made, self._rows)
+        codes = zip(*(column.tolist() for column in self._codes.values()), strict=True)
+        for place, (label, said) in enumerate(zip(self.labels(), codes, strict=True)):
+            yield Scenario(place, label, self._spec(place, *said))
 
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
@@ -50,45 +89,59 @@ class Scenarios(Sequence[Scenario]):
     def __getitem__(self, place: slice) -> list[Scenario]: ...
 
     def __getitem__(self, place: int | slice) -> Scenario | list[Scenario]:
-        if isinstance(place, slice):
-            return [self._made(row) for row in self._rows[place]]
-        return self._made(self._rows[place])
+        found = range(len(self))[place]  # an IndexError beyond the end, places from the end
+        return self._made(found) if isinstance(found, int) else [self._made(one) for one in found]
 
     def mechanism(self, place: int) -> str:
         """The mechanism of one scenario, without making it."""
-        return str(self._rows[place][2])
+        return self._values["mechanism"][self._codes["mechanism"][place]]
 
-    def column(self, name: str) -> list[str]:
-        """One of label, mechanism, rate and roles of every scenario, without making any."""
-        at = {"label": 1, "mechanism": 2, "rate": 3, "roles": 5}[name]
-        return [row[at] for row in self._rows]
+    def labels(self) -> list[str]:
+        """The labels of all, by place."""
+        return [label.decode() for label in self._labels.tolist()]
 
     def coded(self, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
-        """One of mechanism, rate and roles of every scenario as codes, with the values that they stand for in order of
-        appearance."""
-        if name not in self._coded:
-            column = self.column(name)
-            where = {value: code for code, value in enumerate(dict.fromkeys(column))}
-            codes = np.fromiter((where[value] for value in column), np.int32, len(column))
-            self._coded[name] = codes, tuple(where)
-        return self._coded[name]
+        """One of mechanism, rate, rule, roles and params of every scenario as codes, with the values that they stand
+        for in order of appearance."""
+        return self._codes[name], self._values[name]
 
     def place_of(self, label: str | None) -> int | None:
         """The place of a scenario by its label; None where there is no such one."""
-        if self._places is None:
-            self._places = {row[1]: row[0] for row in self._rows}
-        return self._places.get(label)
+        if not label or not label.isascii() or len(label) > self._labels.dtype.itemsize or not len(self):
+            return None
+        order, wanted = self._sorted(), np.array(label.encode(), self._labels.dtype)
+        at = int(np.searchsorted(self._labels, wanted, sorter=order))
+        found = at < len(order) and self._labels[order[at]] == wanted
+        return int(order[at]) if found else None
 
-    def _made(self, row: tuple[Any, ...]) -> Scenario:
-        place, label, mechanism, rate, rule, roles, params = row
+    def _sorted(self) -> np.ndarray:
+        """Places in the order of their labels."""
+        if self._order is None:  # made when somebody asks: a sweep never does
+            self._order = np.argsort(self._labels)
+        return self._order
+
+    def _made(self, place: int) -> Scenario:
+        label = self._labels[place].decode()
+        return Scenario(place, label, self._spec(place, *(codes.item(place) for codes in self._codes.values())))
+
+    def _spec(self, place: int, mechanism: int, rate: int, rule: int, roles: int, params: int) -> ReleaseSpec:
+        """The spec of one scenario from its codes."""
         if self._specs is not None:
-            return Scenario(place, label, self._specs[place])
+            return self._specs[place]
+        values = self._values
+        attributes = self._attributes.get(roles)
+        if attributes is None:
+            attributes = self._attributes[roles] = AttributeSpec(self._names, values["roles"][roles])
         # what is stored was checked when it was added, and checking takes most of the time to make a spec
         spec = object.__new__(ReleaseSpec)
         vars(spec).update(
-            attributes=self._attributes[roles], rate=rate, rule=rule, mechanism=mechanism, params=_params(params)
+            attributes=attributes,
+            rate=values["rate"][rate],
+            rule=values["rule"][rule],
+            mechanism=values["mechanism"][mechanism],
+            params=_params(values["params"][params]),
         )
-        return Scenario(place, label, spec)
+        return spec
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,9 @@ def scenario_rows(
     optimal = _optimal(view.risk_loss, view.utility_loss, max_risk, slope)
     riskier = view.riskier_than_original
     rows = []
-    for scenario in view.scenarios:
-        i = scenario.place
-        if undominated and not view.dominance.undominated[i]:
-            continue
+    places = np.flatnonzero(view.dominance.undominated) if undominated else np.arange(len(view.scenarios))
+    for i in places.tolist():
+        scenario = view.scenarios[i]
         row: Row = {
             "id": scenario.label,
             "mechanism": scenario.spec.mechanism,
@@ -61,9 +60,7 @@ def realisation_rows(
     optimal = _optimal(loss[:, view.risk], loss[:, view.utility], max_risk, slope)
     on = view.realisations_undominated()
     rows = []
-    for r in range(len(results)):
-        if undominated and not on[r]:
-            continue
+    for r in (np.flatnonzero(on) if undominated else np.arange(len(results))).tolist():
         scenario = view.scenarios[int(results.scenario[r])]
         row: Row = {
             "id": f"{scenario.label}/{results.replicate[r]}",

@@ -9,68 +9,41 @@ change is one transaction, so a study killed at any moment is whole and can be r
 
 from __future__ import annotations
 
-import io
 import json
-import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from engine import __version__
-from engine.database import connected, spoken
+from engine import __version__, kept, lease
+from engine.database import spoken, write_new
 from engine.errors import EngineError, UsageError, did_you_mean
 from engine.evaluation import FAILED, Results
 from engine.measures import MeasureCall, call
-from engine.places import hostname, is_network_path, process_is_alive
 from engine.plan import Plan, plan_from_toml, plan_to_toml
-from engine.scenarios import Choice, Progress, Scenario, Scenarios, params_text
+from engine.scenarios import Choice, Scenario, Scenarios, params_text
 from engine.spec import ReleaseSpec, ids_of
 from engine.streams import STREAM_VERSION
 
 FORMAT = 1
-_APPLICATION_ID = 0x53574150  # "SWAP"
-_STALE = 60.0  # seconds after which a silent writer on another host counts as gone
 
-_AGGREGATE = "create table if not exists aggregate (name text primary key, value blob) without rowid"
 _SCHEMA = (
     "create table about (name text primary key, value text) without rowid",
     "create table scenario (id integer primary key, label text unique, mechanism text, rate text, rule text,"
     " roles text, params text)",
-    "create table run (one integer primary key check (one = 1), state text, pid integer, host text, beat real,"
-    " started real, done integer, total integer, cancel integer, message text)",
+    *lease.SCHEMA,
     "create table note (scenario integer, replicate integer, measure integer, text text,"
     " primary key (scenario, replicate, measure)) without rowid",
     "create table decision (id integer primary key, at real, scenario integer, replicate integer, rule text, why text,"
     " state text, record text)",
-    _AGGREGATE,
+    kept.TABLE,
 )
 _CHUNK = 50_000  # rows read at once: Python's own objects for all of them would take many times the memory
-
-
-class StoredResults(Results):
-    """Realisations that are read from the study when somebody looks at one of them; ``n`` is how many there are."""
-
-    def __init__(self, n: int, read: Callable[[], Results]) -> None:
-        object.__setattr__(self, "_n", n)
-        object.__setattr__(self, "_read", read)
-
-    def __len__(self) -> int:
-        return int(self.__dict__["_n"])
-
-    def __getattr__(self, name: str) -> np.ndarray:
-        if name not in {f.name for f in fields(Results)}:
-            raise AttributeError(name)
-        read = self.__dict__["_read"]()
-        for f in fields(Results):
-            object.__setattr__(self, f.name, getattr(read, f.name))
-        return np.asarray(getattr(read, name))
 
 
 def _json(value: Any) -> str:
@@ -80,12 +53,8 @@ def _json(value: Any) -> str:
     return json.dumps(value)
 
 
-class Study:
+class Study(lease.Leased):
     """An open study file.  Make one with :meth:`create` or :meth:`open`; use it as a context manager or close it."""
-
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        self.path = path
-        self._db = connection
 
     # -- opening -----------------------------------------------------------------------------------------------------
 
@@ -94,108 +63,43 @@ class Study:
         """A new study; refuses a path that exists.  ``about`` describes data, key (keyed values only) and the measures
         in the order of the values' columns, ``original`` the unaltered data."""
         path = Path(path)
-        if path.exists():
-            raise UsageError(f"'{path.name}' exists already; choose another path")
-        if not path.parent.is_dir():
-            raise UsageError(f"the folder of '{path.name}' does not exist; make it first")
-        aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-        with spoken(path):
-            try:
-                db = sqlite3.connect(aside, isolation_level=None)
-                db.execute(f"pragma application_id = {_APPLICATION_ID}")
-                for statement in _SCHEMA:
-                    db.execute(statement)
-                values = {
-                    **about,
-                    "format": FORMAT,
-                    "stream_version": STREAM_VERSION,
-                    "version": __version__,
-                    "created": time.time(),
-                    "plan": plan_to_toml(plan),
-                    "original": original,
-                }
-                db.execute("begin")
-                db.executemany("insert into about values (?, ?)", [(k, _json(v)) for k, v in values.items()])
-                db.execute("insert into run values (1, 'new', 0, '', 0, 0, 0, 0, 0, '')")
-                columns = "".join(f", m{i} real" for i in range(len(about["measures"])))
-                for table in ("realisation", "fresh"):
-                    db.execute(
-                        f"create table {table} (scenario integer, replicate integer, status integer, changed "
-                        f"integer{columns},"
-                        " primary key (scenario, replicate)) without rowid"
-                    )
-                db.execute("commit")
-                db.close()
-                os.replace(aside, path)
-            finally:
-                with suppress(OSError):
-                    aside.unlink()
+        values = {
+            **about,
+            "format": FORMAT,
+            "stream_version": STREAM_VERSION,
+            "version": __version__,
+            "created": time.time(),
+            "plan": plan_to_toml(plan),
+            "original": original,
+        }
+        columns = "".join(f", m{i} real" for i in range(len(about["measures"])))
+
+        def fill(db: sqlite3.Connection) -> None:
+            for statement in _SCHEMA:
+                db.execute(statement)
+            db.executemany("insert into about values (?, ?)", [(k, _json(v)) for k, v in values.items()])
+            for table in ("realisation", "fresh"):
+                db.execute(
+                    f"create table {table} (scenario integer, replicate integer, status integer, changed"
+                    f" integer{columns}, primary key (scenario, replicate)) without rowid"
+                )
+
+        write_new(path, fill)
         return cls.open(path)
 
     @classmethod
     def open(cls, path: str | Path) -> Study:
         """Open an existing study for reading and writing; other files are refused in one sentence."""
         path = Path(path)
-        if not path.exists():
-            raise EngineError(
-                f"study '{path.name}' does not exist; make it with `frontier sweep DATA --study {path.name}`"
-            )
-        if path.is_dir():
-            raise EngineError(f"'{path.name}' is a folder, not a study")
-        with spoken(path):
-            with open(path, "rb") as file:
-                if file.read(16) != b"SQLite format 3\x00":
-                    raise EngineError(f"'{path.name}' is no study; a study is made by `frontier sweep`")
-            db = connected(path)
-            try:
-                if db.execute("pragma application_id").fetchone()[0] != _APPLICATION_ID:
-                    raise EngineError(f"'{path.name}' is a database but no study; a study is made by `frontier sweep`")
-                # a write-ahead log lets readers go on beside the writer, but needs shared memory, which network drives
-                # lack
-                with suppress(sqlite3.OperationalError):
-                    db.execute("pragma journal_mode = " + ("delete" if is_network_path(path) else "wal"))
-                db.execute("pragma synchronous = normal")
-                study = cls(path, db)
-                found = study.about.get("format")
-                if found != FORMAT:
-                    raise EngineError(f"study '{path.name}' has format {found}, this version reads format {FORMAT}")
-            except BaseException:
-                db.close()
-                raise
+        study = cls(path, cls.connection_to(path))
+        try:
+            found = study.about.get("format")
+            if found != FORMAT:
+                raise EngineError(f"study '{path.name}' has format {found}, this version reads format {FORMAT}")
+        except BaseException:
+            study.close()
+            raise
         return study
-
-    def close(self) -> None:
-        """Close the file."""
-        self._db.close()
-
-    def __enter__(self) -> Study:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
-    @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing."""
-        with spoken(self.path):
-            self._db.execute("begin immediate")
-            try:
-                yield self._db
-                self._db.execute("commit")
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    self._db.execute("rollback")
-                raise
-
-    def has_table(self, name: str) -> bool:
-        """Whether a table is there: some are made when they are first needed."""
-        with spoken(self.path):
-            return bool(self._db.execute("select 1 from sqlite_master where name = ?", (name,)).fetchone())
-
-    def read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
-        """All rows of a query."""
-        with spoken(self.path):
-            return self._db.execute(query, values).fetchall()
 
     # -- what it is about --------------------------------------------------------------------------------------------
 
@@ -241,7 +145,7 @@ class Study:
     def add_scenarios(self, specs: Sequence[ReleaseSpec]) -> None:
         """Add those specs that the study does not hold yet; labels given once never change."""
         with self.transaction() as db:
-            self._forget(db)
+            kept.forget(db, "scenario")
             taken = {s.label: s.spec.digest() for s in self._read_scenarios()}
             at, known = len(taken), set(taken.values())
             new = {digest: spec for spec in specs if (digest := spec.digest()) not in known}
@@ -252,23 +156,29 @@ class Study:
             db.executemany("insert into scenario values (?, ?, ?, ?, ?, ?, ?)", rows)
         self.__dict__.pop("scenarios", None)
         if at == 0:
-            self.__dict__["scenarios"] = Scenarios(self.names, rows, list(new.values()))
+            self.__dict__["scenarios"] = Scenarios.of_rows(self.names, rows, list(new.values()))
 
     def _read_scenarios(self) -> Scenarios:
-        rows = self._db.execute("select id, label, mechanism, rate, rule, roles, params from scenario order by id")
-        return Scenarios(self.names, rows.fetchall())
+        with spoken(self.path):
+            rows = self._db.execute("select id, label, mechanism, rate, rule, roles, params from scenario order by id")
+            return Scenarios.of_rows(self.names, rows)
 
     @cached_property
     def scenarios(self) -> Scenarios:
         """All scenarios, by place."""
-        with spoken(self.path):
-            return self._read_scenarios()
+
+        arrays = self.remember("scenario", lambda: self._read_scenarios().arrays(), self.version)
+        return Scenarios(self.names, arrays)
+
+    @property
+    def n_scenarios(self) -> int:
+        """How many scenarios there are, without reading them."""
+        last = self.read("select max(id) from scenario")[0][0]
+        return 0 if last is None else int(last) + 1
 
     def reuse(self, scenarios: Scenarios) -> None:
         """Take scenarios that were read from this study before, if they are still all: they may be a million."""
-        with spoken(self.path):
-            last = self._db.execute("select max(id) from scenario").fetchone()[0]
-        if len(scenarios) == (-1 if last is None else last) + 1:
+        if len(scenarios) == self.n_scenarios:
             self.__dict__["scenarios"] = scenarios
 
     def find(self, text: str) -> tuple[Scenario, int | None]:
@@ -276,7 +186,7 @@ class Study:
         label, slash, replicate = text.strip().partition("/")
         place = self.scenarios.place_of(label)
         if place is None:
-            near = did_you_mean(label, self.scenarios.column("label"))
+            near = did_you_mean(label, self.scenarios.labels())
             raise UsageError(f"the study has no candidate '{text}'.{near}")
         if not slash:
             return self.scenarios[place], None
@@ -293,7 +203,7 @@ class Study:
         how many realisations were not held before.
         """
         with self.transaction() as db:
-            self._forget(db)
+            kept.forget(db, table)
             marks = ", ".join("?" * (4 + len(self.measures)))
             before = db.total_changes
             db.executemany(f"insert or ignore into {table} ({self._columns}) values ({marks})", rows)
@@ -341,8 +251,16 @@ class Study:
                 counts[place] = next(r for r in range(1, len(have) + 2) if r not in have) - 1
         return counts
 
-    def results(self, table: str = "realisation") -> Results:
-        """All realisations, ordered by scenario and replicate; undefined figures are NaN."""
+    def results(self, table: str = "realisation", *, as_writer: bool = False) -> Results:
+        """All realisations, ordered by scenario and replicate; undefined figures are NaN.
+
+        Kept as columns, since reading a million rows takes seconds; ``as_writer`` as in :meth:`remember`.
+        """
+        return Results(
+            **self.remember(f"{table} runs", lambda: self._read_results(table), self.version, as_writer=as_writer)
+        )
+
+    def _read_results(self, table: str) -> dict[str, np.ndarray]:
         with spoken(self.path):
             n = self._db.execute(f"select count(*) from {table}").fetchone()[0]
             cursor = self._db.execute(f"select {self._columns} from {table} order by scenario, replicate")
@@ -352,46 +270,34 @@ class Study:
                 data[at : at + len(rows)] = rows
                 at += len(rows)
         whole = data[:at, :4].astype(np.int64)
-        return Results(whole[:, 0], whole[:, 1], whole[:, 2], whole[:, 3], data[:at, 4:])
-
-    @property
-    def version(self) -> int:
-        """A number that changes whenever another process or connection changes the study."""
-        with spoken(self.path):
-            return int(self._db.execute("pragma data_version").fetchone()[0])
+        names = ("scenario", "replicate", "status", "changed")
+        return {**{name: whole[:, k] for k, name in enumerate(names)}, "values": data[:at, 4:]}
 
     def remember(
         self, name: str, work: Callable[[], dict[str, np.ndarray]], since: int, *, as_writer: bool = False
     ) -> dict[str, np.ndarray]:
-        """What ``work`` makes of the realisations: kept in the study from the first time on until realisations change.
+        """What ``work`` makes of the table that ``name`` begins with, and of the scenarios: kept in the study from the
+        first time on until these change.
 
         ``since`` is the :attr:`version` when what ``work`` rests on was read, or before; nothing is kept when
         it has changed.  While another process adds realisations nothing is kept; the writer itself keeps what it worked
         out last.
         """
-        name = f"{__version__} {name}"
-        with spoken(self.path):
-            known = self._db.execute("select 1 from sqlite_master where name = 'aggregate'").fetchone()
-            row = known and self._db.execute("select value from aggregate where name = ?", (name,)).fetchone()
-            if row:
-                with np.load(io.BytesIO(row[0])) as stored:
-                    return dict(stored)
+        found = self.recall(name)
+        if found is not None:
+            return found
         made = work()
         if as_writer or self.progress.state != "running":
-            blob = io.BytesIO()
-            np.savez(blob, **made)  # type: ignore[arg-type]  # the stubs take the names for options
             # a study that may not be written to, or is being written to, is as good without
             with suppress(EngineError), self.transaction() as db:
                 if self.version == since:
-                    db.execute(_AGGREGATE)
-                    db.execute("insert or replace into aggregate values (?, ?)", (name, blob.getbuffer()))
+                    kept.keep(db, name, made)
         return made
 
-    @staticmethod
-    def _forget(db: sqlite3.Connection) -> None:
-        """Drop what was worked out from realisations, in the transaction that changes them."""
-        db.execute(_AGGREGATE)
-        db.execute("delete from aggregate")
+    def recall(self, name: str) -> dict[str, np.ndarray] | None:
+        """What is remembered under a name; None where nothing is, or no longer."""
+        with spoken(self.path):
+            return kept.recall(self._db, name)
 
     def stamp(self) -> tuple[int, int]:
         """A cheap value that changes whenever the study does (SQLite's data version and the sweep's progress)."""
@@ -399,59 +305,6 @@ class Study:
             done = self._db.execute("select done from run").fetchone()[0]
             decisions = self._db.execute("select count(*) from decision").fetchone()[0]
         return int(done), int(decisions)
-
-    # -- the one writer ----------------------------------------------------------------------------------------------
-
-    def take(self, total: int, done: int) -> None:
-        """Become the writer; refused while another process is."""
-        with self.transaction() as db:
-            state, pid, host, beat = db.execute("select state, pid, host, beat from run").fetchone()
-            here = host == hostname()
-            if (
-                state == "running"
-                and pid != os.getpid()
-                and (process_is_alive(pid) if here else time.time() - beat < _STALE)
-            ):
-                raise EngineError(
-                    f"another sweep (process {pid}{'' if here else ' on ' + host}) is writing '{self.path.name}'; "
-                    "wait for it or cancel it"
-                )
-            db.execute(
-                "update run set state='running', pid=?, host=?, beat=?, started=?, done=?, total=?, cancel=0, "
-                "message=''",
-                (os.getpid(), hostname(), time.time(), time.time(), done, total),
-            )
-
-    def beat(self, done: int, total: int | None = None) -> bool:
-        """Report progress, and how much there is to do if that has changed; returns whether somebody asked to
-        cancel."""
-        with self.transaction() as db:
-            db.execute("update run set beat=?, done=?, total=coalesce(?, total)", (time.time(), done, total))
-            return bool(db.execute("select cancel from run").fetchone()[0])
-
-    def release(self, state: str, message: str = "") -> None:
-        """Stop being the writer and say how it ended."""
-        with self.transaction() as db:
-            db.execute(
-                "update run set state=?, message=?, beat=? where pid=?", (state, message, time.time(), os.getpid())
-            )
-
-    def cancel(self) -> None:
-        """Ask the writer to stop after what it is doing; what is done stays."""
-        with self.transaction() as db:
-            db.execute("update run set cancel=1")
-
-    @property
-    def progress(self) -> Progress:
-        """How far the sweep is.  A writer that died is reported as cancelled: its work can be resumed."""
-        with spoken(self.path):
-            state, pid, host, beat, started, done, total, message = self._db.execute(
-                "select state, pid, host, beat, started, done, total, message from run"
-            ).fetchone()
-        if state == "running":
-            alive = process_is_alive(pid) if host == hostname() else time.time() - beat < _STALE
-            state = "running" if alive else "cancelled"
-        return Progress(state, done, total, started, message)
 
     # -- plan growth and decisions -----------------------------------------------------------------------------------
 
@@ -478,7 +331,7 @@ class Study:
     ) -> None:
         """Fill columns of realisations: rows are ``(values..., scenario, replicate)``."""
         with self.transaction() as db:
-            self._forget(db)
+            kept.forget(db, table)
             setting = ", ".join(f"m{k} = ?" for k in columns)
             db.executemany(f"update {table} set {setting} where scenario = ? and replicate = ?", rows)
             db.executemany("insert or replace into note values (?, ?, ?, ?)", notes)
@@ -486,7 +339,8 @@ class Study:
     def finish_measures(self, plan: Plan, calls: Sequence[MeasureCall], original: dict[str, float]) -> None:
         """Let further measures count, in one step."""
         with self.transaction() as db:
-            self._forget(db)
+            for table in ("realisation", "fresh"):
+                kept.forget(db, table)
             values = {
                 "measures": [*map(str, self.measures), *map(str, calls)],
                 "original": {**self.about["original"], **original},

@@ -4,6 +4,7 @@ and memory follows occupied cells, never the product of levels."""
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -14,14 +15,15 @@ from engine import space
 from engine.candidates import Group, group
 from engine.decision import risk_utility_map
 from engine.domain import Attribute, Domain
-from engine.evaluation import dominance, summarise
+from engine.evaluation import StoredResults, dominance, summarise
 from engine.evaluator import Evaluator, Question, Task
+from engine.growing import growing_frontier
+from engine.kept import forget
 from engine.measures import call
 from engine.mechanisms import random_swap
 from engine.plan import AttributePlan, DataPlan, Plan, SpacePlan
 from engine.release import CellIndex, unpack
 from engine.spec import AttributeSpec, pairs_wanted
-from engine.evaluation import StoredResults
 from engine.study import Study
 from engine.sweep import sweep
 from engine.table import ContingencyTable, occupied
@@ -230,6 +232,39 @@ def test_what_is_kept_goes_with_every_change(study):
     after = risk_utility_map(study)
     assert after.summary.counted[0] == before.summary.counted[0] + 1
     same(after.summary, summarise(study.results(), [m.measure for m in study.measures], len(study.scenarios)))
+
+
+def test_scenarios_kept_as_columns_equal_those_in_the_rows(study):
+    with Study.open(study.path) as now:
+        assert now.recall("scenario"), "the writer keeps them"
+        assert now.n_scenarios == len(now.scenarios) == len(now._read_scenarios())
+        assert now.scenarios == now._read_scenarios() == study.scenarios
+        assert now.scenarios[-1] == now.scenarios[len(now.scenarios) - 1]
+        assert now.scenarios[1:3] == list(now.scenarios)[1:3]
+        with pytest.raises(IndexError):
+            now.scenarios[len(now.scenarios)]
+        new = replace(now.scenarios[0].spec, rate="0.5")
+        now.add_scenarios([new])
+        assert now.recall("scenario") is None
+        assert now.scenarios[-1].spec == new
+
+
+def test_fresh_runs_leave_what_rests_on_the_sweep(study):
+    width = len(study.measures)
+    study.add_results([(0, 99, 0, 4, *([0.5] * width))], table="fresh")
+    assert study.recall("realisation runs") and study.recall("scenario")
+    assert len(risk_utility_map(study, fresh=True).results) == 1
+    study.add_results([(0, 100, 0, 4, *([0.5] * width))], table="fresh")
+    assert len(study.results("fresh")) == 2 and len(risk_utility_map(study, fresh=True).results) == 2
+
+
+def test_a_growing_frontier_is_the_same_from_what_is_kept(study):
+    known = growing_frontier(study)
+    with study.transaction() as db:
+        forget(db, "realisation")
+    added = growing_frontier(study)
+    assert known.places.tolist() == added.places.tolist() and known.runs == added.runs
+    np.testing.assert_allclose(known.losses, added.losses, rtol=1e-12)
 
 
 def test_nothing_is_kept_of_a_study_that_changes_meanwhile(study, tmp_path):

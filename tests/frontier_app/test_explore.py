@@ -217,7 +217,7 @@ def test_how_the_map_is_looked_at_survives_leaving_the_page(at: Workspace, view:
 def test_finalists_can_be_stopped_and_what_is_done_stays(swept: Callable[..., Workspace]):
     at = swept(swap_sizes=[1, 2], all_specs=False)
     with Study.open(at.folder / "study-1.study") as study:
-        labels = study.scenarios.column("label")
+        labels = study.scenarios.labels()
         view = risk_utility_map(study)
     risk, utility = (str(view.measures[k]) for k in (view.risk, view.utility))
     jobs.start_recheck(at, labels, 10_000, risk, utility)

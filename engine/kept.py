@@ -1,0 +1,87 @@
+"""Arrays that were worked out from a study and are kept in it, so that opening it works none of them out again.
+
+Each lies in the table ``aggregate`` as columns of plain bytes behind one line that says what they are: reading a
+million figures copies them once.  A name begins with what it rests on (``scenario``, ``realisation`` or ``fresh``), and
+:func:`forget` drops it in the very transaction that changes that, so nothing kept is ever stale.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+import numpy as np
+
+from engine import __version__
+
+TABLE = "create table if not exists aggregate (name text primary key, value blob) without rowid"
+RESTS_ON = ("scenario", "realisation", "fresh")
+
+
+def _key(name: str) -> str:
+    """The name under which this version of the program keeps something: another might work it out otherwise."""
+    first, _, rest = name.partition(" ")
+    return f"{first} {__version__} {rest}".rstrip()
+
+
+def recall(db: sqlite3.Connection, name: str) -> dict[str, np.ndarray] | None:
+    """The arrays kept under a name, by their own names (read-only); None where nothing is kept."""
+    if not db.execute("select 1 from sqlite_master where name = 'aggregate'").fetchone():
+        return None
+    key = _key(name)
+    found: dict[str, list[np.ndarray]] = {}
+    # "0" follows "/": everything that begins with the key and a slash, in the order of its columns
+    for row, value in db.execute(
+        "select name, value from aggregate where name > ? and name < ? order by name", (f"{key}/", f"{key}0")
+    ):
+        found.setdefault(row.split("/")[1], []).append(_unpacked(value))
+    if not found:
+        return None
+    return {own: columns[0] if columns[0].ndim < 2 else _joined(columns) for own, columns in found.items()}
+
+
+def keep(db: sqlite3.Connection, name: str, arrays: dict[str, np.ndarray]) -> None:
+    """Keep arrays of up to two dimensions under a name, within a transaction of the caller's."""
+    db.execute(TABLE)
+    for own, array in arrays.items():
+        columns = [array] if array.ndim < 2 else [array[:, k : k + 1] for k in range(array.shape[1])] or [array]
+        rows = [(f"{_key(name)}/{own}/{k:04}", _packed(column)) for k, column in enumerate(columns)]
+        db.executemany("insert or replace into aggregate values (?, ?)", rows)
+
+
+def forget(db: sqlite3.Connection, changed: str) -> None:
+    """Drop what rests on the table ``changed``, in the transaction that changes it; all else rests on scenarios."""
+    db.execute(TABLE)
+    if changed == "scenario":
+        db.execute("delete from aggregate")
+    else:
+        db.execute("delete from aggregate where name >= ? and name < ?", (f"{changed} ", f"{changed}!"))
+
+
+def _packed(array: np.ndarray) -> bytes:
+    """A line with type, stored type, and shape; then the figures, or one of them where all are the same bits."""
+    stored = np.ascontiguousarray(array)
+    if stored.dtype.kind in "iu" and stored.size:  # whole numbers in the fewest bytes that hold them
+        stored = stored.astype(np.result_type(*map(np.min_scalar_type, (stored.min(), stored.max()))))
+    raw = stored.reshape(-1).view(np.uint8).reshape(stored.size, -1) if stored.size else np.zeros((0, 0), np.uint8)
+    body = raw[:1] if len(raw) and (raw == raw[0]).all() else raw
+    line = f"{array.dtype.str} {stored.dtype.str} {','.join(map(str, array.shape))}\n"
+    return line.encode() + body.tobytes()
+
+
+def _unpacked(value: bytes) -> np.ndarray:
+    """What :func:`_packed` put away."""
+    end = value.index(b"\n") + 1
+    dtype, stored, size = value[:end].decode().rstrip("\n").split(" ")
+    shape = tuple(int(n) for n in size.split(",") if n)
+    figures = np.frombuffer(value, np.dtype(stored), offset=end).astype(np.dtype(dtype), copy=False)
+    whole = int(np.prod(shape, dtype=np.int64))
+    return np.broadcast_to(figures, shape) if len(figures) == 1 < whole else figures.reshape(shape)
+
+
+def _joined(columns: list[np.ndarray]) -> np.ndarray:
+    """Columns side by side, each in one piece of memory."""
+    whole = np.empty((len(columns[0]), sum(column.shape[1] for column in columns)), columns[0].dtype, order="F")
+    for k, column in enumerate(columns[: whole.shape[1]]):
+        whole[:, k] = column[:, 0]
+    whole.flags.writeable = False
+    return whole
