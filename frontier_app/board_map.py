@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from engine.report.answers import utility_words
+from engine.report.outline import staircase, window
 from engine.report.safe import upper_first
 from engine.report.words import about, figure
 from frontier_app.charts import COLOURS, GROUNDS, INK, QUIET
@@ -39,17 +40,20 @@ def board_map(found: Findings, *, dark: bool) -> Figure:
                 hoverinfo="skip",
             )
         )
-    parts.append(
-        go.Scatter(
-            x=[u for u, _ in at.frontier],
-            y=[r for _, r in at.frontier],
-            mode="lines+markers",
-            name="frontier",
-            line={"color": blue, "width": 1.5},
-            marker={"symbol": "circle-open", "size": 8, "color": blue},
-            hoverinfo="skip",
+    edge = staircase(at)
+    for points, mode, named in ((edge, "lines", False), (at.frontier, "markers", True)):
+        parts.append(
+            go.Scatter(
+                x=[u for u, _ in points],
+                y=[r for _, r in points],
+                mode=mode,
+                name="frontier",
+                line={"color": blue, "width": 1.5},
+                marker={"symbol": "circle-open", "size": 8, "color": blue},
+                hoverinfo="skip",
+                showlegend=named,
+            )
         )
-    )
     if at.nothing_risk is not None and at.nothing_utility is not None:
         parts.append(
             go.Scatter(
@@ -73,25 +77,10 @@ def board_map(found: Findings, *, dark: bool) -> Figure:
         xaxis={"title": {"text": f"{escape(at.utility_title)} — more useful →"}, "zeroline": False, "gridcolor": grid},
         yaxis={"title": {"text": f"{escape(at.risk_title)} — riskier ↑"}, "zeroline": False, "gridcolor": grid},
     )
-    across, up = _ranges(found)
+    across, up = window(at, 0.1) or ((0.0, 1.0), (0.0, 1.0))
     made.update_xaxes(range=across[::-1] if at.utility_better == "lower" else across)
     made.update_yaxes(range=up[::-1] if at.risk_better == "higher" else up)
     return made
-
-
-def _ranges(found: Findings) -> tuple[list[float], list[float]]:
-    """Axes that hold the lettered candidates and doing nothing, with some room."""
-    at = found.map
-    shown = [(c.utility, c.risk) for c in at.candidates if c.utility is not None and c.risk is not None]
-    if at.nothing_utility is not None and at.nothing_risk is not None:
-        shown.append((at.nothing_utility, at.nothing_risk))
-    if not shown:
-        return [0.0, 1.0], [0.0, 1.0]
-    made = []
-    for values in zip(*shown, strict=True):
-        room = 0.1 * ((max(values) - min(values)) or abs(max(values)) or 1.0)
-        made.append([min(values) - room, max(values) + room])
-    return made[0], made[1]
 
 
 def _lettered(found: Findings, recommended: bool, colour: str, ink: str) -> Any:

@@ -48,7 +48,7 @@ def small_map(
             y=risk,
             mode="lines+markers",
             name="frontier",
-            line={"color": QUIET, "width": 1.5, "shape": "hv"},
+            line={"color": QUIET, "width": 1.5, "shape": "vh"},
             marker={"color": QUIET, "size": 5},
             hoverinfo="skip",
         )

@@ -52,7 +52,8 @@ def measures(view: RiskUtilityMap) -> None:
 
     st.plotly_chart(
         splom(
-            [text.measure_name(view.measures[k]) for k in columns],
+            [text.measure_title(view.measures[k]) for k in columns],
+            [text.better_ways(view.measures[k]) for k in columns],
             [view.summary.mean[shown, k] for k in columns],
             on[shown],
             [float(view.original[k]) for k in columns],

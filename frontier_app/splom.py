@@ -19,6 +19,7 @@ _TITLE = 20
 
 def splom(
     names: Sequence[str],
+    ways: Sequence[tuple[str, str]],
     values: Sequence[np.ndarray],
     on: np.ndarray,
     original: Sequence[float],
@@ -27,7 +28,8 @@ def splom(
 ) -> Figure:
     """The lower half of the matrix: dominated candidates hollow, the frontier filled, doing nothing a triangle.
 
-    ``values`` holds an array per measure, in its own units; ``on`` marks the frontier; ``place`` is what a click tells.
+    ``ways`` says of each measure which way is better, to the right and upwards; ``values`` holds an array per measure,
+    in its own units; ``on`` marks the frontier; ``place`` is what a click tells.
     """
     from plotly.graph_objects import Scatter, Scattergl
     from plotly.subplots import make_subplots
@@ -74,9 +76,9 @@ def splom(
                 **at,
             )
             if row == k - 1:
-                figure.update_xaxes(title_text="<br>".join(wrap(names[column], _TITLE + 20 // k)), **at)
+                figure.update_xaxes(title_text=_title(names[column], ways[column][0], k), **at)
             if column == 0:
-                figure.update_yaxes(title_text="<br>".join(wrap(names[row], _TITLE + 20 // k)), **at)
+                figure.update_yaxes(title_text=_title(names[row], ways[row][1], k), **at)
     figure.update_xaxes(nticks=4, zeroline=False)
     figure.update_yaxes(nticks=4, zeroline=False)
     figure.update_layout(
@@ -87,3 +89,8 @@ def splom(
         uirevision="measures",
     )
     return figure
+
+
+def _title(name: str, way: str, k: int) -> str:
+    """A measure's name on several short lines, and under it which way is better."""
+    return "<br>".join([*wrap(name, _TITLE + 20 // k), f"<i>{way}</i>"])

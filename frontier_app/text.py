@@ -176,6 +176,16 @@ def utility_axis(call: MeasureCall, *, distortion: bool = False) -> str:
     return f"{measure_name(call)} (reversed: right is better) — more useful →"
 
 
+def better_ways(call: MeasureCall) -> tuple[str, str]:
+    """Which way a measure's own figures are better, along an axis to the right and along one upwards."""
+    word = "safer" if call.measure.kind == "risk" else "more useful"
+    return {
+        "higher": (f"{word} →", f"{word} ↑"),
+        "lower": (f"← {word}", f"{word} ↓"),
+        "zero": (f"{word} near 0", f"{word} near 0"),
+    }[call.measure.better]
+
+
 def measure_help(measure: Measure) -> str:
     """Meaning, direction, range and source of a measure."""
     return f"{measure.meaning} Range: {measure.range}; {DIRECTION[measure.better]}. Source: {measure.source}."

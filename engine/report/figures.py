@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.report.answers import recommended, small_words
 from engine.report.document import Picture
+from engine.report.outline import staircase, window
 from engine.report.safe import lower_first
 from engine.report.words import figure, plural
 
@@ -48,7 +49,8 @@ def frontier(found: Findings) -> Picture:
             [u for u, _ in at.others], [r for _, r in at.others], marker="s", s=20, color="#c4c4c4", edgecolors=GREY,
             linewidths=0.5, label="other candidates, roughly",
         )  # fmt: skip
-    axes.plot([u for u, _ in at.frontier], [r for _, r in at.frontier], color=BLUE, linewidth=1, alpha=0.6, zorder=2)
+    edge = staircase(at)
+    axes.plot([u for u, _ in edge], [r for _, r in edge], color=BLUE, linewidth=1, alpha=0.6, zorder=2)
     axes.scatter(
         [u for u, _ in at.frontier], [r for _, r in at.frontier], s=26, facecolor="white", edgecolor=BLUE, zorder=3,
         label="frontier: no candidate is better in both",
@@ -94,15 +96,8 @@ def frontier(found: Findings) -> Picture:
 def _zoom(axes: Any, found: Findings) -> str:
     """Look at the lettered candidates and at doing nothing; returns how much of the rest lies outside, in words."""
     at = found.map
-    shown = [(c.utility, c.risk) for c in at.candidates if c.utility is not None and c.risk is not None]
-    if at.nothing_utility is not None and at.nothing_risk is not None:
-        shown.append((at.nothing_utility, at.nothing_risk))
-    ranges = []
-    for values in zip(*shown, strict=True):
-        low, high = min(values), max(values)
-        room = 0.09 * ((high - low) or abs(high) or 1.0)
-        ranges.append((low - room, high + room))
-    if len(ranges) < 2:
+    ranges = window(at, 0.09)
+    if ranges is None:
         return ""
     axes.set_xlim(*ranges[0])
     axes.set_ylim(*ranges[1])

@@ -17,6 +17,7 @@ from engine.decision import risk_utility_map
 from engine.describe import remade
 from engine.report.answers import NOISE_WORDS, risk_sentence
 from engine.report.findings import BOARD, findings
+from engine.report.outline import staircase
 from engine.report.words import about
 from engine.states import withhold
 from engine.study import Study
@@ -116,6 +117,12 @@ def test_the_map_holds_the_letters_and_no_names(swept: Callable[..., Workspace])
         assert not any(f'"{label}"' in text for label in labels)
         names = [trace.name for trace in drawn.data]
         assert {"recommended", "doing nothing", "frontier"} <= set(names)
+        edge, points = (trace for trace in drawn.data if trace.name == "frontier")
+        assert list(zip(edge.x, edge.y, strict=True)) == staircase(found.map) and edge.mode == "lines"
+        assert len(points.x) == found.map.n_frontier and points.mode == "markers"
+        low, high = sorted(drawn.layout.yaxis.range)
+        bars = [(float(c.risk or 0), 2 * float(c.risk_se or 0)) for c in found.map.candidates]
+        assert all(low <= risk - bar <= risk + bar <= high for risk, bar in bars)
     rows = board_map.board_table(found)
     assert [row["Candidate"] for row in rows] == [*(c.letter for c in found.map.candidates), "–"]
 

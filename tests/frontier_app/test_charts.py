@@ -43,9 +43,15 @@ def test_the_toolbar_has_room_above_the_legend():
     one = map_figure.risk_utility(cloud(), MARKS).layout
     several = map_figure.risk_utility(cloud(facet=np.arange(4) % 2, facets=("1 %", "2 %")), MARKS).layout
     values = [np.arange(4.0), np.arange(4.0)]
-    matrix = splom.splom(["a", "b"], values, values[0] > 1, [0, 0], np.arange(4), []).layout
+    matrix = splom.splom(["a", "b"], [("→", "↑")] * 2, values, values[0] > 1, [0, 0], np.arange(4), []).layout
     assert min(layout.margin.t for layout in (one, several, matrix)) >= TOOLBAR + 30
     assert one.height - one.margin.t == MARKS.height - 30, "the drawing itself loses nothing"
+
+
+def test_every_measure_says_which_way_is_better():
+    assert text.better_ways(call("small_cells")) == ("← safer", "safer ↓")
+    assert text.better_ways(call("entropy_change")) == ("more useful near 0", "more useful near 0")
+    assert text.better_ways(call("hellinger"))[0] == "← more useful"
 
 
 def test_names_of_people_keep_their_capital_within_a_sentence():
@@ -227,7 +233,13 @@ def test_labels_never_cover_each_other():
 def test_a_matrix_of_measures_tells_places_and_shows_doing_nothing():
     values = [np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.0, 1.0]), np.array([1.0, 1.0, 2.0])]
     on = np.array([True, False, True])
-    figure = splom.splom(["a", "b", "c"], values, on, [0.0, 4.0, 0.0], np.array([4, 5, 6]), ["p", "q", "r"])
+    ways = [("← safer", "safer ↓"), ("more useful →", "more useful ↑"), ("safer near 0", "safer near 0")]
+    figure = splom.splom(["a", "b", "c"], ways, values, on, [0.0, 4.0, 0.0], np.array([4, 5, 6]), ["p", "q", "r"])
     assert sum(t.name == "original data" for t in figure.data) == 3  # one panel for every pair
+    titles = [figure.layout[f"{axis}axis{n}"].title.text for axis, n in (("x", 3), ("x", 4), ("y", ""), ("y", 3))]
+    assert titles == [
+        f"{name}<br><i>{way}</i>"
+        for name, way in zip("abbc", ("← safer", "more useful →", "more useful ↑", "safer near 0"), strict=True)
+    ]
     fronts = [t for t in figure.data if t.name.startswith("frontier")]
     assert all(t.customdata.tolist() == [4, 6] for t in fronts) and list(fronts[0].hovertext) == ["p", "r"]
