@@ -20,6 +20,7 @@ from engine.errors import UsageError
 from engine.evaluation import FAILED, NOOP, Results, summarise
 from engine.scenarios import Choice
 from engine.study import Study
+from engine.telling import check_extent
 
 
 def runs_of(study: Study, place: int, table: str = "realisation") -> Results:
@@ -54,8 +55,9 @@ def choose(
     plan.
 
     The realisation follows the plan's rule, never the figures.  A reason in words is required.  Nothing is recorded on
-    one replicate: a frontier from single runs is mostly luck.  ``by`` names who recommends; ``others`` are alternatives
-    that were considered (``candidate``, ``difference`` and ``why`` not).  The choice is logged too.
+    one replicate: a frontier from single runs is mostly luck.  A reason that tells how many records are changed is
+    refused.  ``by`` names who recommends; ``others`` are alternatives that were considered (``candidate``,
+    ``difference`` and ``why`` not).  The choice is logged too.
     """
     if not why.strip():
         raise UsageError("a decision needs its reason in words; give --why TEXT")
@@ -109,6 +111,7 @@ def choose(
     record["planned"] = _follows_the_plan(study, view, place)
     record["cautions"] = cautions(study, view, place, released, record)
     record["others"] = [dict(one) for one in others]
+    check_extent(study, view.scenarios[place], (why, by, *(one.get("why", "") for one in others)), record)
     choice = study.decide(view.scenarios[place], first, rule, why.strip(), record)
     shown = {name: record[name] for name in ("figures", "released", "fresh", "cautions", "others")}
     detail = {"choice": len(study.decisions), "candidate": choice.label, "replicate": first, "rule": rule}

@@ -9,11 +9,11 @@ from engine.errors import UsageError
 
 def run_choose(args: argparse.Namespace) -> None:
     """Record a choice."""
-    from engine.bundle.telling import told
     from engine.choosing import choose, fresh_figures
     from engine.decision import risk_utility_map
     from engine.spec import RANDOM_SWAP
     from engine.study import Study
+    from engine.telling import told
 
     with Study.open(args.study) as study:
         view = risk_utility_map(

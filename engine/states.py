@@ -12,8 +12,9 @@ from typing import Any
 
 from engine.decision_log import START, Entry, append, entries, verify
 from engine.errors import EngineError, UsageError
-from engine.scenarios import Choice
+from engine.scenarios import Choice, Scenario
 from engine.study import Study
+from engine.telling import check_extent, check_public
 
 STATES = {
     "none": "Nothing has been recommended yet.",
@@ -127,7 +128,7 @@ def decide(study: Study, state: str, by: str, *, number: str = "", conditions: s
 
     A step out of order is refused with what is possible.  Every step needs a name, an approval its number too; nothing
     is submitted whose figures have not been seen on fresh replicates.  ``why`` may say more, such as the reason of a
-    return.
+    return.  A text that tells how many records are changed is refused, at the submission one of the plan too.
     """
     by, number, conditions, why = (text.strip() for text in (by, number, conditions, why))
     log = entries(study)
@@ -145,11 +146,14 @@ def decide(study: Study, state: str, by: str, *, number: str = "", conditions: s
     if state == "returned" and not why:
         raise UsageError("the board returns a recommendation for a reason; give it with --why TEXT")
     assert now.choice is not None
+    scenario = study.find(now.choice.label)[0]
+    check_extent(study, scenario, (by, number, conditions, why))
     detail: dict[str, Any] = {"candidate": now.choice.label, "replicate": now.choice.replicate}
     if state == "submitted":
         from engine.choosing import cautions_now, fresh_figures
 
-        fresh = fresh_figures(study, study.find(now.choice.label)[0].place)
+        _check_plan(study, scenario)
+        fresh = fresh_figures(study, scenario.place)
         if fresh is None:
             raise UsageError(
                 f"{now.choice.label} has only the figures that led to its choice; run it on fresh replicates first: "
@@ -162,6 +166,14 @@ def decide(study: Study, state: str, by: str, *, number: str = "", conditions: s
         detail["why"] = why
     append(study, state, detail, by=by, after=_last(log))
     return state_of(study)
+
+
+def _check_plan(study: Study, scenario: Scenario) -> None:
+    """Refuse to submit a plan whose words tell the board or the public what they must not read."""
+    plan = study.plan
+    check_extent(study, scenario, [*vars(plan.about).values(), plan.threat.intruder, plan.threat.harm])
+    check_extent(study, scenario, [*plan.threat.public_files, *(table.name for table in plan.tables)])
+    check_public(study, scenario, [plan.publish.title, plan.publish.wording])
 
 
 def withhold(study: Study, by: str, why: str) -> Standing:

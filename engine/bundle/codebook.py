@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
@@ -41,7 +41,8 @@ class Value:
 @dataclass(frozen=True)
 class Column:
     """One column of one file.  ``values`` lists its values (of too many only those that have a label or mean missing),
-    ``least`` to ``sd`` describe its numbers (None where it holds text), ``empty`` counts records without a value."""
+    ``categories`` says that its numbers are only codes, ``least`` to ``sd`` describe numbers that are more (else None),
+    ``empty`` counts records without a value."""
 
     name: str
     label: str
@@ -54,6 +55,7 @@ class Column:
     most: float | None = None
     mean: float | None = None
     sd: float | None = None
+    categories: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,12 +85,16 @@ def codebook(
     files: Sequence[str],
     notes: Sequence[str],
     weight: str | None,
+    codes: Collection[str] = (),
 ) -> Codebook:
-    """Describe released tables; ``files`` are the names of the data files, ``notes`` what a format says otherwise."""
+    """Describe released tables; ``files`` are the names of the data files, ``notes`` what a format says otherwise,
+    ``codes`` the columns whose numbers are known to be codes of categories."""
     made = []
     for name, columns in tables.items():
         weights = None if weight is None else _weights(columns[weight])
-        described = tuple(_column(column, values, labels[column], weights) for column, values in columns.items())
+        described = tuple(
+            _column(column, values, labels[column], weights, column in codes) for column, values in columns.items()
+        )
         made.append(Table(name, len(next(iter(columns.values()))), described))
     return Codebook(title or "Released data", tuple(files), tuple(made), tuple(notes), weight)
 
@@ -109,7 +115,7 @@ def _coded(values: pa.Array) -> tuple[pa.Array, np.ndarray]:
     return coded.dictionary, indices.cast(pa.int64()).to_numpy(zero_copy_only=False)
 
 
-def _column(name: str, values: pa.Array, about: ColumnLabels, weights: np.ndarray | None) -> Column:
+def _column(name: str, values: pa.Array, about: ColumnLabels, weights: np.ndarray | None, coded: bool) -> Column:
     distinct, codes = _coded(values)
     raw = texts(distinct)
     counts = np.bincount(codes[codes >= 0], minlength=len(raw))
@@ -133,16 +139,19 @@ def _column(name: str, values: pa.Array, about: ColumnLabels, weights: np.ndarra
             for i in order
         )
     valid = int(sum(counts[i] for i in range(len(raw)) if raw[i] not in missing))
+    use = np.array([r not in missing for r in raw], bool)
+    # A mean of codes says nothing.  A few labels, such as that of a highest value, leave a column its numbers.
+    labelled = sum(r in about.label_of for r in raw if r not in missing)
+    nominal = coded or about.measure in ("nominal", "ordinal")
+    categories = numeric and about.measure != "scale" and (nominal or 2 * labelled > int(use.sum()))
     least = most = mean = sd = None
-    if numeric and valid:
-        use = np.array([r not in missing for r in raw])
+    if numeric and valid and not categories:
         x, n = figures[use], counts[use]
         least, most = float(x.min()), float(x.max())
         mean = float((x * n).sum() / n.sum())
         sd = float(np.sqrt((n * (x - mean) ** 2).sum() / (n.sum() - 1))) if n.sum() > 1 else None
-    return Column(
-        name, about.label, "numeric" if numeric else "character", listed, len(raw), valid, empty, least, most, mean, sd
-    )
+    kind = "numeric" if numeric else "character"
+    return Column(name, about.label, kind, listed, len(raw), valid, empty, least, most, mean, sd, categories)
 
 
 def _number(value: float | None) -> str:
@@ -193,7 +202,7 @@ def _html_column(column: Column, place: str, weighted: bool) -> list[str]:
     empty = f", {column.empty:,} empty" if column.empty else ""
     said = [
         f'<h3 id="{place}"><code>{html.escape(column.name)}</code>{label}</h3>',
-        f"<p>{column.kind}, {column.valid:,} records with a value{empty}, {column.distinct:,} distinct values</p>",
+        f"<p>{column.kind}{' codes' if column.categories else ''}, {column.valid:,} records with a value{empty}, {column.distinct:,} distinct values</p>",
     ]
     if column.least is not None:
         sd = f", standard deviation {_number(column.sd)}" if column.sd is not None else ""
@@ -264,7 +273,7 @@ def codebook_xml(book: Codebook) -> str:
 
 
 def _xml_column(column: Column, ids: Mapping[str, str], file: str, weight: str | None) -> list[str]:
-    kind = "contin" if column.kind == "numeric" and column.distinct > MOST_VALUES else "discrete"
+    kind = "contin" if column.least is not None and column.distinct > MOST_VALUES else "discrete"
     roles = ' wgt="wgt"' if column.name == weight else f' wgt-var="{ids[weight]}"' if weight else ""
     said = [f'    <var ID="{ids[column.name]}" name={_attribute(column.name)} files="{file}" intrvl="{kind}"{roles}>']
     if column.label:

@@ -8,6 +8,7 @@ from engine.bundle.codebook import codebook, codebook_html, codebook_xml
 from engine.bundle.files import write_tables
 from engine.bundle.package import Package
 from engine.io.scripts import load_scripts
+from engine.models.columns import numeric_columns
 from engine.spec import RANDOM_SWAP
 from engine.wording import methods_paragraph
 
@@ -19,7 +20,7 @@ def write(made: Package, folder: Path) -> dict[str, str]:
     plan = made.study.plan
     digests, notes = write_tables(folder, made.tables, made.formats, made.labels)
     weight = made.data.weight if "weight" in made.include else None
-    book = codebook(plan.publish.title, made.tables, made.labels, sorted(digests), notes, weight)
+    book = codebook(plan.publish.title, made.tables, made.labels, sorted(digests), notes, weight, _codes(made))
     (folder / "codebook.html").write_text(codebook_html(book), encoding="utf-8", newline="\n")
     (folder / "codebook.xml").write_text(codebook_xml(book), encoding="utf-8", newline="\n")
     if "csv" in made.formats:
@@ -30,6 +31,14 @@ def write(made: Package, folder: Path) -> dict[str, str]:
                 path.with_stem(path.stem + end).write_text(text, encoding="utf-8", newline="\n")
     (folder / METHODS).write_text(methods_of(made) + "\n", encoding="utf-8", newline="\n")
     return digests
+
+
+def _codes(made: Package) -> set[str]:
+    """Columns of attributes whose values are taken as they are, and not as numbers that are cut or calculated with."""
+    plan = made.study.plan
+    coded = {column for attribute in plan.attributes for column in attribute.columns}
+    cut = {column for attribute in plan.attributes if attribute.cut for column in attribute.view}
+    return coded - cut - set(numeric_columns(plan, made.data))
 
 
 def methods_of(made: Package) -> str:

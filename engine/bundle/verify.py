@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.bundle.analyst import LOG
-from engine.bundle.fields import LABEL
 from engine.bundle.files import SUMS, read_sums, sha256
 from engine.bundle.leaks import here
 from engine.bundle.manifest import INTERNAL, RELEASE, read_manifest
@@ -22,6 +21,7 @@ from engine.bundle.whole import is_whole
 from engine.decision_log import START, Entry
 from engine.decision_log import verify as verify_chain
 from engine.errors import EngineError
+from engine.telling import LABEL
 
 if TYPE_CHECKING:
     from engine.report.chair import ChairFacts

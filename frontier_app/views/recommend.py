@@ -6,13 +6,13 @@ from typing import Any
 
 import streamlit as st
 
-from engine.bundle.telling import told
 from engine.choosing import choose, planned_places
 from engine.decision import RiskUtilityMap
 from engine.errors import EngineError
 from engine.neighbours import lettered
 from engine.states import Standing, state_of, withhold
 from engine.study import Study
+from engine.telling import told
 from frontier_app import actions, cards, deciding, drawing, on_study, parts, picking, recommendation, state, text
 
 _RULES = {

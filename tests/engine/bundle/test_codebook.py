@@ -104,6 +104,32 @@ def test_columns_of_many_values_are_summarised() -> None:
     assert (coded.least, coded.most, coded.valid) == (0, 198, 199)
 
 
+def test_a_mean_stands_where_numbers_are_numbers_and_not_where_they_are_codes(every: Path) -> None:
+    columns = {name: pa.array([1, 2, 2, 3, -1]) for name in ("labelled", "top", "nominal", "scale", "named", "plain")}
+    full = (("1", "low"), ("2", "middle"), ("3", "high"))
+    labels = {
+        "labelled": ColumnLabels(values=full),
+        "top": ColumnLabels(values=(("3", "3 or more"), ("-1", "refused")), missing=("-1",)),
+        "nominal": ColumnLabels(measure="nominal"),
+        "scale": ColumnLabels(values=full, measure="scale"),
+        "named": NO_LABELS,
+        "plain": NO_LABELS,
+    }
+    book = codebook("", {"release": columns}, labels, [], [], None, {"named"})
+    found = {column.name: column for column in book.tables[0].columns}
+    assert {name for name, column in found.items() if column.mean is None} == {"labelled", "nominal", "named"}
+    assert found["top"].mean == 2.0 and found["plain"].mean == pytest.approx(1.4)
+    page, xml = codebook_html(book), codebook_xml(book)
+    assert page.count("mean ") == xml.count('type="mean"') == 3 and page.count("numeric codes,") == 3
+    assert found["named"].kind == "numeric" and len(found["named"].values) == 4
+    root = ElementTree.parse(every / "public" / "codebook.xml").getroot()
+    means = {
+        v.attrib["name"]: [s for s in v.iter(f"{NS}sumStat") if s.attrib["type"] == "mean"]
+        for v in root.iter(f"{NS}var")
+    }
+    assert not means["sex"] and means["pay"] and means["age"]
+
+
 def test_codes_that_mean_missing_count_as_invalid_among_many_values_without_labels() -> None:
     columns = {"income": pa.array([*range(1000, 1100), -9, -9, -9, None])}
     labels = {"income": ColumnLabels(missing=("-9",))}
