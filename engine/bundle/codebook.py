@@ -140,10 +140,11 @@ def _column(name: str, values: pa.Array, about: ColumnLabels, weights: np.ndarra
         )
     valid = int(sum(counts[i] for i in range(len(raw)) if raw[i] not in missing))
     use = np.array([r not in missing for r in raw], bool)
-    # A mean of codes says nothing.  A few labels, such as that of a highest value, leave a column its numbers.
+    # A mean of codes says nothing.  A few labels, such as that of a highest value, leave a column its numbers; that a
+    # file calls it a scale says little, since programs write so unless told otherwise.
     labelled = sum(r in about.label_of for r in raw if r not in missing)
     nominal = coded or about.measure in ("nominal", "ordinal")
-    categories = numeric and about.measure != "scale" and (nominal or 2 * labelled > int(use.sum()))
+    categories = numeric and (nominal or 2 * labelled > int(use.sum()))
     least = most = mean = sd = None
     if numeric and valid and not categories:
         x, n = figures[use], counts[use]
@@ -202,7 +203,8 @@ def _html_column(column: Column, place: str, weighted: bool) -> list[str]:
     empty = f", {column.empty:,} empty" if column.empty else ""
     said = [
         f'<h3 id="{place}"><code>{html.escape(column.name)}</code>{label}</h3>',
-        f"<p>{column.kind}{' codes' if column.categories else ''}, {column.valid:,} records with a value{empty}, {column.distinct:,} distinct values</p>",
+        f"<p>{column.kind}{' codes' if column.categories else ''}, {column.valid:,} records with a value{empty}, "
+        f"{column.distinct:,} distinct values</p>",
     ]
     if column.least is not None:
         sd = f", standard deviation {_number(column.sd)}" if column.sd is not None else ""

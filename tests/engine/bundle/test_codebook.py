@@ -117,10 +117,10 @@ def test_a_mean_stands_where_numbers_are_numbers_and_not_where_they_are_codes(ev
     }
     book = codebook("", {"release": columns}, labels, [], [], None, {"named"})
     found = {column.name: column for column in book.tables[0].columns}
-    assert {name for name, column in found.items() if column.mean is None} == {"labelled", "nominal", "named"}
+    assert {name for name, column in found.items() if column.mean is None} == {"labelled", "nominal", "scale", "named"}
     assert found["top"].mean == 2.0 and found["plain"].mean == pytest.approx(1.4)
     page, xml = codebook_html(book), codebook_xml(book)
-    assert page.count("mean ") == xml.count('type="mean"') == 3 and page.count("numeric codes,") == 3
+    assert page.count("mean ") == xml.count('type="mean"') == 2 and page.count("numeric codes,") == 4
     assert found["named"].kind == "numeric" and len(found["named"].values) == 4
     root = ElementTree.parse(every / "public" / "codebook.xml").getroot()
     means = {
