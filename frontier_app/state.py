@@ -121,9 +121,11 @@ class Filing:
 
 @dataclass(frozen=True)
 class Packing:
-    """For whom a bundle is written, in which ``formats``, and what is released besides."""
+    """For whom a bundle is written (chosen in which ``state`` of the recommendation; in another one the reader who is
+    next in turn is proposed), in which ``formats``, and what is released besides."""
 
-    tier: str = "analyst"
+    tier: str = ""
+    state: str = ""
     formats: tuple[str, ...] = ("csv", "parquet")
     include: tuple[str, ...] = ()
 

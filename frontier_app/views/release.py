@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -11,6 +11,9 @@ from engine.errors import EngineError
 from engine.states import Standing, state_of
 from engine.study import Study
 from frontier_app import actions, compare_table, deciding, exports, parts, state, text
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 _TIERS = {
     "analyst": (
@@ -100,14 +103,7 @@ def _ask(study: Study, standing: Standing) -> None:
         return
     chosen = now.packing
     left, right = st.columns(2, gap="large")
-    tier = left.radio(
-        "For whom",
-        list(_TIERS),
-        index=list(_TIERS).index(chosen.tier),
-        format_func=lambda name: _TIERS[name][0],
-        horizontal=True,
-        key="export-tier",
-    )
+    tier = _tier(study, standing, left)
     formats = right.multiselect(
         "Formats of the data",
         list(_FORMATS),
@@ -122,12 +118,9 @@ def _ask(study: Study, standing: Standing) -> None:
         for role, words in _besides(study).items()
         if st.checkbox(words, role in chosen.include, key=f"export-include-{role}")
     )
-    if (tier, tuple(formats), include) != (chosen.tier, chosen.formats, chosen.include):
-        state.put(packing=state.Packing(tier, tuple(formats), include))
-    missing = _missing(tier, standing)
-    if missing:
-        st.warning(missing, icon=":material/lock:")
-        parts.go("recommend", "Go to the recommendation", primary=False)
+    asked = state.Packing(tier, standing.state, tuple(formats), include)
+    if asked != chosen:
+        state.put(packing=asked)
     job = exports.job(now.workspace)
     if job.state == "running":
         _watch()
@@ -137,7 +130,7 @@ def _ask(study: Study, standing: Standing) -> None:
         f"Write the bundle{'s' if tier == 'all' else f' for: {name}'}",
         type="primary",
         icon=":material/inventory_2:",
-        disabled=bool(missing) or not formats,
+        disabled=not formats,
     ):
         with parts.spoken():
             exports.start(now.workspace, choice.label, tier, formats or ["csv"], include, now.look.partial)
@@ -163,9 +156,49 @@ def _besides(study: Study) -> dict[str, str]:
     return words
 
 
-def _missing(tier: str, standing: Standing) -> str:
+def _tier(study: Study, standing: Standing, at: DeltaGenerator) -> str:
+    """For whom: those for whom the state of the recommendation allows a bundle, and why not the others; what this one
+    tells about the rate."""
+    missing = _missing(standing)
+    tiers = [tier for tier in _TIERS if not missing or tier not in ("public", "all")]
+    chosen = state.get().packing
+    first = chosen.tier if chosen.state == standing.state else ""
+    first = first or {"submitted": "member", "approved": "public", "released": "public"}.get(standing.state, "analyst")
+    tier = at.radio(
+        "For whom",
+        tiers,
+        index=tiers.index(first),
+        format_func=lambda name: _TIERS[name][0],
+        horizontal=True,
+        key=f"export-tier-{standing.state}",
+    )
+    at.caption(_rate_words(study, tier))
+    if missing:
+        at.caption(f":material/lock: {missing}")
+    return tier
+
+
+def _rate_words(study: Study, tier: str) -> str:
+    """What a reader is told about how much was swapped."""
+    public = study.plan.publish
+    if tier in ("public", "all"):
+        told = (
+            f"The public is told a range instead of the rate: {public.rate_range}."
+            if public.rate_policy == "range"
+            else "The public is told neither the rate nor how many records were swapped: with it a swap is easier to"
+            " undo. A wide range can be told instead."
+        )
+        return f"{told} Threat and uses settles this, and a change after the approval needs a new one."
+    return {
+        "analyst": "It holds the exact rate, and what else remakes the release.",
+        "chair": "It tells the exact rate, asked for and reached: the chair answers for it, members do not see it.",
+        "member": "It tells neither the rate nor how many records changed: members judge risk and use without them.",
+    }[tier]
+
+
+def _missing(standing: Standing) -> str:
     """What stands between this recommendation and a public bundle; empty where nothing does."""
-    if tier not in ("public", "all") or standing.state in ("approved", "released"):
+    if standing.state in ("approved", "released"):
         return ""
     steps = {
         "draft": "It has to be submitted to the board, and the board has to approve it.",
@@ -173,9 +206,8 @@ def _missing(tier: str, standing: Standing) -> str:
         "returned": "The board has returned it; it has to be submitted again, or another release recommended.",
     }
     return (
-        f"A public bundle needs an approved recommendation, and this one is"
-        f" {'a draft' if standing.state == 'draft' else standing.state}."
-        f" {steps[standing.state]} Bundles for the analyst, the chair and the members can be written now."
+        f"Not yet for the public: that needs an approved recommendation, and this one is"
+        f" {'a draft' if standing.state == 'draft' else standing.state}. {steps[standing.state]}"
     )
 
 

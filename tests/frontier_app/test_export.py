@@ -6,6 +6,7 @@ import json
 import os
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from engine.datasets import load
 from engine.decision import risk_utility_map
 from engine.errors import EngineError
 from engine.keys import key_path, read_key
+from engine.plan import PublishPlan
 from engine.rerun import reevaluate
 from engine.states import decide, withhold
 from engine.study import Study
@@ -73,17 +75,39 @@ def test_without_a_recommendation_the_page_leads_to_one(swept: Callable[..., Wor
     assert "decision is to release nothing" in words(opened(at))
 
 
-@pytest.mark.parametrize("tier", ["public", "all"])
-def test_a_public_bundle_waits_for_the_approval(at: Workspace, tier: str):
+def tier_of(made: AppTest):
+    return next(radio for radio in made.radio if radio.label == "For whom")
+
+
+def test_only_readers_whose_turn_it_is_can_be_chosen(at: Workspace):
     made = opened(at)
-    assert not write_button(made).disabled
-    made.radio(key="export-tier").set_value(tier).run()
-    assert write_button(made).disabled
-    assert any("needs an approved recommendation, and this one is a draft" in one.value for one in made.warning)
+    assert (tier_of(made).value, tier_of(made).options) == ("analyst", ["Analyst", "Chair", "Members"])
+    assert "needs an approved recommendation, and this one is a draft" in words(made) and "exact rate" in words(made)
+    with Study.open(at.folder / "study-1.study") as study:
+        decide(study, "submitted", "Ada")
+    made = opened(at)
+    assert tier_of(made).value == "member" and "The board has to approve it" in words(made)
+    assert "neither the rate nor how many records changed" in words(made)
+    with Study.open(at.folder / "study-1.study") as study:
+        decide(study, "approved", "Board", number="1")
+    made = opened(at)
+    assert tier_of(made).value == "public" and "Not yet for the public" not in words(made)
+    for tier in ("public", "all"):
+        tier_of(made).set_value(tier).run()
+        assert not write_button(made).disabled and not made.exception
+        assert "The public is told neither the rate" in words(made)
+    with Study.open(at.folder / "study-1.study") as study:
+        decide(study, "returned", "Board", why="wait")
+    made.run()
+    assert not made.exception and tier_of(made).value == "analyst", "what was chosen then is not open any more"
+
+
+def test_the_range_that_the_public_is_told_is_said(at: Workspace):
+    with Study.open(at.folder / "study-1.study") as study:
+        publish = PublishPlan(rate_policy="range", rate_range="between 1 and 5 percent")
+        study.grow(replace(study.plan, publish=publish))
     approve(at)
-    made = opened(at)
-    made.radio(key="export-tier").set_value(tier).run()
-    assert not write_button(made).disabled and not made.exception
+    assert "told a range instead of the rate: between 1 and 5 percent" in words(opened(at))
 
 
 def test_what_is_asked_for_is_started_and_kept(at: Workspace, monkeypatch):
@@ -96,10 +120,10 @@ def test_what_is_asked_for_is_started_and_kept(at: Workspace, monkeypatch):
     monkeypatch.setattr("frontier_app.jobs.launch", launch)
     made = opened(at)
     made.multiselect(key="export-formats").set_value(["csv", "sav"]).run()
-    made.radio(key="export-tier").set_value("member").run()
+    tier_of(made).set_value("member").run()
     to(made, "glossary")
     to(made, "release")
-    assert made.radio(key="export-tier").value == "member"
+    assert tier_of(made).value == "member"
     write_button(made).click().run()
     (arguments,) = started
     assert arguments[3:5] == ["engine", "export"]
