@@ -83,12 +83,12 @@ class Domain:
             twice = sorted({name for name in names if names.count(name) > 1})
             raise EngineError(f"attribute '{twice[0]}' is declared more than once")
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Attribute names in order."""
         return tuple(attribute.name for attribute in self.attributes)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """Number of levels of each attribute."""
         return tuple(attribute.size for attribute in self.attributes)

@@ -58,17 +58,17 @@ def by_swap_sizes(
     outside = outside_roles(names, fix, change)
     wanted = set(swap)
     able = [j for j, name in enumerate(names) if name in wanted and name not in outside]
-    names, unswapped = tuple(names), [outside.get(name, "U") for name in names]
+    names, unswapped = tuple(names), "".join(outside.get(name, "U") for name in names)
     for size in sizes:
         if size < 1 or size > len(able):
             raise UsageError(
                 f"swap size == {size}, must be between 1 and {len(able)}, the number of attributes that may be swapped."
             )
         for chosen in combinations(able, size):
-            roles = unswapped.copy()
+            roles = unswapped
             for j in chosen:
-                roles[j] = "S"
-            yield AttributeSpec(names, "".join(roles))
+                roles = roles[:j] + "S" + roles[j + 1 :]
+            yield AttributeSpec(names, roles)
 
 
 def complete(

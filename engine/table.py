@@ -109,7 +109,10 @@ class ContingencyTable:
     @cached_property
     def levels_in_use(self) -> tuple[int, ...]:
         """Number of levels of each attribute that occur."""
-        return tuple(len(np.unique(self.cells[:, j])) for j in range(self.cells.shape[1]))
+        return tuple(
+            int(np.count_nonzero(np.bincount(self.cells[:, j], minlength=size)))
+            for j, size in enumerate(self.domain.shape)
+        )
 
     @cached_property
     def packing(self) -> Packing:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import cached_property
 
 from engine.errors import UsageError, did_you_mean
 from engine.microdata import EditRule
@@ -271,7 +272,7 @@ class Plan:
         """The attributes in their order."""
         return self.data.attributes
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the attributes in their order."""
         return tuple(attribute.name for attribute in self.data.attributes)
@@ -282,8 +283,9 @@ class Plan:
         return tuple(name for name in self.swap if name not in self.space.fix and name not in self.space.change)
 
     def _known(self, names: Iterable[str], what: str) -> None:
+        known = set(self.names)
         for name in names:
-            if name not in self.names:
+            if name not in known:
                 raise UsageError(f"{what} names the unknown attribute '{name}'.{did_you_mean(name, self.names)}")
 
     def _check_measures(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -27,17 +28,21 @@ _COUNTABLE = 10**12  # swaps from which their number tells nobody anything
 _MANY = 50_000  # scenarios from which it is, whatever the probe says
 
 
-def amounts(plan: Plan | None, complaint: str | None, data: Microdata) -> None:
+def amounts(plan: Plan | None, complaint: str | None, data: Microdata) -> Callable[[], None]:
+    """What a plan amounts to, or what is wrong with it.
+
+    Returns what draws the rest, which a probe decides: for the end of the page, so that nothing else waits for it.
+    """
     st.subheader("What this amounts to", anchor=False)
     if plan is None:
         parts.complain(complaint or "")
-        return
+        return _nothing
     try:
         with st.spinner("Counting…"):
             found, others = _counted(plan, data)
     except EngineError as error:
         parts.complain(error)
-        return
+        return _nothing
     rates = ", ".join(percent(rate) for rate in plan.space.rates)
     space = plan.space
     staged, searching = space.adaptive or space.search, space.search and plan.swaps_at_random
@@ -69,10 +74,20 @@ def amounts(plan: Plan | None, complaint: str | None, data: Microdata) -> None:
     if found:
         _explained(found)
         _foreseen(plan, found, data, n_swaps)
-    _time(plan, data, found, others)
-    _long(plan, n_swaps, n_scenarios)
     if plan.space.replicates < 2:
         st.warning("One replicate cannot say how sure a figure is; no decision is recorded on it.")
+    place = st.container()
+
+    def rest() -> None:
+        with place:
+            _time(plan, data, found, others)
+            _long(plan, n_swaps, n_scenarios)
+
+    return rest
+
+
+def _nothing() -> None:
+    """Nothing is left to draw."""
 
 
 def _counted(plan: Plan, data: Microdata) -> tuple[Space | None, list[ReleaseSpec]]:

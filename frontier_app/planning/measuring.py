@@ -64,10 +64,12 @@ def measures(base: Plan, tag: str, analyses: list[str], wrong: Complaints) -> li
                     f"**{measure.title}** – {text.DIRECTION[measure.better]}",
                     help=f"{text.measure_help(measure)} Cost of one candidate: {measure.cost}.",
                 )
-                place.caption(measure.meaning)
+                words = place.empty()
                 had_call = first.get(name, call(name))
                 with_values = partial(_with_parameters, had_call, place, tag, analyses)
-                chosen.append(str(wrong.attempt(with_values, had_call)))
+                picked_call = wrong.attempt(with_values, had_call)
+                words.caption(meaning(picked_call))
+                chosen.append(str(picked_call))
     further = [str(c) for c in mine if c is not first[c.measure.name]]
     line = st.text_input(
         "Variants of a measure",
@@ -84,6 +86,15 @@ def measures(base: Plan, tag: str, analyses: list[str], wrong: Complaints) -> li
     order = list(had)
     chosen = sorted(dict.fromkeys(chosen), key=lambda name: order.index(name) if name in had else len(order))
     return [had.get(name, name) for name in chosen]
+
+
+def meaning(picked: MeasureCall) -> str:
+    """What a measure means, with the values of its parameters where it speaks of them."""
+    words = picked.measure.meaning
+    for name, value in picked.values.items():
+        if "_" in name:
+            words = words.replace(name, str(value))
+    return words
 
 
 def _with_parameters(c: MeasureCall, place: DeltaGenerator, tag: str, analyses: list[str]) -> MeasureCall:

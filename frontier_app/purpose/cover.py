@@ -14,11 +14,15 @@ _SHORT = {
     "survey": ("Survey", "National Household Survey"),
     "vintage": ("Vintage", "2025"),
     "sponsor": ("Sponsor", "Ministry of Labour"),
-    "contact": ("Contact", "the person whom the board may ask"),
-    "authority": ("Authority", "the law or agreement under which the data were collected"),
+    "contact": ("Contact", "whom the board may ask"),
+    "authority": ("Authority", "Statistics Act, section 4"),
     "geography": ("Smallest geography released", "region"),
     "classification": ("Classification of the memo", "Confidential"),
-    "overlaps": ("Other releases of the same data", "tables of 2024; differently protected files can undo each other"),
+    "overlaps": ("Other releases of the same data", "tables of 2024"),
+}
+_HELP = {
+    "authority": "The law or agreement under which the data were collected",
+    "overlaps": "Files of the same people that are protected differently can undo each other's protection",
 }
 _TYPES = {"new": "new", "series": "one of a series", "re-release": "a release again"}
 
@@ -32,7 +36,7 @@ def inputs(base: Plan, plan: Plan, tag: str, wrong: Complaints) -> Plan:
     places = st.columns(4)
     for i, (name, (label, example)) in enumerate(_SHORT.items()):
         said[name] = places[i % 4].text_input(
-            label, getattr(old, name), key=f"about-{name}-{tag}", placeholder=example, help=None
+            label, getattr(old, name), key=f"about-{name}-{tag}", placeholder=example, help=_HELP.get(name)
         )
     left, right = st.columns(2)
     said["design"] = left.text_area(

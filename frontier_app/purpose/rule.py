@@ -13,6 +13,7 @@ from engine.measures import MeasureCall, call
 from engine.plan import DecisionPlan, Plan, TolerancePlan
 from frontier_app import actions, state, text
 from frontier_app.planning.complaints import Complaints
+from frontier_app.planning.measuring import meaning
 
 RULES = {
     "none": "Not settled yet",
@@ -85,17 +86,8 @@ def _measure(
         disabled=fixed,
     )
     picked = mine[names.index(name)]
-    st.caption(f"{_meaning(picked)} Unit: {picked.measure.unit}; {text.DIRECTION[picked.measure.better]}.")
+    st.caption(f"{meaning(picked)} Unit: {picked.measure.unit}; {text.DIRECTION[picked.measure.better]}.")
     return picked
-
-
-def _meaning(picked: MeasureCall) -> str:
-    """What a measure means, with the values of its parameters where it speaks of them."""
-    words = picked.measure.meaning
-    for name, value in picked.values.items():
-        if "_" in name:
-            words = words.replace(name, str(value))
-    return words
 
 
 def _found(mine: list[MeasureCall], wanted: str | None) -> MeasureCall:

@@ -36,11 +36,12 @@ def page() -> None:
     if plan is not None and actions.set_plan(plan) and plan.lock is not None:
         st.rerun()
     with right, st.container(border=True, key="amounts"):
-        amounts.amounts(plan, complaint, data)
+        rest = amounts.amounts(plan, complaint, data)
     st.divider()
     approval.section(plan or now.plan, wrong=plan is None)
     st.divider()
     parts.go("sweep", "Next: run the sweep", disabled=plan is None)
+    rest()
 
 
 def _inputs(base: Plan, tag: str, data: Microdata) -> tuple[Plan | None, str | None]:

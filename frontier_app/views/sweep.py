@@ -13,6 +13,7 @@ from engine.plan.lock import departures
 from engine.plan_changes import MAY_GROW, change_plan
 from engine.study import Study
 from frontier_app import actions, growing_map, jobs, mechanisms, parts, state, text
+from frontier_app.planning import amounts
 
 _EVERY = 1.0  # seconds between looks
 _DRAW_EVERY = 2.0  # seconds between redrawings of the map
@@ -53,6 +54,8 @@ def _start(job: jobs.Job) -> None:
             f"Every candidate of the plan is drawn {_often(plan)}, and measured."
             " The sweep goes on when you leave or reload this page; you can stop and resume it without losing anything."
         )
+        if seconds := amounts.foretold(plan):
+            st.caption(f"The page Plan estimated {text.duration(seconds)} for it on this machine.")
         why, by = _reason(plan)
         _begin_button("Start the sweep", new=True, why=why, by=by)
         return
@@ -158,7 +161,7 @@ def _studies() -> None:
     for path in paths:
         left, middle, right = st.columns([3, 5, 2], vertical_alignment="center")
         with Study.open(path) as study:
-            progress, n = study.progress, len(study.scenarios)
+            progress, n = study.progress, study.n_scenarios
             made = time.strftime("%Y-%m-%d %H:%M", time.localtime(study.about["created"]))
         left.markdown(f"**{path.name}**, made {made}")
         middle.markdown(
