@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from engine.errors import EngineError
-from frontier_app import actions, state, tour, workspace
+from frontier_app import actions, failing, state, tour, workspace
 from frontier_app.settings import CONTRAST_CSS
 
 VIEWS = Path(__file__).parent / "views"
@@ -95,8 +95,10 @@ def main() -> None:
         state.put(notice="")
     if now.error:
         st.error(now.error, icon=":material/error:")
-    tour.strip(page.title)
-    page.run()
+    with failing.caught():
+        tour.strip(page.title)
+        page.run()
 
 
+failing.prepare()
 main()
