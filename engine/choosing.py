@@ -18,6 +18,7 @@ from engine.decision import (
 from engine.decision_log import append
 from engine.errors import UsageError
 from engine.evaluation import FAILED, NOOP, Results, summarise
+from engine.log_seal import check_seal
 from engine.scenarios import Choice
 from engine.study import Study
 from engine.telling import check_extent
@@ -112,6 +113,7 @@ def choose(
     record["cautions"] = cautions(study, view, place, released, record)
     record["others"] = [dict(one) for one in others]
     check_extent(study, view.scenarios[place], (why, by, *(one.get("why", "") for one in others)), record)
+    check_seal(study)
     choice = study.decide(view.scenarios[place], first, rule, why.strip(), record)
     shown = {name: record[name] for name in ("figures", "released", "fresh", "cautions", "others")}
     detail = {"choice": len(study.decisions), "candidate": choice.label, "replicate": first, "rule": rule}

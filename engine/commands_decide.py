@@ -47,6 +47,7 @@ def run_choose(args: argparse.Namespace) -> None:
 def run_decide(args: argparse.Namespace) -> None:
     """Set the state of the recommendation, or say where it stands."""
     from engine.decision_log import EVENTS, entries
+    from engine.log_seal import seal_words
     from engine.states import Standing, decide, state_of, withhold
     from engine.study import Study
 
@@ -61,6 +62,7 @@ def run_decide(args: argparse.Namespace) -> None:
             for entry in entries(study):
                 by = f" by {entry.by}" if entry.by else ""
                 print(f"{entry.number:>3}  {entry.at}  {EVENTS[entry.event]}{by}")
+            print(seal_words(study))
         elif args.state == "withheld":
             if args.number or args.conditions:
                 raise UsageError("a number and conditions belong to an approval; leave them out")

@@ -15,6 +15,7 @@ from typing import Any
 
 from engine.database import spoken
 from engine.errors import EngineError
+from engine.log_seal import key_at_hand, put_seal, sealed_length
 from engine.study import Study
 
 EVENTS = {
@@ -74,21 +75,27 @@ def append(
     """Add an entry; an event outside :data:`EVENTS` is a programming error.
 
     ``after`` is the digest of the entry that this one rests on (:data:`START` for none): where somebody else has added
-    one meanwhile, it is refused.
+    one meanwhile, it is refused.  Where the study key is at hand, the log is sealed (:mod:`engine.log_seal`); one that
+    does not fit its seal is refused, and ``unsealed`` in the detail tells the first and last entry that came without.
     """
     if event not in EVENTS:
         raise ValueError(f"event {event!r}, must be one of {', '.join(EVENTS)}")
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    text = json.dumps(dict(detail or {}), sort_keys=True)
-    plain = json.loads(text)
+    key = key_at_hand(study)
     with study.transaction() as db:
         db.execute(_TABLE)
         last = db.execute("select number, digest from log order by number desc limit 1").fetchone() or (0, START)
         if after is not None and last[1] != after:
             raise EngineError("somebody else has added to the decision log meanwhile; look at it and do it again")
         number = last[0] + 1
+        sealed = last[0] if key is None else sealed_length(study, key) or 0
+        unsealed = {"unsealed": [sealed + 1, last[0]]} if sealed < last[0] else {}
+        text = json.dumps({**(detail or {}), **unsealed}, sort_keys=True)
+        plain = json.loads(text)
         digest = entry_digest(number, at, by, event, plain, last[1])
         db.execute("insert into log values (?, ?, ?, ?, ?, ?, ?)", (number, at, by, event, text, last[1], digest))
+        if key is not None:
+            put_seal(db, key, number, digest)
     return Entry(number, at, by, event, plain, last[1], digest)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from engine.decision_log import START, Entry, append, entries, verify
 from engine.errors import EngineError, UsageError
+from engine.log_seal import check_seal
 from engine.scenarios import Choice, Scenario
 from engine.study import Study
 from engine.telling import check_extent, check_public
@@ -65,8 +66,11 @@ class Standing:
 
 
 def state_of(study: Study) -> Standing:
-    """Where the study's recommendation stands; a log whose chain is broken is an error, not a state."""
-    return _standing(entries(study), study.decisions)
+    """Where the study's recommendation stands; a log whose chain is broken, or that does not fit its seal, is an error,
+    not a state."""
+    standing = _standing(entries(study), study.decisions)
+    check_seal(study)
+    return standing
 
 
 def _standing(log: Sequence[Entry], choices: Sequence[Choice]) -> Standing:

@@ -56,6 +56,9 @@ def _json(value: Any) -> str:
 class Study(lease.Leased):
     """An open study file.  Make one with :meth:`create` or :meth:`open`; use it as a context manager or close it."""
 
+    key: bytes | None = None
+    """The study key, kept in memory where this process was given it (:mod:`engine.log_seal`)."""
+
     # -- opening -----------------------------------------------------------------------------------------------------
 
     @classmethod

@@ -86,6 +86,7 @@ def sweep(
         if old is None:
             check_departures(plan, deviation)
             study = Study.create(path, plan, _about(raw, data, asked, key), asked.original())
+            study.key = key
             record_plan(study, why=deviation, by=by)
             with no_collection():
                 study.add_scenarios(specs)
@@ -142,7 +143,7 @@ def _about(raw: RawTable, data: Microdata, asked: Question, key: bytes) -> dict[
 
 
 def check_same(study: Study, raw: RawTable, key: bytes) -> None:
-    """Refuse another key or other data than the study was made with."""
+    """Refuse another key or other data than the study was made with; the open study keeps the key."""
     about = study.about
     if about["key_check"] != key_check(key):
         raise UsageError(
@@ -154,6 +155,7 @@ def check_same(study: Study, raw: RawTable, key: bytes) -> None:
             f"study '{study.path.name}' was made on other data: {detail}, given {raw.n_records:,} records of "
             f"'{raw.source}'" + ("; the values differ" if about["n_records"] == raw.n_records else "")
         )
+    study.key = key
 
 
 def fill(

@@ -17,6 +17,7 @@ from engine.bundle.tiers import ALL, check_files, tiers_of
 from engine.decision_log import append, entries
 from engine.errors import EngineError, UsageError
 from engine.evaluation import OK
+from engine.log_seal import WHOLE, seal_words
 from engine.microdata import RawTable
 from engine.plan.rate_range import rate_range
 from engine.spec import RANDOM_SWAP
@@ -68,6 +69,8 @@ def export(
         allow_partial=allow_partial,
         same_order_as=same_order_as,
     )
+    if (sealed := seal_words(study)) != WHOLE:
+        say(f"note: {sealed[:1].lower()}{sealed[1:]}")
     if {"public", "member"} & set(tiers):
         _check_range(made)
     for text in _warnings(made, tiers):

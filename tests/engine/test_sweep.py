@@ -429,7 +429,8 @@ def test_no_value_of_a_record_is_in_the_study(path):
         assert b"SECRET" not in part.read_bytes()
     with sqlite3.connect(path) as db:
         tables = {name for (name,) in db.execute("select name from sqlite_master where type='table'")}
-    assert tables == {"about", "scenario", "run", "note", "decision", "realisation", "fresh", "aggregate", "log"}
+    results = {"scenario", "realisation", "fresh", "aggregate"}
+    assert tables == {"about", "run", "note", "decision", "log", "log_seal"} | results
     db.close()
 
 

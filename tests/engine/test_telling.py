@@ -125,10 +125,9 @@ def test_a_reason_that_tells_the_extent_is_not_recorded(fresh: Path, capsys: pyt
         risk = view.summary.mean[study.find(label)[0].place, view.risk]
         share = f"its risk of {risk:.4f} is small"
         assert told(study, study.find(label)[0], why) == SENTENCE
-        others = [{"why": why}]
-        for texts in ({"why": why}, {"why": "fine", "others": others}, {"why": "fine", "by": "fifteen percent"}):
+        for reason, by, other in ((why, "", ""), ("fine", "", why), ("fine", "fifteen percent", "")):
             with pytest.raises(UsageError, match=SENTENCE):
-                choose(study, view, texts.pop("why"), candidate=label, **texts)
+                choose(study, view, reason, candidate=label, by=by, others=[{"why": other}])
         with pytest.raises(UsageError, match="a small-cell risk as a share"):
             choose(study, view, share, candidate=label)
         assert study.decisions == [] and not any(entry.event == "chosen" for entry in entries(study))
