@@ -26,6 +26,7 @@ _CSS = """<style>
 [data-testid="stMarkdownContainer"] :is(th, td) {padding: .22rem .4rem; border-left: 0; border-right: 0;}
 [data-testid="stMarkdownContainer"] :is(th, td):not(:first-child) {white-space: nowrap;}
 [data-testid="stMetricLabel"] p {font-size: .85rem;}
+[data-testid="stLayoutWrapper"]:has(> .st-key-amounts) {position: sticky; top: 4.2rem;}
 [data-testid="stCheckbox"] label :is(div, p) {white-space: normal !important;}
 </style>"""
 

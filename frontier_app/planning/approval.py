@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from engine.errors import EngineError
+from engine.errors import EngineError, UsageError
 from engine.plan import Plan
 from engine.plan.differences import plan_differences
 from engine.plan.lock import approved_plan, departures, lock
@@ -82,17 +82,20 @@ def section(plan: Plan, wrong: bool) -> None:
         return
     st.markdown(WHAT)
     _late(plan)
-    number, by, press = st.columns([2, 2, 1], vertical_alignment="bottom")
-    no = number.text_input("Number of the approval", key="lock-number", placeholder="such as DRB-2026-017").strip()
-    name = by.text_input("Approved by", key="lock-by", placeholder="who approved it").strip()
-    if press.button(
-        "Lock the plan",
-        icon=":material/lock:",
-        key="lock-plan",
-        width="stretch",
-        disabled=wrong or not (no and name),
-        help="mend what is complained about above first" if wrong else "needs the number and the name",
-    ):
+    # A form, so that the button can be reached by the keyboard while the last text is still being typed.
+    with st.form("lock", border=False, enter_to_submit=False):
+        number, by, press = st.columns([2, 2, 1], vertical_alignment="bottom")
+        no = number.text_input("Number of the approval", key="lock-number", placeholder="such as DRB-2026-017").strip()
+        name = by.text_input("Approved by", key="lock-by", placeholder="who approved it").strip()
+        pressed = press.form_submit_button(
+            "Lock the plan",
+            icon=":material/lock:",
+            key="lock-plan",
+            width="stretch",
+            disabled=wrong,
+            help="mend what is complained about above first" if wrong else "needs the number and the name",
+        )
+    if pressed:
         with parts.spoken():
             _lock(plan, no, name)
             st.rerun()
@@ -115,6 +118,10 @@ def _late(plan: Plan) -> None:
 
 def _lock(plan: Plan, number: str, by: str) -> None:
     """Write the approval into the plan, and into the study that runs this very plan.  It cannot be taken back."""
+    if not number or not by:
+        raise UsageError(
+            f"the approval has no {'name' if number else 'number'}; fill in both its number and who approved"
+        )
     locked = lock(plan, number, by)
     words = f"The plan is locked as {number}, approved by {by}."
     path = actions.own_study()

@@ -64,11 +64,11 @@ def measures(base: Plan, tag: str, analyses: list[str], wrong: Complaints) -> li
                     f"**{measure.title}** – {text.DIRECTION[measure.better]}",
                     help=f"{text.measure_help(measure)} Cost of one candidate: {measure.cost}.",
                 )
-                words = place.empty()
+                said = place.empty()
                 had_call = first.get(name, call(name))
                 with_values = partial(_with_parameters, had_call, place, tag, analyses)
                 picked_call = wrong.attempt(with_values, had_call)
-                words.caption(meaning(picked_call))
+                said.caption(meaning(picked_call))
                 chosen.append(str(picked_call))
     further = [str(c) for c in mine if c is not first[c.measure.name]]
     line = st.text_input(

@@ -10,7 +10,7 @@ import streamlit as st
 
 from engine.plan import Plan
 from engine.spec import ROLES, AttributeSpec
-from frontier_app import state, text
+from frontier_app import actions, parts, state, text
 
 PRESETS = {
     "paper": "One and two attributes",
@@ -112,6 +112,7 @@ def rule(base: Plan, tag: str) -> str:
 
 def _parts(base: Plan, tag: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """What part every attribute takes, as a grid; returns the attributes that may be swapped, F and C from outside."""
+    _mine(base, tag)
     had = {
         name: "fix"
         if name in base.space.fix
@@ -148,6 +149,32 @@ def _parts(base: Plan, tag: str) -> tuple[tuple[str, ...], tuple[str, ...], tupl
         return tuple(name for name in base.names if part[name] in kinds)
 
     return having("swap", "fix", "change"), having("fix"), having("change")
+
+
+def _mine(base: Plan, tag: str) -> None:
+    """Let a few attributes be swapped and no other, in one step."""
+    with st.popover("My attributes only", icon=":material/checklist:"):
+        picked = st.multiselect(
+            "Attributes that may be swapped",
+            base.names,
+            default=[] if len(base.swap) == len(base.names) else list(base.swap_candidates),
+            key=f"mine-{tag}",
+            filter_mode="contains",
+            help="All others are never swapped and free (U); those that partners agree or differ on (F, C) keep their"
+            " part unless they are picked here.",
+        )
+        if st.button("Swap these and no others", key=f"only-mine-{tag}", disabled=not picked):
+            with parts.spoken():
+                actions.change(only(state.get().plan or base, picked), "only some attributes may be swapped")
+                st.rerun()
+
+
+def only(plan: Plan, names: Sequence[str]) -> Plan:
+    """The plan in which these attributes may be swapped and no other; numbers of attributes that are too many go."""
+    fix, change = (tuple(n for n in had if n not in names) for had in (plan.space.fix, plan.space.change))
+    sizes = tuple(size for size in plan.space.swap_sizes if size <= len(names))
+    space = replace(plan.space, fix=fix, change=change, swap_sizes=sizes)
+    return replace(plan, swap=tuple(n for n in plan.names if n in names), space=space)
 
 
 def _listed(base: Plan, tag: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from engine.plan import Plan, read_plan
 from engine.plan.lock import departures, lock
 from engine.study import Study
 from frontier_app.planning import amounts
-from frontier_app.planning.space import preset_of
+from frontier_app.planning.space import only, preset_of
 from frontier_app.workspace import Workspace
 from tests.frontier_app.conftest import APP
 
@@ -114,15 +114,16 @@ def _press(made: AppTest, key: str) -> AppTest:
 
 def _lock(made: AppTest, number: str = "DRB-7", by: str = "Grace") -> AppTest:
     made.text_input(key="lock-number").set_value(number)
-    made.text_input(key="lock-by").set_value(by).run()
+    made.text_input(key="lock-by").set_value(by)
     return _press(made, "lock-plan")
 
 
 def test_a_plan_is_locked_with_number_and_name_and_says_so_from_then_on() -> None:
     made = _on_plan()
-    assert made.button(key="lock-plan").disabled
-    made.text_input(key="lock-number").set_value("DRB-7").run()
-    assert made.button(key="lock-plan").disabled, "a name is needed too"
+    _press(made, "lock-plan")
+    assert any("has no number" in str(error.value) for error in made.error) and _plan(made).lock is None
+    _lock(made, by=" ")
+    assert any("has no name" in str(error.value) for error in made.error) and _plan(made).lock is None
     _lock(made)
     held = _plan(made).lock
     assert held is not None and (held.number, held.by) == ("DRB-7", "Grace") and not departures(_plan(made))
@@ -136,8 +137,6 @@ def test_a_plan_is_locked_with_number_and_name_and_says_so_from_then_on() -> Non
 def test_a_wrong_plan_cannot_be_locked_and_leads_nowhere() -> None:
     made = _on_plan()
     next(box for box in made.text_input if box.label.startswith("Swap rates")).set_value("nonsense").run()
-    made.text_input(key="lock-number").set_value("DRB-7")
-    made.text_input(key="lock-by").set_value("Grace").run()
     assert made.button(key="lock-plan").disabled
     assert next(b for b in made.button if b.label == "Next: run the sweep").disabled
 
@@ -187,3 +186,27 @@ def test_a_space_beyond_counting_is_said_by_its_digits(monkeypatch: pytest.Monke
     monkeypatch.setattr(amounts, "_COUNTABLE", 10)
     made = _preset(_on_plan(), "search")
     assert any("with 4 digits; the search looks at 3,000 scenarios at most" in part.value for part in made.caption)
+
+
+def test_only_some_attributes_may_be_swapped_in_one_step() -> None:
+    made = _on_plan()
+    next(box for box in made.multiselect if box.label == "Attributes that may be swapped").set_value(["B", "E"]).run()
+    next(b for b in made.button if b.label == "Swap these and no others").click().run()
+    assert not made.exception and not made.error
+    assert _plan(made).swap == ("B", "E") and _plan(made).names == _PLAN.names
+    assert {m.label: m.value for m in made.metric}["Swaps to try"] == "3"
+
+
+def test_only_my_attributes_leaves_no_size_that_is_too_large() -> None:
+    wide = replace(_PLAN, space=replace(_PLAN.space, fix=("A",), change=("F",), swap_sizes=(1, 3)))
+    few = only(wide, ["F", "A"])
+    assert few.swap == ("A", "F") and few.space.fix == few.space.change == () and few.space.swap_sizes == (1,)
+    assert only(wide, ["B"]).space.fix == ("A",) and preset_of(only(_PLAN, ["B"])) == "paper"
+
+
+def test_a_measure_is_explained_with_its_own_parameter() -> None:
+    made = _on_plan()
+    assert any("fewer than 3 together" in part.value for part in made.caption)
+    next(box for box in made.number_input if box.label == "small means fewer records than").set_value(5).run()
+    assert any("fewer than 5 together" in part.value for part in made.caption)
+    assert not any("n_rule" in part.value for part in made.caption)
