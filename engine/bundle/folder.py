@@ -11,6 +11,7 @@ import secrets
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -63,6 +64,21 @@ def new_folder(out: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
             raise Failed(
                 f"the export to '{out.name}' could not be written: {_reason(error, parent)}; nothing was left behind"
             ) from None
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A private folder for files that nobody keeps, gone however this process ends."""
+    aside = Path(tempfile.gettempdir()).absolute() / f"swap-frontier-{secrets.token_hex(8)}"
+    with _guarded(aside):
+        try:
+            aside.mkdir(mode=0o700)
+        except OSError as error:
+            raise Failed(f"cannot write to the folder for temporary files: {_reason(error, aside.parent)}") from None
+        try:
+            yield aside
         finally:
             shutil.rmtree(aside, ignore_errors=True)
 

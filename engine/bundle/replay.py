@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from engine.bundle.files import labels_of, sha256, tables_of, write_tables
-from engine.bundle.folder import new_folder
+from engine.bundle.folder import new_folder, scratch_folder
 from engine.bundle.manifest import RELEASE, made_with
 from engine.bundle.package import CLOSE
 from engine.bundle.rows import Rows
@@ -58,8 +57,8 @@ def replay(path: str | Path, raw: RawTable, out: str | Path | None = None) -> Re
     differs = [*_said_otherwise(manifest, made, spec), *_figures(manifest["figures"], made.figures)]
     tables = tables_of(made, Rows(secret, data.n_records), manifest["include"])
     labels = labels_of(made, next(iter(tables.values())))
-    with tempfile.TemporaryDirectory(prefix="swap-frontier-") as folder:
-        hashes, _ = write_tables(Path(folder), tables, manifest["formats"], labels)
+    with scratch_folder() as folder:
+        hashes, _ = write_tables(folder, tables, manifest["formats"], labels)
     files = sorted({*hashes, *manifest["sha256"]})
     remade = [name for name in files if hashes.get(name) == manifest["sha256"].get(name)]
     differs += [f"{name} differs from the export" + _why(manifest) for name in files if name not in remade]

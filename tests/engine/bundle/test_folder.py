@@ -98,6 +98,29 @@ def test_a_process_group_killed_at_a_step_leaves_nothing_or_all(tmp_path: Path, 
     assert not left or (tmp_path / "out" / "inner" / "a").read_text() == "a"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="no SIGKILL there")
+@pytest.mark.slow
+@pytest.mark.parametrize("killed", [True, False])
+def test_nothing_is_left_of_a_scratch_folder(tmp_path: Path, killed: bool) -> None:
+    words = """
+import os, signal, sys
+from engine.bundle.folder import scratch_folder
+
+with scratch_folder() as folder:
+    (folder / "release.csv").write_text("a")
+    assert folder.stat().st_mode & 0o777 == 0o700 and str(folder.parent) == os.environ["TMPDIR"]
+    if sys.argv[1] == "True":
+        os.killpg(0, signal.SIGKILL)
+"""
+    asked = [sys.executable, "-c", words, str(killed)]
+    ended = subprocess.run(asked, start_new_session=True, check=False, env={**os.environ, "TMPDIR": str(tmp_path)})
+    assert ended.returncode == (-signal.SIGKILL if killed else 0)
+    until = time.monotonic() + 15
+    while list(tmp_path.iterdir()) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_without_a_process_that_clears_up_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from engine.bundle import guardian
 
