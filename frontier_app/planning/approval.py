@@ -9,10 +9,11 @@ import streamlit as st
 from engine.errors import EngineError, UsageError
 from engine.plan import Plan
 from engine.plan.differences import plan_differences
-from engine.plan.lock import approved_plan, departures, lock
+from engine.plan.lock import approved_plan, lock
 from engine.plan_changes import change_plan
 from engine.study import Study
 from frontier_app import actions, parts, state
+from frontier_app.purpose.standing import departing
 
 WHAT = (
     "Lock the plan once the board has approved it as its Disclosure Analysis Plan. The approval is written into the"
@@ -32,7 +33,7 @@ def shown(plan: Plan) -> None:
         icon=":material/lock:",
     )
     try:
-        said = list(departures(plan).values())
+        said = departing(plan)
     except EngineError as error:
         parts.complain(error)
         return

@@ -30,6 +30,22 @@ _LABELS = {
     "tables": "Tables that users make",
     "analyses": "Regressions that users run",
     "edits": "Combinations that must not occur",
+    "measures": "Measures",
+    "mechanisms": "Mechanisms",
+    "swap": "Attributes that may be swapped",
+    "analyse": "Attributes that users tabulate",
+    "space.rates": "Swap rates",
+    "space.replicates": "Replicates",
+    "space.swap_sizes": "Numbers of attributes swapped together",
+    "space.all_specs": "Complete space",
+    "space.search": "Search of the complete space",
+    "space.budget": "Scenarios that the search looks at",
+    "space.specs": "Swaps written out",
+    "space.fix": "Attributes that partners agree on (F)",
+    "space.change": "Attributes that partners differ on (C)",
+    "space.rule": "What a true swap is",
+    "space.adaptive": "Replicates spent where dominance is uncertain",
+    "space.screen": "Runs before a scenario is given up",
 }
 """What entries of a plan are called on the page; others are said as the engine says them."""
 _PARTS = ("decision", "about", "threat", "tolerances", "publish", "tables")
@@ -54,9 +70,17 @@ def approval(plan: Plan) -> bool:
     return not departing
 
 
+def departing(plan: Plan) -> list[str]:
+    """How a locked plan departs from what was approved, one sentence per entry in the words of the pages."""
+    return [
+        f"{_LABELS[name]}: {words.removeprefix(name + ': ')}" if name in _LABELS else words
+        for name, words in departures(plan).items()
+    ]
+
+
 def kept(plan: Plan) -> None:
     """How the plan departs from its approval, whether results exist already, and what differs from their plan."""
-    if said := list(departures(plan).values()):
+    if said := departing(plan):
         st.warning(
             "The plan departs from what was approved:\n" + "\n".join(f"* {words}" for words in said),
             icon=":material/gavel:",

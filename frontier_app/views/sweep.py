@@ -7,13 +7,14 @@ from pathlib import Path
 
 import streamlit as st
 
+from engine.errors import UsageError
 from engine.plan import Plan
 from engine.plan.differences import CONTEXT, plan_differences
-from engine.plan.lock import departures
 from engine.plan_changes import MAY_GROW, change_plan
 from engine.study import Study
 from frontier_app import actions, growing_map, jobs, mechanisms, parts, state, text
 from frontier_app.planning import amounts
+from frontier_app.purpose.standing import departing
 
 _EVERY = 1.0  # seconds between looks
 _DRAW_EVERY = 2.0  # seconds between redrawings of the map
@@ -123,7 +124,7 @@ def _only_more(path: Path, plan: Plan) -> bool:
 
 def _reason(plan: Plan) -> tuple[str, str]:
     """Why an approved plan is departed from, and who says so; empty where nothing departs."""
-    said = list(departures(plan).values())
+    said = departing(plan)
     if not said or plan.lock is None:
         return "", ""
     st.warning(
@@ -183,6 +184,8 @@ def _begin_button(
     assert at is not None
     if st.button(label, type="primary" if primary else "secondary", icon=":material/play_arrow:"):
         with parts.spoken():
+            if (new or extend) and now.plan is not None and departing(now.plan) and not (why and by):
+                raise UsageError("the plan departs from its approval; fill in above why it does, and your name")
             if new:
                 at.note(study=at.next_study().name)
                 state.put(selected=None, shown=None)

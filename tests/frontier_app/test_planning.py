@@ -84,7 +84,7 @@ def test_a_departure_from_an_approved_plan_is_named() -> None:
     made.run()
     assert any("approved as DRB-7" in str(part.value) for part in made.info)
     next(box for box in made.text_input if box.label.startswith("Swap rates")).set_value("5").run()
-    assert any("space.rates" in str(part.value) for part in made.warning)
+    assert any("Swap rates: approved was 0.01, 0.02, 0.1, now it is 0.05" in str(p.value) for p in made.warning)
 
 
 def test_a_search_says_how_much_it_looks_at() -> None:

@@ -50,6 +50,20 @@ def test_a_departure_asks_for_its_reason(swept: Callable[..., Workspace]) -> Non
     _with_plan(made, lock=locked.lock, space=replace(plan.space, rates=("0.05",)))
     assert any("departs from the one approved as DRB-7" in warning.value for warning in made.warning)
     assert any(box.label == "Why the plan departs from its approval" for box in made.text_input)
+    before = made.session_state["frontier"].workspace.study
+    next(b for b in made.button if b.label == "Start a new study with this plan").click().run()
+    assert any("fill in above why it does, and your name" in error.value for error in made.error)
+    assert made.session_state["frontier"].workspace.study == before, "nothing was begun"
+
+
+def test_the_time_that_the_plan_page_estimated_is_told_before_the_sweep() -> None:
+    made = AppTest.from_file(str(APP), default_timeout=60).run()
+    made.button(key="open-czech").click().run()
+    made.switch_page("views/sweep.py").run()
+    assert not any("estimated" in part.value for part in made.caption)
+    made.switch_page("views/plan.py").run()
+    made.switch_page("views/sweep.py").run()
+    assert any("The page Plan estimated" in part.value for part in made.caption)
 
 
 def test_another_study_of_the_workspace_is_opened(swept: Callable[..., Workspace]) -> None:
