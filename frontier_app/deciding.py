@@ -8,6 +8,7 @@ from engine.choosing import cautions_now, fresh_figures
 from engine.decision import RiskUtilityMap
 from engine.decision_log import EVENTS, Entry, entries
 from engine.errors import EngineError
+from engine.log_seal import seal_words
 from engine.neighbours import lettered
 from engine.plan.lock import departures
 from engine.states import Standing, decide
@@ -256,7 +257,7 @@ def history(study: Study) -> None:
     )
     st.caption(
         "Entries are chained by their digests: one that was changed, put in, or taken out from between others shows."
-        " The program overwrites none; the analyst's bundle seals where the log ends."
+        f" The program overwrites none. {seal_words(study)}"
     )
 
 

@@ -89,6 +89,7 @@ def test_a_recommendation_is_recorded_with_its_alternatives(at: Workspace):
         assert [one["why"] for one in others if one["why"]] == ["it loses too much"]
         assert all(one["candidate"] != now.choice.label for one in others)
     assert "Draft: now" in words(made) and "it loses too much" in history(made)
+    assert any("is the one that was sealed with the study key" in one.value for one in made.caption)
     assert made.session_state["frontier"].recommending.why == ""
 
 
@@ -240,6 +241,14 @@ def test_a_study_without_its_data(at: Workspace):
     made = to(app(workspace.link(at.folder / "study-1.study", None)), "recommend")
     assert not made.exception and not made.error
     assert any("need the data of the study" in one.value for one in made.caption)
+
+
+def test_a_log_that_was_cut_is_said(at: Workspace):
+    recommend(at)
+    with study_of(at) as study, study.transaction() as db:
+        db.execute("delete from log where number = (select max(number) from log)")
+    made = opened(at)
+    assert not made.exception and any("decision log was cut" in one.value for one in made.error)
 
 
 def test_a_broken_log_is_said(at: Workspace):
