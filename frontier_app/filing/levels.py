@@ -267,7 +267,8 @@ def _bars(part: AttributePlan, levels: Sequence[tuple[str, int]], n_records: int
         },
         alt=f"Levels of {part.name} with their numbers of records",
     )
-    st.caption(f"{part.name}: {text.plural(len(table), 'level')}.")
+    alone = " No two records differ on it, so it cannot be swapped." if len(table) == 1 else ""
+    st.caption(f"{part.name}: {text.plural(len(table), 'level')}.{alone}")
 
 
 def _words(line: str) -> tuple[str, ...]:

@@ -27,6 +27,10 @@ def opened() -> None:
             keeping.codebook()
         with st.popover("Workspace", icon=":material/folder:"):
             keeping.workspace()
+    if now.plan is not None and now.plan.lock is not None:
+        from frontier_app.planning import approval  # reads studies, which the first page does without
+
+        approval.shown(now.plan)
     counts = st.container()
     _undo()
     complaint, n_open = _part(now.plan)

@@ -203,6 +203,14 @@ def test_levels_are_put_together(tmp_path: Path) -> None:
     assert next(a for a in _plan(made).attributes if a.name == "hours").merge == ()
 
 
+def test_an_attribute_of_one_level_is_said_to_be_of_no_use(tmp_path: Path) -> None:
+    made = _part(_open(_people(tmp_path)), "levels")
+    next(s for s in made.selectbox if str(s.key).startswith("recode-which")).set_value("sex").run()
+    assert "sex: 2 levels." in _words(made) and "cannot be swapped" not in _words(made)
+    next(box for box in made.multiselect if box.label == "Levels to put together").set_value(["f", "m"]).run()
+    assert "sex: 1 level. No two records differ on it, so it cannot be swapped." in _words(made)
+
+
 def test_a_codebook_gives_labels_and_roles_and_is_kept(tmp_path: Path) -> None:
     made = _open(_people(tmp_path))
     script = (

@@ -134,6 +134,11 @@ def test_a_plan_is_locked_with_number_and_name_and_says_so_from_then_on() -> Non
     assert made.session_state["frontier"].filing.undo is None, "a lock is not taken back by a click"
 
 
+def test_a_locked_plan_is_shown_as_such_on_the_page_of_the_file() -> None:
+    made = _lock(_on_plan()).switch_page("views/data.py").run()
+    assert any("approved as DRB-7 by Grace" in str(part.value) for part in made.info) and not made.warning
+
+
 def test_a_wrong_plan_cannot_be_locked_and_leads_nowhere() -> None:
     made = _on_plan()
     next(box for box in made.text_input if box.label.startswith("Swap rates")).set_value("nonsense").run()
