@@ -71,7 +71,7 @@ def measures(view: RiskUtilityMap) -> None:
     labels = [view.scenarios[i].label for i in some.tolist()]
     made = {"Id": labels, "Candidate": [text.swap_short(view.scenarios[i].spec) for i in some.tolist()]}
     column = st.column_config
-    config: dict[str, Any] = {"Id": column.TextColumn(width=60), "Candidate": column.TextColumn(width=120)}
+    config: dict[str, Any] = {"Id": column.TextColumn(width=60), "Candidate": column.TextColumn(width=210)}
     for k in columns:
         call = view.measures[k]
         made[str(call)] = view.summary.mean[some, k]
@@ -79,7 +79,7 @@ def measures(view: RiskUtilityMap) -> None:
             text.measure_title(call),
             help=f"{text.measure_title(call)}; {text.DIRECTION[call.measure.better]}",
             format="%.5g",
-            width=max(70, 340 // len(columns)),
+            width=max(70, 240 // len(columns)),
         )
 
     def picked() -> None:

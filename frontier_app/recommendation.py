@@ -59,19 +59,20 @@ def rule(study: Study, view: RiskUtilityMap, look: Look) -> Rule:
     if choice is not None and look.rule == "plan":
         place = study.find(choice.label)[0].place
         found = Rule(found.bound, found.slope, place, words=choice.rule, recorded=True)
-    return replace(found, letters=letters(study, view, found.place if look.rule in ("bound", "slope") else None))
+    return replace(found, letters=letters(study, view, look))
 
 
-def letters(study: Study, view: RiskUtilityMap, tried: int | None = None) -> tuple[tuple[str, int], ...]:
+def letters(study: Study, view: RiskUtilityMap, look: Look | None = None) -> tuple[tuple[str, int], ...]:
     """The letters of a study: A is what is recommended, the others its neighbours.
 
-    They belong to the recorded recommendation; before there is one, to what a rule that is ``tried`` picks on this map,
-    else to what the plan's rule picks.  They rest on the measures of that recommendation, whichever the map shows, so
-    that a letter means one candidate on every page, on the board and in the memo.  None before anything is recommended.
+    They belong to the recorded recommendation; before there is one, to what a rule that is tried on the map picks, else
+    to what the plan's rule picks.  They rest on the measures of that recommendation, whichever the map shows, so that a
+    letter means one candidate on every page, on the board and in the memo.  None before anything is recommended.
     """
-    choice = state_of(study).choice
-    if choice is None and tried is not None:
-        return tuple(lettered(view, tried).items())
+    choice, look = state_of(study).choice, look or state.get().look
+    if choice is None and look.rule in ("bound", "slope"):
+        tried = _rule(study, view, look).place
+        return () if tried is None else tuple(lettered(view, tried).items())
     key = (id(view), None if choice is None else (choice.label, choice.at), study.plan.decision)
     return state.get().memo.get("letters", key, lambda: _letters(study, view, choice))
 

@@ -72,14 +72,16 @@ def distributions(study: Study, made: Remade, found: Changes, table: int) -> Non
             "level": levels,
             "original": before,
             "release": after,
-            "difference": after - before,
-            "in percent": [text.relative(float(b), float(a)) for a, b in zip(before, after, strict=True)],
+            "difference": [text.signed(float(b - a)) for a, b in zip(before, after, strict=True)],
+            "in percent": [
+                text.relative(float(b), float(a)) if b != a else "" for a, b in zip(before, after, strict=True)
+            ],
         },
         hide_index=True,
         width="stretch",
         column_config={
-            name: st.column_config.NumberColumn(name, format=digits if name != "difference" else f"%+{digits[1:]}")
-            for name in ("original", "release", "difference")
+            **{name: st.column_config.NumberColumn(format=digits) for name in ("original", "release")},
+            **{name: st.column_config.TextColumn(alignment="right") for name in ("difference", "in percent")},
         },
         alt=f"Levels of {name} before and after",
     )
@@ -103,14 +105,16 @@ def cells(study: Study, made: Remade, found: Changes, table: int, which: Which) 
             "records in the cell": words,
             "cells before": small.cells_before,
             "cells after": small.cells_after,
-            "difference": small.cells_after - small.cells_before,
+            "difference": [
+                text.signed(float(b - a)) for a, b in zip(small.cells_before, small.cells_after, strict=True)
+            ],
         },
         hide_index=True,
         width=560,
         column_config={
             "cells before": st.column_config.NumberColumn(format="%,d"),
             "cells after": st.column_config.NumberColumn(format="%,d"),
-            "difference": st.column_config.NumberColumn(format="%+,d"),
+            "difference": st.column_config.TextColumn(alignment="right"),
         },
         alt="Cells of the keys' table by size, before and after",
     )

@@ -10,7 +10,7 @@ from engine.describe import changes, remade
 from engine.inspection import one_table
 from engine.remake import Remade
 from engine.study import Study
-from frontier_app import parts, picking, state, text
+from frontier_app import parts, picking, recommendation, state, text
 from frontier_app.inspecting import counts, relations
 from frontier_app.inspecting.counts import Which
 
@@ -56,12 +56,11 @@ def one(study: Study, view: RiskUtilityMap) -> None:
 
 
 def _first(study: Study, view: RiskUtilityMap) -> str | None:
-    """The latest choice, else the safest of the frontier."""
-    decisions = study.decisions
-    if decisions:
-        return decisions[-1].label
-    on = view.frontier()
-    return view.scenarios[int(on[0])].label if len(on) else None
+    """What is recommended, else the safest of the frontier."""
+    first = dict(recommendation.letters(study, view)).get("A")
+    if first is None:
+        first = next(iter(view.frontier().tolist()), None)
+    return None if first is None else view.scenarios[first].label
 
 
 def _made(study: Study, label: str, replicate: int) -> tuple[Remade, int]:

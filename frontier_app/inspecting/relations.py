@@ -28,7 +28,7 @@ def associations(made: Remade, found: Changes, table: int, which: Which) -> None
     worst = pairs[0]
     st.markdown(
         f"{text.plural(len(pairs), 'two-way table')} changed, all others are as they were. **Cramér's V** says how"
-        " strongly two attributes hang together, from 0 (not at all) to 1 (one decides the other). It changed most for"
+        " strongly two attributes are associated, from 0 (not at all) to 1 (one decides the other). It changed most for"
         f" **{names[worst.i]} × {names[worst.j]}**: {text.figure(worst.before, 3)} → {text.figure(worst.after, 3)}"
         f" ({'weaker' if worst.change < 0 else 'stronger'})."
     )
@@ -155,6 +155,6 @@ def runs(study: Study, view: RiskUtilityMap, place: int, replicate: int) -> None
     st.markdown(
         f"{text.plural(int((~found.fresh).sum()), 'run')} of the sweep, mean"
         f" {text.with_error(float(summary.mean[place, k]), float(summary.se[place, k]))}; {int(found.fresh.sum())}"
-        f" fresh ones. Run {replicate} is to be released, by the plan's rule: choosing the luckiest run would be"
+        f" fresh ones. Run {replicate} is the one to release, by the plan's rule: choosing the luckiest run would be"
         " selection on noise."
     )

@@ -139,7 +139,12 @@ def _table(rows: list[dict[str, str]]) -> str:
     """Rows as a table that a screen reader reads and the keyboard needs no way into."""
     names = list(rows[0])
     lines = ["| " + " | ".join(map(_plain, names)) + " |", "|:--|:--|--:|--:|:--|"]
-    return "\n".join([*lines, *("| " + " | ".join(_plain(row[name]) for name in names) + " |" for row in rows)])
+    for row in rows:
+        cells = [_plain(row[name]) for name in names]
+        if row["What it does"].endswith("(recommended)"):
+            cells = [f"**{cell}**" if cell else "" for cell in cells]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
 
 
 def _questions(found: Findings) -> None:

@@ -153,7 +153,7 @@ def _alternatives(view: RiskUtilityMap, place: int, letters: dict[int, str]) -> 
     if not rest:
         return []
     st.markdown("**Alternatives considered**, its neighbours from the safest to the most useful")
-    if letters.get(place) != "A":
+    if letters and letters.get(place) != "A":
         st.caption("Letters are those of the present recommendation; once this one is recorded, it is A.")
     kept = dict(state.get().recommending.why_not)
     found = []

@@ -104,20 +104,10 @@ def _ask(study: Study, standing: Standing) -> None:
     chosen = now.packing
     left, right = st.columns(2, gap="large")
     tier = _tier(study, standing, left)
-    formats = right.multiselect(
-        "Formats of the data",
-        list(_FORMATS),
-        default=list(chosen.formats),
-        format_func=_FORMATS.__getitem__,
-        key="export-formats",
-        disabled=tier in ("chair", "member"),
-        help="CSV loses labels, which the codebook and the scripts carry; SPSS and Stata keep them.",
-    )
-    include = tuple(
-        role
-        for role, words in _besides(study).items()
-        if st.checkbox(words, role in chosen.include, key=f"export-include-{role}")
-    )
+    formats, include = list(chosen.formats), chosen.include
+    if tier not in ("chair", "member"):
+        with right:
+            formats, include = _data(study, chosen)
     asked = state.Packing(tier, standing.state, tuple(formats), include)
     if asked != chosen:
         state.put(packing=asked)
@@ -143,6 +133,24 @@ def _ask(study: Study, standing: Standing) -> None:
         if line.startswith("warning: "):
             text_ = line.removeprefix("warning: ")
             st.warning(text_[:1].upper() + text_[1:], icon=":material/warning:")
+
+
+def _data(study: Study, chosen: state.Packing) -> tuple[list[str], tuple[str, ...]]:
+    """Formats of the data, and what is released besides the attributes."""
+    formats = st.multiselect(
+        "Formats of the data",
+        list(_FORMATS),
+        default=list(chosen.formats),
+        format_func=_FORMATS.__getitem__,
+        key="export-formats",
+        help="CSV loses labels, which the codebook and the scripts carry; SPSS and Stata keep them.",
+    )
+    include = tuple(
+        role
+        for role, words in _besides(study).items()
+        if st.checkbox(words, role in chosen.include, key=f"export-include-{role}")
+    )
+    return formats, include
 
 
 def _besides(study: Study) -> dict[str, str]:

@@ -98,6 +98,18 @@ def test_in_the_form_letters_are_those_of_the_present_recommendation(at: Workspa
     assert asked == [f"Why not {found.get(label, label)}?" for label in rest if label != other]
 
 
+def test_a_rule_that_is_tried_gives_the_letters_of_all_pages(swept: Callable[..., Workspace]):
+    made = to(app(swept()), "explore")
+    made.toggle(key="bound-on").set_value(True).run()
+    found = by_label(made)
+    assert "A" in found.values()
+    first = next(label for label, letter in found.items() if letter == "A")
+    made = to(made, "compare")
+    assert any(option.startswith(f"A · {first}") for option in made.selectbox(key="pin-add-0").options)
+    made = to(made, "recommend")
+    assert f"#### A · {first}" in words(made) and "Letters are those of" not in words(made)
+
+
 def test_without_rule_or_recommendation_there_are_no_letters(swept: Callable[..., Workspace]):
     at = swept()
     assert by_label(to(app(at), "explore")) == {}
