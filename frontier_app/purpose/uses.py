@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -12,6 +13,9 @@ from engine.errors import EngineError
 from engine.plan import AnalysisPlan, Plan, TablePlan
 from engine.plan.analysis import FAMILIES
 from frontier_app import actions, parts, rules, state, text
+
+T = TypeVar("T")
+_Kept = list[tuple[int, rules.Row]]  # rows with a number that stays theirs
 
 
 def inputs(base: Plan, tag: str, fixed: bool) -> Plan:
@@ -41,66 +45,82 @@ def inputs(base: Plan, tag: str, fixed: bool) -> Plan:
 
 
 def _tables(base: Plan, tag: str, fixed: bool) -> tuple[TablePlan, ...]:
+    def drawn(row: rules.Row, own: str) -> DeltaGenerator:
+        name, crosses, remove = st.columns([3, 5, 3], vertical_alignment="bottom")
+        row["name"] = name.text_input("Table", row["name"], key=f"name-{own}", disabled=fixed)
+        row["attributes"] = _picked(crosses, "Crosses", base, row["attributes"], f"crosses-{own}", fixed)
+        return remove
+
     kept = _rows("tables", rules.table_rows(base), base.tables, tag)
-    places = {}
-    for number, row in kept:
-        own = f"tables-{number}-{tag}"
-        places[number] = st.container()
-        with places[number]:
-            name, crosses, remove = st.columns([3, 5, 3], vertical_alignment="bottom")
-            row["name"] = name.text_input("Table", row["name"], key=f"name-{own}", disabled=fixed)
-            row["attributes"] = crosses.multiselect(
-                "Crosses",
-                base.names,
-                default=[one for one in row["attributes"] if one in base.names],
-                key=f"crosses-{own}",
-                disabled=fixed,
-                filter_mode="contains",
-            )
-            _remove(remove, "tables", number, kept, fixed)
-    found, wrong = rules.tables_of([row for _, row in kept], base)
-    _said("tables", kept, found, wrong, places)
-    _add("tables", "Add a table", kept, {"name": "", "attributes": []}, fixed)
-    return found
+    blank: rules.Row = {"name": "", "attributes": []}
+    return _listed("tables", "Add a table", kept, blank, tag, fixed, drawn, lambda rows: rules.tables_of(rows, base))
 
 
 def _analyses(plan: Plan, tag: str, fixed: bool, columns: Sequence[str]) -> tuple[AnalysisPlan, ...]:
+    def drawn(row: rules.Row, own: str) -> DeltaGenerator:
+        name, formula, kind = st.columns([3, 6, 3], vertical_alignment="bottom")
+        row["name"] = name.text_input("Analysis", row["name"], key=f"name-{own}", disabled=fixed)
+        row["formula"] = formula.text_input(
+            "Formula", row["formula"], key=f"formula-{own}", disabled=fixed, placeholder="outcome ~ first + second"
+        )
+        row["family"] = kind.selectbox(
+            "Kind", FAMILIES, index=FAMILIES.index(row["family"]), key=f"family-{own}", disabled=fixed
+        )
+        by, weighted, remove = st.columns([6, 3, 3], vertical_alignment="bottom")
+        row["by"] = _picked(
+            by, "Separately in each level of", plan, row["by"], f"by-{own}", fixed, "all records together"
+        )
+        row["weighted"] = weighted.checkbox("With the weight", row["weighted"], key=f"weighted-{own}", disabled=fixed)
+        return remove
+
     kept = _rows("analyses", rules.analysis_rows(plan), plan.analyses, tag)
+    blank: rules.Row = {"name": "", "formula": "", "family": "linear", "by": [], "weighted": False}
+
+    def judged(rows: list[rules.Row]) -> tuple[tuple[AnalysisPlan, ...], dict[int, str]]:
+        return rules.analyses_of(rows, plan, columns)
+
+    return _listed("analyses", "Add a regression", kept, blank, tag, fixed, drawn, judged)
+
+
+def _listed(
+    name: str,
+    label: str,
+    kept: _Kept,
+    blank: rules.Row,
+    tag: str,
+    fixed: bool,
+    drawn: Callable[[rules.Row, str], DeltaGenerator],
+    judged: Callable[[list[rules.Row]], tuple[T, dict[int, str]]],
+) -> T:
+    """Rows of inputs, each with what is wrong with it and the way to remove it, and the way to add one.
+
+    ``drawn`` draws a row's inputs, changes the row to what they say and returns the place for its removal; ``judged``
+    makes of all rows what counts, and says what is wrong by place.
+    """
     places = {}
     for number, row in kept:
-        own = f"analyses-{number}-{tag}"
         places[number] = st.container()
         with places[number]:
-            name, formula, kind = st.columns([3, 6, 3], vertical_alignment="bottom")
-            row["name"] = name.text_input("Analysis", row["name"], key=f"name-{own}", disabled=fixed)
-            row["formula"] = formula.text_input(
-                "Formula", row["formula"], key=f"formula-{own}", disabled=fixed, placeholder="outcome ~ first + second"
-            )
-            row["family"] = kind.selectbox(
-                "Kind", FAMILIES, index=FAMILIES.index(row["family"]), key=f"family-{own}", disabled=fixed
-            )
-            by, weighted, remove = st.columns([6, 3, 3], vertical_alignment="bottom")
-            _remove(remove, "analyses", number, kept, fixed)
-            row["by"] = by.multiselect(
-                "Separately in each level of",
-                plan.names,
-                default=[one for one in row["by"] if one in plan.names],
-                key=f"by-{own}",
-                disabled=fixed,
-                placeholder="all records together",
-                filter_mode="contains",
-            )
-            row["weighted"] = weighted.checkbox(
-                "With the weight", row["weighted"], key=f"weighted-{own}", disabled=fixed
-            )
-    found, wrong = rules.analyses_of([row for _, row in kept], plan, columns)
-    _said("analyses", kept, found, wrong, places)
-    blank = {"name": "", "formula": "", "family": "linear", "by": [], "weighted": False}
-    _add("analyses", "Add a regression", kept, blank, fixed)
+            _remove(drawn(row, f"{name}-{number}-{tag}"), name, number, kept, fixed)
+    found, wrong = judged([row for _, row in kept])
+    _said(name, kept, found, wrong, places)
+    _add(name, label, kept, blank, fixed)
     return found
 
 
-_Kept = list[tuple[int, rules.Row]]  # rows with a number that stays theirs
+def _picked(
+    place: DeltaGenerator, label: str, plan: Plan, had: list[str], key: str, fixed: bool, none: str | None = None
+) -> list[str]:
+    """Attributes of the plan, of which those picked before that are still attributes are picked."""
+    return place.multiselect(
+        label,
+        plan.names,
+        default=[one for one in had if one in plan.names],
+        key=key,
+        disabled=fixed,
+        placeholder=none,
+        filter_mode="contains",
+    )
 
 
 def _rows(name: str, rows: list[rules.Row], held: object, tag: str) -> _Kept:
