@@ -20,7 +20,17 @@ class Missing:
     label: str
 
 
-def source() -> Findings | Missing:
+@dataclass(frozen=True)
+class NoRelease:
+    """The decision to release nothing: its reason, who made it and when, and what it rests on, in sentences."""
+
+    why: str
+    by: str
+    at: str
+    rests_on: tuple[str, ...]
+
+
+def source() -> Findings | NoRelease | Missing:
     """The findings at hand; raises the engine's own sentences."""
     now = state.get()
     at = now.workspace
@@ -40,9 +50,12 @@ def source() -> Findings | Missing:
     with Study.open(path) as study:
         standing = state_of(study)
         if standing.state == "withheld":
-            return Missing(
-                f"It is recommended to release nothing. Reason given: {standing.why}", "recommend", "See Recommend"
-            )
+            from engine.report.no_release import considered, reason
+
+            view = actions.the_map(None, None, now.look.partial)
+            assert view is not None
+            rests_on = tuple(considered(study, view)) if len(view.results) else ()
+            return NoRelease(reason(study, standing.why), standing.by, standing.at, rests_on)
         choice = standing.choice
         if choice is None:
             return Missing(

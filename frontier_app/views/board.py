@@ -22,8 +22,8 @@ from engine.report.answers import (
 from engine.report.memo import BANNER
 from engine.report.safe import WITHHELD_WORDS, upper_first
 from engine.report.words import figure, plural
-from frontier_app import board_map, board_source, parts
-from frontier_app.board_source import Missing
+from frontier_app import board_map, board_source, deciding, parts
+from frontier_app.board_source import Missing, NoRelease
 
 if TYPE_CHECKING:
     from engine.report.findings import Findings
@@ -60,6 +60,9 @@ def page() -> None:
         return
     st.html(_CSS)
     with st.container(key="board"):
+        if isinstance(found, NoRelease):
+            _no_release(found)
+            return
         _head(found)
         _map(found)
         _questions(found)
@@ -89,6 +92,21 @@ def _head(found: Findings) -> None:
             + "\n".join(f"- {_plain(text)}" for text in found.recommendation.cautions),
             icon=":material/warning:",
         )
+
+
+def _no_release(found: NoRelease) -> None:
+    """The decision to release nothing."""
+    st.title("No release", anchor=False)
+    st.markdown(f"**Nothing is released. Decided by {_plain(found.by)} on {deciding.when(found.at)}.**")
+    with st.container(key="board-lead"):
+        st.markdown(_plain(f"Reason given: {found.why}"))
+    st.header("What it rests on", anchor=False)
+    st.markdown("\n".join(f"- {_plain(line)}" for line in found.rests_on) or "No candidate has been run.")
+    st.caption(
+        "To release nothing has no risk and no use. It can be decided otherwise: a new recommendation begins again as a"
+        " draft, and this decision stays in the history."
+    )
+    parts.go("recommend", "See Recommend", primary=False)
 
 
 def _map(found: Findings) -> None:

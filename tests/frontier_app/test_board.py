@@ -79,7 +79,12 @@ def test_a_decision_to_release_nothing(swept: Callable[..., Workspace]):
     at = swept()
     with recommend(at) as study:
         withhold(study, "Ada", "too risky")
-    assert "release nothing" in words(board(at)) and "too risky" in words(board(at))
+        label = study.decisions[-1].label
+    made = board(at)
+    said = words(made)
+    assert made.title[0].value == "No release" and "Decided by Ada on" in said and "too risky" in said
+    assert "Of 1,841 records" in said and "are on the frontier" in said and "The safest of the frontier" in said
+    assert label not in said and not made.exception and not made.error
 
 
 def test_a_bundle_alone_shows_the_board_and_the_glossary_only(swept: Callable[..., Workspace], tmp_path: Path):

@@ -1,0 +1,26 @@
+"""A decision to release nothing is explained from the original and from what candidates do, without rates or ids."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from engine.decision import risk_utility_map
+from engine.report.no_release import considered, reason
+from tests.engine.report.conftest import case_of, plan_of
+
+
+def test_it_says_what_was_considered_and_names_no_candidate(tmp_path: Path) -> None:
+    (tmp_path / "private-study-name.study.key").write_text("0123456789abcdef" * 2)
+    study = case_of(tmp_path, plan_of()).study
+    view = risk_utility_map(study)
+    for bound, words in (("1", f"are {len(view.scenarios)} of them"), ("0", "are none of them")):
+        study.grow(replace(study.plan, decision=replace(study.plan.decision, max_risk=bound)))
+        said = " ".join(considered(study, view))
+        assert f"Within the plan's bound on risk {words}" in said
+    assert f"{len(view.scenarios)} candidates were run" in said and "if we do nothing" in said
+    assert f"{int(view.dominance.undominated.sum())} are on the frontier" in said
+    assert not any(scenario.label in said for scenario in view.scenarios)
+    assert not any(f"{100 * float(rate):g} %" in said for rate in study.plan.space.rates)
+    label = view.scenarios[0].label
+    assert label not in reason(study, f"{label} is too risky") and "too risky" in reason(study, f"{label} is too risky")
