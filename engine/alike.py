@@ -39,6 +39,8 @@ def merged(view: RiskUtilityMap, keep: int | None = None) -> list[Alike]:
     columns = [view.risk, view.utility]
     places = np.array(order)
     loss, se = view.summary.loss[places][:, columns], view.summary.loss_se[places][:, columns]
+    if np.isnan(se).any(axis=1).all():  # nothing is known of any: no need of quantiles, nor of SciPy, slow to load
+        return [Alike(place) for place in order]
     counted = view.summary.counted[places]
     quantiles = t_thresholds(len(order) * (len(order) - 1) // 2)
 

@@ -1,8 +1,8 @@
 """Arrays that were worked out from a study and are kept in it, so that opening it works none of them out again.
 
-Each lies in the table ``aggregate`` as columns of plain bytes behind one line that says what they are: reading a
-million figures copies them once.  A name begins with what it rests on (``scenario``, ``realisation`` or ``fresh``), and
-:func:`forget` drops it in the very transaction that changes that, so nothing kept is ever stale.
+Each lies in the table ``aggregate`` as plain bytes, column after column, behind one line that says what they are:
+reading a million figures copies them once.  A name begins with what it rests on (``scenario``, ``realisation`` or
+``fresh``), and :func:`forget` drops it in the very transaction that changes that, so nothing kept is ever stale.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 from engine import __version__
 
 TABLE = "create table if not exists aggregate (name text primary key, value blob) without rowid"
-RESTS_ON = ("scenario", "realisation", "fresh")
+_MOST = 2**28  # bytes up to which a matrix is one value of the table, which takes no more than 10^9
+_SAME = b"="  # before the name of an array with the same bits
 
 
 def _key(name: str) -> str:
@@ -29,22 +30,35 @@ def recall(db: sqlite3.Connection, name: str) -> dict[str, np.ndarray] | None:
         return None
     key = _key(name)
     found: dict[str, list[np.ndarray]] = {}
+    same: dict[str, str] = {}
     # "0" follows "/": everything that begins with the key and a slash, in the order of its columns
     for row, value in db.execute(
         "select name, value from aggregate where name > ? and name < ? order by name", (f"{key}/", f"{key}0")
     ):
-        found.setdefault(row.split("/")[1], []).append(_unpacked(value))
+        own = row.split("/")[1]
+        if value[:1] == _SAME:
+            same[own] = value[1:].decode()
+        else:
+            found.setdefault(own, []).append(_unpacked(value))
     if not found:
         return None
-    return {own: columns[0] if columns[0].ndim < 2 else _joined(columns) for own, columns in found.items()}
+    arrays = {own: parts[0] if len(parts) == 1 else _joined(parts) for own, parts in found.items()}
+    return arrays | {own: arrays[other] for own, other in same.items()}
 
 
 def keep(db: sqlite3.Connection, name: str, arrays: dict[str, np.ndarray]) -> None:
     """Keep arrays of up to two dimensions under a name, within a transaction of the caller's."""
     db.execute(TABLE)
+    before: dict[str, np.ndarray] = {}
     for own, array in arrays.items():
-        columns = [array] if array.ndim < 2 else [array[:, k : k + 1] for k in range(array.shape[1])] or [array]
-        rows = [(f"{_key(name)}/{own}/{k:04}", _packed(column)) for k, column in enumerate(columns)]
+        other = next((known for known, one in before.items() if _alike(one, array)), None)
+        if other is not None:
+            rows = [(f"{_key(name)}/{own}/0000", _SAME + other.encode())]
+        else:
+            before[own] = array
+            wide = array.ndim == 2 and array.nbytes > _MOST
+            parts = [array[:, k : k + 1] for k in range(array.shape[1])] if wide else [array]
+            rows = [(f"{_key(name)}/{own}/{k:04}", _packed(part)) for k, part in enumerate(parts)]
         db.executemany("insert or replace into aggregate values (?, ?)", rows)
 
 
@@ -57,12 +71,25 @@ def forget(db: sqlite3.Connection, changed: str) -> None:
         db.execute("delete from aggregate where name >= ? and name < ?", (f"{changed} ", f"{changed}!"))
 
 
+def _bits(array: np.ndarray) -> np.ndarray:
+    """A row of bytes for each figure, the figures of a column after each other."""
+    if not array.size:
+        return np.zeros((0, 0), np.uint8)
+    return np.frombuffer(array.tobytes(order="F"), np.uint8).reshape(array.size, -1)
+
+
+def _alike(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two arrays are the same bits, as losses of a measure are that is better when lower."""
+    same = one.dtype == other.dtype and one.shape == other.shape and one.size > 1
+    return bool(same and np.array_equal(_bits(one), _bits(other)))
+
+
 def _packed(array: np.ndarray) -> bytes:
     """A line with type, stored type, and shape; then the figures, or one of them where all are the same bits."""
-    stored = np.ascontiguousarray(array)
+    stored = array
     if stored.dtype.kind in "iu" and stored.size:  # whole numbers in the fewest bytes that hold them
         stored = stored.astype(np.result_type(*map(np.min_scalar_type, (stored.min(), stored.max()))))
-    raw = stored.reshape(-1).view(np.uint8).reshape(stored.size, -1) if stored.size else np.zeros((0, 0), np.uint8)
+    raw = _bits(stored)
     body = raw[:1] if len(raw) and (raw == raw[0]).all() else raw
     line = f"{array.dtype.str} {stored.dtype.str} {','.join(map(str, array.shape))}\n"
     return line.encode() + body.tobytes()
@@ -74,14 +101,15 @@ def _unpacked(value: bytes) -> np.ndarray:
     dtype, stored, size = value[:end].decode().rstrip("\n").split(" ")
     shape = tuple(int(n) for n in size.split(",") if n)
     figures = np.frombuffer(value, np.dtype(stored), offset=end).astype(np.dtype(dtype), copy=False)
+    figures.flags.writeable = False
     whole = int(np.prod(shape, dtype=np.int64))
-    return np.broadcast_to(figures, shape) if len(figures) == 1 < whole else figures.reshape(shape)
+    return np.broadcast_to(figures, shape) if len(figures) == 1 < whole else figures.reshape(shape, order="F")
 
 
 def _joined(columns: list[np.ndarray]) -> np.ndarray:
     """Columns side by side, each in one piece of memory."""
-    whole = np.empty((len(columns[0]), sum(column.shape[1] for column in columns)), columns[0].dtype, order="F")
-    for k, column in enumerate(columns[: whole.shape[1]]):
+    whole = np.empty((len(columns[0]), len(columns)), columns[0].dtype, order="F")
+    for k, column in enumerate(columns):
         whole[:, k] = column[:, 0]
     whole.flags.writeable = False
     return whole

@@ -249,8 +249,7 @@ def the_map(risk: str | None, utility: str | None, partial: bool) -> RiskUtility
         if study is None:
             return None
         path = str(study.path)
-        last = study.read("select max(id) from scenario")[0][0]
-        grown = (path, study.stamp()[0], last, len(study.measures), partial)
+        grown = (path, study.stamp()[0], study.n_scenarios, len(study.measures), partial)
         depends = (grown, risk, utility)
         before = state.get().memo.last("map")
 
@@ -282,7 +281,7 @@ def growing() -> Growing | None:
     now = state.get()
     with Study.open(path) as study:
         risk, utility = (study.measures[k] for k in objective_places(study))
-        stamp = (str(path), study.stamp()[0], len(study.scenarios))
+        stamp = (str(path), study.stamp()[0], study.n_scenarios)
         found = now.memo.get("growing", stamp, lambda: growing_frontier(study))
     signs = tuple(-1.0 if c.measure.better == "higher" else 1.0 for c in (risk, utility))
     return Growing(found, (text.measure_name(risk), text.measure_name(utility)), (signs[0], signs[1]), found.area)
@@ -290,16 +289,15 @@ def growing() -> Growing | None:
 
 def fresh_map(view: RiskUtilityMap) -> RiskUtilityMap | None:
     """The map of the runs on fresh replicates, under the same measures; None before there are any."""
-    path = own_study()
-    if path is None:
-        return None
     now = state.get()
     risk, utility = (str(view.measures[k]) for k in (view.risk, view.utility))
-    with Study.open(path) as study:
-        n = len(study.results("fresh"))
+    with opened() as study:
+        if study is None:
+            return None
+        n = study.read("select count(*) from fresh")[0][0]
         if not n:
             return None
-        depends = (str(path), n, len(study.scenarios), risk, utility, view.allow_partial)
+        depends = (str(study.path), n, study.n_scenarios, risk, utility, view.allow_partial)
         return now.memo.get(
             "fresh",
             depends,

@@ -139,7 +139,7 @@ def before_and_after(view: RiskUtilityMap, again: RiskUtilityMap) -> str:
     kinds = (("risk", view.risk), ("utility", view.utility))
     names = [f"{kind}, {when}" for kind, _ in kinds for when in ("as swept", "fresh", "change")]
     lines = ["| | " + " | ".join(names) + " | runs | standing |", "|:--|" + "--:|" * 6 + "--:|:--|"]
-    places = [i for i in range(len(view.scenarios)) if again.summary.counted[i] or again.summary.failed[i]]
+    places = np.flatnonzero((again.summary.counted > 0) | (again.summary.failed > 0)).tolist()
     for i in sorted(places, key=lambda i: (view.risk_loss[i], view.utility_loss[i])):
         scenario = view.scenarios[i]
         cells = []

@@ -23,6 +23,7 @@ ARRAYS = {
     "large": np.array([2**40, -1]),
     "same": np.full(3, 9),
     "zeros of two signs": np.array([0.0, -0.0]),
+    "matrix again": np.random.default_rng(1).random((5, 3)),
     "eleven columns": np.arange(22.0).reshape(2, 11),
 }
 
@@ -34,7 +35,9 @@ def db():
     made.close()
 
 
-def test_arrays_come_back_as_they_were(db):
+@pytest.mark.parametrize("most", [2**28, 8])
+def test_arrays_come_back_as_they_were(db, monkeypatch, most):
+    monkeypatch.setattr(kept, "_MOST", most)  # small: every column by itself
     assert kept.recall(db, "realisation all") is None  # not even the table is there
     kept.keep(db, "realisation all", ARRAYS)
     kept.keep(db, "realisation", {"another": np.ones(2)})
@@ -43,6 +46,8 @@ def test_arrays_come_back_as_they_were(db):
     for name, array in ARRAYS.items():
         assert (found[name].dtype, found[name].shape) == (array.dtype, array.shape), name
         assert found[name].tobytes() == array.tobytes(), name
+        assert not found[name].flags.writeable, name
+    assert found["matrix again"] is found["matrix"]
     assert list(kept.recall(db, "realisation") or ()) == ["another"]
     assert kept.recall(db, "realisation al") is None
 
