@@ -219,16 +219,21 @@ def hired(asked: Question, key: bytes, workers: int | None, address: str | None,
 
 
 def estimate(
-    plan: Plan, data: Microdata, probes: int = 5, specs: Sequence[ReleaseSpec] | None = None
+    plan: Plan,
+    data: Microdata,
+    probes: int = 5,
+    specs: Sequence[ReleaseSpec] | None = None,
+    total: int | None = None,
 ) -> tuple[int, float]:
     """``(candidates, seconds)``: realisations that the plan asks for (the most it may ask for, where it searches or
     spends replicates adaptively) and the time they will take, from a probe of a few groups.
 
-    ``specs`` are the plan's scenarios over these data, where they are known already.
+    ``specs`` are the plan's scenarios over these data, where they are known already, or an even part of ``total`` ones
+    of which no two specs share work.
     """
     asked = question(plan, data)
     specs = scenarios_of(plan, data)[0] if specs is None else specs
-    total = len(specs)
+    total = len(specs) if total is None else total
     if plan.space.search and plan.swaps_at_random:
         search = search_of(plan, data, bytes(16))
         specs = [*specs, *scenarios(search.start(), plan.space.rates, plan.space.rule)]

@@ -22,6 +22,7 @@ from engine.sweep import estimate
 from frontier_app import actions, mechanisms, parts, state, text
 
 _FORESEEN = 5000  # scenarios up to which failures are foreseen at once
+_PROBED = 500  # specs that an estimate of the time looks at where they share no work
 _LISTED = 200  # specs shown of a long list
 _LONG = 1800.0  # seconds from which a sweep is called long
 _COUNTABLE = 10**12  # swaps from which their number tells nobody anything
@@ -184,8 +185,12 @@ def _time(plan: Plan, data: Microdata, found: Space | None, others: list[Release
         ):
             return
         with parts.spoken(), st.spinner("Trying a few runs…"):
-            space = scenarios(found.specs, plan.space.rates, plan.space.rule) if found else []
-            seconds = now.memo.get("estimate", timed, lambda: estimate(plan, data, specs=[*space, *others])[1])
+            specs = found.specs if found else ()
+            total = len(specs) * len(plan.space.rates) + len(others)
+            if plan.space.swap_sizes and not others:  # no two of these specs share pairs, so a part speaks for all
+                specs = specs[:: max(1, len(specs) // _PROBED)]
+            known = [*scenarios(specs, plan.space.rates, plan.space.rule), *others]
+            seconds = now.memo.get("estimate", timed, lambda: estimate(plan, data, specs=known, total=total)[1])
     if seconds is not None:
         most = "at most" if plan.space.adaptive or plan.space.search else "about"
         st.markdown(f":material/timer: {most} **{text.duration(seconds)}** on this machine, from a probe")

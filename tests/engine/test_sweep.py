@@ -480,6 +480,8 @@ def test_an_estimate_counts_the_candidates(path):
     assert candidates == 80 and 0 < seconds < 60
     known, _ = scenarios_of(plan_of(), code(RAW, plan_of()))
     assert estimate(plan_of(), code(RAW, plan_of()), specs=known)[0] == 80
+    few = [spec for spec in known if spec.attributes == known[0].attributes]
+    assert estimate(plan_of(), code(RAW, plan_of()), specs=few, total=len(known))[0] == 80
 
 
 def test_measures_are_asked_once_however_written(path):
