@@ -1,4 +1,4 @@
-"""The decision to release nothing, for the board: what stands exposed in the data as they are, and what was considered."""
+"""The decision to release nothing, for the board: what stands exposed in the data as they are, what was considered."""
 
 from __future__ import annotations
 
