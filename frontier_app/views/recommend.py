@@ -46,7 +46,9 @@ def _recommend(study: Study, view: RiskUtilityMap, standing: Standing) -> None:
         st.subheader("Recommend a release", anchor=False)
         _form(study, view, standing)
         return
-    with st.expander("Recommend something else", expanded=standing.state == "withheld"):
+    if standing.state == "withheld":
+        parts.go("board", "See what the board sees", primary=False)
+    with st.expander("Recommend a release instead" if standing.state == "withheld" else "Recommend something else"):
         st.caption("A new recommendation begins again as a draft. What was recorded before stays in the history.")
         _form(study, view, standing)
 
@@ -55,7 +57,7 @@ def _form(study: Study, view: RiskUtilityMap, standing: Standing) -> None:
     letters = {other: letter for letter, other in recommendation.letters(study, view)}
     left, right = st.columns([1, 1], gap="large")
     with left:
-        how = _how(study)
+        how = _how(study, standing)
         asked, place = _picked(study, view, how)
     with right.container(border=True, height="stretch"):
         if how == "nothing":
@@ -69,7 +71,7 @@ def _form(study: Study, view: RiskUtilityMap, standing: Standing) -> None:
     _record(study, view, how, asked, place, others, standing)
 
 
-def _how(study: Study) -> str:
+def _how(study: Study, standing: Standing) -> str:
     now = state.get()
     plan = study.plan.decision
     rules = [rule for rule in _RULES if rule != "plan" or plan.max_risk is not None or plan.slope is not None]
@@ -79,7 +81,7 @@ def _how(study: Study) -> str:
         rules,
         index=rules.index(first) if first in rules else 0,
         format_func=_RULES.__getitem__,
-        key="recommend-rule",
+        key=f"recommend-rule-{len(study.decisions)}-{standing.state}",
     )
     if how != now.recommending.rule:
         state.recommending(rule=how)
@@ -194,7 +196,7 @@ def _record(
         now.why,
         key=f"recommend-why-{serial}",
         height=90,
-        placeholder="Why this one, for whoever reads it in five years",
+        placeholder=f"Why {'nothing' if how == 'nothing' else 'this one'}, for whoever reads it in five years",
     )
     by = right.text_input("Who recommends it" if how != "nothing" else "Who decides it", now.by, key="recommend-by")
     scenario = None if place is None else view.scenarios[place]
@@ -223,7 +225,7 @@ def _record(
                 choice = choose(study, view, why, by=by, others=others, **asked)
                 words = f"The recommendation of {choice.label} is recorded as a draft."
                 state.put(selected=choice.label)
-            state.recommending(why="", why_not=())
+            state.recommending(rule=None, why="", why_not=())
             state.put(notice=words)
             st.rerun()
     if missing:

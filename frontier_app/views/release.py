@@ -65,12 +65,7 @@ def page() -> None:
         with Study.open(path) as study:
             standing = state_of(study)
             if standing.choice is None:
-                what = "The decision is to release nothing." if standing.state == "withheld" else standing.words
-                parts.nothing(
-                    f"{what} What is recommended can be exported; record a recommendation first.",
-                    "recommend",
-                    "Recommend a release",
-                )
+                _nothing(standing)
             else:
                 deciding.where_it_stands(study, standing)
                 _readers()
@@ -78,6 +73,22 @@ def page() -> None:
         _written()
     except EngineError as error:
         parts.complain(error)
+
+
+def _nothing(standing: Standing) -> None:
+    """Why there is no release to export."""
+    if standing.state == "withheld":
+        parts.nothing(
+            f"The decision is to release nothing, so there is nothing to export. Reason given: {standing.why}",
+            "recommend",
+            "See the decision",
+        )
+    else:
+        parts.nothing(
+            f"{standing.words} What is recommended can be exported; record a recommendation first.",
+            "recommend",
+            "Recommend a release",
+        )
 
 
 def _readers() -> None:

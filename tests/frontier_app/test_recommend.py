@@ -66,7 +66,7 @@ def test_without_a_study_the_page_says_what_to_do():
 def test_a_recommendation_is_recorded_with_its_alternatives(at: Workspace):
     made = opened(at)
     assert "Nothing has been recommended yet" in words(made)
-    made.radio(key="recommend-rule").set_value("bound").run()
+    made.radio(key="recommend-rule-0-none").set_value("bound").run()
     made.number_input(key="recommend-bound").set_value(0.0).run()
     assert any("no candidate has risk at or below" in error.value.lower() for error in made.error)
     made.number_input(key="recommend-bound").set_value(1.0).run()
@@ -97,7 +97,7 @@ def test_a_named_candidate_and_the_lucky_run(at: Workspace):
     with study_of(at) as study:
         label = study.scenarios[int(risk_utility_map(study).frontier()[0])].label
     made = opened(at)
-    made.radio(key="recommend-rule").set_value("hand").run()
+    made.radio(key="recommend-rule-0-none").set_value("hand").run()
     box = next(box for box in made.selectbox if box.label == "Candidate")
     box.select(next(option for option in box.options if option.startswith(label))).run()
     assert f"#### {label}" in words(made)
@@ -106,7 +106,7 @@ def test_a_named_candidate_and_the_lucky_run(at: Workspace):
 
 def test_no_decision_on_one_replicate(swept: Callable[..., Workspace]):
     made = opened(swept(replicates=1))
-    made.radio(key="recommend-rule").set_value("slope").run()
+    made.radio(key="recommend-rule-0-none").set_value("slope").run()
     made.number_input(key="recommend-slope").set_value(0.05).run()
     made.text_area(key="recommend-why-0-none").set_value("luck").run()
     made.text_input(key="recommend-by").set_value("Ada").run()
@@ -116,7 +116,7 @@ def test_no_decision_on_one_replicate(swept: Callable[..., Workspace]):
 
 def test_to_release_nothing_is_recorded(at: Workspace):
     made = opened(at)
-    made.radio(key="recommend-rule").set_value("nothing").run()
+    made.radio(key="recommend-rule-0-none").set_value("nothing").run()
     assert "No release" in words(made)
     made.text_area(key="recommend-why-0-none").set_value("too much is exposed").run()
     made.text_input(key="recommend-by").set_value("Board").run()
@@ -125,6 +125,8 @@ def test_to_release_nothing_is_recorded(at: Workspace):
     with study_of(at) as study:
         assert (state_of(study).state, state_of(study).why) == ("withheld", "too much is exposed")
     assert "Nothing is released." in words(made)
+    assert made.session_state["frontier"].recommending.rule is None and button(made, "See what the board sees")
+    assert not any(b.label.startswith("Record that nothing") for b in made.button), "it is not asked for again"
     made = to(made, "release")
     assert "decision is to release nothing" in words(made)
 
@@ -171,7 +173,7 @@ def test_the_whole_way(at: Workspace):
 def test_a_text_that_tells_how_many_records_change_is_not_recorded(at: Workspace):
     words_said = "names the share of records changed, so the members' bundle would be refused; say it without"
     made = opened(at)
-    made.radio(key="recommend-rule").set_value("bound").run()
+    made.radio(key="recommend-rule-0-none").set_value("bound").run()
     made.number_input(key="recommend-bound").set_value(1.0).run()
     with study_of(at) as study:
         view = risk_utility_map(study)
