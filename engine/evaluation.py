@@ -164,9 +164,14 @@ def t_thresholds(comparisons: int, confidence: float = CONFIDENCE) -> np.ndarray
 
 def margins(se: np.ndarray, counted: np.ndarray, i: int, quantiles: np.ndarray) -> np.ndarray:
     """What a difference from scenario ``i`` has to exceed to be clear: Welch's t with its own degrees of freedom."""
-    squares, mine = se**2, se[i] ** 2
+    return margins_of(se, counted, i, np.arange(len(se)), quantiles)
+
+
+def margins_of(se: np.ndarray, counted: np.ndarray, i: int, others: np.ndarray, quantiles: np.ndarray) -> np.ndarray:
+    """The same for some others only, by place."""
+    squares, mine = se[others] ** 2, se[i] ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
-        parts = squares**2 / np.maximum(counted - 1, 0)[:, None] + mine**2 / max(counted[i] - 1, 0)
+        parts = squares**2 / np.maximum(counted[others] - 1, 0)[:, None] + mine**2 / max(counted[i] - 1, 0)
         df = (squares + mine) ** 2 / parts
         margin = quantiles[np.clip(np.nan_to_num(df, nan=0.0), 0, _MOST_DF).astype(np.int64)] * np.sqrt(squares + mine)
     margin[np.isnan(margin)] = np.inf
@@ -194,21 +199,84 @@ def dominance(
     on = undominated(loss)
     known = ~np.isnan(loss).any(axis=1)
     z = threshold(int(known.sum()) - 1)
-    quantiles = t_thresholds(int(known.sum()) - 1)
     clear = np.zeros(len(loss), bool)
-    front = np.flatnonzero(on)
-    for i in front:
-        if not np.isfinite(se[i]).any():  # nothing differs clearly from what nothing is known about
-            clear[i] = int(known.sum()) == 1
-            continue
-        margin = margins(se, summary.counted, int(i), quantiles)
-        with np.errstate(invalid="ignore"):
-            holds = (loss - loss[i] > margin).any(axis=1)
-            beaten = known & ~on
-            clear |= beaten & (loss - loss[i] > margin).all(axis=1)
-        holds[i] = True
-        clear[i] = bool(holds[known].all())
+    clear[known] = _clear(loss[known], se[known], summary.counted[known], on[known])
     return Dominance(on, clear, _share(results, measures, columns, len(loss), allow_partial), z)
+
+
+def _clear(loss: np.ndarray, se: np.ndarray, counted: np.ndarray, on: np.ndarray) -> np.ndarray:
+    """Mask of the scenarios whose place on or off the frontier ``on`` is clear, as :func:`dominance` says.
+
+    Pairs are judged by :func:`margins` alone; bounds on a margin only leave out those that cannot matter, so that a
+    million scenarios take seconds.
+    """
+    clear = np.zeros(len(loss), bool)
+    if len(loss) == 1:
+        return ~clear
+    front = np.flatnonzero(on & np.isfinite(se).any(axis=1))  # nothing differs clearly from what nothing is known about
+    if not len(front):
+        return clear
+    quantiles = t_thresholds(len(loss) - 1)
+    left = _perhaps_beaten(loss, se, np.flatnonzero(~on), front, float(quantiles[-1]))
+    columns = np.ascontiguousarray(loss.T)
+    theirs = columns[:, left]
+    for i in front:
+        near = left[_all_above(theirs, loss[i])]
+        beaten = loss[near] - loss[i] > margins_of(se, counted, int(i), near, quantiles)
+        clear[near[beaten.all(axis=1)]] = True
+        if beaten.all(axis=1).any():
+            left = left[~clear[left]]
+            theirs = columns[:, left]
+    finite = np.isfinite(se)
+    widest = np.where(finite, se, 0.0).max(axis=0)
+    fewest = int(counted[finite.any(axis=1)].min()) - 2  # one degree of freedom less than it is: a quotient is rounded
+    most = float(quantiles[min(max(fewest, 0), _MOST_DF)]) * (1 + 1e-9)
+    unknown = np.flatnonzero(~finite.all(axis=1))
+    for i in front:
+        clear[i] = _stands_apart(loss, se, counted, int(i), front[front != i], quantiles)
+        if clear[i]:  # of all others only those within the largest margin that there may be can come near
+            reach = np.full(len(widest), np.inf) if fewest < 1 else most * np.sqrt(se[i] ** 2 + widest**2)
+            near = np.union1d(np.flatnonzero(~_any_above(columns, loss[i] + reach)), unknown)
+            clear[i] = _stands_apart(loss, se, counted, int(i), near[near != i], quantiles)
+    return clear
+
+
+def _perhaps_beaten(
+    loss: np.ndarray, se: np.ndarray, places: np.ndarray, front: np.ndarray, least: float
+) -> np.ndarray:
+    """Those of the ``places`` that some scenario of ``front`` may beat by a margin of ``least`` standard errors at the
+    least; for two objectives only, where the frontier is a staircase, and all of them otherwise."""
+    if loss.shape[1] != 2:
+        return places
+    order = front[np.lexsort((loss[front, 1], loss[front, 0]))]
+    lowest = np.minimum.accumulate(loss[order, 1])
+    short = np.nextafter(loss[places] - least * (1 - 1e-9) * se[places], np.inf)
+    at = np.searchsorted(loss[order, 0], short[:, 0], side="right")
+    return places[(at > 0) & (lowest[np.maximum(at, 1) - 1] <= short[:, 1])]
+
+
+def _all_above(columns: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """Mask of what is above a point in every row of ``columns``."""
+    found = columns[0] > point[0]
+    for column, value in zip(columns[1:], point[1:], strict=True):
+        found &= column > value
+    return np.asarray(found)
+
+
+def _any_above(columns: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """Mask of what is above a point, by more than is lost in rounding, in some row of ``columns``."""
+    found = columns[0] > np.nextafter(point[0], np.inf)
+    for column, value in zip(columns[1:], point[1:], strict=True):
+        found |= column > np.nextafter(value, np.inf)
+    return np.asarray(found)
+
+
+def _stands_apart(
+    loss: np.ndarray, se: np.ndarray, counted: np.ndarray, i: int, others: np.ndarray, quantiles: np.ndarray
+) -> bool:
+    """Whether scenario ``i`` is clearly better than each of the others on some objective."""
+    better = loss[others] - loss[i] > margins_of(se, counted, i, others, quantiles)
+    return bool(better.any(axis=1).all())
 
 
 def _share(

@@ -11,7 +11,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.evaluation import FAILED, NOOP, OK, Results, Summary, dominance, losses, summarise, threshold
+from engine.evaluation import (
+    FAILED,
+    FEW,
+    NOOP,
+    OK,
+    Results,
+    Summary,
+    dominance,
+    losses,
+    margins,
+    summarise,
+    t_thresholds,
+    threshold,
+)
+from engine.frontier import undominated
 from engine.measures import MEASURES
 from tests.examples import examples
 
@@ -128,6 +142,44 @@ def test_dominance_is_clear_beyond_the_noise_and_uncertain_within_it():
     assert sure.clear.all()
     unsure = dominance(summary_of(loss, 10.0), NONE, [DR, HD], [0, 1])
     assert not unsure.clear.any()
+
+
+def clear_by_pairs(summary: Summary) -> list[bool]:
+    """What the definition says, pair by pair of scenarios."""
+    loss, se = summary.loss, np.nan_to_num(summary.loss_se, nan=np.inf)
+    se[(se == 0) & (summary.counted < FEW)[:, None]] = np.inf
+    known = np.flatnonzero(~np.isnan(loss).any(axis=1)).tolist()
+    on, quantiles = undominated(loss), t_thresholds(len(known) - 1)
+    better = {i: loss - loss[i] > margins(se, summary.counted, i, quantiles) for i in known}  # i better than row j
+    measured = [i for i in known if on[i] and np.isfinite(se[i]).any()]
+    found = [False] * len(loss)
+    for j in known:
+        if not on[j]:
+            found[j] = any(better[i][j].all() for i in measured)
+        elif j in measured:
+            found[j] = all(better[j][i].any() for i in known if i != j)
+        else:
+            found[j] = len(known) == 1
+    return found
+
+
+def test_what_is_clear_is_what_all_pairs_say():
+    rng = np.random.default_rng(3)
+    sure = unsure = 0
+    for _ in range(400):
+        n, k = int(rng.integers(1, 30)), int(rng.integers(2, 4))
+        loss = rng.random((n, k)) if rng.random() < 0.7 else rng.integers(0, 5, (n, k)) / 4  # with ties and without
+        se = rng.random((n, k)) * 10 ** rng.uniform(-5, 0)
+        counted = rng.integers(1, 30, n) if rng.random() < 0.5 else np.full(n, 20)
+        loss[rng.random((n, k)) < 0.03] = nan
+        se[rng.random((n, k)) < 0.1] = 0
+        se[counted == 1] = nan
+        se[rng.random((n, k)) < 0.05] = nan
+        summary = Summary(loss, se, loss, se, counted, 0 * counted, 10.0 * counted)
+        found = dominance(summary, NONE, [], range(k)).clear.tolist()
+        assert found == clear_by_pairs(summary)
+        sure, unsure = sure + sum(found), unsure + n - sum(found)
+    assert sure > 1000 and unsure > 1000
 
 
 def test_the_margin_is_welchs_t_interval_of_the_difference():
