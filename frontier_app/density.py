@@ -10,7 +10,8 @@ from frontier_app.charts import COLOURS
 
 MANY = 50_000
 """Points above which a cloud is drawn as a density."""
-BINS = 120
+BINS, PANEL_BINS = 120, 70
+"""Columns and rows of the grid of a map alone, and of a panel, which is lower."""
 
 
 def grid(
@@ -37,11 +38,12 @@ def trace(
     up: tuple[float, float],
     noun: str,
     colour: str = COLOURS[0],
+    bins: int = BINS,
 ) -> Any:
     """The heatmap of so many points."""
     import plotly.graph_objects as go
 
-    counts, xs, ys = grid(x, y, across, up)
+    counts, xs, ys = grid(x, y, across, up, bins)
     shown = np.where(counts > 0, counts, np.nan).astype(np.float32)
     r, g, b = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return go.Heatmap(

@@ -28,6 +28,7 @@ _HOVERED = 5_000  # points up to which each has its own words
 _LABELLED = 120  # points of a panel up to which all are labelled, not only the frontier
 PANELS = 6
 """Most panels; of more rates so many are drawn, evenly spread."""
+_PANELLED = 5_000  # points of all panels together up to which each is drawn: every panel is a drawing of its own
 _LIT = 20_000  # highlighted runs up to which they are drawn one by one on a density
 
 DRAWN = {
@@ -101,7 +102,7 @@ def cloud(view: RiskUtilityMap, look: Look, marked: Sequence[int] = ()) -> Cloud
         on = view.dominance.undominated & visible
     bulk = None
     shown = visible
-    if int(visible.sum()) > MANY:
+    if int(visible.sum()) > (MANY if len(facets) == 1 else _PANELLED):
         shown = on.copy()
         shown[[i for i in marked if visible[i] or look.drawn != "rates"]] = True
         rest = visible & ~on

@@ -116,7 +116,8 @@ def _draw(figure: Figure, cloud: Cloud, marks: Marks, at: dict[str, int], alone:
     sheet = Sheet(figure, cloud, marks, across, up)
     on_map.grounds(sheet, at)
     if cloud.bulk is not None:
-        figure.add_trace(density.trace(cloud.bulk[0], cloud.bulk[1], across, up, cloud.bulk_noun), **at)
+        bins = density.BINS if alone else density.PANEL_BINS
+        figure.add_trace(density.trace(cloud.bulk[0], cloud.bulk[1], across, up, cloud.bulk_noun, bins=bins), **at)
     _cloud(sheet, at)
     on_map.words(sheet, at)
     on_map.frontier(sheet, at)

@@ -170,15 +170,15 @@ def _map(view: RiskUtilityMap, rule: Rule, place: int | None, pinned: dict[int, 
     key = (id(view), look, rule.letters, tuple((i, one.name) for i, one in pinned.items()))
     if key != now.map_key:
         now = state.put(map_key=key, shown=now.selected)
-    many = _points(view, look) > MANY
     shown = drawing.Shown(
         selected=drawing.place_of(view, now.shown) if now.shown else None,
         optimum=rule.place,
         letters=dict(rule.letters),
         pins={i: one.name or one.label for i, one in pinned.items()},
     )
-    with st.spinner("Drawing…", show_time=many):
+    with st.spinner("Drawing…", show_time=_points(view, look) > MANY):
         drawn = drawing.figure(view, look, shown, dark=parts.is_dark())
+    many = any(trace.type == "heatmap" for trace in drawn.data)
     hidden = ["lasso2d", "autoScale2d", *([] if many else ["select2d"])]
     st.plotly_chart(
         drawn,

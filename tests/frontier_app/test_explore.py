@@ -123,6 +123,16 @@ def test_each_rate_has_a_frontier_of_its_own(view: RiskUtilityMap):
     assert points.on.sum() >= drawing.cloud(view, Look()).on.sum()
 
 
+def test_many_candidates_by_rate_are_a_density_in_every_panel(view: RiskUtilityMap, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(drawing, "_PANELLED", 3)
+    points, known = drawing.cloud(view, Look(drawn="rates")), ~np.isnan(view.risk_loss)
+    assert points.on.all() and points.bulk is not None
+    assert len(points.place) + len(points.bulk[0]) == known.sum()
+    heat = [trace for trace in drawing.figure(view, Look(drawn="rates")).data if trace.type == "heatmap"]
+    assert sum(int(np.nansum(trace.customdata)) for trace in heat) == len(points.bulk[0])
+    assert drawing.cloud(view, Look()).bulk is None, "a map alone draws more, one by one"
+
+
 def test_abbreviations_are_distinct():
     short = kinds.abbreviations(["Age", "AvgHrs", "AnnSal", "a", "A1"])
     assert short["Age"] == "A" and len(set(short.values())) == 5
