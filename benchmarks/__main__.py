@@ -52,7 +52,7 @@ class _Both(io.StringIO):
 def main() -> None:
     names = sorted(path.stem for path in HERE.glob("*.py") if not path.stem.startswith("_"))
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure speed, as ratios in one run.")
-    which = f"some of {', '.join(names)} (default: all but dashboard)"
+    which = f"some of {', '.join(names)} (default: all)"
     parser.add_argument("names", nargs="*", metavar="NAME", help=which)
     parser.add_argument("--write", action="store_true", help="write docs/performance.md too")
     args = parser.parse_args()
@@ -62,8 +62,7 @@ def main() -> None:
     if args.write and args.names:
         parser.error("--write is for all benchmarks together")
     page = [INTRODUCTION]
-    # interaction times of the dashboard are no ratios, and take minutes: they are printed when they are asked for
-    for name in args.names or [name for name in names if name != "dashboard"]:
+    for name in args.names or names:
         module = importlib.import_module(f"benchmarks.{name}")
         title = (module.__doc__ or name).strip().split("\n\n")[0].replace("\n", " ")
         print(f"== {name}: {title}\n")

@@ -1,0 +1,204 @@
+"""Times of interactions as a person sees them: in a real browser, from the last key or button to the last change of
+the page."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+from tests.conftest import find_chromium
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+ROOT = Path(__file__).resolve().parents[1]
+TIMES = 3
+"""How often everything is done; the median counts."""
+_PATIENCE = 30_000  # milliseconds
+_QUIET = 400  # milliseconds without a change after which the page is taken as done
+# What a person did last and what changed last; the header's running figure is no part of the page.
+_WATCH = """() => {
+    window.seen = {act: 0, change: 0, ran: false};
+    for (const kind of ['pointerdown', 'pointerup', 'keydown'])
+        addEventListener(kind, () => { seen.act = performance.now(); seen.change = 0; seen.ran = false; }, true);
+    const apart = node => (node.nodeType === 1 ? node : node.parentElement)?.closest(
+        ['stHeader', 'stStatusWidget', 'stSpinner', 'stTooltipContent'].map(one => `[data-testid=${one}]`).join());
+    new MutationObserver(all => {
+        const app = one => one.target.dataset?.testid === 'stApp';
+        if (all.some(one => app(one) && one.target.dataset.testScriptState === 'running')) seen.ran = true;
+        if (all.some(one => !app(one) && !apart(one.target))) seen.change = performance.now();
+    }).observe(document, {subtree: true, childList: true, characterData: true, attributes: true});
+}"""
+_DONE = """([quiet, rerun]) => (seen.ran || !rerun)
+    && document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'
+    && seen.change > 0 && performance.now() - Math.max(seen.change, seen.act) > quiet"""
+
+
+@contextmanager
+def served(home: Path) -> Iterator[str]:
+    """Address of a dashboard of its own with this private folder."""
+    env = {**os.environ, "FRONTIER_HOME": str(home), "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    command = [sys.executable, "-m", "engine", "app", "--no-browser"]
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+        try:
+            assert process.stdout is not None
+            found = re.search(r"http://\S+", process.stdout.readline())
+            if not found:
+                raise SystemExit("the dashboard printed no address")
+            yield found.group()
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(30)
+
+
+@contextmanager
+def window() -> Iterator[Page]:
+    """A browser window that keeps its own time."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as made:
+        browser = made.chromium.launch(
+            executable_path=find_chromium(), args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+        page.set_default_timeout(_PATIENCE)
+        page.add_init_script(f"({_WATCH})()")
+        yield page
+        browser.close()
+
+
+def settled(page: Page, *, rerun: bool = True) -> float:
+    """Seconds from what was done last, or from where the page began to load, to its last change; ``rerun`` waits for
+    the server's answer."""
+    page.wait_for_function(_DONE, arg=[_QUIET, rerun], polling=50)
+    if page.get_by_test_id("stException").count():
+        raise SystemExit(f"the page shows an error: {page.get_by_test_id('stException').first.inner_text()}")
+    return float(page.evaluate("() => (seen.change - seen.act) / 1000"))
+
+
+def first_page(home: Path) -> float:
+    """Seconds from the health check's answer to the first page, with a new server and a new window each time."""
+    found = []
+    for _ in range(TIMES):
+        with window() as page, served(home) as address:  # the address is printed when the health check answers
+            begin = time.perf_counter()
+            page.goto(address)
+            page.get_by_test_id("stHeading").first.wait_for()
+            found.append(time.perf_counter() - begin)
+    return median(found)
+
+
+def pick(page: Page, label: str, option: str) -> None:
+    """Choose from a list by typing the beginning of what is wanted."""
+    box = page.get_by_role("combobox", name=label, exact=True)
+    box.focus()
+    box.press_sequentially(option)
+    page.get_by_role("option", name=option).first.wait_for()
+    box.press("Enter")
+
+
+def figure(page: Page, name: str) -> None:
+    """Another figure in the place of the map."""
+    page.get_by_test_id("stButtonGroup").get_by_role("radio", name=name, exact=True).first.click()
+
+
+def _box(page: Page) -> None:
+    """Draw a box over the middle of the map."""
+    x, y, w, h = page.evaluate(
+        """() => { const e = document.querySelector('.js-plotly-plot'), b = e.getBoundingClientRect(),
+            s = e._fullLayout._size; return [b.left + s.l, b.top + s.t, s.w, s.h]; }"""
+    )
+    page.mouse.move(x + 0.3 * w, y + 0.4 * h)
+    page.mouse.down()
+    page.mouse.move(x + 0.6 * w, y + 0.9 * h, steps=8)
+    page.wait_for_timeout(150)
+    page.mouse.up()
+
+
+def interactions(page: Page, many: bool) -> dict[str, Callable[[], object]]:
+    """What a person does on the map's page, in turn, by name; each ends with a key or button that is waited for."""
+
+    def switch() -> Locator:
+        return page.get_by_text("Largest acceptable risk, α")
+
+    def typed() -> None:
+        box = page.get_by_label("Largest acceptable risk", exact=True).last
+        box.fill(f"{0.8 * float(box.input_value()):.6f}")
+        box.press("Enter")
+
+    def more() -> None:
+        page.get_by_test_id("stExpander").get_by_text("More", exact=True).click()
+
+    def chosen() -> None:
+        box = page.get_by_role("combobox", name="Candidate", exact=True)
+        box.click()
+        page.get_by_role("option").filter(has_not_text=box.input_value().split(" – ")[0]).first.click()
+
+    def armed() -> None:
+        page.locator(".js-plotly-plot").hover()
+        page.locator(".modebar-btn[data-title*='Box Select']").click()
+
+    found: dict[str, Callable[[], object]] = {
+        "switch α on": lambda: switch().click(),
+        "type α": typed,
+        "choose a candidate": chosen,
+        "~fold": more,
+        "zoom to the frontier": lambda: pick(page, "The axes reach", "the frontier only (zoom)"),
+        "colour by attributes swapped": lambda: pick(page, "Colour and shape show", "Attributes swapped"),
+        "zoom out again": lambda: pick(page, "The axes reach", "the candidates and the original data"),
+        "all candidates in the table": lambda: figure(page, "All"),
+    }
+    if many:
+        found |= {"~arm": armed, "a range of the map": lambda: _box(page)}
+    found |= {
+        f"figure: {name}": lambda name=name: figure(page, name)  # type: ignore[misc]
+        for name in ("By rate", "Pooled", "Labelled", "Runs", "Measures", "Map")
+    }
+    return found | {
+        "another measure of use": lambda: pick(page, "Use", "Total variation distance"),
+        "back again": lambda: pick(page, "Use", "Hellinger distance"),
+    }
+
+
+def explored(page: Page, address: str, many: bool) -> dict[str, float]:
+    """Seconds of opening the map's page, and of each interaction on it."""
+    page.goto(address)
+    page.wait_for_function("() => document.querySelector('.js-plotly-plot')?._fullLayout?.xaxis?.range")
+    found = {"open Explore": settled(page)}
+    for name, act in interactions(page, many).items():
+        act()
+        prepares = name.startswith("~")  # the next one, without asking the server
+        seconds = settled(page, rerun=not prepares)
+        if not prepares:
+            found[name] = seconds
+    return found
+
+
+def visited(page: Page, names: dict[str, str]) -> dict[str, float]:
+    """Seconds of going to each page, by its part of the address and its name in the navigation."""
+    found = {}
+    for key, title in names.items():
+        page.get_by_test_id("stHeader").get_by_role("link", name=title, exact=True).click()
+        found[f"page {key}"] = settled(page)
+    return found
+
+
+def seen(home: Path, token: str, pages: dict[str, str], many: bool) -> dict[str, float]:
+    """Median seconds of each interaction with the study of a workspace, after a first round that starts the server."""
+    rounds = []
+    with served(home) as address, window() as page:
+        origin = "/".join(address.split("/")[:3])
+        for _ in range(1 + TIMES):
+            rounds.append(explored(page, f"{origin}/explore?w={token}", many) | visited(page, pages))
+    first, *others = rounds
+    cold = {"open Explore, the server being new": first["open Explore"]}
+    return cold | {name: median(one[name] for one in others) for name in first}
