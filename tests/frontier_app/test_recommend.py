@@ -125,7 +125,7 @@ def test_to_release_nothing_is_recorded(at: Workspace):
     with study_of(at) as study:
         assert (state_of(study).state, state_of(study).why) == ("withheld", "too much is exposed")
     assert "Nothing is released." in words(made)
-    assert made.session_state["frontier"].recommending.rule is None and button(made, "See what the board sees")
+    assert made.session_state["frontier"].recommending.rule == "hand" and button(made, "See what the board sees")
     assert not any(b.label.startswith("Record that nothing") for b in made.button), "it is not asked for again"
     made = to(made, "release")
     assert "decision is to release nothing" in words(made)
