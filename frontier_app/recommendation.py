@@ -70,15 +70,19 @@ def letters(study: Study, view: RiskUtilityMap, look: Look | None = None) -> tup
     letter means one candidate on every page, on the board and in the memo.  None before anything is recommended.
     """
     choice, look = state_of(study).choice, look or state.get().look
-    if choice is None and look.rule in ("bound", "slope"):
-        tried = _rule(study, view, look).place
-        return () if tried is None else tuple(lettered(view, tried).items())
-    key = (id(view), None if choice is None else (choice.label, choice.at), study.plan.decision)
-    return state.get().memo.get("letters", key, lambda: _letters(study, view, choice))
+    tried = look if choice is None and look.rule in ("bound", "slope") else None
+    asked = choice and (choice.label, choice.at), tried and (tried.rule, tried.bound, tried.slope)
+    key = (id(view), study.plan.decision, *asked)
+    return state.get().memo.get("letters", key, lambda: _letters(study, view, choice, tried))
 
 
-def _letters(study: Study, view: RiskUtilityMap, choice: Choice | None) -> tuple[tuple[str, int], ...]:
+def _letters(
+    study: Study, view: RiskUtilityMap, choice: Choice | None, tried: Look | None
+) -> tuple[tuple[str, int], ...]:
     plan = study.plan.decision
+    if tried is not None:
+        picked = _rule(study, view, tried).place
+        return () if picked is None else tuple(lettered(view, picked).items())
     if choice is None and plan.max_risk is None and plan.slope is None:
         return ()
     try:
