@@ -55,7 +55,9 @@ def card(study: Study, view: RiskUtilityMap, rule: Rule, place: int | None, pins
         st.markdown(cards.sureness(view, place, runs, failed))
         _runs(study, view, place)
         _settings(view, place)
-    if st.button("Recommend this one…", type="primary", icon=":material/gavel:", disabled=runs == 0):
+    if rule.recorded and place == rule.place:
+        parts.go("recommend", "See its recommendation")
+    elif st.button("Recommend this one…", type="primary", icon=":material/gavel:", disabled=runs == 0):
         state.put(selected=scenario.label)
         state.recommending(rule="hand")
         st.switch_page("views/recommend.py")

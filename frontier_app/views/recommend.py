@@ -48,7 +48,12 @@ def _recommend(study: Study, view: RiskUtilityMap, standing: Standing) -> None:
         return
     if standing.state == "withheld":
         parts.go("board", "See what the board sees", primary=False)
-    with st.expander("Recommend a release instead" if standing.state == "withheld" else "Recommend something else"):
+    now = state.get()
+    label = standing.choice.label if standing.choice else None
+    # open for who comes from the map with another candidate
+    another = now.recommending.rule == "hand" and now.selected not in (None, label)
+    title = "Recommend a release instead" if standing.state == "withheld" else "Recommend something else"
+    with st.expander(title, expanded=another):
         st.caption("A new recommendation begins again as a draft. What was recorded before stays in the history.")
         _form(study, view, standing)
 

@@ -81,6 +81,18 @@ def test_the_recorded_one_is_a_on_every_page_whatever_is_tried(at: Workspace):
     assert any(option.startswith(f"A · {label}") for option in made.selectbox(key="pin-add-0").options)
 
 
+def test_from_the_map_the_form_is_open_for_another_one_only(at: Workspace):
+    label = recommend(at)
+    made = to(app(at), "explore")
+    assert any(b.label == "See its recommendation" for b in made.button)
+    assert not to(app(at), "recommend").expander[0].proto.expanded
+    other = next(one for one in by_label(made) if one != label)
+    made.selectbox(key="candidate").set_value(other).run()
+    next(b for b in made.button if b.label.startswith("Recommend this one")).click().run()
+    made = to(made, "recommend")
+    assert made.expander[0].proto.expanded and f"· {other}" in words(made)
+
+
 def test_in_the_form_letters_are_those_of_the_present_recommendation(at: Workspace):
     found = wanted(at)
     other = next(label for label, letter in found.items() if letter == "B")
