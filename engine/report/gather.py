@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from engine.plan.attribute import AttributePlan
 from engine.report.audit import checks
 from engine.report.exposed import exposure
 from engine.report.facts import (
@@ -18,23 +17,17 @@ from engine.report.facts import (
     Threat,
 )
 from engine.report.findings import FORMAT, Findings
+from engine.report.parameters import ROLE_WORDS, SWAP_TITLE, coding_words, file_names, parameters, rule_words
 from engine.report.recorded import late_words, recommendation
-from engine.report.safe import listed, lower_first, title_of, upper_first
-from engine.report.standing import Stand, bound_words, measure_rows, stand, the_map
+from engine.report.safe import Safe, upper_first
+from engine.report.standing import Stand, measure_rows, stand, the_map
 from engine.report.utility import utility
 
 if TYPE_CHECKING:
-    from engine.plan import SpacePlan
     from engine.remake import Remade
     from engine.study import Study
 
 _CLOSE = 1e-9
-_ROLE = {
-    "S": "exchanged between the two records of a pair, which differ on it",
-    "F": "not exchanged; the two records agree on it",
-    "C": "not exchanged; the two records differ on it",
-    "U": "not exchanged",
-}
 _LOGGED = ("locked", "changed", "deviation", "rechecked", "chosen", "withheld", "submitted", "approved", "returned")
 _LOG_WORDS = {
     "locked": "The plan was approved and locked.",
@@ -112,18 +105,6 @@ def _day(at: float) -> str:
     return time.strftime("%Y-%m-%d", time.gmtime(at))
 
 
-def _coding(part: AttributePlan, levels: tuple[str, ...]) -> str:
-    """How an attribute is coded, in words."""
-    if part.cut:
-        return f"cut into {listed(part.cut_labels)}"
-    if part.merge:
-        merged = "; ".join(f"{level} stands for {listed(raw)}" for level, raw in part.merge)
-        return f"merged: {merged}"
-    if len(part.view) > 1:
-        return f"combinations of {listed(part.view)}"
-    return "levels as in the file" + (f": {', '.join(levels)}" if len(levels) <= 8 else "")
-
-
 def _design(at: Stand, made: Remade) -> Design:
     import numpy as np
 
@@ -138,13 +119,13 @@ def _design(at: Stand, made: Remade) -> Design:
     for j, attribute in enumerate(data.domain.attributes):
         role = spec.attributes.roles[j]
         same = all(np.array_equal(data.codes[j], table.codes(j)) for table in made.tables)
-        words = _ROLE[role] if swap else ("not changed" if same else "changed by the method")
+        words = ROLE_WORDS[role] if swap else ("not changed" if same else "changed by the method")
         rows.append(
             AttributeRow(
                 name=attribute.name,
                 columns=attribute.columns,
                 levels=attribute.size,
-                coding=_coding(parts[attribute.name], attribute.levels),
+                coding=coding_words(parts[attribute.name], attribute.levels),
                 key=attribute.name in plan.keys,
                 analysed=attribute.name in plan.analyse,
                 role=words,
@@ -160,7 +141,7 @@ def _design(at: Stand, made: Remade) -> Design:
         numeric=numeric_columns(plan, data),
         design=at.safe(plan.about.design),
         geography=plan.about.geography,
-        method="Random swapping between pairs of records" if swap else mechanism(spec.mechanism).title,
+        method=SWAP_TITLE if swap else mechanism(spec.mechanism).title,
         swap=swap,
         tables=len(made.tables),
     )
@@ -174,7 +155,7 @@ def _threat(at: Stand, made: Remade) -> Threat:
     return Threat(
         keys=plan.keys,
         intruder=at.safe(plan.threat.intruder),
-        public_files=at.safe.all(name.replace("\\", "/").rpartition("/")[2] for name in plan.threat.public_files),
+        public_files=at.safe.all(file_names(plan)),
         harm=at.safe(plan.threat.harm),
         combinations=found.combinations,
         cells=found.cells,
@@ -187,7 +168,7 @@ def _approved(at: Stand) -> Approved:
     from engine.plan.lock import departures
 
     plan = at.study.plan
-    said = [_change(f"{name}: {text}", at) for name, text in departures(plan).items()]
+    said = [change_words(f"{name}: {text}", at.safe) for name, text in departures(plan).items()]
     return Approved(
         number=plan.lock.number if plan.lock else "",
         at=plan.lock.at[:10] if plan.lock else "",
@@ -198,7 +179,7 @@ def _approved(at: Stand) -> Approved:
     )
 
 
-def _change(text: str, at: Stand) -> str:
+def change_words(text: str, safe: Safe) -> str:
     """A change of the plan as a sentence, without values that a member may not see."""
     entry = text.partition(":")[0].strip()
     for name, words in _ENTRIES.items():
@@ -207,7 +188,7 @@ def _change(text: str, at: Stand) -> str:
     body = text.partition(": ")[2]
     while body.startswith(f"{entry}: "):
         body = body.removeprefix(f"{entry}: ")
-    return upper_first(at.safe(f"{entry.replace('.', ' ').replace('_', ' ')}: {body}" if body else entry))
+    return upper_first(safe(f"{entry.replace('.', ' ').replace('_', ' ')}: {body}" if body else entry))
 
 
 def _changes(at: Stand) -> tuple[tuple[str, str], ...]:
@@ -219,7 +200,7 @@ def _changes(at: Stand) -> tuple[tuple[str, str], ...]:
             continue
         words = _LOG_WORDS.get(entry.event, "")
         if entry.event in ("changed", "deviation"):
-            what = "; ".join(_change(str(text), at).rstrip(".") for text in entry.detail.get("what", []))
+            what = "; ".join(change_words(str(text), at.safe).rstrip(".") for text in entry.detail.get("what", []))
             why = at.safe(str(entry.detail.get("why", "")))
             begin = "A deviation from the approved plan" if entry.event == "deviation" else "The plan was changed"
             words = f"{begin}: {what}." + (f" Reason given: {why}" if why else "")
@@ -228,65 +209,13 @@ def _changes(at: Stand) -> tuple[tuple[str, str], ...]:
 
 
 def _rule(at: Stand) -> str:
-    decision = at.study.plan.decision
-    if decision.max_risk is not None:
-        return f"the most useful candidate within the bound: {bound_words(at, float(decision.max_risk))}"
-    if decision.slope is not None:
-        return f"the best candidate on a straight trade-off of slope {decision.slope}"
-    late = late_words(at)
-    return "no rule was fixed in the plan" + (f"; {late}" if late else "")
+    return rule_words(at.study.plan, at.view.measures[at.view.risk], late_words(at))
 
 
 def _parameters(at: Stand) -> tuple[tuple[str, str], ...]:
-    from engine.mechanisms import mechanism
-    from engine.spec import RANDOM_SWAP
-
-    plan, view = at.study.plan, at.view
-    mechanisms = dict.fromkeys(m.name for m in plan.mechanisms) or {RANDOM_SWAP: None}
-    methods = ["random swapping" if name == RANDOM_SWAP else lower_first(mechanism(name).title) for name in mechanisms]
-    rows = [
-        ("What an intruder knows (keys)", listed(plan.keys)),
-        ("May be exchanged", listed(plan.swap)),
-        ("Tabulated by users", listed(plan.analyse)),
-        ("Methods", listed(methods)),
-        ("Candidates", f"{len(view.scenarios):,}, each run {_runs_words(plan.space)}"),
-    ]
-    if RANDOM_SWAP in mechanisms:
-        rows.append(
-            (
-                "A true swap",
-                "the two records differ on every exchanged attribute"
-                + (", and on at least one other" if plan.space.rule == "strict" else ""),
-            )
-        )
-    for words, names in (("Always kept equal in a pair", plan.space.fix), ("Always different", plan.space.change)):
-        if names:
-            rows.append((words, listed(names)))
-    rows += [
-        ("Risk measure", title_of(view.measures[view.risk])),
-        ("Utility measure", title_of(view.measures[view.utility])),
-        ("Selection rule", _rule(at)),
-        (
-            "Run to be released",
-            "the first completed run" if plan.decision.realisation == "first" else "one run that the plan names",
-        ),
-        ("Weights", "used for weighted figures; they stay with their record" if plan.data.weight else "none"),
-        ("Codes that mean missing", ", ".join(code or "(empty)" for code in plan.data.missing) or "none"),
-        ("Edit rules", listed(rule.name for rule in plan.edits) or "none"),
-        ("Declared analyses", "; ".join(f"{a.name} ({a.family}): {a.formula}" for a in plan.analyses) or "none"),
-        ("Named tables", "; ".join(f"{t.name}: {' × '.join(t.attributes)}" for t in plan.tables) or "none"),
-    ]
-    return tuple(rows)
-
-
-def _runs_words(space: SpacePlan) -> str:
-    """How often candidates are run."""
-    if space.adaptive or space.search:
-        return (
-            f"{space.screen} times, and up to {space.replicates} times while it may be on the frontier; those on it as "
-            "often again on fresh draws"
-        )
-    return f"{space.replicates} times"
+    view = at.view
+    candidates = f"{len(view.scenarios):,}"
+    return parameters(at.study.plan, view.measures[view.risk], view.measures[view.utility], candidates, late_words(at))
 
 
 def _publish(at: Stand) -> Publish:

@@ -11,8 +11,8 @@ from engine.report.answers import (
     summary,
 )
 from engine.report.document import Bullets, Document, Entries, Paragraph, Section, grid
+from engine.report.parameters import cover_rows, unique_words
 from engine.report.safe import listed
-from engine.report.words import one_in, plural
 
 if TYPE_CHECKING:
     from engine.report.document import Block
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 BANNER = "CONFIDENTIAL: for members of the disclosure review board"
 """What stands on every page where the plan gives no classification."""
-_TYPES = {"new": "new release", "series": "part of a series", "re-release": "release again of published data"}
 
 
 def memo(found: Findings) -> Document:
@@ -49,17 +48,7 @@ def memo(found: Findings) -> Document:
 
 def _cover(found: Findings) -> Section:
     cover = found.cover
-    rows = [
-        ("Survey", cover.survey),
-        ("Vintage", cover.vintage),
-        ("Sponsor", cover.sponsor),
-        ("Contact", cover.contact),
-        ("Authority", cover.authority),
-        ("Title of the release", cover.title),
-        ("Type of release", _TYPES[cover.release_type]),
-    ]
-    if cover.release_type != "new":
-        rows.append(("Changed since the earlier release", cover.changes))
+    rows = cover_rows(cover, cover.title)
     rows += [
         ("Decision requested", decision_words(found)),
         ("State", cover.state_words),
@@ -139,20 +128,9 @@ def _scenario(found: Findings) -> Section:
                     ("Harm of a disclosure", threat.harm),
                 )
             ),
-            Paragraph(
-                f"The keys have {threat.combinations:,} possible combinations, {threat.cells:,} of which occur among "
-                f"the {plural(n, 'record')}. {_alone(threat.ones, n)} in the original; combinations shared by exactly "
-                f"two records: {threat.twos:,}. Being alone in the file does not mean being alone in the population."
-            ),
+            Paragraph(unique_words(threat, n)),
         ),
     )
-
-
-def _alone(ones: int, n: int) -> str:
-    """How many records are alone, in words."""
-    if not ones:
-        return "No record is alone in its combination"
-    return f"{plural(ones, 'record')} ({one_in(ones, n)}) {'is' if ones == 1 else 'are'} alone in a combination"
 
 
 def _plan(found: Findings) -> Section:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from engine.report import figures
 from engine.report.answers import distance_words, flags_sentence, largest_changes, worst
 from engine.report.document import Bullets, Paragraph, Section, grid
+from engine.report.parameters import tolerance_words
 from engine.report.safe import WITHHELD_WORDS
 from engine.report.words import about, figure, percent, relative, signed
 
@@ -118,13 +119,9 @@ def section(found: Findings) -> Section:
 
 
 def _tolerances(found: Findings) -> Paragraph:
-    t = found.utility.tolerances
     return Paragraph(
-        f"Flagged are percentages and means that change by more than {100 * t.change:g} % of themselves where "
-        f"the original rests on more than {t.min_n} records, coefficients that shift by more than {t.se:g} of "
-        f"their standard errors, and standard errors that change by a factor of more than {t.se_ratio:g}. Rows "
-        "are sorted by the size of the relative change, those on so many records first. Standard "
-        "errors take no account of strata and clusters.",
+        f"{tolerance_words(found.utility.tolerances)} Rows are sorted by the size of the relative change, those on so "
+        "many records first. Standard errors take no account of strata and clusters.",
         "note",
     )
 

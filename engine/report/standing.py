@@ -12,6 +12,7 @@ from engine.evaluation import FAILED, Results, Summary, losses, summarise, t_thr
 from engine.measures.distortion import small_share
 from engine.report.facts import MeasureRow
 from engine.report.map_facts import CandidateRow, Map, Spread
+from engine.report.parameters import bound_words as in_words
 from engine.report.safe import (
     ONE_DIGIT,
     SPARSE_CELLS,
@@ -22,7 +23,6 @@ from engine.report.safe import (
     error_beside,
     is_count_risk,
     listed,
-    lower_first,
     meaning_of,
     title_of,
     unit_of,
@@ -235,13 +235,7 @@ def bound_words(at: Stand, bound: float | None = None) -> str:
     bound = at.bound if bound is None else bound
     if bound is None:
         return ""
-    call = at.view.measures[at.view.risk]
-    if is_count_risk(call):
-        return (
-            f"at most {100 * bound:.3g} % of the unaltered records in cells of fewer than {call.values['n_rule']}, "
-            "on average over runs"
-        )
-    return f"{lower_first(title_of(call))} of at most {bound:g} {call.measure.unit}, on average over runs"
+    return in_words(at.view.measures[at.view.risk], bound)
 
 
 def _rough(

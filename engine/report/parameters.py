@@ -1,0 +1,174 @@
+"""A plan's parameters in the words that the Disclosure Analysis Plan and the memo share.  Never a rate, a path or a
+mechanism's setting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from engine.report.safe import is_count_risk, listed, lower_first, title_of
+from engine.report.words import one_in, plural
+from engine.spec import RANDOM_SWAP
+
+if TYPE_CHECKING:
+    from engine.describe import Occupancy
+    from engine.measures import MeasureCall
+    from engine.plan import AboutPlan, AttributePlan, Plan, SpacePlan, TolerancePlan
+    from engine.report.facts import Cover, Threat, Tolerances
+
+ROLE_WORDS = {
+    "S": "exchanged between the two records of a pair, which differ on it",
+    "F": "not exchanged; the two records agree on it",
+    "C": "not exchanged; the two records differ on it",
+    "U": "not exchanged",
+}
+"""What the random swap does with an attribute of each role."""
+TYPES = {"new": "new release", "series": "part of a series", "re-release": "release again of published data"}
+"""Types of a release in words."""
+SWAP_TITLE = "Random swapping between pairs of records"
+SWAP_AMOUNT = "share of records in swaps, both records of every pair counted"
+
+
+def parameters(
+    plan: Plan, risk: MeasureCall | None, utility: MeasureCall | None, candidates: str, late: str = ""
+) -> tuple[tuple[str, str], ...]:
+    """Names of a plan's parameters with their values in words.
+
+    ``risk`` and ``utility`` are the measures that candidates are judged by (None: the plan names none), ``candidates``
+    how many there are in words; ``late`` says that a bound is not one that the plan fixed.
+    """
+    from engine.mechanisms import mechanism
+
+    mechanisms = mechanisms_of(plan)
+    methods = ["random swapping" if name == RANDOM_SWAP else lower_first(mechanism(name).title) for name in mechanisms]
+    rows = [
+        ("What an intruder knows (keys)", listed(plan.keys)),
+        ("May be exchanged", listed(plan.swap)),
+        ("Tabulated by users", listed(plan.analyse)),
+        ("Methods", listed(methods)),
+        ("Candidates", f"{candidates}, each run {runs_words(plan.space)}"),
+    ]
+    if RANDOM_SWAP in mechanisms:
+        rows.append(("A true swap", true_swap_words(plan.space)))
+    for words, names in (("Always kept equal in a pair", plan.space.fix), ("Always different", plan.space.change)):
+        if names:
+            rows.append((words, listed(names)))
+    rows += [
+        ("Risk measure", title_of(risk) if risk else "none"),
+        ("Utility measure", title_of(utility) if utility else "none"),
+        ("Selection rule", rule_words(plan, risk, late)),
+        ("Run to be released", run_words(plan)),
+        ("Weights", "used for weighted figures; they stay with their record" if plan.data.weight else "none"),
+        ("Codes that mean missing", missing_words(plan)),
+        ("Edit rules", listed(rule.name for rule in plan.edits) or "none"),
+        ("Declared analyses", "; ".join(f"{a.name} ({a.family}): {a.formula}" for a in plan.analyses) or "none"),
+        ("Named tables", "; ".join(f"{t.name}: {' × '.join(t.attributes)}" for t in plan.tables) or "none"),
+    ]
+    return tuple(rows)
+
+
+def mechanisms_of(plan: Plan) -> tuple[str, ...]:
+    """Names of the mechanisms that a plan tries, each once."""
+    return tuple(dict.fromkeys(m.name for m in plan.mechanisms)) or (RANDOM_SWAP,)
+
+
+def runs_words(space: SpacePlan) -> str:
+    """How often candidates are run."""
+    if space.adaptive or space.search:
+        return (
+            f"{space.screen} times, and up to {space.replicates} times while it may be on the frontier; those on it as "
+            "often again on fresh draws"
+        )
+    return f"{space.replicates} times"
+
+
+def true_swap_words(space: SpacePlan) -> str:
+    """On what the two records of a pair differ."""
+    also = ", and on at least one other" if space.rule == "strict" else ""
+    return f"the two records differ on every exchanged attribute{also}"
+
+
+def rule_words(plan: Plan, risk: MeasureCall | None, late: str = "") -> str:
+    """The rule by which the plan says that one candidate is chosen."""
+    decision = plan.decision
+    if decision.max_risk is not None and risk is not None:
+        return f"the most useful candidate within the bound: {bound_words(risk, float(decision.max_risk))}"
+    if decision.slope is not None:
+        return f"the best candidate on a straight trade-off of slope {decision.slope}"
+    return "no rule was fixed in the plan" + (f"; {late}" if late else "")
+
+
+def bound_words(risk: MeasureCall, bound: float) -> str:
+    """A bound on a risk measure in words."""
+    if is_count_risk(risk):
+        return (
+            f"at most {100 * bound:.3g} % of the unaltered records in cells of fewer than {risk.values['n_rule']}, "
+            "on average over runs"
+        )
+    return f"{lower_first(title_of(risk))} of at most {bound:g} {risk.measure.unit}, on average over runs"
+
+
+def run_words(plan: Plan) -> str:
+    """Which run of the chosen candidate is released."""
+    return "the first completed run" if plan.decision.realisation == "first" else "one run that the plan names"
+
+
+def missing_words(plan: Plan) -> str:
+    """The raw codes that mean missing in every column."""
+    return ", ".join(code or "(empty)" for code in plan.data.missing) or "none"
+
+
+def coding_words(part: AttributePlan, levels: Sequence[str]) -> str:
+    """How an attribute is coded; ``levels`` are those known, if any."""
+    if part.cut:
+        return f"cut into {listed(part.cut_labels)}"
+    if part.merge:
+        merged = "; ".join(f"{level} stands for {listed(raw)}" for level, raw in part.merge)
+        return f"merged: {merged}"
+    if len(part.view) > 1:
+        return f"combinations of {listed(part.view)}"
+    return "levels as in the file" + (f": {', '.join(levels)}" if 0 < len(levels) <= 8 else "")
+
+
+def file_names(plan: Plan) -> list[str]:
+    """The public files that overlap, without the folders they lie in."""
+    return [name.replace("\\", "/").rpartition("/")[2] for name in plan.threat.public_files]
+
+
+def tolerance_words(at: Tolerances | TolerancePlan) -> str:
+    """From where on differences are flagged, as one sentence."""
+    return (
+        f"Flagged are percentages and means that change by more than {100 * float(at.change):g} % of themselves where "
+        f"the original rests on more than {at.min_n} records, coefficients that shift by more than {float(at.se):g} of "
+        f"their standard errors, and standard errors that change by a factor of more than {float(at.se_ratio):g}."
+    )
+
+
+def unique_words(found: Occupancy | Threat, n_records: int) -> str:
+    """How many records of the original are alone, or in twos, in a combination of the keys."""
+    if found.ones:
+        verb = "is" if found.ones == 1 else "are"
+        alone = f"{plural(found.ones, 'record')} ({one_in(found.ones, n_records)}) {verb} alone in a combination"
+    else:
+        alone = "No record is alone in its combination"
+    return (
+        f"The keys have {found.combinations:,} possible combinations, {found.cells:,} of which occur among "
+        f"the {plural(n_records, 'record')}. {alone} in the original; combinations shared by exactly "
+        f"two records: {found.twos:,}. Being alone in the file does not mean being alone in the population."
+    )
+
+
+def cover_rows(about: AboutPlan | Cover, title: str) -> list[tuple[str, str]]:
+    """Who asks for what; an empty value is to be filled in by hand."""
+    rows = [
+        ("Survey", about.survey),
+        ("Vintage", about.vintage),
+        ("Sponsor", about.sponsor),
+        ("Contact", about.contact),
+        ("Authority", about.authority),
+        ("Title of the release", title),
+        ("Type of release", TYPES[about.release_type]),
+    ]
+    if about.release_type != "new":
+        rows.append(("Changed since the earlier release", about.changes))
+    return rows
