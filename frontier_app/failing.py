@@ -20,8 +20,8 @@ from frontier_app import parts
 _LOG = "streamlit.error_util"
 _OWN = Path(__file__).resolve().parents[1]
 WORDS = (
-    "Something in the program has failed. Your data, plan and study are as they were. Try again; if it happens again, "
-    "tell who looks after this program what you did, and the line about the failure in the terminal."
+    "Something in the program has failed. Your file is untouched, and what was recorded stays recorded. Try again; if "
+    "it happens again, tell who looks after this program what you did, and the line about the failure in the terminal."
 )
 
 

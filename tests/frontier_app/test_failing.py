@@ -36,7 +36,7 @@ def test_a_page_that_fails_says_what_to_do_and_nothing_of_the_records(
     with monkeypatch.context() as broken:
         broken.setattr(actions, "the_map", raises(KeyError(SECRET)))
         made = to(made, "explore")
-    assert not made.exception and "This page could not be shown" in words(made) and "are as they were" in words(made)
+    assert not made.exception and "This page could not be shown" in words(made) and "stays recorded" in words(made)
     assert "KeyError at frontier_app/" in words(made) and SECRET not in words(made)
     assert "the page failed: KeyError at frontier_app/" in logged.text and SECRET not in logged.text
     next(b for b in made.button if b.label == "Try again").click().run()
