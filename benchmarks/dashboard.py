@@ -166,18 +166,20 @@ def served(at: Workspace) -> dict[str, tuple[float, float]]:
     return timed.taken
 
 
-def report(study: Path, name: str, server: dict[str, tuple[float, float]], browser: dict[str, float]) -> None:
+def report(
+    study: Path, name: str, size: str, server: dict[str, tuple[float, float]], browser: dict[str, float]
+) -> None:
     """The table of one study."""
     with Study.open(study) as opened_study:
         count = opened_study.n_scenarios
-    limit = LIMITS["large" if count >= MANY else "small"]
+    limit = LIMITS[size]
     print(f"{name}: {count:,} scenarios, {study.stat().st_size / 1e6:,.0f} MB; limit {limit} s")
     print(f"{'':36}{'browser':>9}{'server':>9}{'its CPU':>9}")
     for one in dict.fromkeys((*browser, *server)):
         seen, (clock, busy) = browser.get(one), server.get(one, (None, None))
         figures = "".join("        -" if value is None else f"{value:8.2f}s" for value in (seen, clock, busy))
         judged = seen if seen is not None else clock
-        opening = one.startswith("open") and count < MANY
+        opening = one.startswith("open") and size == "small"
         within = judged is not None and judged <= (FIRST if opening else limit)
         print(f"{one:36}{figures}  {'met' if within else 'MISSED'}")
     print(flush=True)
@@ -206,7 +208,7 @@ def inside(candidates: int) -> None:
             at.note(data="czech" if name == "made-up" else name, study="study-1.study")
             path = large(at, candidates) if name == "made-up" else small(at, name)
             browser = {} if found is None else _browser.seen(Path(home), at.token, PAGES, name == "made-up")
-            report(path, name, served(at), browser)
+            report(path, name, "large" if name == "made-up" else "small", served(at), browser)
 
 
 def main(arguments: Sequence[str] = ()) -> None:
