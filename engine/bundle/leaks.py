@@ -48,8 +48,8 @@ class Secret:
     word: bool = False
     inside: bool = False
 
-    def found_in(self, part: Part, allowed: str = "") -> bool:
-        """Whether a piece of a file holds it; a ``word`` may stand in the text that is ``allowed``."""
+    def found_in(self, part: Part, *allowed: str) -> bool:
+        """Whether a piece of a file holds it; a ``word`` may stand in the texts that are ``allowed``."""
         if self.metadata and not part.metadata:
             return False
         if not any(form in part.content for form in self.forms):
@@ -57,8 +57,9 @@ class Secret:
         if not self.word:
             return True
         content = part.content
-        for form in forms_of_text(allowed) if allowed else ():
-            content = content.replace(form, b" ")
+        for text in filter(None, allowed):
+            for form in forms_of_text(text):
+                content = content.replace(form, b" ")
         alone = b"(?<![A-Za-z0-9])%b(?![A-Za-z0-9])"
         return any(re.search(alone % re.escape(form), content) for form in self.forms)
 
@@ -88,9 +89,9 @@ def search_of(made: Package, out: Path) -> Search:
     found += here(exempt)
     found += _name("the name of the original file", made.raw.source, exempt)
     found += _name("the name of the study file", made.study.path.name, exempt)
-    for name in (Path(made.raw.source).stem, made.study.path.stem):
+    for what, name in (("data", Path(made.raw.source).stem), ("study", made.study.path.stem)):
         if not name.isalpha():  # a plain word, such as employment, is no name in a text about employment
-            found += _name("the name of a file", name, exempt)
+            found += _name(f"the name of the {what} file", name, exempt)
     return Search(tuple(dict.fromkeys(found)), made)
 
 
@@ -114,18 +115,27 @@ def _names_here() -> Iterator[tuple[str, str]]:
 
 def scan(folder: Path, tier: str, search: Search) -> None:
     """Refuse a bundle (:class:`Refused`) in which anything secret is found, or a field that its reader must not see."""
+    said = _said(search.made, tier)
     for name in members(folder):
         allowed_inside = tier == "analyst" and name.startswith("internal/")
         for part in parts_of(folder / name):
             for secret in search.secrets:
                 if secret.inside and allowed_inside:
                     continue
-                if secret.found_in(part, search.made.study.plan.about.contact if tier == "member" else ""):
+                if secret.found_in(part, *said):
                     raise Refused(
                         f"the {tier} bundle was refused: '{part.where}' holds {secret.what}; nothing was written",
                         f"{tier}: {secret.what}",
                     )
     check_fields(folder, tier, search.made)
+
+
+def _said(made: Package, tier: str) -> tuple[str, ...]:
+    """What the cover of a board's papers says in words of its own: a survey is often named like the file it came in,
+    and its contact may be who made the bundle.  The public is told no file's name, whatever the title is."""
+    about, publish = made.study.plan.about, made.study.plan.publish
+    named = () if tier == "public" else (about.survey, publish.title)
+    return (*named, about.contact) if tier == "member" else named
 
 
 def forms_of_bytes(secret: bytes) -> tuple[bytes, ...]:

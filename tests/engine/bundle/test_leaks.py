@@ -143,7 +143,7 @@ def test_short_names_count_in_descriptions_only_and_long_ones_as_words() -> None
     long = leaks._name("the user's name", "mary.jones", frozenset())[0]
     assert long.found_in(Part("data.csv", b"by mary.jones."))
     assert not long.found_in(Part("data.csv", b"by rosemary.jones"))
-    assert not long.found_in(Part("memo.html", b"ask mary.jones"), allowed="mary.jones")
+    assert not long.found_in(Part("memo.html", b"ask mary.jones"), "", "mary.jones")
     assert leaks._name("the user's name", "statistics", frozenset())[0].metadata
     assert leaks._name("the user's name", "household", frozenset({"household"}))[0].metadata
     assert leaks._name("the user's name", "me", frozenset()) == []
@@ -180,6 +180,24 @@ def test_planted_secrets_refuse_the_bundle(
     copy = planted(every / tier, tmp_path, file, b"\n" + SECRETS[what](reopened, tmp_path) + b"\n")
     with pytest.raises(Refused, match=f"the {tier} bundle was refused: '.*' holds {what}"):
         scan(copy, tier, search)
+
+
+def test_the_cover_may_name_a_survey_like_its_file_but_the_public_reads_no_files_name(
+    every: Path, reopened: Package, tmp_path: Path
+) -> None:
+    search = search_of(reopened, tmp_path / "out")
+    stem = Path(reopened.raw.source).stem
+    for tier, file in (("member", "memo.html"), ("chair", "chair.json"), ("public", "release.csv")):
+        copy = planted(every / tier, tmp_path / tier, file, f" {stem} ".encode())
+        with pytest.raises(Refused, match=f"the {tier} bundle was refused: '.*' holds the name of the data file"):
+            scan(copy, tier, search)
+    plan = reopened.study.plan
+    named = replace(plan, about=replace(plan.about, survey=stem))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(vars(reopened.study), "plan", named)
+        scan(tmp_path / "member" / "bundle", "member", search)
+        with pytest.raises(Refused, match="the name of the data file"):
+            scan(tmp_path / "public" / "bundle", "public", search)
 
 
 def test_the_analyst_may_know_the_secrets_of_the_realisation_inside_only(
