@@ -58,9 +58,16 @@ def candidate(
     )
     if not picked:
         return None
-    typed = picked.strip().split(" ")[0].split("/")[0]
+    lettered = {letter: one for one, letter in letters.items()}
     try:
-        return study.find(typed)[0].label
+        return study.find(lettered.get(picked.strip().upper(), typed_id(picked)))[0].label
     except EngineError as error:
         parts.complain(error)
         return None
+
+
+def typed_id(words: str) -> str:
+    """The id in what was typed, or in an option's words as they were before its letter changed."""
+    first, _, rest = words.strip().partition(" · ")
+    told = rest if len(first) == 1 and rest else first
+    return told.split(" ")[0].split("/")[0]
