@@ -14,7 +14,7 @@ from engine.pins import pin, pins
 from engine.plan import plan_from_toml, plan_to_toml
 from engine.study import Study
 from engine.sweep import sweep
-from frontier_app import compare_charts, compare_table, picking, recommendation, workspace
+from frontier_app import compare_charts, compare_table, picking, workspace
 from frontier_app.workspace import Workspace
 from tests.frontier_app.test_pages import app, to, words
 from tests.weighted_sample import PLAN, write_survey
@@ -91,10 +91,11 @@ def test_a_candidate_is_picked_from_the_frontier_or_typed(swept: Callable[..., W
         label = study.scenarios[off].label
         said: list[str] = []
         monkeypatch.setattr(picking.parts, "complain", lambda error: said.append(str(error)))
-        letter, place = recommendation.letters(study, view)[-1]
+        place = int(view.frontier()[0])
+        monkeypatch.setattr(picking.recommendation, "letters", lambda *_: (("C", place),))
         as_before = f"Z · {label} · swap"  # what the box says when the letter of an option has changed since
         known = ((label, label), (f" {label}/2", label), (f"{label} · swap", label), (as_before, label))
-        named = (letter.lower(), view.scenarios[place].label)
+        named = ("c", view.scenarios[place].label)
         for typed, wanted in (*known, named, ("nobody", None)):
             monkeypatch.setattr(picking.st, "selectbox", lambda *_, typed=typed, **__: typed)
             got = picking.candidate(study, view, "x", None, key="k")
