@@ -110,14 +110,14 @@ def _edits(release: RecordRelease, plan: Plan) -> list[Check]:
 
 
 def _partners(made: Remade) -> Check:
-    name = "Records without a partner"
+    name = "A partner for every record"
     if made.spec.mechanism == RANDOM_SWAP:
         _, pairs = pairs_wanted(made.spec.rate, made.data.n_records)
         missing = 2 * pairs - int(made.changed.sum())
         if made.status == NOOP:
             return Check(name, "Nothing was to be exchanged: the release is the original.", None)
         if missing == 0:
-            return Check(name, "None: every record drawn for an exchange found a partner.", True)
+            return Check(name, "Every record drawn for an exchange found a partner; none was left without.", True)
         return Check(name, f"{missing:,} records could not be exchanged as planned.", False)
     if made.status in (FAILED, PARTIAL):
         return Check(name, "Some records found no partner and stayed as they were.", False)
