@@ -165,11 +165,34 @@ def decide(study: Study, state: str, by: str, *, number: str = "", conditions: s
             )
         detail |= {"fresh": fresh, "cautions": cautions_now(study, now.choice)}
     if state == "approved":
+        _check_as_submitted(log)
         detail |= {"number": number, "conditions": conditions}
     if why:
         detail["why"] = why
     append(study, state, detail, by=by, after=_last(log))
     return state_of(study)
+
+
+def altered_since(log: Sequence[Entry], event: str) -> tuple[int, str] | None:
+    """What changed what a board decides on after the latest ``event``: the entry's number and words for it; None
+    where nothing did.  That is a departure from the approved plan, or other words for the public."""
+    last = max(entry.number for entry in log if entry.event == event)
+    for entry in log[last:]:
+        public = any(str(text).startswith("publish.") for text in entry.detail.get("what", ()))
+        if entry.event == "deviation":
+            return entry.number, "the plan departed from the approved one"
+        if entry.event == "changed" and public:
+            return entry.number, "the words for the public were changed"
+    return None
+
+
+def _check_as_submitted(log: Sequence[Entry]) -> None:
+    """Refuse to approve what is no longer what was submitted: the board has read the other."""
+    if altered := altered_since(log, "submitted"):
+        raise UsageError(
+            f"{altered[1]} after the recommendation was submitted (entry {altered[0]} of the decision log), so the "
+            "board has read other papers; take it back (`frontier decide --state returned`) and submit it again"
+        )
 
 
 def _check_plan(study: Study, scenario: Scenario) -> None:

@@ -21,7 +21,7 @@ from engine.log_seal import WHOLE, seal_words
 from engine.microdata import RawTable
 from engine.plan.rate_range import rate_range
 from engine.spec import RANDOM_SWAP
-from engine.states import state_of
+from engine.states import altered_since, state_of
 from engine.study import Study
 
 Tell = Callable[[str], None]
@@ -113,17 +113,11 @@ def _check_not_withheld(study: Study) -> None:
 def _unchanged_since_approval(study: Study) -> None:
     """Refuse a public bundle where the plan departed from what was approved, or what is said in public was changed,
     after the board had decided."""
-    log = entries(study)
-    last = max(entry.number for entry in log if entry.event == "approved")
-    for entry in log[last:]:
-        public = [text for text in entry.detail.get("what", ()) if str(text).startswith("publish.")]
-        departed = entry.event == "deviation"
-        if departed or (entry.event == "changed" and public):
-            what = "the plan departed from the approved one" if departed else "the words for the public were changed"
-            raise UsageError(
-                f"{what} after the board had approved the release (entry {entry.number} of the decision log); take the "
-                "recommendation back (`frontier decide --state returned`), submit it again and have it approved"
-            )
+    if altered := altered_since(entries(study), "approved"):
+        raise UsageError(
+            f"{altered[1]} after the board had approved the release (entry {altered[0]} of the decision log); take the "
+            "recommendation back (`frontier decide --state returned`), submit it again and have it approved"
+        )
 
 
 def _check_range(made: Package) -> None:

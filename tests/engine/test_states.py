@@ -244,3 +244,23 @@ def test_two_at_once(study):
 
 def test_every_state_has_words():
     assert set(STATES) == {*LEGAL, "none"}
+
+
+@pytest.mark.parametrize(
+    ("event", "what", "words"),
+    [
+        ("changed", "publish.title: was ''", "the words for the public were changed after the recommendation was sub"),
+        ("deviation", "tolerances.min_n: approved was 45", "the plan departed from the approved one after the recom"),
+    ],
+)
+def test_what_was_altered_after_the_submission_is_not_approved(study, event, what, words):
+    recommend(study)
+    decide(study, "submitted", "Ada")
+    decision_log.append(study, "changed", {"what": ["about.contact: was ''"], "why": "new"}, by="Ada")
+    decision_log.append(study, event, {"what": [what], "why": "better so"}, by="Ada")
+    with pytest.raises(UsageError, match=words):
+        decide(study, "approved", "Board", number="7")
+    decide(study, "returned", "Board", why="to be seen again")
+    decide(study, "submitted", "Ada")
+    decision_log.append(study, "changed", {"what": ["about.contact: was ''"], "why": "new"}, by="Ada")
+    assert decide(study, "approved", "Board", number="7").state == "approved"
