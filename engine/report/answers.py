@@ -107,16 +107,18 @@ def counted_words(found: Findings) -> str:
     )
 
 
+_NOTHING = 0.005  # a shift below so many standard errors would be told as none
+
+
 def worst(found: Findings) -> list[str]:
-    """The three largest losses to users in standard errors: coefficients where analyses are declared, else
-    percentages and means."""
+    """The three largest losses to users in standard errors, at most: of coefficients if any shifts, else of others."""
     use = found.utility
     lost = [
         f"{row.analysis}, {row.name}: can no longer be estimated ({row.lost})"
         for row in use.coefficients
         if row.lost and row.before is not None
     ]
-    rows: list[CoefficientRow] = [row for row in use.coefficients if row.shift is not None]
+    rows: list[CoefficientRow] = [row for row in use.coefficients if (row.shift or 0) >= _NOTHING]
     said = lost + [
         f"{row.analysis}, {row.name}: {figure(row.before)} becomes {figure(row.after)}, a shift of "
         f"{figure(row.shift, 2)} standard errors"
@@ -125,7 +127,7 @@ def worst(found: Findings) -> list[str]:
     if said:
         return said[:3]
     others: list[ShareRow | MeanRow] = [*use.shares, *use.means]
-    others = [r for r in others if r.n > use.tolerances.min_n and r.errors]
+    others = [r for r in others if r.n > use.tolerances.min_n and (r.errors or 0) >= _NOTHING]
     others.sort(key=lambda r: -(r.errors or 0))
     return [f"{_named(row)}, {figure(row.errors, 2)} standard errors" for row in others[:3]]
 

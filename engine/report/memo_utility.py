@@ -74,7 +74,7 @@ def section(found: Findings) -> Section:
     blocks: list[Block] = [Paragraph(flags_sentence(found), "lead"), _tolerances(found)]
     losses = worst(found)
     if losses:
-        blocks += [Paragraph("The three largest losses, in standard errors:"), Bullets(tuple(losses))]
+        blocks += [Paragraph("The largest losses, in standard errors:"), Bullets(tuple(losses))]
     blocks.append(
         grid(
             "Utility measures",

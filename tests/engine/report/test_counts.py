@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from engine.microdata import RawColumn, RawTable
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan
 from engine.plan.mechanism import MechanismPlan
 from engine.records import RecordRelease, ReleasedTable
-from engine.report.answers import risk_sentence, worst
+from engine.report.answers import risk_sentence, summary, worst
 from engine.report.exposed import exposure
 from engine.report.findings import Findings, findings
 from engine.report.safe import two_digits
@@ -187,3 +188,17 @@ def test_a_small_group_is_not_rounded_to_everybody_or_nobody(tmp_path: Path):
     assert found.unaltered_after % 100 == 0 and found.unaltered_after > 1000
     after = next(group.after for group in found.groups if group.group == "A: a1")
     assert after % 10 == 0 and abs(after - exact) <= 5
+
+
+def test_what_does_not_shift_is_no_loss(tmp_path: Path):
+    found = case_of(tmp_path, plan_of()).found
+    use = found.utility
+    assert use.coefficients and worst(found)
+    still = tuple(replace(row, after=row.before, shift=None if row.shift is None else 0.0) for row in use.coefficients)
+    shares = replace(found, utility=replace(use, coefficients=still))
+    said = worst(shares)
+    assert said and not any(line.startswith(tuple(row.analysis for row in still)) for line in said)
+    assert not any("0 standard errors" in line.split()[-3:] for line in said)
+    nothing = replace(use, coefficients=still, shares=(), means=())
+    assert worst(replace(found, utility=nothing)) == []
+    assert not any("largest loss" in line for line in summary(replace(found, utility=nothing)))
