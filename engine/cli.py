@@ -29,7 +29,7 @@ from engine.commands import (
 from engine.commands_bundle import run_apply, run_export, run_replay, run_verify
 from engine.commands_decide import run_choose, run_decide
 from engine.commands_plan import run_plan_propose
-from engine.commands_review import run_diff, run_plan_lock, run_selftest
+from engine.commands_review import run_diff, run_plan_document, run_plan_lock, run_selftest
 from engine.errors import EngineError
 from engine.options import add_plan_options, measures, names, number, whole
 from engine.places import external_beside
@@ -132,6 +132,16 @@ def build_parser() -> argparse.ArgumentParser:
     locking.add_argument("plan", metavar="PLAN")
     locking.add_argument("--number", required=True, metavar="NO", help="the approval's number")
     locking.add_argument("--by", required=True, metavar="NAME", help="who approved")
+
+    writing_down = command(
+        "document", run_plan_document, "write a plan as the Disclosure Analysis Plan that a board approves", plans
+    )
+    writing_down.add_argument("plan", metavar="PLAN")
+    writing_down.add_argument("--data", metavar="DATA", help="adds what the plan amounts to on them: " + _DATA)
+    writing_down.add_argument("--out", required=True, metavar="FILE", help="a new file that ends in .docx or .html")
+    writing_down.add_argument(
+        "--rates", action="store_true", help="the chair's version: with the rates and settings that members never see"
+    )
 
     space = command("space", run_space, "count the candidates of a plan and estimate the time of a sweep")
     space.add_argument("data", metavar="DATA", help=_DATA)

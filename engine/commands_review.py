@@ -1,4 +1,4 @@
-"""Commands around a decision: lock a plan, compare two submissions, validate an installation."""
+"""Commands around a decision: write down a plan and lock it, compare two submissions, validate an installation."""
 
 from __future__ import annotations
 
@@ -37,6 +37,25 @@ def run_plan_lock(args: argparse.Namespace) -> None:
     finally:
         aside.unlink(missing_ok=True)
     print(f"{path.name} is locked as {locked.number}, approved by {locked.by}; only replicates may grow")
+
+
+def run_plan_document(args: argparse.Namespace) -> None:
+    """Write a plan as a document that a board can approve."""
+    from engine.plan import read_plan
+    from engine.report.plan_document import plan_document, write_plan_document
+
+    plan, counts = read_plan(Path(args.plan)), None
+    if args.data:
+        from engine.datasets import open_data
+        from engine.io.recode import code
+        from engine.report.plan_counts import count_plan
+
+        counts = count_plan(plan, code(open_data(args.data)[0], plan))
+    out = Path(args.out)
+    write_plan_document(plan_document(plan, counts, rates=args.rates), out)
+    print(f"wrote {out}" + (", for the chair of the board only: it names the rates" if args.rates else ""))
+    if not args.data:
+        print("it holds no counts; name the data with --data")
 
 
 def run_diff(args: argparse.Namespace) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.report import codec
+from engine.report.parameters import SWAP_AMOUNT
 
 if TYPE_CHECKING:
     from engine.remake import Remade
@@ -73,12 +74,11 @@ def chair_facts(study: Study, made: Remade) -> ChairFacts:
     spec = made.spec
     swap = spec.mechanism == RANDOM_SWAP
     title = "Random swap" if swap else mechanism(spec.mechanism).title
-    amount = "share of records in swaps, both records of every pair counted"
     return ChairFacts(
         letter=letter_of(study, made),
         n_records=n,
         mechanism=title,
-        amount=amount if swap else mechanism(spec.mechanism).rate,
+        amount=SWAP_AMOUNT if swap else mechanism(spec.mechanism).rate,
         asked=spec.rate,
         reached=int(made.changed.sum()) / n,
         records=int(made.changed.sum()),

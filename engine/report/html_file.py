@@ -14,13 +14,12 @@ if TYPE_CHECKING:
 
 _CSS = """
 @page { size: letter; margin: 20mm 16mm 18mm;
-  @top-center { content: string(banner); font: bold 9pt sans-serif; }
+  @top-center { content: BANNER; font: bold 9pt sans-serif; }
   @bottom-center { content: counter(page) " of " counter(pages); font: 9pt sans-serif; } }
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 "DejaVu Sans", "Segoe UI", Helvetica, Arial, sans-serif; max-width: 60rem; margin: 0 auto;
   padding: 1.5rem; color: #1a1a1a; background: #fff; }
-.banner { text-align: center; font-weight: bold; border: 2px solid currentColor; padding: .3rem; string-set: banner
-  content(); }
+.banner { text-align: center; font-weight: bold; border: 2px solid currentColor; padding: .3rem; }
 h1 { font-size: 1.9rem; line-height: 1.2; } h2 { font-size: 1.35rem; margin-top: 2rem; border-bottom: 1px solid #888; }
 .subtitle { font-size: 1.15rem; color: #444; }
 .lead { font-size: 1.15em; } .note { font-size: .92em; }
@@ -48,10 +47,11 @@ h2, caption { break-after: avoid; }
 
 def html_text(document: Document) -> str:
     """The whole file."""
+    style = _CSS.replace("BANNER", _text(document.banner))  # browsers print it on every page too
     parts = [
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escape(document.title)}</title>\n<style>{_CSS}</style>\n</head>\n<body>\n<main>",
+        f"<title>{escape(document.title)}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>",
     ]
     if document.banner:
         parts.append(f'<p class="banner">{escape(document.banner)}</p>')
@@ -64,6 +64,11 @@ def html_text(document: Document) -> str:
         parts.append("</section>")
     parts.append("</main>\n</body>\n</html>\n")
     return "\n".join(parts)
+
+
+def _text(text: str) -> str:
+    """A text in a style sheet; every sign that could end it is escaped."""
+    return '"' + "".join(c if c.isalnum() or c in " .,:" else f"\\{ord(c):x} " for c in text) + '"'
 
 
 def _block(block: Block) -> str:

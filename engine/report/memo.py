@@ -11,7 +11,7 @@ from engine.report.answers import (
     summary,
 )
 from engine.report.document import Bullets, Document, Entries, Paragraph, Section, grid
-from engine.report.parameters import cover_rows, unique_words
+from engine.report.parameters import cover_rows, policy_words, unique_words
 from engine.report.safe import listed
 
 if TYPE_CHECKING:
@@ -217,17 +217,11 @@ def _limits(found: Findings) -> Section:
 
 
 def _wording(found: Findings) -> Section:
-    given = found.publish.extent
-    policy = (
-        f"The extent is given as a range: {given}."
-        if given
-        else "The extent of the exchange is withheld: knowing it makes it easier to undo."
-    )
     return Section(
         "10  Proposed public wording",
         (
             Paragraph(f"“{public_wording(found)}”", "lead"),
-            Paragraph(policy),
+            Paragraph(policy_words(found.publish.extent)),
             Paragraph(
                 "This paragraph goes with the public file word for word. Nothing else about the method is to be said "
                 "in public: not which attributes were exchanged, not the figures of this memo, and not how many "

@@ -20,7 +20,7 @@ ROLE_WORDS = {
     "S": "exchanged between the two records of a pair, which differ on it",
     "F": "not exchanged; the two records agree on it",
     "C": "not exchanged; the two records differ on it",
-    "U": "not exchanged",
+    "U": "not exchanged; the two records may agree or differ on it",
 }
 """What the random swap does with an attribute of each role."""
 TYPES = {"new": "new release", "series": "part of a series", "re-release": "release again of published data"}
@@ -123,6 +123,10 @@ def coding_words(part: AttributePlan, levels: Sequence[str]) -> str:
     if part.cut:
         return f"cut into {listed(part.cut_labels)}"
     if part.merge:
+        if all(len(raw) == 1 for _, raw in part.merge):
+            if len(part.merge) > 8:
+                return "codes of the file, each by its own name"
+            return "codes of the file by name: " + ", ".join(f"{raw[0]} {level}" for level, raw in part.merge)
         merged = "; ".join(f"{level} stands for {listed(raw)}" for level, raw in part.merge)
         return f"merged: {merged}"
     if len(part.view) > 1:
@@ -142,6 +146,13 @@ def tolerance_words(at: Tolerances | TolerancePlan) -> str:
         f"the original rests on more than {at.min_n} records, coefficients that shift by more than {float(at.se):g} of "
         f"their standard errors, and standard errors that change by a factor of more than {float(at.se_ratio):g}."
     )
+
+
+def policy_words(extent: str) -> str:
+    """What is said in public of how much was exchanged: a range in words, or (empty) nothing."""
+    if extent:
+        return f"The extent is given as a range: {extent}."
+    return "The extent of the exchange is withheld: knowing it makes it easier to undo."
 
 
 def unique_words(found: Occupancy | Threat, n_records: int) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from engine.measures import MeasureCall
 
 if TYPE_CHECKING:
+    from engine.plan import Plan
     from engine.study import Study
 
 WITHHELD = "[withheld]"
@@ -36,11 +37,15 @@ class Safe:
     @classmethod
     def of(cls, study: Study, letters: Mapping[str, str]) -> Safe:
         """For a study whose scenarios have these letters (label to letter)."""
-        texts = set(study.plan.space.rates)
-        for mechanism in study.plan.mechanisms:
-            texts.update(value for _, values in mechanism.grid for value in values)
-        rates = frozenset(Decimal(text) for text in texts if re.fullmatch(r"\d*\.?\d+", text))
-        return cls(letters, rates, study.names, study.measures)
+        return cls(letters, _settings(study.plan), study.names, study.measures)
+
+    @classmethod
+    def of_plan(cls, plan: Plan, calls: tuple[MeasureCall, ...], *, settings: bool = False) -> Safe:
+        """For a plan that nobody has run yet; ``settings`` lets rates and settings stand, for the chair."""
+        from engine.plan.lock import approved_plan
+
+        known = frozenset() if settings else _settings(plan) | _settings(approved_plan(plan) or plan)
+        return cls({}, known, plan.names, calls)
 
     def __call__(self, text: str) -> str:
         """The text as a member may see it."""
@@ -67,6 +72,14 @@ class Safe:
         if found.group(2):
             value /= 100
         return WITHHELD if value in self.rates and 0 < value < 1 else found.group()
+
+
+def _settings(plan: Plan) -> frozenset[Decimal]:
+    """The rates of a plan and the numbers among its mechanisms' settings."""
+    texts = set(plan.space.rates)
+    for mechanism in plan.mechanisms:
+        texts.update(value for _, values in mechanism.grid for value in values)
+    return frozenset(Decimal(text) for text in texts if re.fullmatch(r"\d*\.?\d+", text))
 
 
 def _as_it_is(text: str) -> str:

@@ -1,0 +1,71 @@
+"""What a plan amounts to: how many candidates there are on given data, or at most without them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb, prod
+from typing import TYPE_CHECKING
+
+from engine.spec import RANDOM_SWAP
+
+if TYPE_CHECKING:
+    from engine.microdata import Microdata
+    from engine.plan import Plan
+    from engine.space import Space
+    from engine.spec import ReleaseSpec
+
+
+@dataclass(frozen=True)
+class PlanCounts:
+    """A plan on data: the ``space`` of the random swap where it is enumerated, ``complete`` the number of distinct
+    swaps where it is searched, and how many scenarios every other mechanism has."""
+
+    data: Microdata
+    space: Space | None
+    complete: int | None
+    others: tuple[tuple[str, int], ...]
+
+    def swaps(self, plan: Plan) -> int:
+        """Scenarios of the random swap; of a search the most that it looks at."""
+        if self.complete is not None:
+            return min(self.complete * len(plan.space.rates), plan.space.budget)
+        return len(self.space.specs) * len(plan.space.rates) if self.space else 0
+
+    def candidates(self, plan: Plan) -> int:
+        """All scenarios, of a search the most that it looks at."""
+        return self.swaps(plan) + sum(n for _, n in self.others)
+
+
+def count_plan(plan: Plan, data: Microdata) -> PlanCounts:
+    """Enumerate a plan's candidates on coded data; refuses what a sweep of them would refuse."""
+    from engine.candidates import scenarios_of
+
+    specs, found = scenarios_of(plan, data)
+    return counted(plan, data, found, [spec for spec in specs if spec.mechanism != RANDOM_SWAP])
+
+
+def counted(plan: Plan, data: Microdata, found: Space | None, others: Sequence[ReleaseSpec]) -> PlanCounts:
+    """The same where the space and the scenarios of other mechanisms are known already."""
+    complete = None
+    if plan.swaps_at_random and plan.space.search:
+        from engine.space_size import n_specs
+
+        asked = plan.space
+        complete = n_specs(data.table, plan.swap, asked.fix, asked.change, asked.rule, data.has_carried_columns)
+    return PlanCounts(data, found, complete, tuple(Counter(spec.mechanism for spec in others).items()))
+
+
+def at_most(plan: Plan) -> int | None:
+    """The most candidates that a plan can have, from the plan alone; None where that needs the data."""
+    space, n = plan.space, 0
+    if plan.swaps_at_random:
+        if space.search:
+            n = space.budget
+        elif space.all_specs:
+            return None
+        else:
+            n = len(space.specs) or sum(comb(len(plan.swap_candidates), size) for size in space.swap_sizes)
+            n *= len(space.rates)
+    return n + sum(prod(len(values) for _, values in m.grid) for m in plan.mechanisms if m.name != RANDOM_SWAP)

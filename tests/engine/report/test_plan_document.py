@@ -1,0 +1,279 @@
+"""The Disclosure Analysis Plan as a document: everything that the plan says, and nothing that a member may not see."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.datasets import load
+from engine.errors import EngineError, UsageError
+from engine.io.recode import code
+from engine.plan import AboutPlan, MechanismPlan, Plan, PublishPlan, SpacePlan, ThreatPlan
+from engine.plan.lock import lock
+from engine.report import plan_document as written
+from engine.report.document import Bullets, Document, Entries, Grid, Paragraph
+from engine.report.plan_counts import at_most, count_plan
+from engine.report.plan_document import document_bytes, plan_document, write_plan_document
+from tests.engine.report.conftest import Case, plan_of, raw_table
+
+_ABOUT = AboutPlan(
+    survey="Car workers",
+    vintage="1981",
+    sponsor="Statistics Office",
+    contact="Ada Byron, 555-0100",
+    authority="Statistics Act, section 7",
+    release_type="series",
+    changes="one question is new",
+    geography="districts",
+    design="strata of plants",
+    overlaps="the table builder",
+)
+SECTIONS = (
+    "0  Cover",
+    "1  Data and units",
+    "2  Attributes",
+    "3  Disclosure scenario",
+    "4  What users do with the data",
+    "5  Methods and their parameters",
+    "6  Candidates",
+    "7  Measures",
+    "8  Selection rule and parameters",
+    "9  What is said in public",
+    "10  What may change after approval",
+)
+
+
+def full(**parts: object) -> Plan:
+    """A plan with everything set; rates and settings are figures that nothing else equals."""
+    given: dict[str, object] = {
+        "about": _ABOUT,
+        "threat": ThreatPlan(
+            "a colleague with /srv/lists/notes.txt who heard of 5.37 %", ("/srv/lists/voters.csv",), "shame"
+        ),
+        "publish": PublishPlan("Car workers 1981", "range", "between 1 and 5 percent", "Ask us."),
+        "mechanisms": (
+            MechanismPlan("random_swap"),
+            MechanismPlan("rds", (("rate", ("0.0731", "0.0847")), ("partner_pool", ("any", "other_cell")))),
+            MechanismPlan("pram", (("theta", ("0.9317",)), ("vars", ("A+B",)))),
+        ),
+        "space": SpacePlan(swap_sizes=(1, 2), fix=("D",), rates=("0.0537", "0.2113"), replicates=6),
+    }
+    return plan_of(**{**given, **parts})
+
+
+SETTINGS = ("0.0537", "5.37", "0.2113", "21.13", "0.0731", "0.0847", "0.9317")
+
+
+def text_of(document: Document) -> str:
+    """All that a document says, a block a line."""
+    lines = [document.title, document.subtitle, document.banner]
+    for section in document.sections:
+        lines.append(section.title)
+        for block in section.blocks:
+            match block:
+                case Paragraph():
+                    lines.append(block.text)
+                case Bullets():
+                    lines += block.items
+                case Entries():
+                    lines += [": ".join(row) for row in block.rows]
+                case Grid():
+                    lines += [block.caption, *(" | ".join(row) for row in (block.header, *block.rows))]
+                case _:
+                    raise AssertionError("the document has no pictures")
+    return "\n".join(lines)
+
+
+@pytest.fixture(scope="module")
+def member() -> Document:
+    plan = full()
+    return plan_document(plan, count_plan(plan, code(raw_table(), plan)))
+
+
+def test_every_section_is_there_and_says_something(member: Document) -> None:
+    assert tuple(section.title for section in member.sections) == SECTIONS
+    empty = plan_document(load("czech")[1])
+    assert tuple(section.title for section in empty.sections) == SECTIONS
+    for section in (*member.sections, *empty.sections):
+        said = text_of(Document("", "", "", (section,)))
+        assert len(said) > 100 and not re.search(r"\bNone\b(?!:)|\bnan\b", said)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        "Car workers 1981: Car workers 1981",
+        "Contact: Ada Byron, 555-0100",
+        "Authority: Statistics Act, section 7",
+        "Changed since the earlier release: one question is new",
+        "Records: 240",
+        "Weight: column w;",
+        "Record ids: column id;",
+        "no a0 with c3 | A is a0 and C is c3",
+        "D | key, tabulated and always kept equal in a pair | 2 | levels as in the file: d0, d1",
+        "Knows about a person (keys): A, B, C and D",
+        "Public files that overlap: voters.csv",
+        "The keys have 48 possible combinations",
+        "pay | linear | x ~ A + B + D | the whole file",
+        "A by B | A × B",
+        "change by more than 10 % of themselves",
+        "Amounts tried: 2 rates, which the chair has",
+        "Random swapping of keys (RDS)",
+        "2 values, which the chair has",
+        "any; other_cell",
+        "A, B",
+        "F, fixed | Not exchanged; the two records agree on it | always D",
+        "Candidates: 17",
+        "Runs: 102",
+        "Unaltered records in small cells | risk, decides | The number of unaltered records",
+        "Hellinger distance | utility, decides |",
+        "Total variation distance | utility | The share of records",
+        "Selection rule: The most useful candidate within the bound: at most 50 % of the unaltered records",
+        "The extent is given as a range: between 1 and 5 percent.",
+        "Replicates: they may grow.",
+    ],
+)
+def test_what_the_plan_says_is_in_it(wanted: str, member: Document) -> None:
+    assert wanted in text_of(member)
+
+
+def test_members_never_see_a_rate_a_setting_or_a_path(member: Document) -> None:
+    said = text_of(member)
+    assert not [setting for setting in SETTINGS if setting in said]
+    assert "/srv" not in said and "notes.txt" not in said and "secret-source-name" not in said
+    assert "CONFIDENTIAL" in member.banner and "names the rates" not in member.banner
+    locked = lock(full(), "DAP-7", "Grace")
+    assert locked.lock is not None
+    said = text_of(plan_document(locked))
+    assert "Approval number: DAP-7" in said and "Approved by: Grace" in said and locked.lock.at in said
+    assert locked.lock.digest not in said, "guessed rates could be tried against it"
+
+
+def test_the_chair_sees_the_rates_and_the_banner_says_so() -> None:
+    locked = lock(full(), "DAP-7", "Grace")
+    assert locked.lock is not None
+    document = plan_document(locked, rates=True)
+    said = text_of(document)
+    assert "Amounts tried: 5.37 % and 21.13 %" in said and "0.0731; 0.0847" in said and "0.9317" in said
+    assert locked.lock.digest in said and "which the chair has" not in said
+    assert "chair" in document.banner and "names the rates" in document.banner
+    assert "/srv" not in said
+    classified = plan_document(replace(full(), about=replace(_ABOUT, classification="SECRET")), rates=True)
+    assert classified.banner.startswith("SECRET. For the chair")
+
+
+def test_combinations_named_one_by_one_are_for_the_chair() -> None:
+    plan = full(space=SpacePlan(specs=("A:S B:F", "C:S"), rates=("0.0537",)), mechanisms=())
+    assert "A:S" not in text_of(plan_document(plan)) and "2 combinations of roles" in text_of(plan_document(plan))
+    assert "1 | A:S B:F" in text_of(plan_document(plan, rates=True))
+
+
+def test_the_parameters_are_those_of_the_memo(case: Case) -> None:
+    plan = case.study.plan
+    counts = count_plan(plan, code(raw_table(), plan))
+    section = next(s for s in plan_document(plan, counts).sections if s.title.startswith("8"))
+    table = next(block for block in section.blocks if isinstance(block, Grid))
+    assert table.rows == case.found.approved.parameters
+
+
+def test_a_plan_that_departs_from_its_approval_says_so_first() -> None:
+    locked = lock(full(), "DAP-7", "Grace")
+    changed = replace(locked, keys=("A", "B"), space=replace(locked.space, rates=("0.0613",)))
+    cover = text_of(Document("", "", "", plan_document(changed).sections[:1]))
+    assert "departs from what was approved" in cover and "Different: the swap rates" in cover and "Keys:" in cover
+    said = text_of(plan_document(changed))
+    assert not [rate for rate in ("0.0613", "6.13", "0.0537", "5.37") if rate in said]
+    chair = text_of(Document("", "", "", plan_document(changed, rates=True).sections[:1]))
+    assert "approved was 0.0537, 0.2113, now it is 0.0613" in chair
+    assert locked.lock is not None
+    forged = replace(locked, lock=replace(locked.lock, approved=locked.lock.approved.replace("0.0537", "0.0538")))
+    with pytest.raises(EngineError, match="damaged"):
+        plan_document(forged)
+
+
+def test_absent_parts_are_said_in_a_sentence() -> None:
+    said = text_of(plan_document(load("czech")[1]))
+    for wanted in (
+        "Intruder: not described in the plan",
+        "Harm of a disclosure: not described in the plan",
+        "Records: not counted: no data were named",
+        "No analysis is declared",
+        "No table is named",
+        "No edit rule is declared",
+        "Selection rule: No rule was fixed in the plan",
+        "the plan should fix one",
+        "The extent of the exchange is withheld",
+        "Survey: \n",
+    ):
+        assert wanted in said
+
+
+@pytest.mark.parametrize(
+    ("space", "most", "words"),
+    [
+        (SpacePlan(swap_sizes=(1,), rates=("0.1", "0.2")), 8, "Every swap of 1 attribute "),
+        (SpacePlan(all_specs=True, rates=("0.1",)), None, "The complete release space"),
+        (SpacePlan(specs=("A:S",), rates=("0.1", "0.2")), 2, "1 combination of roles that the plan names alone"),
+        (SpacePlan(search=True, budget=50, rates=("0.1",)), 50, "No more than 50 candidates are looked at"),
+    ],
+)
+def test_spaces_in_words_and_counts(space: SpacePlan, most: int | None, words: str) -> None:
+    plan = plan_of(space=space)
+    assert at_most(plan) == most
+    assert words in text_of(plan_document(plan))
+    counts = count_plan(plan, code(raw_table(), plan))
+    exact = counts.candidates(plan)
+    assert most is None or 0 < exact <= most
+    said = text_of(plan_document(plan, counts))
+    assert f"Candidates: {'at most ' if space.search else ''}{exact:,}\n" in said
+    if space.search:
+        assert f"in the whole space: {counts.complete:,}" in said
+
+
+@pytest.mark.parametrize("form", [".docx", ".html"])
+def test_equal_plans_give_equal_bytes_without_traces(form: str, member: Document) -> None:
+    plan = full()
+    again = plan_document(plan, count_plan(plan, code(raw_table(), plan)))
+    content = document_bytes(again, form)
+    assert content == document_bytes(member, form)
+    parts = [content]
+    if form == ".docx":
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+            parts = [archive.read(name) for name in archive.namelist()]
+    whole = b"".join(parts)
+    assert b"Disclosure Analysis Plan" in whole and b"python-docx" not in whole
+    assert not [setting for setting in SETTINGS if setting.encode() in whole]
+    assert member.banner.encode() in whole
+
+
+def test_a_file_appears_whole_or_not_at_all(tmp_path: Path, member: Document, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "dap.html"
+    write_plan_document(member, path)
+    assert [p.name for p in tmp_path.iterdir()] == ["dap.html"]
+    with pytest.raises(UsageError, match="exists already"):
+        write_plan_document(member, path)
+    with pytest.raises(UsageError, match=r"must end in \.docx or \.html"):
+        write_plan_document(member, tmp_path / "dap.pdf")
+    with pytest.raises(EngineError, match="could not be written"):
+        write_plan_document(member, tmp_path / "nowhere" / "dap.docx")
+
+    def failing(document: Document, form: str) -> bytes:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(written, "document_bytes", failing)
+    with pytest.raises(EngineError, match="No space left"):
+        write_plan_document(member, tmp_path / "other.docx")
+    assert [p.name for p in tmp_path.iterdir()] == ["dap.html"]
+
+
+def test_a_measure_of_the_wrong_kind_is_refused() -> None:
+    plan = plan_of()
+    wrong = replace(plan, decision=replace(plan.decision, risk="hellinger"))
+    with pytest.raises(UsageError, match="is not a measure of risk"):
+        plan_document(wrong)
