@@ -265,12 +265,12 @@ def the_map(risk: str | None, utility: str | None, partial: bool) -> RiskUtility
 @dataclass(frozen=True)
 class Growing:
     """The frontier of a study as it is now, the names of its two measures, the signs that turn losses into values, and
-    the share of the rectangle of all means that the frontier dominates."""
+    the values of the original data."""
 
     frontier: GrowingFrontier
     titles: tuple[str, str]
     signs: tuple[float, float]
-    area: float
+    original: tuple[float, float]
 
 
 def growing() -> Growing | None:
@@ -283,8 +283,9 @@ def growing() -> Growing | None:
         risk, utility = (study.measures[k] for k in objective_places(study))
         stamp = (str(path), study.stamp()[0], study.n_scenarios)
         found = now.memo.get("growing", stamp, lambda: growing_frontier(study))
+        original = (study.original[str(risk)], study.original[str(utility)])
     signs = tuple(-1.0 if c.measure.better == "higher" else 1.0 for c in (risk, utility))
-    return Growing(found, (text.measure_name(risk), text.measure_name(utility)), (signs[0], signs[1]), found.area)
+    return Growing(found, (text.measure_name(risk), text.measure_name(utility)), (signs[0], signs[1]), original)
 
 
 def fresh_map(view: RiskUtilityMap) -> RiskUtilityMap | None:

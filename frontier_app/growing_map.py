@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 
-def figure(found: GrowingFrontier, risk: str, utility: str, signs: tuple[float, float]) -> Figure:
-    """Cloud and frontier of the mean losses so far: risk upwards, utility to the right.
+def figure(
+    found: GrowingFrontier, risk: str, utility: str, signs: tuple[float, float], original: tuple[float, float]
+) -> Figure:
+    """Cloud and frontier of the mean losses so far, and doing nothing: risk upwards, utility to the right.
 
     ``signs`` turn losses back into values of the two measures, whose names are the titles of the axes.
     """
@@ -43,6 +45,15 @@ def figure(found: GrowingFrontier, risk: str, utility: str, signs: tuple[float, 
             name="frontier",
             line={"color": QUIET, "width": 1.5, "shape": "vh"},
             marker={"color": COLOURS[0], "size": 9, "symbol": "diamond"},
+        )
+    )
+    made.add_trace(
+        go.Scatter(
+            x=[original[1]],
+            y=[original[0]],
+            mode="markers",
+            name="original data",
+            marker={"color": QUIET, "size": 11, "symbol": "triangle-up"},
         )
     )
     made.update_layout(

@@ -261,16 +261,16 @@ def _map() -> None:
     second.metric("On the frontier", f"{int(frontier.undominated.sum()):,}", help="no other is safer and more useful")
     third.metric(
         "Area under the frontier",
-        f"{100 * found.area:.1f} %",
+        f"{100 * frontier.area:.1f} %",
         help="Of the rectangle between the best and the worst mean figures so far, the share that the frontier"
         " dominates (its hypervolume). While it stays the same, further candidates have added nothing so far; it does"
         " not show what those still to come will add.",
     )
     st.plotly_chart(
-        growing_map.figure(frontier, *found.titles, found.signs),
+        growing_map.figure(frontier, *found.titles, found.signs, found.original),
         key="filling",
         config={"displaylogo": False},
-        alt="Risk–utility map of the results so far, with the frontier",
+        alt="Risk–utility map of the results so far, with the frontier and the original data",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,6 +10,7 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from engine.decision import objective_places
 from engine.decision_log import entries
 from engine.plan import ThreatPlan
 from engine.plan.lock import lock
@@ -74,3 +76,14 @@ def test_another_study_of_the_workspace_is_opened(swept: Callable[..., Workspace
     assert any("Studies in this workspace" in part.value for part in made.subheader)
     made.button(key="study-study-2.study").click().run()
     assert not made.exception and at.study == at.folder / "study-2.study"
+
+
+def test_the_map_shows_the_frontier_so_far_and_doing_nothing(swept: Callable[..., Workspace]) -> None:
+    at = swept()
+    (drawn,) = _open(at).get("plotly_chart")
+    traces = {trace["name"]: trace for trace in json.loads(drawn.proto.spec)["data"]}
+    with Study.open(at.folder / "study-1.study") as study:
+        risk, utility = (study.measures[k] for k in objective_places(study))
+        assert traces["original data"]["y"] == [study.original[str(risk)]]
+        assert traces["original data"]["x"] == [study.original[str(utility)]]
+    assert len(traces["frontier"]["x"]) > 0
