@@ -40,7 +40,7 @@ def amounts(plan: Plan | None, complaint: str | None, data: Microdata) -> Callab
         return _nothing
     try:
         with st.spinner("Counting…"):
-            found, others = _counted(plan, data)
+            found, others = counted(plan, data)
     except EngineError as error:
         parts.complain(error)
         return _nothing
@@ -91,7 +91,7 @@ def _nothing() -> None:
     """Nothing is left to draw."""
 
 
-def _counted(plan: Plan, data: Microdata) -> tuple[Space | None, list[ReleaseSpec]]:
+def counted(plan: Plan, data: Microdata) -> tuple[Space | None, list[ReleaseSpec]]:
     """The space of the random swap, if it is tried, and the scenarios of all other mechanisms."""
     now = state.get()
     asks = (plan.data, plan.keys, plan.analyse, plan.analyses, plan.edits, plan.measures, plan.mechanisms)

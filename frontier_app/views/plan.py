@@ -11,12 +11,12 @@ from engine.microdata import Microdata
 from engine.plan import Plan, edit_plan
 from engine.spec import RANDOM_SWAP
 from frontier_app import actions, mechanisms, parts, state, text
-from frontier_app.planning import amounts, approval, declaring, measuring, protection, space
+from frontier_app.planning import amounts, approval, declaring, document, measuring, protection, space
 from frontier_app.planning.complaints import Complaints
 
 
 def page() -> None:
-    """Inputs on the left, what they amount to on the right; below both the approval, and the way on."""
+    """Inputs on the left, what they amount to on the right; below both the approval, the document and the way on."""
     now = state.get()
     base = now.base
     st.title("Plan the candidates", anchor=False)
@@ -39,6 +39,7 @@ def page() -> None:
         rest = amounts.amounts(plan, complaint, data)
     st.divider()
     approval.section(plan or now.plan, wrong=plan is None)
+    document.section(plan or now.plan, data, wrong=plan is None)
     st.divider()
     parts.go("sweep", "Next: run the sweep", disabled=plan is None)
     rest()
