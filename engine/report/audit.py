@@ -11,6 +11,7 @@ from engine.io.recode import edit_failures
 from engine.report.facts import Check
 from engine.report.safe import listed
 from engine.report.shares import weights_of
+from engine.report.words import plural
 from engine.spec import RANDOM_SWAP, pairs_wanted
 from engine.table import occupied
 
@@ -61,12 +62,13 @@ def _unswapped(made: Remade, release: RecordRelease) -> Check:
     renumbered = [c for c in data.raw.names if any(t.is_renumbered(c) for t in release.tables)]
     stay = [c for c in data.carried if c not in renumbered]
     said = [
-        f"{len(rest)} attributes ({listed(rest)}) equal the original in every record"
+        f"{plural(len(rest), 'attribute')} ({listed(rest)}) {'equals' if len(rest) == 1 else 'equal'} the original in "
+        "every record"
         if rest
         else "every attribute was exchanged or changed"
     ]
     if stay:
-        said.append(f"{len(stay)} further columns stay with their record")
+        said.append(f"{plural(len(stay), 'further column')} {'stays' if len(stay) == 1 else 'stay'} with their record")
     if renumbered:
         said.append(f"the numbers of {listed(renumbered)} were changed by the method")
     text = "; ".join(said)

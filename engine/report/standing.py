@@ -23,6 +23,7 @@ from engine.report.safe import (
     error_beside,
     is_count_risk,
     listed,
+    lower_first,
     meaning_of,
     title_of,
     unit_of,
@@ -173,7 +174,7 @@ def candidate_words(spec: ReleaseSpec, extents: Sequence[str] = ()) -> str:
     roles = spec.attributes
     swapped_names = tuple(roles.names_having("S"))
     if spec.mechanism != RANDOM_SWAP:
-        title = mechanism(spec.mechanism).title
+        title = f"uses {lower_first(mechanism(spec.mechanism).title)}"  # after "candidate A", as "exchanges" is
         strata = dict(spec.params).get("strata", "")  # what group swapping exchanges, whatever the keys are
         swapped_names = tuple(filter(None, strata.split("+"))) or swapped_names
         return f"{title}, which may change {_attributes(swapped_names)}" if swapped_names else title

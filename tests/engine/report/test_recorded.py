@@ -48,6 +48,17 @@ def test_attributes_that_are_named_by_a_letter_are_called_attributes() -> None:
     )
 
 
+def test_what_a_candidate_does_reads_as_a_sentence_for_every_method() -> None:
+    from engine.mechanisms import names
+    from engine.report.standing import candidate_words
+    from engine.spec import AttributeSpec, ReleaseSpec
+
+    for name in names():
+        words = candidate_words(ReleaseSpec(AttributeSpec.parse("A:S B:S", "AB"), "", mechanism=name))
+        assert words.startswith("uses ") and words.endswith(", which may change the attributes A and B")
+        assert words[5].islower()
+
+
 def test_a_bound_that_came_after_the_results_is_called_that(tmp_path: Path) -> None:
     study = case_of(tmp_path, plan_of(decision=DecisionPlan())).study
     choice = choose(study, risk_utility_map(study), "as agreed", max_risk=0.5)
