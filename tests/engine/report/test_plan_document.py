@@ -277,3 +277,19 @@ def test_a_measure_of_the_wrong_kind_is_refused() -> None:
     wrong = replace(plan, decision=replace(plan.decision, risk="hellinger"))
     with pytest.raises(UsageError, match="is not a measure of risk"):
         plan_document(wrong)
+
+
+def test_a_banner_of_any_signs_stands_on_printed_pages_and_ends_no_style_sheet(member: Document) -> None:
+    odd = replace(member, banner='</style> "for" members\\')
+    text = document_bytes(odd, ".html").decode()
+    assert text.count("</style>") == 1 and "BANNER" not in text
+    style = text.partition("<style>")[2].partition("</style>")[0]
+    assert f'content: "{_escaped(odd.banner)}";' in style
+    assert f'content: "{_escaped(member.banner)}";' in document_bytes(member, ".html").decode()
+    assert 'content: "";' in document_bytes(replace(member, banner=""), ".html").decode()
+
+
+def _escaped(text: str) -> str:
+    for sign, place in (("\\", "5c"), ("<", "3c"), ("/", "2f"), (">", "3e"), ('"', "22")):
+        text = text.replace(sign, f"\\{place} ")
+    return text
