@@ -25,17 +25,21 @@ TIMES = 3
 """How often everything is done; the median counts."""
 _PATIENCE = 30_000  # milliseconds
 _QUIET = 400  # milliseconds without a change after which the page is taken as done
-# What a person did last and what changed last; the header's running figure is no part of the page.
+# What a person did last and what changed last. Left out is what nobody sees: the header's running figure, notes for
+# screen readers (a grid's are the children of its canvas), and the corner in which Plotly measures text.
 _WATCH = """() => {
     window.seen = {act: 0, change: 0, ran: false};
     for (const kind of ['pointerdown', 'pointerup', 'keydown'])
         addEventListener(kind, () => { seen.act = performance.now(); seen.change = 0; seen.ran = false; }, true);
     const apart = node => (node.nodeType === 1 ? node : node.parentElement)?.closest(
-        ['stHeader', 'stStatusWidget', 'stSpinner', 'stTooltipContent'].map(one => `[data-testid=${one}]`).join());
+        ['stHeader', 'stStatusWidget', 'stSpinner', 'stTooltipContent'].map(one => `[data-testid=${one}]`).join()
+            + ', canvas, #js-plotly-tester');
+    const told = one => /^(aria|data)-/.test(one.attributeName ?? '')
+        || !document.querySelector('#root')?.contains(one.target);
     new MutationObserver(all => {
         const app = one => one.target.dataset?.testid === 'stApp';
         if (all.some(one => app(one) && one.target.dataset.testScriptState === 'running')) seen.ran = true;
-        if (all.some(one => !app(one) && !apart(one.target))) seen.change = performance.now();
+        if (all.some(one => !app(one) && !apart(one.target) && !told(one))) seen.change = performance.now();
     }).observe(document, {subtree: true, childList: true, characterData: true, attributes: true});
 }"""
 _DONE = """([quiet, rerun]) => (seen.ran || !rerun)
