@@ -6,8 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
+from typing import TYPE_CHECKING
 
 from engine.errors import EngineError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
 
 MEASURES = ("", "nominal", "ordinal", "scale")
 """Levels of measurement that a file may declare; empty where it says none."""
@@ -57,6 +62,17 @@ class ColumnLabels:
     def missing_among(self, raw: Iterable[str]) -> tuple[str, ...]:
         """Which of these raw values are declared missing, in their order, by name or by range."""
         return tuple(value for value in raw if value in self.missing or self._in_range(value))
+
+    def missing_mask(self, values: pa.Array) -> np.ndarray:
+        """Which values are declared missing, by name or by range; shape ``(len(values),)``."""
+        from engine.values import numbers, text_mask
+
+        mask = text_mask(values, self.missing)
+        if self.missing_ranges:
+            figures = numbers(values)
+            for low, high in self.missing_ranges:
+                mask |= (low <= figures) & (figures <= high)
+        return mask
 
     def _in_range(self, raw: str) -> bool:
         if not self.missing_ranges:

@@ -80,7 +80,8 @@ class ReleasedTable(Memory):
         return number
 
     def numeric(self, column: str) -> np.ndarray:
-        """A raw column as numbers, NaN where it holds none, shape ``(n_records,)``."""
+        """A raw column as numbers, NaN where it holds none or a value that its labels declare missing; shape
+        ``(n_records,)``.  Codes that only a plan declares missing count: :func:`engine.models.columns.numbers_of`."""
         if column in self._numbers:
             return self._numbers[column]
         return self.memo(("numeric", column), lambda: self._numeric(column))
@@ -91,7 +92,7 @@ class ReleasedTable(Memory):
         raw = self.data.raw.columns.get(column)
         if raw is None:
             raise UsageError(f"unknown column '{column}'.{did_you_mean(column, self.data.raw.names)}")
-        values = np.append(numbers(raw.values), np.nan)
+        values = np.append(np.where(raw.about.missing_mask(raw.values), np.nan, numbers(raw.values)), np.nan)
         codes = raw.codes if self.source is None or column not in self.swapped_columns else raw.codes[self.source]
         return values[codes]
 

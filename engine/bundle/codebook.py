@@ -91,7 +91,7 @@ def codebook(
     ``codes`` the columns whose numbers are known to be codes of categories."""
     made = []
     for name, columns in tables.items():
-        weights = None if weight is None else _weights(columns[weight])
+        weights = None if weight is None else _weights(columns[weight], labels[weight])
         described = tuple(
             _column(column, values, labels[column], weights, column in codes) for column, values in columns.items()
         )
@@ -99,9 +99,10 @@ def codebook(
     return Codebook(title or "Released data", tuple(files), tuple(made), tuple(notes), weight)
 
 
-def _weights(values: pa.Array) -> np.ndarray:
+def _weights(values: pa.Array, about: ColumnLabels) -> np.ndarray:
     distinct, codes = _coded(values)
-    return np.nan_to_num(np.append(numbers(distinct), np.nan)[codes])
+    known = np.where(about.missing_mask(distinct), 0.0, numbers(distinct))
+    return np.nan_to_num(np.append(known, 0.0)[codes])
 
 
 def _coded(values: pa.Array) -> tuple[pa.Array, np.ndarray]:
@@ -121,8 +122,9 @@ def _column(name: str, values: pa.Array, about: ColumnLabels, weights: np.ndarra
     counts = np.bincount(codes[codes >= 0], minlength=len(raw))
     empty = int((codes < 0).sum())
     figures = numbers(distinct)
-    missing = set(about.missing_among(raw))
-    numeric = len(raw) > 0 and not np.isnan(figures[[r not in missing for r in raw]]).any()
+    use = ~about.missing_mask(distinct)
+    missing = {r for r, valid in zip(raw, use, strict=True) if not valid}
+    numeric = len(raw) > 0 and not np.isnan(figures[use]).any()
     listed: tuple[Value, ...] = ()
     if len(raw) <= MOST_VALUES or about.values or missing:
         sums = None if weights is None else np.bincount(codes[codes >= 0], weights[codes >= 0], minlength=len(raw))
@@ -139,7 +141,6 @@ def _column(name: str, values: pa.Array, about: ColumnLabels, weights: np.ndarra
             for i in order
         )
     valid = int(sum(counts[i] for i in range(len(raw)) if raw[i] not in missing))
-    use = np.array([r not in missing for r in raw], bool)
     # A mean of codes says nothing.  A few labels, such as that of a highest value, leave a column its numbers; that a
     # file calls it a scale says little, since programs write so unless told otherwise.
     labelled = sum(r in about.label_of for r in raw if r not in missing)

@@ -8,7 +8,7 @@ from engine.bundle.codebook import codebook, codebook_html, codebook_xml
 from engine.bundle.files import write_tables
 from engine.bundle.package import Package
 from engine.io.scripts import load_scripts
-from engine.models.columns import numeric_columns
+from engine.models.columns import missing_values, numeric_columns
 from engine.spec import RANDOM_SWAP
 from engine.wording import methods_paragraph
 
@@ -20,7 +20,11 @@ def write(made: Package, folder: Path) -> dict[str, str]:
     plan = made.study.plan
     digests, notes = write_tables(folder, made.tables, made.formats, made.labels)
     weight = made.data.weight if "weight" in made.include else None
-    book = codebook(plan.publish.title, made.tables, made.labels, sorted(digests), notes, weight, _codes(made))
+    labels = {
+        name: about if name == made.data.id else missing_values(plan, name, about)
+        for name, about in made.labels.items()
+    }
+    book = codebook(plan.publish.title, made.tables, labels, sorted(digests), notes, weight, _codes(made))
     (folder / "codebook.html").write_text(codebook_html(book), encoding="utf-8", newline="\n")
     (folder / "codebook.xml").write_text(codebook_xml(book), encoding="utf-8", newline="\n")
     if "csv" in made.formats:

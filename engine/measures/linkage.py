@@ -10,6 +10,7 @@ import numpy as np
 
 from engine.errors import EngineError, UsageError, did_you_mean
 from engine.measures.base import Figure, Measure
+from engine.models.columns import known_numbers
 from engine.streams import derive, generator
 from engine.table import occupied
 
@@ -68,14 +69,14 @@ def link_rows(release: RecordRelease, table: ReleasedTable, places: Sequence[int
     sizes = [shape[j] for j in places]
     scaled = []
     for name in numeric:
-        values = original.numeric(name)
+        values, theirs = (known_numbers(t, name, release.plan) for t in (original, table))
         known = values[~np.isnan(values)]
         if not len(known):
             raise EngineError(f"column '{name}' holds no numbers to link on")
         # of the sorted values, so that the order of the records does not reach the last bit
         spread = float(np.std(np.sort(known), ddof=1)) if len(known) > 1 and np.ptp(known) > 0 else 0.0
         if spread > 0:
-            distinct, codes = np.unique(np.concatenate([values, table.numeric(name)]), return_inverse=True)
+            distinct, codes = np.unique(np.concatenate([values, theirs]), return_inverse=True)
             columns.append(codes)
             sizes.append(len(distinct))
             scaled.append(distinct / spread)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from engine.errors import EngineError, UsageError, did_you_mean
-from engine.values import is_number, text_mask
+from engine.values import is_number
 
 if TYPE_CHECKING:
+    from engine.labels import ColumnLabels
     from engine.microdata import Microdata
     from engine.plan import Plan
     from engine.records import ReleasedTable
@@ -67,7 +69,8 @@ def numeric_columns(plan: Plan, data: Microdata) -> tuple[str, ...]:
 
 
 def numbers_of(table: ReleasedTable, original: ReleasedTable, column: str, plan: Plan) -> np.ndarray:
-    """A raw column of a table as numbers, NaN where it is missing by the plan's codes; shape ``(n_records,)``.
+    """A raw column of a table as numbers, NaN where the plan or the column's labels declare it missing; shape
+    ``(n_records,)``.
 
     Read once from the original; a release takes those numbers along.  Values that are neither numbers nor codes for
     missing are an :class:`EngineError`.
@@ -79,35 +82,31 @@ def numbers_of(table: ReleasedTable, original: ReleasedTable, column: str, plan:
         return np.where(gone, np.nan, changed) if gone.any() else changed
     for j, attribute in enumerate(table.data.domain.attributes):
         if column in attribute.columns and j in table._replaced:
-            return _drawn_anew(table, j, column)
+            return _drawn_anew(table, j, column, plan)
     if table.source is None or column not in table.swapped_columns:
         return base
     return table.memo(("numbers", column), lambda: base[table.source])
 
 
-def _drawn_anew(table: ReleasedTable, j: int, column: str) -> np.ndarray:
-    """Numbers behind levels that a mechanism drew: they exist only where every level is one number."""
+def _drawn_anew(table: ReleasedTable, j: int, column: str, plan: Plan) -> np.ndarray:
+    """Numbers behind levels that a mechanism drew: they exist only where every level is one number, or a code for
+    missing (NaN)."""
     attribute = table.data.domain.attributes[j]
-    if not (attribute.exact and len(attribute.columns) == 1 and all(is_number(level) for level in attribute.levels)):
+    gone = missing_values(plan, column, table.data.raw.columns[column].about).missing_among(attribute.levels)
+    figures = [level for level in attribute.levels if level not in gone]
+    if not (attribute.exact and len(attribute.columns) == 1 and all(is_number(level) for level in figures)):
         raise EngineError(
             f"attribute '{attribute.name}' was drawn anew, so the release holds no numbers for column '{column}'"
         )
-    return np.array([float(level) for level in attribute.levels])[table.codes(j)]
+    return np.array([np.nan if level in gone else float(level) for level in attribute.levels])[table.codes(j)]
 
 
 def _numbers(original: ReleasedTable, column: str, plan: Plan) -> np.ndarray:
-    raw = original.data.raw.columns[column]
-    missing = missing_codes(plan, column)
-    codes = [code for code in missing if is_number(code)]
-    numbers = original.numeric(column)
-    if codes:
-        coded = np.append(text_mask(raw.values, codes), True)
-        numbers = np.where(coded[raw.codes], np.nan, numbers)
+    numbers = known_numbers(original, column, plan)
     finite = np.isfinite(numbers)
     if finite.all():
         return numbers
-    known = np.append(text_mask(raw.values, missing), True)
-    odd = ~finite & ~known[raw.codes]
+    odd = ~finite & ~_missing(original, column, missing_values(plan, column, original.data.raw.columns[column].about))
     if odd.any():
         share = f"{int(odd.sum())} of {len(odd)} records"
         if not finite.any():
@@ -117,13 +116,32 @@ def _numbers(original: ReleasedTable, column: str, plan: Plan) -> np.ndarray:
         )
     if not finite.any():
         raise EngineError(f"column '{column}' is missing in every record")
-    return np.where(finite, numbers, np.nan)
+    return numbers
 
 
-def missing_codes(plan: Plan, column: str) -> tuple[str, ...]:
-    """Raw codes that stand for no number in a column: the plan's missing codes and its attribute's, with the skips."""
+def known_numbers(table: ReleasedTable, column: str, plan: Plan) -> np.ndarray:
+    """A raw column of a table as numbers, NaN where it is missing and where it is no number; shape ``(n_records,)``."""
+    numbers = table.numeric(column)
+    if table.is_renumbered(column):
+        return numbers
+    about = missing_values(plan, column, table.data.raw.columns[column].about)
+    # other codes are no numbers already, and looking for them in millions of values takes time
+    gone = _missing(table, column, replace(about, missing=tuple(code for code in about.missing if is_number(code))))
+    return np.where(gone, np.nan, numbers) if gone.any() else numbers
+
+
+def _missing(table: ReleasedTable, column: str, about: ColumnLabels) -> np.ndarray:
+    """Which records hold no value in a raw column, or one that ``about`` declares missing; shape ``(n_records,)``."""
+    raw = table.data.raw.columns[column]
+    gone = np.append(about.missing_mask(raw.values), True)[raw.codes]
+    return gone[table.source] if table.source is not None and column in table.swapped_columns else gone
+
+
+def missing_values(plan: Plan, column: str, about: ColumnLabels) -> ColumnLabels:
+    """A column's labels ``about`` with all that stands for no number in it declared missing: what the labels declare
+    (codes and ranges), the plan's missing codes and its attribute's, with the skips."""
     own = [code for part in plan.attributes if column in part.columns for code in (*part.missing, *part.skip)]
-    return tuple(dict.fromkeys((*plan.data.missing, *own)))
+    return replace(about, missing=tuple(dict.fromkeys((*about.missing, *plan.data.missing, *own))))
 
 
 def strata_names(data: Microdata, places: Sequence[int], cells: np.ndarray) -> list[str]:
