@@ -20,6 +20,10 @@ SHAPES = (
 QUIET = "#77818C"
 TOOLBAR = 34
 """Pixels kept free above a legend: plotly's buttons stand there, and would lie on its words."""
+
+MARGIN = {"l": 94, "r": 10, "b": 66}
+"""Pixels beside and under a map, a little more than its ticks and titles take: where they need more, plotly makes room
+by drawing everything a second time."""
 GROUNDS = ("#FFFFFF", "#14181D")
 INK = ("#10151A", "#E8EAED")
 """Colours of text on the light and on the dark ground."""

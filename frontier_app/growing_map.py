@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.growing import GrowingFrontier
 from frontier_app import density
-from frontier_app.charts import COLOURS, QUIET
+from frontier_app.charts import COLOURS, MARGIN, QUIET
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -58,7 +58,7 @@ def figure(
     )
     made.update_layout(
         height=420,
-        margin={"l": 10, "r": 10, "t": 10, "b": 10},
+        margin={**MARGIN, "t": 40},
         legend={"orientation": "h", "y": 1.08},
         xaxis={"title": f"{utility} — more useful →", "autorange": "reversed" if utility_sign > 0 else True},
         yaxis={"title": f"{risk} — riskier ↑", "autorange": True if risk_sign > 0 else "reversed"},

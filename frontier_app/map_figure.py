@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from frontier_app import density, on_map
-from frontier_app.charts import COLOURS, QUIET, SHAPES, TOOLBAR, look_of
+from frontier_app.charts import COLOURS, MARGIN, QUIET, SHAPES, TOOLBAR, look_of
 from frontier_app.sheet import Cloud, Marks, Sheet, ranges
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def risk_utility(cloud: Cloud, marks: Marks) -> Figure:
     figure.update_xaxes(title_text=marks.utility_title, row=n, col=1)
     figure.update_layout(
         height=(marks.height if n == 1 else 110 + 300 * n) + TOOLBAR,
-        margin={"l": 10, "r": 10, "t": TOOLBAR + (30 if n == 1 else 60), "b": 10},
+        margin={**MARGIN, "t": TOOLBAR + (32 if n == 1 else 62)},
         legend={
             "title": {"text": f"{marks.legend}:  " if marks.legend else "", "side": "left"},
             "orientation": "h",

@@ -83,7 +83,7 @@ def splom(
     figure.update_yaxes(nticks=4, zeroline=False)
     figure.update_layout(
         height=max(380, 170 * (k - 1) + 90) + TOOLBAR,
-        margin={"l": 10, "r": 10, "t": TOOLBAR + 30, "b": 10},
+        margin={"l": 100, "r": 10, "t": TOOLBAR + 42, "b": 84},
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
         hoverlabel={"align": "left"},
         uirevision="measures",
