@@ -170,6 +170,9 @@ class Evaluator:
         self.index = CellIndex(question.table)
         self._touched = random_swap.Touched()
         self._original = None if question.data is None else ReleasedTable(question.data)
+        self._record_runs = (
+            None if self._original is None else RecordRuns(question.calls, question.plan, self._original)
+        )
         self._on_records_too = bool(question.on_records)
 
     def run(self, group: Group, replicates: Sequence[int]) -> Outcome:
@@ -187,9 +190,8 @@ class Evaluator:
         for at, (group, replicates) in enumerate(tasks):
             derived = self._derived(tasks[at]) if keys is None else keys[at]
             if group.structure is None:
-                assert self._original is not None
-                runs = RecordRuns(self.question.calls, self.question.plan, self._original)
-                made, said = runs.run(group, replicates, derived)
+                assert self._record_runs is not None
+                made, said = self._record_runs.run(group, replicates, derived)
                 rows.append(made)
                 notes += said
                 continue

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from engine.candidates import Group, setting_of
+from engine.candidates import Group, fit_key, setting_of
 from engine.io.recode import edit_failures
 from engine.measures import MeasureCall, evaluate_records
 from engine.measures.base import places_of
@@ -105,10 +106,12 @@ def stream(key: bytes, spec: ReleaseSpec, data: Microdata, replicate: int) -> by
 
 
 class RecordRuns:
-    """Draws and measures groups of scenarios of one mechanism; its fit is made once per group."""
+    """Draws and measures groups of scenarios of one mechanism; the fit of a group is kept until another group comes,
+    for its runs come a few at a time."""
 
     def __init__(self, calls: Sequence[MeasureCall], plan: Plan, original: ReleasedTable) -> None:
         self.calls, self.plan, self.original = calls, plan, original
+        self._fitted: tuple[tuple[str, ...], Any] | None = None
 
     def run(
         self, group: Group, replicates: Sequence[int], keys: Sequence[bytes]
@@ -125,7 +128,11 @@ class RecordRuns:
         data = self.original.data
         settings = [setting_of(s.mechanism, dict(s.params), self.plan, data) for _, s in group.members]
         made = mechanism(group.members[0][1].mechanism)
-        fitted = made.prepare(settings[0])
+        fit = fit_key(made, settings[0].texts)
+        if self._fitted is None or self._fitted[0] != fit:
+            self._fitted = None  # never two at once in memory
+            self._fitted = fit, made.prepare(settings[0])
+        fitted = self._fitted[1]
         at = iter(keys)
         for replicate in replicates:
             for (place, spec), setting in zip(group.members, settings, strict=True):

@@ -22,6 +22,8 @@ from engine.evaluator import Evaluator, Outcome, Question, Task
 
 TASK = 400
 """Candidates per bundle: long enough to pay for its commit, short enough to cancel at once."""
+ON_RECORDS = 100
+"""What a run of a mechanism that draws over records counts as, in candidates: it takes milliseconds to seconds."""
 
 Bundle = list[Task]
 
@@ -133,11 +135,12 @@ def bundles(groups: Sequence[Group], held: np.ndarray, replicates: int, before: 
         if max(least) >= replicates:
             behind = [m for m, n in zip(one.members, least, strict=True) if n < replicates]
             one = Group(one.structure, tuple(behind))
-        step = max(1, TASK // len(one.members))
+        each = len(one.members) * (ON_RECORDS if one.structure is None else 1)
+        step = max(1, TASK // each)
         for first in range(have + 1, replicates + 1, step):
             numbers = range(before + first, before + min(first + step, replicates + 1))
             bundle.append((one, tuple(numbers)))
-            size += len(numbers) * len(one.members)
+            size += len(numbers) * each
             if size >= TASK:
                 yield bundle
                 bundle, size = [], 0

@@ -27,6 +27,8 @@ from engine.records import ReleasedTable
 
 FLOOR = 1e-12
 """The least weight of a record."""
+MOST_MODELS = 20_000
+"""Propensity models that are fitted to find out which strata are near (200 strata; half a minute of small ones)."""
 
 
 class Pair(NamedTuple):
@@ -63,7 +65,7 @@ def check(values: Mapping[str, Any]) -> None:
 def prepare(setting: Setting) -> Prepared:
     """Strata, their pairwise propensity models and who trades with whom.
 
-    Refuses fewer than two strata, missing values, and pairs that do not exist.
+    Refuses fewer than two strata, so many that comparing them takes hours, missing values, and pairs that do not exist.
     """
     data = setting.data
     names = setting["strata"] or tuple(data.domain.names[j] for j in setting.keys)
@@ -71,8 +73,16 @@ def prepare(setting: Setting) -> Prepared:
         raise UsageError("no attribute defines the strata; name them in strata")
     places = propensity.strata_places(data, names)
     rows = propensity.rows(setting, places, setting["formula"], "CGS")
-    if len(rows.names) < 2:
+    h = len(rows.names)
+    if h < 2:
         raise EngineError("need at least two strata")
+    models = h * (h - 1) // 2
+    if models > MOST_MODELS and not setting["pairs"].strip():
+        raise EngineError(
+            f"{'+'.join(names)} define {h:,} strata, and which of them are near takes a propensity model of every two, "
+            f"{models:,} in all; at most {MOST_MODELS:,} are fitted. Name fewer attributes in strata, merge levels, or "
+            "write the pairs by hand"
+        )
     stratum = np.searchsorted(rows.start, rows.row_of, side="right") - 1
     order = np.argsort(stratum, kind="stable")
     members = np.split(order, np.cumsum(rows.sizes())[:-1])

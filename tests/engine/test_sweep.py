@@ -10,7 +10,7 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +22,11 @@ from engine.evaluation import FAILED, NOOP
 from engine.evaluator import question
 from engine.io.recode import code
 from engine.keys import key_path, read_key
+from engine.mechanisms import key_swaps
+from engine.mechanisms.key_swaps import RDS
 from engine.microdata import EditRule
 from engine.places import process_is_alive
-from engine.plan import Plan, SpacePlan
+from engine.plan import MechanismPlan, Plan, SpacePlan
 from engine.rerun import add_measures, reevaluate
 from engine.study import Study
 from engine.sweep import estimate, sweep
@@ -489,3 +491,18 @@ def test_measures_are_asked_once_however_written(path):
     with sweep(RAW, plan, path, workers=1) as study:
         assert [str(call) for call in study.measures] == ["small_cells", "hellinger"]
         assert study.results().values.shape[1] == 2
+
+
+def test_runs_over_records_are_reported_a_few_at_a_time_and_fitted_once(path, monkeypatch):
+    plan = plan_of(mechanisms=(MechanismPlan.of("rds", {"s": ["3"]}),), space={"replicates": 20})
+    fits, ticks = [], []
+
+    def counted(setting):
+        fits.append(1)
+        return RDS.prepare(setting)
+
+    monkeypatch.setattr(key_swaps, "RDS", replace(RDS, prepare=counted))
+    sweep(RAW, plan, path, workers=1, tick=lambda done, _: ticks.append(done)).close()
+    assert ticks[0] == 0 and ticks[-1] == 20
+    assert 0 < max(b - a for a, b in pairwise(ticks)) <= 4
+    assert len(fits) == 2  # on trial beforehand, and for all runs

@@ -326,3 +326,12 @@ def test_with_nothing_to_model_every_record_has_the_same_chance() -> None:
     drawn = run(numbered({"G": [0] * 5 + [1] * 7}, {}), n_swap="2", numeric=())
     assert "no column to model the strata with" in str(drawn.diagnostics["warning"])
     assert drawn.diagnostics["records_moved"] == 4
+
+
+def test_strata_too_many_to_compare_are_refused_before_any_is() -> None:
+    h = 201
+    data = numbered({"G": np.arange(2 * h) % h}, {"u": np.arange(2.0 * h)})
+    with pytest.raises(EngineError, match=r"^G define 201 strata.* 20,100 in all; at most 20,000 .* fewer attributes"):
+        run(data, numeric=("u",), n_swap="1")
+    by_hand = f"{data.domain.attributes[0].levels[0]} ~ {data.domain.attributes[0].levels[1]}"
+    assert run(data, numeric=("u",), n_swap="1", pairs=by_hand).status == OK
