@@ -177,6 +177,7 @@ def test_from_file_to_frontier_in_few_decisions(swept: tuple[Path, RawTable, Pla
         assert len(study.scenarios) == 28
 
 
+@pytest.mark.slow
 def test_no_exported_row_breaks_a_block(swept: tuple[Path, RawTable, Plan, int], tmp_path: Path) -> None:
     folder, table, plan, _ = swept
     truth = made(2_000)[1]

@@ -133,6 +133,7 @@ def test_an_order_that_tells_something_is_seen(made: Package, order: np.ndarray,
     assert found["succeeded"] and why in found["why"]
 
 
+@pytest.mark.slow
 def test_an_order_from_the_system_tells_nothing(made: Package) -> None:
     for number in range(50):
         rows = Rows(hashlib.sha256(str(number).encode()).digest(), N)

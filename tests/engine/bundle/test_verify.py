@@ -103,6 +103,7 @@ def test_what_was_done_to_a_bundle_is_seen(
     assert any(words in text for text in wrong(bundle)), wrong(bundle)
 
 
+@pytest.mark.slow
 def test_a_level_may_read_like_the_id_of_a_candidate(tmp_path: Path) -> None:
     path = tmp_path / "odd.csv"
     path.write_text(text().replace(",p,", ",x996,"))
