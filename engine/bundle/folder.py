@@ -136,14 +136,17 @@ def check_new(out: Path) -> None:
 
 
 def _reason(error: Exception, folder: Path) -> str:
-    if _is_full(folder) or getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
+    number = getattr(error, "errno", None)
+    # Libraries wrap errors and lose their number; a system's own error says what it was.
+    if number in (errno.ENOSPC, errno.EDQUOT) or (number is None and _is_full(folder)):
         return "the disk is full"
     return getattr(error, "strerror", None) or type(error).__name__
 
 
 def _is_full(folder: Path) -> bool:
     try:
-        return shutil.disk_usage(folder).free < _FREE
+        disk = shutil.disk_usage(folder)
+        return disk.total > 0 and disk.free < _FREE  # what the system keeps in memory has no size, and is no disk
     except OSError:
         return False
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -59,6 +60,7 @@ def left_in(folder: Path) -> list[str]:
 WRITING = """
 import os, signal, sys, time
 from pathlib import Path
+from types import SimpleNamespace
 from engine.bundle.folder import new_folder
 
 moment = sys.argv[2]
@@ -232,3 +234,24 @@ def test_an_export_killed_at_any_moment_leaves_nothing_or_all_bundles(
     assert left in ([], ["out"]) and (left or files is not None)
     if left:
         assert not any(one.problems for one in verify(out))
+
+
+@pytest.mark.parametrize(
+    ("error", "total", "reason"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), 10**9, "the disk is full"),
+        (RuntimeError("a library's own words"), 10**9, "the disk is full"),
+        (PermissionError(errno.EACCES, "Permission denied"), 10**9, "Permission denied"),
+        (FileNotFoundError(errno.ENOENT, "No such file or directory"), 0, "No such file or directory"),
+    ],
+)
+def test_only_a_full_disk_is_called_full(
+    error: Exception, total: int, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(total=total, free=0))
+    with (
+        pytest.raises(Failed, match=rf"could not be written: {reason}; nothing was left"),
+        new_folder(tmp_path / "out"),
+    ):
+        raise error
+    assert not any(tmp_path.iterdir())
