@@ -254,9 +254,8 @@ def _add_bundle_commands(command: Callable[..., argparse.ArgumentParser]) -> Non
     formats = "csv, parquet, sav, dta and xpt, separated by commas (default csv,parquet)"
     export.add_argument("--formats", metavar="LIST", help=formats)
     export.add_argument("--key-file", metavar="PATH")
-    export.add_argument(
-        "--include", action="append", default=[], choices=("weight", "id"), help="release the weight, or a new id, too"
-    )
+    besides = "an analyst's release holds the weight, or a new id, too; in public what [publish] of the plan includes"
+    export.add_argument("--include", action="append", default=[], choices=("weight", "id"), help=besides)
     export.add_argument("--same-order-as", metavar="BUNDLE", help="use the row order and ids of an analyst's bundle")
     export.add_argument("--allow-partial", action="store_true", help="export a failed run all the same")
 

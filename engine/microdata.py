@@ -98,7 +98,7 @@ class Microdata:
 
     ``codes[j]`` holds the level codes of attribute ``j`` (one integer array of length ``n_records`` per attribute).
     ``raw`` keeps every raw column.  ``carried`` columns stay with their record; ``dropped`` ones are never exported;
-    ``weight`` and ``id`` follow their record and are exported only when asked for.
+    ``weight`` and ``id`` follow their record and are released only where the plan includes them.
 
     Draws pair *units*.  Here every record is its own unit; ``unit_of_record`` is the seam where households will join.
     """

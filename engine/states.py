@@ -175,13 +175,16 @@ def decide(study: Study, state: str, by: str, *, number: str = "", conditions: s
 
 def altered_since(log: Sequence[Entry], event: str) -> tuple[int, str] | None:
     """What changed what a board decides on after the latest ``event``: the entry's number and words for it; None
-    where nothing did.  That is a departure from the approved plan, or other words for the public."""
+    where nothing did.  That is a departure from the approved plan, or other words for the public, or something else
+    that is released with the file."""
     last = max(entry.number for entry in log if entry.event == event)
     for entry in log[last:]:
-        public = any(str(text).startswith("publish.") for text in entry.detail.get("what", ()))
+        what = [str(text) for text in entry.detail.get("what", ())]
         if entry.event == "deviation":
             return entry.number, "the plan departed from the approved one"
-        if entry.event == "changed" and public:
+        if entry.event == "changed" and any(text.startswith("publish.include:") for text in what):
+            return entry.number, "what is released with the file was changed"
+        if entry.event == "changed" and any(text.startswith("publish.") for text in what):
             return entry.number, "the words for the public were changed"
     return None
 

@@ -19,6 +19,7 @@ from engine.errors import EngineError, UsageError
 from engine.evaluation import OK
 from engine.log_seal import WHOLE, seal_words
 from engine.microdata import RawTable
+from engine.plan.context import check_include
 from engine.plan.rate_range import rate_range
 from engine.spec import RANDOM_SWAP
 from engine.states import altered_since, state_of
@@ -44,9 +45,10 @@ def export(
     """Write one realisation of a study to a new folder and return it.
 
     ``candidate`` is a scenario's id (its realisation follows the plan's rule), a realisation's, or None for the
-    recorded choice.  ``tier`` is the reader, or ``all`` for a folder with one bundle for each.  ``include`` releases
-    the weight, and a new id, too.  ``same_order_as`` names an analyst's bundle whose row order and ids are used again;
-    ``tell`` gets sentences on progress and warnings.
+    recorded choice.  ``tier`` is the reader, or ``all`` for a folder with one bundle for each.  What is released
+    besides the attributes and carried columns is what the plan says (``publish.include``); an export without a public
+    bundle may release more with ``include`` (weight, id).  ``same_order_as`` names an analyst's bundle whose row order
+    and ids are used again; ``tell`` gets sentences on progress and warnings.
 
     A public bundle needs an approved recommendation (:class:`UsageError` without).  One that holds what its reader must
     not see, or whose swap an attack undoes, is refused (:class:`Refused`); that is logged in the study.  Killed at any
@@ -56,15 +58,17 @@ def export(
     say = tell or (lambda text: None)
     out, tiers = Path(out), tiers_of(tier)
     check_new(out)
+    include = check_include(include)
     if "public" in tiers:
         candidate = _approved(study, candidate)
+        _check_approved(study, include)
     _check_not_withheld(study)
     made = package(
         study,
         raw,
         candidate,
         key_file=key_file,
-        include=include,
+        include=(*study.plan.publish.include, *include),
         formats=formats,
         allow_partial=allow_partial,
         same_order_as=same_order_as,
@@ -98,6 +102,18 @@ def _approved(study: Study, candidate: str | None) -> str:
             "approved"
         )
     return approved
+
+
+def _check_approved(study: Study, include: tuple[str, ...]) -> None:
+    """Refuse to release more in public than the plan says that the board approved."""
+    beyond = [role for role in include if role not in study.plan.publish.include]
+    if beyond:
+        words = ", ".join(f'"{role}"' for role in (*study.plan.publish.include, *beyond))
+        raise UsageError(
+            f"the board has not approved that the {' and the '.join(beyond)} be released: a public bundle holds what "
+            f"the approved plan says. Write include = [{words}] in [publish] of the plan (dashboard: Threat and uses, "
+            "What is said in public), and submit the recommendation again; an analyst's bundle may hold more"
+        )
 
 
 def _check_not_withheld(study: Study) -> None:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 FORMATS = ("csv", "parquet", "sav", "dta", "xpt")
 """What a release can be written as: CSV, Parquet, SPSS, Stata and SAS transport."""
 _LABELLED = ("sav", "dta", "xpt")
-INCLUDE = ("weight", "id")
 SUMS = "SHA256SUMS"
 
 Tables = dict[str, "dict[str, pa.Array]"]
@@ -34,15 +33,6 @@ def check_formats(formats: Iterable[str]) -> tuple[str, ...]:
     if not asked:
         raise UsageError(f"no format is named; give one or more of {', '.join(FORMATS)}")
     return tuple(name for name in FORMATS if name in asked)
-
-
-def check_include(include: Iterable[str]) -> tuple[str, ...]:
-    """What is released besides: weight, id (a new one) or both."""
-    asked = tuple(include)
-    for name in asked:
-        if name not in INCLUDE:
-            raise UsageError(f"cannot include '{name}', must be weight or id.")
-    return tuple(name for name in INCLUDE if name in asked)
 
 
 def tables_of(made: Remade, rows: Rows, include: Iterable[str]) -> Tables:

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.bundle.files import Tables, check_formats, check_include, labels_of, tables_of
+from engine.bundle.files import Tables, check_formats, labels_of, tables_of
 from engine.bundle.rows import Rows, new_secret
 from engine.bundle.untouched import read_untouched
 from engine.choosing import runs_of
@@ -18,6 +18,7 @@ from engine.evaluator import question
 from engine.io.recode import code
 from engine.keys import key_path, read_key
 from engine.microdata import Microdata, RawTable
+from engine.plan.context import check_include
 from engine.remake import Remade, remake, stream_of
 from engine.scenarios import Scenario
 from engine.states import state_of

@@ -6,6 +6,7 @@ None of it changes a figure, so it may be completed after a sweep; every change 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from decimal import Decimal
 
@@ -15,6 +16,20 @@ from engine.plan.rate_range import rate_range
 
 RELEASE_TYPES = ("new", "series", "re-release")
 RATE_POLICIES = ("withhold", "range")
+INCLUDE = ("weight", "id")
+"""What may be released besides the attributes and carried columns: the weight, and a new id in place of the id."""
+
+
+def check_include(include: Iterable[str], where: str = "") -> tuple[str, ...]:
+    """What is released besides, each once in the order of :data:`INCLUDE`; ``where`` says where it was asked for."""
+    asked = tuple(include)
+    for name in asked:
+        if name not in INCLUDE:
+            raise UsageError(
+                f"{where or 'cannot include'} '{name}', must be weight or id. They stand for the columns that [data] "
+                "names as weight and id; other columns are carried, or attributes"
+            )
+    return tuple(name for name in INCLUDE if name in asked)
 
 
 def _check_texts(part: object, section: str, names: tuple[str, ...]) -> None:
@@ -111,15 +126,18 @@ class TolerancePlan:
 class PublishPlan:
     """What is said in public: ``title`` of the released file, the ``rate_policy`` (one of :data:`RATE_POLICIES`) with
     ``rate_range`` such as "between 1 and 5 percent" where a range is given (:mod:`engine.plan.rate_range` says which
-    may be), and further ``wording``."""
+    may be), and further ``wording``; and what is released besides the attributes and carried columns (``include``, of
+    :data:`INCLUDE`).  An approval leaves all but ``include`` open."""
 
     title: str = ""
     rate_policy: str = "withhold"
     rate_range: str = ""
     wording: str = ""
+    include: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _check_texts(self, "publish", tuple(f.name for f in fields(self)))
+        _check_texts(self, "publish", tuple(f.name for f in fields(self) if f.name != "include"))
+        set_fields(self, include=check_include(self.include, "publish include names"))
         if self.rate_policy not in RATE_POLICIES:
             raise UsageError(f"publish rate_policy is '{self.rate_policy}', must be one of {', '.join(RATE_POLICIES)}")
         if (self.rate_policy == "range") != bool(self.rate_range):

@@ -11,7 +11,11 @@ _LISTS = ("keys", "swap", "analyse", "edits", "measures", "analyses", "mechanism
 _PARTS = ("data", "space", "decision", "about", "threat", "tolerances", "publish")
 CONTEXT = ("decision.", "about.", "threat.", "tolerances.", "publish.", "tables")
 """Beginnings of the entries that change no figure of a study."""
-_OPEN = ("about.", "publish.", "space.replicates")
+_OPEN = (
+    "about.",
+    *(f"publish.{name}" for name in ("title", "rate_policy", "rate_range", "wording")),
+    "space.replicates",
+)
 """Beginnings of the entries that an approval leaves open."""
 
 

@@ -10,7 +10,7 @@ _HEAD = """\
 # A first plan, guessed from the columns of the data. Check every line before a study.
 #
 # Each column has one fate: part of an [[attribute]], or carry (stays with its record), drop (never leaves), weight, id.
-# Weight and id follow their record and are exported only when asked for.
+# Weight and id follow their record and are released only where [publish] includes them.
 #
 # An attribute may have
 #   columns = ["age", "age_flag"]               raw columns that move as one block (default: the one of its name)

@@ -16,8 +16,9 @@ from engine.plan.writing import plan_to_toml
 
 def approved_text(plan: Plan) -> str:
     """The part of a plan that an approval fixes, as TOML: all but the lock itself, who asks (about) and what is said in
-    public.  Replicates are in it as the fewest that must be run."""
-    return plan_to_toml(replace(plan, lock=None, about=AboutPlan(), publish=PublishPlan())).strip()
+    public; what is released besides is in it.  Replicates are in it as the fewest that must be run."""
+    publish = PublishPlan(include=plan.publish.include)
+    return plan_to_toml(replace(plan, lock=None, about=AboutPlan(), publish=publish)).strip()
 
 
 def _digest(text: str) -> str:

@@ -71,7 +71,7 @@ _SECTIONS = {
     "threat": {"intruder": _TEXT, "public_files": _TEXTS, "harm": _TEXT},
     "table": {"name": _TEXT, "attributes": _TEXTS},
     "tolerances": {"change": _DECIMAL, "min_n": _WHOLE, "se": _DECIMAL, "se_ratio": _DECIMAL},
-    "publish": dict.fromkeys((f.name for f in fields(PublishPlan)), _TEXT),
+    "publish": {**dict.fromkeys((f.name for f in fields(PublishPlan)), _TEXT), "include": _TEXTS},
     "lock": dict.fromkeys((f.name for f in fields(LockPlan)), _TEXT),
 }
 _LISTS_OF_TABLES = ("attribute", "edit", "analysis", "mechanism", "table")

@@ -247,6 +247,7 @@ class Plan:
         self._check_edits()
         self._check_analyses()
         self._check_tables()
+        self._check_include()
         candidates = self.swap_candidates
         if not candidates and not self.space.specs:
             raise UsageError("fix and change leave no attribute to swap; take one out of them")
@@ -330,3 +331,11 @@ class Plan:
         names_tuple([table.name for table in self.tables], "the tables")
         for table in self.tables:
             self._known(table.attributes, f"table '{table.name}'")
+
+    def _check_include(self) -> None:
+        for role in self.publish.include:
+            if getattr(self.data, role) is None:
+                raise UsageError(
+                    f"publish include names the {role}, but the plan declares none; name it as {role} in [data] or "
+                    "leave it out"
+                )

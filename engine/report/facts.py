@@ -288,11 +288,12 @@ class Check:
 
 @dataclass(frozen=True)
 class Publish:
-    """What is proposed to be said in public."""
+    """What is proposed to be said in public, and released besides attributes and carried columns (weight, id)."""
 
     title: str
     wording: str
     extent: str
+    include: tuple[str, ...]
 
 
 @dataclass(frozen=True)

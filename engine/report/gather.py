@@ -224,6 +224,7 @@ def _publish(at: Stand) -> Publish:
         title=plan.publish.title,
         wording=at.safe(plan.publish.wording),
         extent=plan.publish.rate_range if plan.publish.rate_policy == "range" else "",
+        include=plan.publish.include,
     )
 
 

@@ -11,7 +11,7 @@ from engine.report.answers import (
     summary,
 )
 from engine.report.document import Bullets, Document, Entries, Paragraph, Section, grid
-from engine.report.parameters import cover_rows, policy_words, unique_words
+from engine.report.parameters import besides_words, cover_rows, policy_words, unique_words
 from engine.report.safe import listed
 
 if TYPE_CHECKING:
@@ -222,6 +222,7 @@ def _wording(found: Findings) -> Section:
         (
             Paragraph(f"“{public_wording(found)}”", "lead"),
             Paragraph(policy_words(found.publish.extent)),
+            Paragraph(besides_words(found.publish.include)),
             Paragraph(
                 "This paragraph goes with the public file word for word. Nothing else about the method is to be said "
                 "in public: not which attributes were exchanged, not the figures of this memo, and not how many "

@@ -155,6 +155,13 @@ def policy_words(extent: str) -> str:
     return "The extent of the exchange is withheld: knowing it makes it easier to undo."
 
 
+def besides_words(include: Sequence[str]) -> str:
+    """What is released besides the attributes and carried columns."""
+    words = {"weight": "the weight of each record", "id": "a new id of each record"}
+    said = " and ".join(words[role] for role in include)
+    return f"Released with the file: {said or 'neither weights nor ids'}."
+
+
 def unique_words(found: Occupancy | Threat, n_records: int) -> str:
     """How many records of the original are alone, or in twos, in a combination of the keys."""
     if found.ones:

@@ -35,13 +35,17 @@ def data_section(plan: Plan, data: Microdata | None, safe: Safe) -> Section:
         ("Smallest geography released", safe(plan.about.geography) or NOT_SAID),
         (
             "Weight",
-            f"column {plan.data.weight}; it stays with its record and is released only when asked for"
+            f"column {plan.data.weight}; it stays with its record and "
+            + ("is released with it" if "weight" in plan.publish.include else "is not released")
             if plan.data.weight
             else "none declared",
         ),
         (
             "Record ids",
-            f"column {plan.data.id}; not released, new ones are given" if plan.data.id else "none in the file",
+            f"column {plan.data.id}; never released, "
+            + ("new ones are" if "id" in plan.publish.include else "nor are new ones")
+            if plan.data.id
+            else "none in the file",
         ),
         ("Codes that mean missing, in every column", missing_words(plan)),
         (

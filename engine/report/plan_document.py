@@ -9,6 +9,7 @@ from engine.errors import EngineError, UsageError
 from engine.report.document import Bullets, Document, Entries, Paragraph, Section, grid
 from engine.report.memo import BANNER
 from engine.report.parameters import (
+    besides_words,
     bound_words,
     cover_rows,
     mechanisms_of,
@@ -35,14 +36,14 @@ FORMATS = (".docx", ".html")
 _CHANGES = (
     "Replicates: they may grow. Fewer than approved are a deviation.",
     "Who asks for what, the words on design, geography and other releases (sections 0, 1 and 3) and what is said in "
-    "public (section 9) may be completed.",
+    "public (section 9) may be completed, but not what is released with the file.",
     "The draw itself: each run is another draw under the study key. The candidate is chosen on averages over runs, and "
     "which of its runs is released is fixed in section 8; choosing the luckiest run would be selection on noise.",
 )
 _DEVIATIONS = (
     "Every other change: to the coding of the data, the attributes and their roles, the keys, the threat, the methods "
     "and their parameters, the candidates, the measures, the selection rule and its bound, the declared analyses, "
-    "tables, tolerances and edit rules.",
+    "tables, tolerances and edit rules, and what is released with the file.",
     "A run of a plan that departs from what was approved is refused until a reason is given. The reason goes into the "
     "decision log with name and time, the memo on the release lists it, and the board has to approve it anew.",
 )
@@ -171,7 +172,7 @@ def _public(plan: Plan, safe: Safe) -> Section:
     publish, names = plan.publish, mechanisms_of(plan)
     extent = publish.rate_range if publish.rate_policy == "range" else ""
     kinds = {name == RANDOM_SWAP for name in names}
-    blocks: list[Block] = [Paragraph(policy_words(extent))]
+    blocks: list[Block] = [Paragraph(policy_words(extent)), Paragraph(besides_words(publish.include))]
     for swap in sorted(kinds, reverse=True):
         if len(kinds) > 1:
             blocks.append(

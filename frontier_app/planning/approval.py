@@ -18,8 +18,9 @@ from frontier_app.purpose.standing import departing
 WHAT = (
     "Lock the plan once the board has approved it as its Disclosure Analysis Plan. The approval is written into the"
     " plan, with a copy of what was approved. From then on only replicates may grow, and who asks and what is said in"
-    " public may be completed. Every other change is a deviation: a sweep refuses it until a reason is given, the"
-    " reason goes into the decision log, and the board has to approve it. A lock cannot be taken back here."
+    " public may be completed, but not what is released. Every other change is a deviation: a sweep refuses it until a"
+    " reason is given, the reason goes into the decision log, and the board has to approve it. A lock cannot be taken"
+    " back here."
 )
 
 
@@ -60,7 +61,8 @@ def _as_approved(plan: Plan) -> Plan:
     assert approved is not None
     more = max(plan.space.replicates, approved.space.replicates)
     space = replace(approved.space, replicates=more)
-    return replace(approved, space=space, about=plan.about, publish=plan.publish, lock=plan.lock)
+    publish = replace(plan.publish, include=approved.publish.include)
+    return replace(approved, space=space, about=plan.about, publish=publish, lock=plan.lock)
 
 
 def section(plan: Plan, wrong: bool) -> None:

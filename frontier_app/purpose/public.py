@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
 from engine.plan import Plan, PublishPlan
-from engine.plan.context import RATE_POLICIES
+from engine.plan.context import INCLUDE, RATE_POLICIES
 from frontier_app.planning.complaints import Complaints
 
 _POLICIES = {"withhold": "withhold it (usual)", "range": "give a range in words"}
 
 
-def inputs(base: Plan, plan: Plan, tag: str, wrong: Complaints) -> Plan:
-    """The plan with what is said in public; an approval leaves it open."""
+def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: Complaints) -> Plan:
+    """The plan with what is said in public, which an approval leaves open, and what is released with the file, which is
+    read-only where ``fixed``."""
     st.subheader("What is said in public", anchor=False)
     st.caption(
         "The paragraph on methods that goes with the released file. Neither the swapped variables nor the exact"
@@ -47,8 +49,29 @@ def inputs(base: Plan, plan: Plan, tag: str, wrong: Complaints) -> Plan:
         height=68,
         placeholder="Whom users may ask about the file",
     )
-    said = {"title": title, "rate_policy": policy, "rate_range": range_words if ranged else "", "wording": wording}
+    said: dict[str, Any] = {
+        "title": title,
+        "rate_policy": policy,
+        "rate_range": range_words if ranged else "",
+        "wording": wording,
+    }
     if ranged and not range_words.strip():
         st.caption("Until the range is given, the share is withheld.")
         said |= {"rate_policy": "withhold"}
+    said["include"] = _included(base, tag, fixed)
     return wrong.attempt(lambda: replace(plan, publish=PublishPlan(**said)), plan)
+
+
+def _included(base: Plan, tag: str, fixed: bool) -> tuple[str, ...]:
+    """What is released besides the attributes and carried columns: the weight, a new id."""
+    data = base.data
+    words = {
+        "weight": f"Release the weight with the file (column {data.weight})",
+        "id": f"Release a new id in place of column {data.id}",
+    }
+    return tuple(
+        role
+        for role in INCLUDE
+        if getattr(data, role) is not None
+        and st.checkbox(words[role], role in base.publish.include, key=f"publish-{role}-{tag}", disabled=fixed)
+    )

@@ -26,6 +26,7 @@ _LABELS = {
     "tolerances.min_n": "Records that it rests on",
     "tolerances.se": "Tolerated shift of a coefficient",
     "tolerances.se_ratio": "Tolerated growth of a standard error",
+    "publish.include": "Released with the file",
     "keys": "Keys",
     "tables": "Tables that users make",
     "analyses": "Regressions that users run",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from engine.errors import EngineError
+from engine.report.parameters import besides_words
 from engine.states import Standing, state_of
 from engine.study import Study
 from frontier_app import actions, compare_table, deciding, exports, parts, state, text
@@ -118,7 +119,7 @@ def _ask(study: Study, standing: Standing) -> None:
     formats, include = list(chosen.formats), chosen.include
     if tier not in ("chair", "member"):
         with right:
-            formats, include = _data(study, chosen)
+            formats, include = _data(study, chosen, tier)
     asked = state.Packing(tier, standing.state, tuple(formats), include)
     if asked != chosen:
         state.put(packing=asked)
@@ -146,8 +147,8 @@ def _ask(study: Study, standing: Standing) -> None:
             st.warning(text_[:1].upper() + text_[1:], icon=":material/warning:")
 
 
-def _data(study: Study, chosen: state.Packing) -> tuple[list[str], tuple[str, ...]]:
-    """Formats of the data, and what is released besides the attributes."""
+def _data(study: Study, chosen: state.Packing, tier: str) -> tuple[list[str], tuple[str, ...]]:
+    """Formats of the data, and what is released besides what the plan says; only the analyst may have more."""
     formats = st.multiselect(
         "Formats of the data",
         list(_FORMATS),
@@ -156,22 +157,28 @@ def _data(study: Study, chosen: state.Packing) -> tuple[list[str], tuple[str, ..
         key="export-formats",
         help="CSV loses labels, which the codebook and the scripts carry; SPSS and Stata keep them.",
     )
-    include = tuple(
-        role
-        for role, words in _besides(study).items()
-        if st.checkbox(words, role in chosen.include, key=f"export-include-{role}")
-    )
+    planned = study.plan.publish.include
+    if tier == "analyst":
+        more = {role: words for role, words in _besides(study).items() if role not in planned}
+        include = tuple(
+            role
+            for role, words in more.items()
+            if st.checkbox(words, role in chosen.include, key=f"export-include-{role}")
+        )
+    else:
+        include = ()
+    st.caption(f"{besides_words(planned)} Threat and uses settles this for the public, and the board approves it.")
     return formats, include
 
 
 def _besides(study: Study) -> dict[str, str]:
-    """What may be released besides the attributes and carried columns."""
+    """What the analyst's release may hold besides the attributes and carried columns."""
     data = study.plan.data
     words = {}
     if data.weight is not None:
-        words["weight"] = f"Release the weight too (column {data.weight})"
+        words["weight"] = f"Give the analyst the weight too (column {data.weight})"
     if data.id is not None:
-        words["id"] = f"Release a new id in place of column {data.id}"
+        words["id"] = f"Give the analyst a new id in place of column {data.id}"
     return words
 
 

@@ -55,7 +55,7 @@ def _inputs(base: Plan, tag: str, fixed: bool, wrong: Complaints) -> Plan:
         plan = rule.inputs(base, plan, tag, fixed, wrong)
     plan = rule.tolerances(base, plan, tag, fixed, wrong)
     plan = cover.inputs(base, plan, tag, wrong)
-    return public.inputs(base, plan, tag, wrong)
+    return public.inputs(base, plan, tag, fixed, wrong)
 
 
 page()

@@ -22,11 +22,12 @@ from engine.plan.lock import approved_plan, departures, lock
 _PLAN = load("czech")[1]
 _FULL = replace(
     _PLAN,
+    data=replace(_PLAN.data, weight="wt"),
     about=AboutPlan("Car workers", "1981", contact="Ada", release_type="series", changes="one more year"),
     threat=ThreatPlan("a colleague who knows four answers", ("staff list",), "dismissal"),
     tables=(TablePlan("work", _PLAN.names[:2]),),
     tolerances=TolerancePlan("0.05", 30, "2", "1.2"),
-    publish=PublishPlan("Car workers 1981", "range", "between 1 and 5 percent"),
+    publish=PublishPlan("Car workers 1981", "range", "between 1 and 5 percent", include=("weight",)),
 )
 
 
@@ -45,6 +46,9 @@ def test_it_comes_back_equal() -> None:
         ('[publish]\nrate_policy = "range"', "belong together"),
         ('[publish]\nrate_range = "few"', "belong together"),
         ('[publish]\nrate_policy = "range"\nrate_range = "1.9 to 2.1 %"', "at least twice the lower"),
+        ('[publish]\ninclude = ["wt"]', "publish include names 'wt', must be weight or id. They stand for the columns"),
+        ('[publish]\ninclude = "weight"', "include is 'weight', must be a list of texts"),
+        ('[publish]\ninclude = ["id"]', r"names the id, but the plan declares none; name it as id in \[data\]"),
         ("[tolerances]\nchange = 0", "must be above 0"),
         ("[tolerances]\nmin_n = -1", "must be a whole number, 0 or more"),
         ('[[table]]\nname = "t"\nattributes = ["Q"]', "table 't' names the unknown attribute 'Q'"),
@@ -65,7 +69,7 @@ def test_a_lock_notices_every_change_but_replicates_and_wording() -> None:
     locked = lock(_FULL, "DRB-7", "Grace")
     assert not departures(_FULL) and not departures(locked)
     assert approved_plan(_FULL) is None and approved_plan(locked) == replace(
-        _FULL, about=AboutPlan(), publish=PublishPlan()
+        _FULL, about=AboutPlan(), publish=PublishPlan(include=("weight",))
     )
     assert not departures(replace(locked, space=replace(locked.space, replicates=99)))
     assert not departures(replace(locked, about=AboutPlan("Renamed")))
@@ -75,6 +79,11 @@ def test_a_lock_notices_every_change_but_replicates_and_wording() -> None:
     assert [*departures(replace(locked, tolerances=TolerancePlan("0.05", 30, "2")))] == ["tolerances.se_ratio"]
     assert departures(replace(locked, space=replace(locked.space, rates=("0.03",))))
     assert departures(replace(locked, tables=()))
+    words = replace(locked, publish=PublishPlan("Other", wording="Ask us.", include=("weight",)))
+    assert not departures(words)
+    assert departures(replace(locked, publish=PublishPlan())) == {
+        "publish.include": "publish.include: approved was weight, now it is nothing"
+    }
     with pytest.raises(UsageError, match="locked already"):
         lock(locked, "DRB-8", "Grace")
 

@@ -250,6 +250,7 @@ def test_every_state_has_words():
     ("event", "what", "words"),
     [
         ("changed", "publish.title: was ''", "the words for the public were changed after the recommendation was sub"),
+        ("changed", "publish.include: the study has nothing", "what is released with the file was changed after the"),
         ("deviation", "tolerances.min_n: approved was 45", "the plan departed from the approved one after the recom"),
     ],
 )

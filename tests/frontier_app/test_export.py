@@ -132,6 +132,33 @@ def test_what_is_asked_for_is_started_and_kept(at: Workspace, monkeypatch):
     assert Path(asked["--out"]).parent == at.folder / "exports"
 
 
+def test_only_the_analyst_may_have_more_than_the_plan_says(at: Workspace, monkeypatch):
+    started: list[list[str]] = []
+
+    def launch(arguments: list[str], *_: object) -> int:
+        started.append(arguments)
+        return 0
+
+    monkeypatch.setattr("frontier_app.jobs.launch", launch)
+    with Study.open(at.folder / "study-1.study") as study:
+        data = replace(study.plan.data, weight="w", id="case")
+        study.grow(replace(study.plan, data=data, publish=PublishPlan(include=("id",))))
+    approve(at)
+    made = opened(at)
+    assert tier_of(made).value == "public" and not made.checkbox
+    assert "Released with the file: a new id of each record." in words(made)
+    tier_of(made).set_value("analyst").run()
+    (box,) = made.checkbox
+    assert box.label == "Give the analyst the weight too (column w)"
+    box.check().run()
+    write_button(made).click().run()
+    assert started[-1][-2:] == ["--include", "weight"]
+    made = opened(at)
+    tier_of(made).set_value("public").run()
+    write_button(made).click().run()
+    assert "--include" not in started[-1]
+
+
 def test_an_export_needs_a_format_and_the_data(at: Workspace):
     made = opened(at)
     made.multiselect(key="export-formats").set_value([]).run()

@@ -237,6 +237,19 @@ def test_what_was_approved_is_read_only_with_number_and_name() -> None:
     assert any("departs from what was approved" in w.value for w in made.warning)
 
 
+def test_what_is_released_with_the_file_is_said_here_and_fixed_by_an_approval() -> None:
+    made = _sample("fair")
+    assert not [box for box in made.checkbox if str(box.key).startswith("publish-")], "the sample has neither"
+    _set(made, data=replace(_plan(made).data, drop=(), weight="occupation_husb"))
+    box = next(box for box in made.checkbox if str(box.key).startswith("publish-weight"))
+    assert box.label == "Release the weight with the file (column occupation_husb)" and not box.value
+    box.check().run()
+    assert _plan(made).publish.include == ("weight",)
+    _set(made, lock=lock(_plan(made), "DRB-7", "Grace").lock)
+    assert next(box for box in made.checkbox if str(box.key).startswith("publish-weight")).disabled
+    assert _plan(made).publish.include == ("weight",)
+
+
 def test_what_is_said_in_public_is_kept_and_a_range_needs_its_words() -> None:
     made = _sample()
     _box(made, "Title of the released file").set_value("Car workers 1981").run()

@@ -22,6 +22,7 @@ PLAN = """
 contact = "Ada Example, statistics@agency.example"
 [publish]
 title = "the Household Survey"
+include = ["weight", "id"]
 [data]
 weight = "w"
 id = "case"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import getpass
 import io
+import json
 import re
 import zipfile
 from dataclasses import dataclass
@@ -74,6 +75,7 @@ class Case:
         numeric = 'numeric = ["amount"]\n' if self.carry else ""
         return (
             f'[about]\ncontact = "{getpass.getuser()} of the agency"\n[publish]\ntitle = "the survey"\n{extent}\n'
+            f"include = {json.dumps(self.include)}\n"
             f'[data]\nweight = "wgt"\nid = "ident"\n{carried}\n{numeric}{attributes}{mechanism}'
             f'[space]\nspecs = ["v{self.swap}:S"]\nrates = ["{self.rate}"]\nreplicates = 2\n'
             '[measures]\nnames = ["small_cells[n_rule=5]", "hellinger"]\n'

@@ -7,6 +7,7 @@ import importlib
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -21,7 +22,7 @@ from engine.errors import EngineError, UsageError
 from engine.microdata import RawTable
 from engine.states import withhold
 from engine.study import Study
-from tests.engine.bundle.small import label_of, plan, survey, swept
+from tests.engine.bundle.small import approve, label_of, plan, survey, swept
 
 
 def test_each_reader_has_a_folder_with_files_of_its_own(every: Path) -> None:
@@ -105,15 +106,6 @@ def test_equal_secrets_give_equal_bytes_and_other_secrets_another_order(
     for name in ("release.csv", "release.parquet"):
         assert (again / "release" / name).read_bytes() == (every / "public" / name).read_bytes()
         assert (other / "release" / name).read_bytes() != (every / "public" / name).read_bytes()
-
-
-def test_weights_leave_only_when_asked_and_then_count_in_the_codebook(every: Path, home, tmp_path: Path) -> None:
-    folder, raw = home
-    with Study.open(folder / "household.study") as study:
-        plain = export(study, raw, None, tmp_path / "plain", tier="public")
-    assert (plain / "release.csv").read_text().splitlines()[0] == "age,age_flag,sex,work,town,pay"
-    assert "wgtd" not in (plain / "codebook.xml").read_text()
-    assert "wgtd" in (every / "public" / "codebook.xml").read_text()
 
 
 @pytest.mark.parametrize("tier", ["public", "all"])
@@ -237,8 +229,6 @@ def test_what_the_board_did_not_see_is_not_published(
 
 
 def test_a_range_that_does_not_hold_the_rate_is_told_to_nobody(home: tuple[Path, RawTable], tmp_path: Path) -> None:
-    from dataclasses import replace
-
     from engine.plan_changes import change_plan
 
     with Study.open(copied(home, tmp_path)) as study:
@@ -263,6 +253,36 @@ def test_wrong_wishes_are_refused(home: tuple[Path, RawTable], tmp_path: Path, o
     with Study.open(folder / "household.study") as study, pytest.raises(UsageError, match=words):
         export(study, raw, None, tmp_path / "out", **options)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_public_bundle_holds_what_the_approved_plan_says_and_no_more(every: Path, tmp_path: Path) -> None:
+    raw = survey(tmp_path)
+    path = tmp_path / "less.study"
+    swept(raw, plan(include='["id"]'), path)
+    with Study.open(path) as study:
+        approve(study, raw, label_of(study, "town"))
+        words = r'has not approved that the weight be released.*include = \["id", "weight"\] in \[publish\]'
+        for tier in ("public", "all"):
+            with pytest.raises(UsageError, match=words):
+                export(study, raw, None, tmp_path / "out", tier=tier, include=("weight",))
+        out = export(study, raw, None, tmp_path / "out", tier="all", formats=("csv",))
+        for file in (out / "public" / "release.csv", out / "analyst" / "release" / "release.csv"):
+            assert file.read_text().splitlines()[0] == "case,age,age_flag,sex,work,town,pay"
+        assert "wgtd" not in (out / "public" / "codebook.xml").read_text()
+        assert "wgtd" in (every / "public" / "codebook.xml").read_text(), "weights that are released are counted with"
+        assert "Released with the file: a new id of each record." in (out / "member" / "memo.html").read_text()
+        more = export(study, raw, None, tmp_path / "more", include=("weight",), formats=("csv",))
+        assert (more / "release" / "release.csv").read_text().splitlines()[0] == "case,age,age_flag,sex,work,town,pay,w"
+
+
+def test_another_set_of_released_columns_needs_another_approval(home: tuple[Path, RawTable], tmp_path: Path) -> None:
+    from engine.plan_changes import change_plan
+
+    with Study.open(copied(home, tmp_path)) as study:
+        publish = replace(study.plan.publish, include=())
+        change_plan(study, replace(study.plan, publish=publish), why="fewer columns", by="Ada")
+        with pytest.raises(UsageError, match="what is released with the file was changed after the board had approved"):
+            export(study, home[1], None, tmp_path / "out", tier="public")
 
 
 def test_where_nothing_is_to_be_released_no_bundle_is_written(tmp_path: Path) -> None:

@@ -202,7 +202,7 @@ def test_ten_questions_have_answers(case: Case):
 def test_public_wording_follows_the_policy(case: Case):
     withheld = public_wording(case.found)
     assert "not published" in withheld and "exchanged between records" in withheld
-    given = replace(case.found, publish=Publish("Cars", "Own words.", "between 1 and 5 percent"))
+    given = replace(case.found, publish=Publish("Cars", "Own words.", "between 1 and 5 percent", ("id",)))
     assert "between 1 and 5 percent" in public_wording(given) and public_wording(given).endswith("Own words.")
 
 

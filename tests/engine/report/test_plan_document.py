@@ -55,7 +55,7 @@ def full(**parts: object) -> Plan:
         "threat": ThreatPlan(
             "a colleague with /srv/lists/notes.txt who heard of 5.37 %", ("/srv/lists/voters.csv",), "shame"
         ),
-        "publish": PublishPlan("Car workers 1981", "range", "between 1 and 5 percent", "Ask us."),
+        "publish": PublishPlan("Car workers 1981", "range", "between 1 and 5 percent", "Ask us.", ("weight",)),
         "mechanisms": (
             MechanismPlan("random_swap"),
             MechanismPlan("rds", (("rate", ("0.0731", "0.0847")), ("partner_pool", ("any", "other_cell")))),
@@ -112,8 +112,9 @@ def test_every_section_is_there_and_says_something(member: Document) -> None:
         "Authority: Statistics Act, section 7",
         "Changed since the earlier release: one question is new",
         "Records: 240",
-        "Weight: column w;",
-        "Record ids: column id;",
+        "Weight: column w; it stays with its record and is released with it",
+        "Record ids: column id; never released, nor are new ones",
+        "Released with the file: the weight of each record.",
         "no a0 with c3 | A is a0 and C is c3",
         "D | key, tabulated and always kept equal in a pair | 2 | levels as in the file: d0, d1",
         "Knows about a person (keys): A, B, C and D",

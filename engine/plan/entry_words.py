@@ -1,0 +1,33 @@
+"""Values of a plan's entries in words, for sentences about what differs."""
+
+from __future__ import annotations
+
+from engine.microdata import EditRule
+from engine.plan.analysis import AnalysisPlan
+from engine.plan.context import TablePlan
+from engine.plan.mechanism import MechanismPlan
+
+
+def entry_words(value: object) -> str:
+    """The value of an entry as people write it; an empty one is ``nothing``."""
+    if isinstance(value, tuple):
+        apart = ", " if all(isinstance(one, str | int) for one in value) else "; "
+        return apart.join(map(_one, value)) or "nothing"
+    return "nothing" if value is None or value == "" else _one(value)
+
+
+def _one(value: object) -> str:
+    if isinstance(value, AnalysisPlan):
+        by = f", by {' and '.join(value.by)}" if value.by else ""
+        return f"{value.name} ({value.family}{', weighted' if value.weighted else ''}): {value.formula}{by}"
+    if isinstance(value, MechanismPlan):
+        grid = "; ".join(f"{name} {', '.join(values)}" for name, values in value.grid)
+        return value.name + (f" ({grid})" if grid else "")
+    if isinstance(value, EditRule):
+        never = " with ".join(f"{name} {' or '.join(levels)}" for name, levels in value.forbid)
+        return f"{value.name} (never {never})"
+    if isinstance(value, TablePlan):
+        return f"{value.name} ({' × '.join(value.attributes)})"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
