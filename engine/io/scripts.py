@@ -12,7 +12,7 @@ from engine.errors import UsageError, did_you_mean
 from engine.io.names import short_names
 from engine.io.sas_formats import comment, quoted
 from engine.labels import NO_LABELS, ColumnLabels
-from engine.values import as_text, is_number
+from engine.values import as_text, is_number, numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,12 +23,14 @@ SCRIPTS = {"R": "load.R", "SAS": "load.sas", "Stata": "load.do", "SPSS": "load.s
 
 @dataclass(frozen=True)
 class _Column:
-    """One column of the CSV file: whether all its values are numbers, the bytes of its longest text, its labels."""
+    """One column of the CSV file: whether all its values are numbers, the bytes of its longest text, its labels, and
+    the numbers that occur in its ranges of missing codes, ascending."""
 
     name: str
     numeric: bool
     width: int
     about: ColumnLabels
+    in_ranges: tuple[str, ...] = ()
 
     @property
     def labelled(self) -> list[tuple[str, str]]:
@@ -77,11 +79,18 @@ def _described(name: str, values: pa.Array | pa.ChunkedArray, about: ColumnLabel
     distinct = one_array(plain(values)).unique().drop_null()
     kind = distinct.type
     if pa.types.is_null(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return _Column(name, True, 8, about)
+        return _Column(name, True, 8, about, _in_ranges(distinct, about))
     texts = [text for text in as_text(distinct).to_pylist() if text]
     # A leading nought is part of a code, not of a number.
     numeric = bool(texts) and all(is_number(text) and not re.match(r"[+-]?0\d|\s", text) for text in texts)
-    return _Column(name, numeric, max((len(text.encode()) for text in texts), default=1), about)
+    width = max((len(text.encode()) for text in texts), default=1)
+    return _Column(name, numeric, width, about, _in_ranges(distinct, about) if numeric else ())
+
+
+def _in_ranges(distinct: pa.Array, about: ColumnLabels) -> tuple[str, ...]:
+    ranges = about.missing_ranges
+    figures = sorted({float(x) for x in numbers(distinct) if any(low <= x <= high for low, high in ranges)})
+    return tuple(f"{figure:.15g}" for figure in figures)
 
 
 def _one_line(text: str) -> str:
@@ -151,9 +160,9 @@ def _codes(c: _Column) -> str:
 def _stata(csv_name: str, columns: list[_Column]) -> list[str]:
     short = short_names([c.name for c in columns], "dta")
     texts = [i for i, c in enumerate(columns, 1) if not c.numeric]
-    numbers = [i for i, c in enumerate(columns, 1) if c.numeric]
+    figures = [i for i, c in enumerate(columns, 1) if c.numeric]
     options = f"stringcols({' '.join(map(str, texts))}) " if texts else ""
-    options += f"numericcols({' '.join(map(str, numbers))}) " if numbers else ""
+    options += f"numericcols({' '.join(map(str, figures))}) " if figures else ""
     lines = [
         f"* Reads {csv_name}; run it in the folder of that file.",
         f"import delimited using {_compound(csv_name)}, clear varnames(nonames) rowrange(2) encoding(utf-8) ///",
@@ -168,9 +177,16 @@ def _stata(csv_name: str, columns: list[_Column]) -> list[str]:
         if whole:
             pairs = " ".join(f"{int(float(raw))} {_compound(label)}" for raw, label in whole)
             lines += [f"label define {name}_l {pairs}", f"label values {name} {name}_l"]
-        if c.numeric and c.missing and len(c.missing) <= 26:
-            codes = " \\ ".join(f"{raw}=.{chr(97 + i)}" for i, raw in enumerate(c.missing))
+        coded = list(dict.fromkeys([*c.missing, *c.in_ranges])) if c.numeric else []
+        if 0 < len(coded) <= 26:
+            codes = " \\ ".join(f"{raw}=.{chr(97 + i)}" for i, raw in enumerate(coded))
             lines.append(f"* missing codes; to make them missing: mvdecode {name}, mv({codes})")
+        elif coded:  # Stata tells 26 kinds of missing values apart, so these become one
+            which = [f"inrange({name}, {low:.15g}, {high:.15g})" for low, high in c.about.missing_ranges]
+            which += [f"{name} == {raw}" for raw in c.missing]
+            lines.append(f"* missing codes; to make them missing: replace {name} = . if {' | '.join(which)}")
+        elif c.numeric and _codes(c):
+            lines.append(f"* missing codes of {name}, of which none occurs: {_codes(c)}")
         elif _codes(c):
             lines.append(f"* missing codes of {name}: {_codes(c)}")
     return lines

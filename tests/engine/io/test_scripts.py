@@ -68,6 +68,7 @@ def test_the_python_script_reads_the_file(tmp_path: Path) -> None:
                 'label variable sex `"Sex of the person"\'',
                 "label values work work_l",
                 "* missing codes; to make them missing: mvdecode work, mv(-9=.a \\ -1=.b)",
+                "* missing codes; to make them missing: mvdecode income, mv(-1=.a \\ -99=.b)",
                 "* missing codes of region: X",
             ],
         ),
@@ -87,6 +88,18 @@ def test_the_python_script_reads_the_file(tmp_path: Path) -> None:
 def test_labels_and_missing_codes_are_in_every_script(file: str, lines: list[str]) -> None:
     for line in lines:
         assert line in TEXTS[file].splitlines()
+
+
+def test_stata_is_told_of_the_codes_of_a_range_that_occur() -> None:
+    def said(values: list[float], *, missing: tuple[str, ...] = (), upper: float = -90.0) -> str:
+        labels = ColumnLabels(missing=missing, missing_ranges=((-99.0, upper),))
+        return load_scripts("r.csv", {"v": pa.array(values)}, {"v": labels})["load.do"].splitlines()[-1]
+
+    begin = "* missing codes; to make them missing: "
+    assert said([-95, 3, -99, -95, -89]) == begin + "mvdecode v, mv(-99=.a \\ -95=.b)"
+    assert said([1.0, 2.0]) == "* missing codes of v, of which none occurs: -99 to -90"
+    many = said([-99 + i for i in range(40)], missing=("-1",), upper=-60)
+    assert many == begin + "replace v = . if inrange(v, -99, -60) | v == -1"
 
 
 def test_labels_cannot_break_out_of_their_quotes() -> None:
