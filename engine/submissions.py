@@ -11,6 +11,7 @@ from typing import Any
 from engine.errors import EngineError, UsageError
 from engine.plan import Plan, plan_from_toml, read_plan
 from engine.plan.differences import plan_differences
+from engine.spec import RANDOM_SWAP
 from engine.study import Study
 
 
@@ -69,7 +70,7 @@ def _bundle(folder: Path) -> Submission:
     if "analyst" in found:
         manifest = read_manifest(found["analyst"])
         facts = {
-            "recommended": f"{manifest['mechanism']}: {manifest['spec'] or manifest['params']} at {manifest['rate']}",
+            "recommended": _made(manifest),
             "realisation": str(manifest["candidate"]),
             "status": str(manifest["status"]),
             "records changed": f"{manifest['records_changed']:,}",
@@ -84,6 +85,14 @@ def _bundle(folder: Path) -> Submission:
 
         return Submission("member's bundle", None, dict(_leaves(json.loads(read_board(found["member"]).to_json()))))
     raise EngineError(f"'{folder.name}' is no bundle of an analyst or a member; nothing in it can be compared")
+
+
+def _made(manifest: Mapping[str, Any]) -> str:
+    """The mechanism of a release with its spec and rate, or with its parameters."""
+    if manifest["mechanism"] == RANDOM_SWAP:
+        return f"{RANDOM_SWAP}: {manifest['spec']} at {manifest['rate']}"
+    settings = "; ".join(f"{name} {value}" for name, value in manifest["params"] if value)
+    return manifest["mechanism"] + (f" ({settings})" if settings else "")
 
 
 def _number(value: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
+from engine.plan.entry_words import entry_words
 from engine.plan.types import Plan
 
 _LISTS = ("keys", "swap", "analyse", "edits", "measures", "analyses", "mechanisms", "tables")
@@ -30,7 +31,7 @@ def plan_differences(old: Plan, new: Plan, *, ours: str = "the study has", their
         for name in names:
             x, y = getattr(a, name), getattr(b, name)
             if x != y:
-                found[prefix + name] = f"{prefix}{name}: {ours} {_words(x)}, {theirs} {_words(y)}"
+                found[prefix + name] = f"{prefix}{name}: {ours} {entry_words(x)}, {theirs} {entry_words(y)}"
     before, after = {a.name: a for a in old.attributes}, {a.name: a for a in new.attributes}
     for name in [*before, *(n for n in after if n not in before)]:
         if before.get(name) != after.get(name):
@@ -40,12 +41,6 @@ def plan_differences(old: Plan, new: Plan, *, ours: str = "the study has", their
                 how = "is new" if name in after else "is missing"
             found["attribute." + name] = f"attribute '{name}' {how}"
     return found
-
-
-def _words(value: object) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value)) or "nothing"
-    return "nothing" if value is None or value == "" else str(value)
 
 
 def deviations(approved: Plan, plan: Plan) -> dict[str, str]:

@@ -12,10 +12,14 @@ from engine.cli import main
 from engine.datasets import load
 from engine.decision import risk_utility_map
 from engine.errors import EngineError, UsageError
+from engine.microdata import EditRule
 from engine.plan import AboutPlan, plan_to_toml
+from engine.plan.analysis import AnalysisPlan
+from engine.plan.context import TablePlan
 from engine.plan.lock import lock
+from engine.plan.mechanism import MechanismPlan
 from engine.study import Study
-from engine.submissions import differences, read_submission
+from engine.submissions import Submission, _made, differences, read_submission
 from engine.sweep import sweep
 
 _RAW, _PLAN = load("czech")
@@ -52,6 +56,26 @@ def test_plans_and_their_approval(tmp_path: Path, studies: tuple[Path, Path]) ->
     assert differences(old, read_submission(studies[0])) == []  # a plan and a study: their plans are compared
 
 
+def test_entries_of_several_parts_are_said_in_words() -> None:
+    two = replace(
+        _SMALL,
+        analyses=(AnalysisPlan("smoke", "A ~ B + C", "logistic", by=("D",)), AnalysisPlan("more", "B ~ C")),
+        mechanisms=(MechanismPlan("random_swap"), MechanismPlan.of("rds", {"s": [1, 2], "rate": ["0.1"]})),
+        edits=(EditRule("none so", (("A", ("n", "y")), ("B", ("n",)))),),
+        tables=(TablePlan("work by strain", ("A", "B")),),
+        space=replace(_SMALL.space, adaptive=True, screen=2),
+    )
+    said = differences(Submission("plan", _SMALL), Submission("plan", two))
+    assert said == [
+        "plan, edits: was nothing, is none so (never A n or y with B n)",
+        "plan, analyses: was nothing, is smoke (logistic): A ~ B + C, by D; more (linear): B ~ C",
+        "plan, mechanisms: was nothing, is random_swap; rds (s 1, 2; rate 0.1)",
+        "plan, tables: was nothing, is work by strain (A × B)",
+        "plan, space.adaptive: was no, is yes",
+        "plan, space.screen: was 4, is 2",
+    ]
+
+
 def test_bundles_of_an_analyst_and_of_a_member(
     tmp_path: Path, studies: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,6 +91,8 @@ def test_bundles_of_an_analyst_and_of_a_member(
         member = export(study, _RAW, labels[0], tmp_path / "member", tier="member")
     said = differences(read_submission(one), read_submission(two))
     assert any(text.startswith("recommended: was random_swap:") for text in said)
+    manifest = {"mechanism": "maps", "spec": "A:S", "params": [["w0", "0.8"], ["log", ""], ["D", "5"]], "rate": ""}
+    assert _made(manifest) == "maps (w0 0.8; D 5)"
     assert any(text.startswith("released hellinger: was") for text in said)
     assert differences(read_submission(member), read_submission(member)) == []
     with pytest.raises(UsageError, match="hold nothing that could be compared"):
