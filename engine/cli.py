@@ -266,6 +266,7 @@ def _add_bundle_commands(command: Callable[..., argparse.ArgumentParser]) -> Non
 
     verify = command("verify", run_verify, "check a bundle: digests, what its reader may get, the decision log")
     verify.add_argument("bundle", metavar="BUNDLE", help="the folder of an export")
+    verify.add_argument("--study", metavar="STUDY", help="whose decision log says what was exported (default: beside)")
 
     applying = command("apply", run_apply, "bring another file of the same records in line with a release")
     applying.add_argument("bundle", metavar="BUNDLE", help="an analyst's bundle")

@@ -64,9 +64,11 @@ def run_verify(args: argparse.Namespace) -> int:
     """Check a bundle; exit code 1 when something is wrong with it."""
     from engine.bundle.verify import verify
 
-    found = verify(args.bundle)
+    found = verify(args.bundle, args.study)
     for one in found:
-        print(f"{one.tier:8} {'wrong' if one.problems else 'holds'}  {one.what}")
+        print(f"{one.tier:8} {'wrong' if one.problems else 'open ' if one.note else 'holds'}  {one.what}")
+        if one.note:
+            print(f"{'':16}{one.note}")
         for text in one.problems[:20]:
             print(f"{'':16}{text}")
         if len(one.problems) > 20:

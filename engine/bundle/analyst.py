@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from engine.bundle.binding import LOG
 from engine.bundle.files import sha256, table_names, write_tables
 from engine.bundle.manifest import INTERNAL, RELEASE, iso, made_with, write_manifest
 from engine.bundle.package import Package
@@ -21,7 +23,6 @@ from engine.streams import STREAM_VERSION
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LOG = "decision-log.json"
 ATTACK = "self-attack.json"
 NEW_ID, ROW, RECORD, OLD_ID = "new_id", "row", "record", "id"
 """Columns of the pair map: the new id, the row in the release, the record in the original, and its old id."""
@@ -29,25 +30,20 @@ FROM = "from:"
 """Before the name of a raw column: the record of the original whose value is shown."""
 
 
-def write(made: Package, folder: Path, attack: dict[str, Any] | None) -> dict[str, str]:
+def write(
+    made: Package, folder: Path, attack: dict[str, Any] | None, bundles: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """Write the bundle into an empty folder and return the digests of the released files.
 
-    ``attack`` is what the attack on the release found; without it, the bundle says that none was made.
+    ``attack`` is what the attack on the release found; without it, the bundle says that none was made.  ``bundles`` are
+    the other readers' bundles of the same export: the digest of each one's list of digests.
     """
     inside = folder / INTERNAL
     (folder / RELEASE).mkdir()
     inside.mkdir(mode=0o700)
     digests, notes = write_tables(folder / RELEASE, made.tables, made.formats, made.labels)
     log = [entry.to_dict() for entry in entries(made.study)]
-    content = {
-        **manifest_of(made),
-        "log": log[-1]["digest"] if log else START,
-        "sha256": digests,
-        "sha256_unshuffled": _unshuffled(made, inside),
-        "notes": notes,
-    }
-    secrets = {"derived_key": made.made.derived.hex(), "row_order_secret": made.rows.secret.hex()}
-    write_manifest(inside, content, secrets)
+    unshuffled = _unshuffled(made, inside)
     _write_map(made, inside)
     _write_candidates(made, inside)
     _write_json(inside / LOG, log)
@@ -57,6 +53,18 @@ def write(made: Package, folder: Path, attack: dict[str, Any] | None) -> dict[st
     from engine.report import write_analyst
 
     write_analyst(made.study, made.made, inside)
+    # last, since the manifest and its seal cover all that lies beside them
+    content = {
+        **manifest_of(made),
+        "log": log[-1]["digest"] if log else START,
+        "sha256": digests,
+        "sha256_unshuffled": unshuffled,
+        "internal": {path.name: sha256(path) for path in sorted(inside.iterdir())},
+        "bundles": dict(bundles or {}),
+        "notes": notes,
+    }
+    secrets = {"derived_key": made.made.derived.hex(), "row_order_secret": made.rows.secret.hex()}
+    write_manifest(inside, content, secrets)
     return digests
 
 

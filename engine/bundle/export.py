@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.bundle import analyst, leaks, public
 from engine.bundle.attack import attack
-from engine.bundle.files import write_sums
+from engine.bundle.files import SUMS, sha256, write_sums
 from engine.bundle.folder import check_new, new_folder
 from engine.bundle.package import Package, package
 from engine.bundle.refused import Refused
@@ -54,6 +54,7 @@ def export(
     not see, or whose swap an attack undoes, is refused (:class:`Refused`); that is logged in the study.  Killed at any
     moment this leaves nothing or the whole folder.  The log says that a bundle is about to be there before the folder
     gets its name, and that it is there only afterwards: of an entry "exporting" alone the folder may or may not exist.
+    Both hold the digest of each bundle's list of digests, so that a bundle can be told from one that was changed.
     """
     say = tell or (lambda text: None)
     out, tiers = Path(out), tiers_of(tier)
@@ -183,12 +184,14 @@ def _write(made: Package, out: Path, tier: str, tiers: tuple[str, ...], say: Tel
     search = leaks.search_of(made, out)
     with new_folder(out) as (aside, finish):
         digests: dict[str, dict[str, str]] = {}
-        for name in tiers:
+        sums: dict[str, str] = {}
+        for name in reversed(tiers):  # the analyst's last: it says which the others are
             say(f"writing the {name} bundle")
             folder = aside / name if tier == ALL else aside
             folder.mkdir(exist_ok=True)
-            digests[name] = _WRITERS[name](made, folder, found) or {}
+            digests[name] = _WRITERS[name](made, folder, found, sums) or {}
             write_sums(folder)
+            sums[name] = sha256(folder / SUMS)
             check_files(folder, name)
             leaks.scan(folder, name, search)
         released = digests.get("public") or digests.get("analyst") or {}
@@ -198,6 +201,7 @@ def _write(made: Package, out: Path, tier: str, tiers: tuple[str, ...], say: Tel
             "include": list(made.include),
             "formats": list(made.formats),
             "sha256": released,
+            "sums": sums,
         }
         append(made.study, "exporting", detail)
         finish()
@@ -208,13 +212,13 @@ def _write(made: Package, out: Path, tier: str, tiers: tuple[str, ...], say: Tel
     return out
 
 
-def _member(made: Package, folder: Path, found: dict[str, Any] | None) -> None:
+def _member(made: Package, folder: Path, found: dict[str, Any] | None, sums: dict[str, str]) -> None:
     from engine.report import write_member
 
     write_member(made.study, made.made, folder)
 
 
-def _chair(made: Package, folder: Path, found: dict[str, Any] | None) -> None:
+def _chair(made: Package, folder: Path, found: dict[str, Any] | None, sums: dict[str, str]) -> None:
     from engine.report import write_chair
     from engine.report.chair import CHAIR, chair_facts
 
@@ -222,11 +226,11 @@ def _chair(made: Package, folder: Path, found: dict[str, Any] | None) -> None:
     (folder / CHAIR).write_text(chair_facts(made.study, made.made).to_json(), encoding="utf-8")
 
 
-def _public(made: Package, folder: Path, found: dict[str, Any] | None) -> dict[str, str]:
+def _public(made: Package, folder: Path, found: dict[str, Any] | None, sums: dict[str, str]) -> dict[str, str]:
     return public.write(made, folder)
 
 
-_WRITERS: dict[str, Callable[[Package, Path, dict[str, Any] | None], dict[str, str] | None]] = {
+_WRITERS: dict[str, Callable[[Package, Path, dict[str, Any] | None, dict[str, str]], dict[str, str] | None]] = {
     "analyst": analyst.write,
     "chair": _chair,
     "member": _member,

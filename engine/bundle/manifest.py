@@ -18,7 +18,7 @@ from engine.errors import EngineError
 from engine.places import write_private
 from engine.streams import STREAM_VERSION
 
-FORMAT = 2
+FORMAT = 3
 RELEASE, INTERNAL = "release", "internal"
 """The folders of an analyst's bundle: what is released, and what remakes it."""
 MANIFEST = "manifest.json"
@@ -40,13 +40,25 @@ _NEEDED = (
     "fingerprint",
     "stream_version",
     "sha256",
+    "internal",
+    "bundles",
     "figures",
     "include",
     "formats",
     "log",
     "seal",
 )
-_KINDS = {"sha256": dict, "figures": dict, "params": list, "include": list, "formats": list, "plan": str, "spec": str}
+_KINDS = {
+    "sha256": dict,
+    "internal": dict,
+    "bundles": dict,
+    "figures": dict,
+    "params": list,
+    "include": list,
+    "formats": list,
+    "plan": str,
+    "spec": str,
+}
 
 
 def iso(at: float | None = None) -> str:
@@ -126,8 +138,9 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     for name, kind in _KINDS.items():
         if not isinstance(manifest[name], kind):
             raise EngineError(f"'{path.name}' is damaged: '{name}' does not hold what it should")
-    if any(Path(name).name != name for name in manifest["sha256"]):
-        raise EngineError(f"'{path.name}' names a file that cannot be one of a release")
+    for part, of in (("sha256", "a release"), ("internal", "its folder")):
+        if any(Path(name).name != name for name in manifest[part]):
+            raise EngineError(f"'{path.name}' names a file that cannot be one of {of}")
     if manifest["stream_version"] != STREAM_VERSION:
         raise EngineError(
             f"'{path.name}' was made with stream version {manifest['stream_version']}, this version draws version "

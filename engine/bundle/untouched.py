@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from engine.bundle.files import SUMS, read_sums, sha256
-from engine.bundle.manifest import INTERNAL, read_manifest
+from engine.bundle.manifest import INTERNAL, MANIFEST, SEEDS, read_manifest
 from engine.bundle.tiers import members
 from engine.errors import EngineError
 
@@ -25,7 +26,7 @@ def read_untouched(path: str | Path) -> dict[str, Any]:
             "looked at"
         )
     if path.is_dir():
-        _check_internal(analyst_in(path))
+        _check_internal(analyst_in(path), manifest)
     return manifest
 
 
@@ -34,15 +35,21 @@ def analyst_in(folder: Path) -> Path:
     return folder if (folder / INTERNAL).is_dir() else folder / "analyst"
 
 
-def _check_internal(bundle: Path) -> None:
-    sums = read_sums(bundle)
-    if sums is None:
+def changed_inside(bundle: Path, manifest: Mapping[str, Any]) -> list[str]:
+    """The internal files of an analyst's bundle that are not those of its manifest, by their path in the bundle."""
+    inside, wanted = bundle / INTERNAL, manifest["internal"]
+    there = set(members(inside)) - {MANIFEST, SEEDS}
+    return [
+        f"{INTERNAL}/{name}"
+        for name in sorted({*wanted, *there})
+        if not (inside / name).is_file() or wanted.get(name) != sha256(inside / name)
+    ]
+
+
+def _check_internal(bundle: Path, manifest: Mapping[str, Any]) -> None:
+    if read_sums(bundle) is None:
         raise EngineError(f"the bundle's {SUMS} is missing or damaged, so nobody can tell what was changed in it")
-    for name in sorted({*sums, *members(bundle)}):
-        if not name.startswith(f"{INTERNAL}/"):
-            continue
-        if not (bundle / name).is_file() or sums.get(name) != sha256(bundle / name):
-            raise EngineError(
-                f"'{name}' of the bundle is not what was written: it was changed, added or removed; nothing was "
-                "computed"
-            )
+    for name in changed_inside(bundle, manifest):
+        raise EngineError(
+            f"'{name}' of the bundle is not what was written: it was changed, added or removed; nothing was computed"
+        )

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.bundle.analyst import LOG
+from engine.bundle.binding import LOG, compare
 from engine.bundle.files import SUMS, read_sums, sha256
 from engine.bundle.leaks import here
 from engine.bundle.manifest import INTERNAL, RELEASE, read_manifest
 from engine.bundle.public import METHODS
 from engine.bundle.tiers import TIERS, bundles_in, members, strangers
 from engine.bundle.unpack import parts_of, plain_text
+from engine.bundle.untouched import changed_inside
 from engine.bundle.whole import is_whole
 from engine.decision_log import START, Entry
 from engine.decision_log import verify as verify_chain
@@ -29,17 +30,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Checked:
-    """One check of a bundle: its tier, what was looked at, and what is wrong (nothing when it holds)."""
+    """One check of a bundle: its tier, what was looked at, and what is wrong (nothing when it holds); ``note`` says why
+    it could not be looked at (else empty)."""
 
     tier: str
     what: str
     problems: tuple[str, ...]
+    note: str = ""
 
 
-def verify(path: str | Path) -> list[Checked]:
+def verify(path: str | Path, study: str | Path | None = None) -> list[Checked]:
     """All checks of the bundles in a folder: of the folder itself, or of analyst, chair, member and public in it.
 
-    A folder that holds no bundle is an :class:`EngineError`.
+    Whether a bundle is one that was exported is looked up in ``study``, else in studies beside it, else in the
+    analyst's bundle beside it.  A folder that holds no bundle is an :class:`EngineError`.
     """
     folder = Path(path)
     if not folder.is_dir():
@@ -56,6 +60,7 @@ def verify(path: str | Path) -> list[Checked]:
             for what, check in _CHECKS.items()
             if tier in _FOR[what]
         ]
+        found.append(_bound(bundle, tier, None if study is None else Path(study)))
     if len(bundles) > 1 or folder not in bundles.values():
         beside = [p.name for p in folder.iterdir() if p not in bundles.values()]
         found.append(Checked("all", "nothing lies beside the bundles", tuple(f"'{name}' does" for name in beside)))
@@ -72,6 +77,17 @@ def _spoken(check: Callable[[Path, str], Iterator[str]], bundle: Path, tier: str
         yield str(error)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         yield "a file of the bundle is damaged, so that this could not be looked at"
+
+
+def _bound(bundle: Path, tier: str, study: Path | None) -> Checked:
+    what = "it is a bundle that was exported"
+    try:
+        problems, note = compare(bundle, tier, study)
+    except EngineError as error:
+        problems, note = (str(error),), ""
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        problems, note = ("the analyst's bundle beside it is damaged, so there is nothing to compare",), ""
+    return Checked(tier, what, problems, note)
 
 
 def _digests(bundle: Path, tier: str) -> Iterator[str]:
@@ -137,6 +153,10 @@ def _manifest(bundle: Path, tier: str) -> Iterator[str]:
         file = bundle / RELEASE / name
         if not file.is_file() or sha256(file) != digest:
             yield f"the released file '{name}' is not the one of the manifest"
+    yield from (
+        f"'{name}' is not the one of the manifest: it was changed, added or removed"
+        for name in changed_inside(bundle, manifest)
+    )
     for file in sorted((bundle / RELEASE).iterdir()) if (bundle / RELEASE).is_dir() else ():
         if file.name not in manifest["sha256"]:
             yield f"the released file '{file.name}' is not in the manifest"

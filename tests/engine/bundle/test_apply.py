@@ -94,7 +94,10 @@ def test_unknown_names_and_other_bundles_are_refused(every: Path, tmp_path: Path
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        (PLAN.replace('id = "case"\n', "").replace('"scratch"', '"scratch", "case"'), "declares no id"),
+        (
+            PLAN.replace('id = "case"\n', "").replace(', "id"]', "]").replace('"scratch"', '"scratch", "case"'),
+            "declares no id",
+        ),
         (
             PLAN.replace('id = "case"', 'id = "scratch"').replace('drop = ["scratch"]', 'drop = ["case"]'),
             "the ids of the original are not unique",

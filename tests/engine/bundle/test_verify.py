@@ -17,9 +17,13 @@ from engine.bundle.whole import is_whole
 from engine.cli import main
 from engine.errors import EngineError
 from engine.io.readers import read_table
+from engine.microdata import RawTable
 from engine.plan import plan_from_toml
 from engine.study import Study
 from tests.engine.bundle.small import PLAN, label_of, plan, swept, text
+
+NOT_EXPORTED = "no export that the decision log of 'odd.study' holds wrote it: it was changed, or is another's"
+NOT_TOGETHER = "it is not the one that was written with the analyst's bundle beside it"
 
 
 def wrong(path: Path) -> list[str]:
@@ -87,6 +91,30 @@ TAMPERED = [
     ("analyst", edit("internal/manifest.json", lambda t: t.replace('"0.15"', '"0.2"')), True, "a field was changed"),
     ("analyst", edit("internal/seed-annex.json", lambda t: t + " "), True, "not the one that was sealed"),
     ("analyst", edit("release/release.csv", lambda t: t + "\n"), True, "'release.csv' is not the one of the manifest"),
+    (
+        "analyst",
+        edit("internal/candidates.csv", lambda t: t.replace("0.", "9.", 1)),
+        True,
+        "'internal/candidates.csv' is not the one of the manifest: it was changed",
+    ),
+    (
+        "analyst",
+        edit("internal/self-attack.json", lambda t: t.replace("false", "true", 1)),
+        True,
+        "'internal/self-attack.json' is not the one of the manifest",
+    ),
+    (
+        "analyst",
+        lambda b: shutil.copy(b / "internal/pairs.parquet", b / "internal/flags.parquet"),
+        True,
+        "'internal/flags.parquet' is not the one of the manifest",
+    ),
+    (
+        "analyst",
+        lambda b: (b / "internal/annex-b-analyst.html").unlink(),
+        True,
+        "'internal/annex-b-analyst.html' is not the one of the manifest",
+    ),
     ("analyst", lambda b: shutil.copy(b / "release/release.csv", b / "release/release-02.csv"), True, "not in the man"),
 ]
 
@@ -115,7 +143,7 @@ def test_a_level_may_read_like_the_id_of_a_candidate(tmp_path: Path) -> None:
     assert wrong(out) == []
     edit("memo.html", lambda t: t.replace("</body>", "x7f3 </body>"))(out)
     write_sums(out)
-    assert wrong(out) == ["'memo.html' holds 'x7f3', which reads like the id of a candidate"]
+    assert wrong(out) == ["'memo.html' holds 'x7f3', which reads like the id of a candidate", NOT_EXPORTED]
 
 
 def test_an_attribute_may_read_like_the_id_of_a_candidate(tmp_path: Path) -> None:
@@ -129,7 +157,7 @@ def test_an_attribute_may_read_like_the_id_of_a_candidate(tmp_path: Path) -> Non
     assert wrong(out) == []
     edit("annex-a-chair.html", lambda t: t.replace("</body>", "x7f3 </body>"))(out)
     write_sums(out)
-    assert wrong(out) == ["'annex-a-chair.html' holds 'x7f3', which reads like the id of a candidate"]
+    assert wrong(out) == ["'annex-a-chair.html' holds 'x7f3', which reads like the id of a candidate", NOT_EXPORTED]
 
 
 def test_every_kind_of_file_that_is_not_what_its_name_says_is_seen(every: Path, tmp_path: Path) -> None:
@@ -185,9 +213,69 @@ def test_bundles_that_do_not_belong_together(every: Path, tmp_path: Path) -> Non
     with (both / "public" / "release.csv").open("a") as file:
         file.write("\n")
     write_sums(both / "public")
-    assert wrong(both) == ["'release.csv' of the analyst is another one than the public's"]
+    assert wrong(both) == [NOT_TOGETHER, "'release.csv' of the analyst is another one than the public's"]
     (both / "notes.txt").write_text("x")
     assert "'notes.txt' does" in wrong(both)
+
+
+def exported(path: Path, study: Path | None = None) -> dict[str, str]:
+    """What is said of each bundle's being one that was exported."""
+    found = [one for one in verify(path, study) if one.what == "it is a bundle that was exported"]
+    return {one.tier: " ".join(filter(None, (*one.problems, one.note))) for one in found}
+
+
+def other_figure(bundle: Path) -> None:
+    """A member's bundle with another figure, its list of digests written anew."""
+    path = bundle / "board.json"
+    content = json.loads(path.read_text())
+    content["exposure"]["unaltered_after"] += 1
+    path.write_text(json.dumps(content))
+    write_sums(bundle)
+
+
+def test_a_figure_that_was_changed_with_the_digests_is_seen_beside_the_study(
+    home: tuple[Path, RawTable], every: Path, tmp_path: Path
+) -> None:
+    bundle, study = tmp_path / "member", home[0] / "household.study"
+    shutil.copytree(every / "member", bundle)
+    assert exported(bundle, study) == {"member": ""}
+    other_figure(bundle)
+    (said,) = exported(bundle).values()
+    assert wrong(bundle) == [] and said.startswith("from the bundle alone nobody can tell; give the study with --study")
+    assert exported(bundle, study) == {
+        "member": "no export that the decision log of 'household.study' holds wrote it: it was changed, or is another's"
+    }
+    shutil.copy(study, tmp_path / "beside.study")
+    assert "decision log of 'beside.study' holds wrote it" in exported(bundle)["member"]
+    (tmp_path / "beside.study").write_bytes(b"no study")
+    assert exported(bundle)["member"].startswith("from the bundle alone")
+    assert "no study" in exported(bundle, tmp_path / "beside.study")["member"]
+
+
+def test_the_analysts_bundle_says_which_others_were_written_with_it(every: Path, tmp_path: Path) -> None:
+    both = tmp_path / "both"
+    for tier in ("analyst", "member", "chair"):
+        shutil.copytree(every / tier, both / tier)
+    said = exported(both)
+    assert (said["member"], said["chair"]) == ("", "") and said["analyst"].startswith("from the bundle alone")
+    other_figure(both / "member")
+    assert exported(both / "member") == {"member": NOT_TOGETHER}
+    manifest(bundles={})(both / "analyst")
+    assert "the manifest of the analyst's bundle beside it was changed" in exported(both)["chair"]
+
+
+def test_a_log_that_was_rewritten_vouches_for_nothing(home: tuple[Path, RawTable], every: Path, tmp_path: Path) -> None:
+    import sqlite3
+
+    from engine.bundle.files import SUMS, sha256
+
+    shutil.copytree(every / "member", tmp_path / "member")
+    old = sha256(tmp_path / "member" / SUMS)
+    other_figure(tmp_path / "member")
+    shutil.copy(home[0] / "household.study", tmp_path / "own.study")
+    with sqlite3.connect(tmp_path / "own.study") as db:
+        db.execute("update log set detail = replace(detail, ?, ?)", (old, sha256(tmp_path / "member" / SUMS)))
+    assert "the decision log is broken at entry" in exported(tmp_path / "member")["member"]
 
 
 def manifest(**fields: object) -> Callable[[Path], None]:
@@ -234,8 +322,10 @@ def test_what_is_no_bundle(every: Path, tmp_path: Path, capsys: pytest.CaptureFi
     with pytest.raises(EngineError, match="is no folder"):
         verify(tmp_path / "nothing")
     assert main(["verify", str(every / "public")]) == 0
-    assert "public   holds" in capsys.readouterr().out
+    assert "public   holds  it is a bundle that was exported" in capsys.readouterr().out
     shutil.copytree(every / "public", tmp_path / "public")
+    assert main(["verify", str(tmp_path / "public")]) == 0
+    assert "public   open   it is a bundle that was exported\n                from the" in capsys.readouterr().out
     (tmp_path / "public" / "load.R").unlink()
     assert main(["verify", str(tmp_path / "public")]) == 1
     assert "wrong  every file is the one that was written" in capsys.readouterr().out

@@ -1,0 +1,92 @@
+"""Whether a bundle is one that was exported: its list of digests is compared with what the decision log of the study,
+or the analyst's bundle beside it, says.
+
+Whoever changes a file can write the list of digests anew, so a bundle alone cannot tell.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from engine.bundle.files import SUMS, sha256
+from engine.bundle.manifest import INTERNAL, read_manifest
+from engine.decision_log import Entry, entries
+from engine.decision_log import verify as verify_chain
+from engine.errors import EngineError
+from engine.log_seal import check_seal
+from engine.study import Study
+
+LOG = "decision-log.json"
+"""The decision log in an analyst's bundle, as it was when that was written."""
+ALONE = (
+    "from the bundle alone nobody can tell; give the study with --study, or keep the bundle beside the study or the "
+    "analyst's bundle"
+)
+_UP = 3  # folders above a bundle in which a study lies beside it: one of the export, one of all exports, their own
+
+
+def compare(bundle: Path, tier: str, study: Path | None) -> tuple[tuple[str, ...], str]:
+    """What is wrong with a bundle according to the study (the one given, else those beside it) or the analyst's bundle
+    beside it; and, where neither speaks of such a bundle, a sentence that says so (else empty)."""
+    if not (bundle / SUMS).is_file():
+        return (f"{SUMS} is missing, so there is nothing to compare",), ""
+    digest = sha256(bundle / SUMS)
+    written = _of_studies([study], tier) if study is not None else _of_studies(_beside(bundle), tier, lenient=True)
+    if digest in written:
+        return (), ""
+    if study is not None or written:
+        names = " or ".join(f"'{name}'" for name in dict.fromkeys(written.values() if study is None else [study.name]))
+        return (f"no export that the decision log of {names} holds wrote it: it was changed, or is another's",), ""
+    return _of_analyst(bundle, tier, digest)
+
+
+def digests_in(log: Iterable[Entry], tier: str) -> Iterator[str]:
+    """The digests of one reader's bundles that a decision log holds; those that were about to be written count, since
+    an export may be ended between the two entries."""
+    for entry in log:
+        sums = entry.detail.get("sums")
+        if entry.event in ("exporting", "exported") and isinstance(sums, Mapping) and tier in sums:
+            yield str(sums[tier])
+
+
+def _beside(bundle: Path) -> list[Path]:
+    return [path for folder in bundle.absolute().parents[:_UP] for path in sorted(folder.glob("*.study"))]
+
+
+def _of_studies(paths: Iterable[Path], tier: str, *, lenient: bool = False) -> dict[str, str]:
+    """The digests that the logs of studies hold, each with its study's name; ``lenient`` passes over files that cannot
+    be opened as a study, never over a log that was changed."""
+    found: dict[str, str] = {}
+    for path in paths:
+        try:
+            study = Study.open(path)
+        except EngineError:
+            if lenient:
+                continue
+            raise
+        with study:
+            log = entries(study)
+            verify_chain(log)
+            check_seal(study)
+            found |= dict.fromkeys(digests_in(log, tier), path.name)
+    return found
+
+
+def _of_analyst(bundle: Path, tier: str, digest: str) -> tuple[tuple[str, ...], str]:
+    """What an analyst's bundle beside this one says: the bundles of its own export, and earlier ones in its log."""
+    analyst = bundle.absolute().parent / "analyst"
+    if tier == "analyst" or not (analyst / INTERNAL).is_dir():
+        return (), ALONE
+    manifest: dict[str, Any] = read_manifest(analyst)
+    if not manifest["intact"]:
+        return ("the manifest of the analyst's bundle beside it was changed, so there is nothing to compare",), ""
+    log = [Entry(**entry) for entry in json.loads((analyst / INTERNAL / LOG).read_text(encoding="utf-8"))]
+    verify_chain(log)
+    if digest in (manifest["bundles"].get(tier), *digests_in(log, tier)):
+        return (), ""
+    if tier in manifest["bundles"]:
+        return ("it is not the one that was written with the analyst's bundle beside it",), ""
+    return (), ALONE
