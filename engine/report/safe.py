@@ -158,11 +158,12 @@ def digits(values: np.ndarray, many: int) -> np.ndarray:
 
 
 def error_beside(values: np.ndarray, rounded: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Standard errors beside figures: of one that was rounded to two digits up to the same place, others exact."""
+    """Standard errors beside figures: of one that was rounded to two digits up to the same place (one unit of it at
+    least, for the rounding), others exact."""
     values, errors = np.asarray(values, float), np.asarray(errors, float)
     unit = _unit(np.asarray(rounded, float), 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        up = np.round(np.ceil(np.round(errors / unit, 9)) * unit, 15)
+        up = np.round(np.maximum(np.ceil(np.round(errors / unit, 9)), 1) * unit, 15)
     return np.where((values != rounded) & np.isfinite(up), up, errors)
 
 

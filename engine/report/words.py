@@ -8,7 +8,10 @@ NONE = "–"
 
 
 def figure(value: float | None, digits: int = 3) -> str:
-    """A figure with so many significant digits; whole numbers from there on; an undefined one is a dash."""
+    """A figure with so many significant digits; whole numbers from there on; an undefined one is a dash.
+
+    One that was rounded to fewer digits shows those alone: a nought after them would be one that nobody measured.
+    """
     if value is None or math.isnan(value):
         return NONE
     if value == 0:
@@ -17,18 +20,38 @@ def figure(value: float | None, digits: int = 3) -> str:
         return f"{value:,.0f}".replace("-", "−")
     if abs(value) >= 10 ** (digits - 1):
         return f"{value:,.0f}".replace("-", "−")
+    digits = next((few for few in (1, 2) if few < digits and _steps(value, _unit(value, few))), digits)
     places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
     return f"{value:.{min(places, 8)}f}".replace("-", "−")
 
 
+def _unit(value: float, digits: int) -> float:
+    """The place of the last of so many significant digits."""
+    return float(10.0 ** (math.floor(math.log10(abs(value))) - digits + 1))
+
+
+def _steps(value: float, unit: float) -> int:
+    """How many units a figure is, 0 where it is no whole number of them."""
+    return round(abs(value) / unit) if abs(abs(value) / unit - round(abs(value) / unit)) < 1e-9 else 0
+
+
 def about(value: float | None, se: float | None) -> str:
-    """A mean with its standard error, both to the error's first digit."""
+    """A mean with its standard error, both to the error's first digit.
+
+    Of a mean that was rounded to two digits the error is in units of the second; where it is no larger than that place,
+    the rounding says as much as the error does, and the mean is ``about`` so much.
+    """
     if value is None:
         return NONE
     if se is None or math.isnan(se):
         return figure(value)
     if se == 0:
         return f"{figure(value)} ± 0"
+    unit = _unit(value, 2) if value else 0.0
+    if unit and _steps(value, unit) and _steps(se, unit):
+        places = max(0, 1 - math.floor(math.log10(abs(value))))
+        shown = f"{value:,.{places}f}".replace("-", "−")
+        return f"about {shown}" if _steps(se, unit) == 1 else f"{shown} ± {se:,.{places}f}"
     places = max(0, -math.floor(math.log10(se)) + (1 if se / 10 ** math.floor(math.log10(se)) < 1.95 else 0))
     return f"{value:,.{places}f} ± {se:.{places}f}".replace("-", "−")
 

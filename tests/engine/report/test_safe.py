@@ -19,6 +19,7 @@ from engine.report.safe import (
     title_of,
     two_digits,
 )
+from engine.report.words import about, figure
 
 SAFE = Safe({"x7f3": "B"}, frozenset({Decimal("0.1"), Decimal("0.025")}), ("Age", "Age group"), (call("hellinger"),))
 
@@ -96,6 +97,30 @@ def test_figures_of_who_kept_the_keys_are_coarse_where_they_tell_how_many_did(
 def test_an_error_is_as_coarse_as_the_figure_beside_it():
     values, errors = np.array([231.4, 231.4, 0.05371, 7.0]), np.array([3.2, 12.1, 0.0004, 1.234])
     np.testing.assert_allclose(error_beside(values, two_digits(values), errors), [10, 20, 0.001, 1.234])
+    still = np.array([0.15161])
+    np.testing.assert_allclose(error_beside(still, two_digits(still), np.zeros(1)), [0.01])  # the rounding is an error
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "alone", "beside"),
+    [
+        (0.15161, 0.0016, "0.15", "about 0.15"),
+        (0.15161, 0.021, "0.15", "0.15 ± 0.03"),
+        (0.0996, 0.004, "0.1", "about 0.10"),
+        (-0.03521, 0.0004, "−0.035", "about −0.035"),
+        (231.4, 3.2, "230", "about 230"),
+        (231.4, 12.1, "230", "230 ± 20"),
+    ],
+)
+def test_no_digit_is_shown_that_was_not_kept(value: float, error: float, alone: str, beside: str):
+    kept = two_digits(np.array([value]))
+    se = error_beside(np.array([value]), kept, np.array([error]))
+    assert (figure(float(kept[0])), about(float(kept[0]), float(se[0]))) == (alone, beside)
+
+
+def test_figures_that_nobody_rounded_keep_their_digits():
+    assert [figure(x) for x in (0.15161, 0.1501, 1.006, 12.04, 0.25)] == ["0.152", "0.150", "1.01", "12.0", "0.25"]
+    assert about(0.15161, 0.0016) == "0.1516 ± 0.0016" and about(0.15161, 0.01) == "0.152 ± 0.010"
 
 
 @pytest.mark.parametrize(
