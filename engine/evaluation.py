@@ -22,6 +22,11 @@ STATUS = ("ok", "failed", "noop", "partial")
 CONFIDENCE = 0.95
 
 
+def count_place(k: int) -> int:
+    """Where the count behind figure ``k`` of a run stands among its notes; of such a place, the figure's own."""
+    return -2 - k
+
+
 @dataclass(frozen=True)
 class Results:
     """Realisations as columns: places of their scenarios, replicates, statuses, changed records, and one column of

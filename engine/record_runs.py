@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from engine.candidates import Group, fit_key, setting_of
+from engine.evaluation import count_place
 from engine.io.recode import edit_failures
 from engine.measures import MeasureCall, evaluate_records
 from engine.measures.base import places_of
@@ -99,6 +100,19 @@ def figure(call: MeasureCall, release: RecordRelease) -> tuple[float, str]:
     return value, "" if value == value else f"{call}: {call.measure.undefined}"
 
 
+def unaltered_in_small(call: MeasureCall, release: RecordRelease) -> float:
+    """Records of eq. 6, counted: unaltered ones in small cells, a mean over the release's tables.
+
+    It cannot be had from the share: tables leave unlike numbers of records unaltered, and a mean of shares is none of
+    the unaltered records of all.
+    """
+    places = places_of(call, release.data.domain, {"keys": release.plan.keys, "analyse": release.plan.analyse})
+    batch = batch_of(release, places)
+    shares = np.asarray(call.measure.compute(batch, **call.values), dtype=float)
+    counts = np.rint(np.nan_to_num(shares) * (batch.n_records - batch.changed))
+    return float(counts.mean())
+
+
 def stream(key: bytes, spec: ReleaseSpec, data: Microdata, replicate: int) -> bytes:
     """The derived key of one replicate of a scenario that draws over records."""
     attributes = tuple((a.name, a.levels, a.kinds) for a in data.domain.attributes)
@@ -144,6 +158,8 @@ class RecordRuns:
                     figures.append(value)
                     if note:
                         notes.append((place, replicate, k, note))
+                    if call.measure.name == "small_cells":
+                        notes.append((place, replicate, count_place(k), repr(unaltered_in_small(call, release))))
                 if found.diagnostics:
                     notes.append((place, replicate, DIAGNOSTICS, json.dumps(found.diagnostics, ensure_ascii=False)))
                 rows.append([place, replicate, found.status, changed_records(release), *figures])

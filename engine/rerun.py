@@ -10,11 +10,13 @@ import numpy as np
 from engine.candidates import Group, group
 from engine.decision_log import append
 from engine.errors import EngineError, UsageError
+from engine.evaluation import count_place
 from engine.evaluator import question
 from engine.filling import FRESH_FROM, Announce, Tick, announce_compilation, plain
 from engine.io.recode import code
 from engine.measures import call
 from engine.microdata import RawTable
+from engine.record_runs import DIAGNOSTICS
 from engine.spec import ReleaseSpec
 from engine.study import Study
 from engine.sweep import check_same
@@ -58,7 +60,9 @@ def add_measures(
                 again = _held_tasks(group([(s.place, s.spec) for s in study.scenarios], asked.table), held)
                 for outcome in hands.run(again):
                     rows = [(*row[4:], int(row[0]), int(row[1])) for row in plain(outcome.rows)]
-                    notes = [(place, replicate, columns[k], text) for place, replicate, k, text in outcome.notes]
+                    notes = [
+                        (place, replicate, _column_of(k, columns), text) for place, replicate, k, text in outcome.notes
+                    ]
                     study.update_results(columns, rows, notes, table)
                     done += len(rows)
                     if tick:
@@ -70,6 +74,13 @@ def add_measures(
     finally:
         study.release("finished")
     return [str(c) for c in calls]
+
+
+def _column_of(k: int, columns: Sequence[int]) -> int:
+    """Where a note on the ``k``-th of the measures added stands; what the mechanism counted stays where it is."""
+    if k == DIAGNOSTICS:
+        return k
+    return columns[k] if k >= 0 else count_place(columns[count_place(k)])
 
 
 def _held_tasks(groups: Sequence[Group], held: np.ndarray) -> Iterator[Bundle]:

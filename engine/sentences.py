@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.decision import RiskUtilityMap
-from engine.evaluation import FAILED
+from engine.evaluation import FAILED, count_place
 from engine.measures import MeasureCall
 from engine.spec import RANDOM_SWAP, ReleaseSpec
 from engine.study import Study
@@ -19,14 +19,16 @@ _NUMBERS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 @dataclass(frozen=True)
 class Exposed:
     """Records that stand in small cells: ``original`` of ``n_records`` when nothing is done, and, unaltered, on average
-    over the runs of a scenario ``mean``, from ``low`` to ``high``; cells are ``cells`` in words."""
+    over the runs of a scenario ``mean``, from ``low`` to ``high``; cells are ``cells`` in words.  Where ``tables`` are
+    released together, a run's number is the mean over them."""
 
     n_records: int
     original: int
     mean: float
-    low: int
-    high: int
+    low: float
+    high: float
     cells: str
+    tables: int = 1
 
 
 def runs_of(study: Study, place: int, allow_partial: bool) -> np.ndarray:
@@ -61,6 +63,16 @@ def unaltered(
     return n_records - np.asarray(changed, float)
 
 
+def counted(study: Study, k: int) -> dict[tuple[int, int], float]:
+    """The counts behind a small-cell risk (column ``k``) by scenario and replicate, each a mean over tables: of the
+    runs that noted them, which are those over records.
+
+    A swap of one table needs none: its share and its number of records changed give the count.
+    """
+    rows = study.read("select scenario, replicate, text from note where measure = ?", (count_place(k),))
+    return {(scenario, replicate): float(text) for scenario, replicate, text in rows}
+
+
 def small_words(n_rule: int) -> str:
     """Which cells are small: ``of one or two`` for an ``n_rule`` of 3."""
     if n_rule == 2:
@@ -75,7 +87,8 @@ def exposed(study: Study, view: RiskUtilityMap, place: int) -> Exposed | None:
     """The small-cell risk of a scenario as counts of records; None for other risk measures, without a counted run, and
     where shares cannot be turned into counts (see :func:`unaltered`).
 
-    Eq. 6 is a share of unaltered records; every run is turned back into its count before anything is averaged.
+    Eq. 6 is a share of unaltered records; every run is turned back into its count before anything is averaged, and what
+    a run of several tables noted is the mean of their counts.
     """
     call = view.measures[view.risk]
     if call.measure.name != "small_cells":
@@ -84,12 +97,17 @@ def exposed(study: Study, view: RiskUtilityMap, place: int) -> Exposed | None:
     runs = runs_of(study, place, view.allow_partial)
     left = unaltered(call, study.plan.keys, view.scenarios[place].spec, runs[:, 1], n)
     counts = np.round(runs[:, 2 + view.risk] * left)
+    spec, noted = view.scenarios[place].spec, {}
+    if spec.mechanism != RANDOM_SWAP:
+        noted = counted(study, view.risk)
+    counts = np.array([noted.get((place, int(run)), count) for run, count in zip(runs[:, 0], counts, strict=True)])
     counts = counts[np.isfinite(counts)]
     if not len(counts):
         return None
     cells = small_words(int(call.values["n_rule"]))
     original = round(float(view.original[view.risk]) * n)
-    return Exposed(n, original, float(counts.mean()), int(counts.min()), int(counts.max()), cells)
+    tables = int(dict(spec.params).get("D", 1))
+    return Exposed(n, original, float(counts.mean()), float(counts.min()), float(counts.max()), cells, tables)
 
 
 def headline(study: Study, view: RiskUtilityMap, place: int | None, name: str = "") -> str:

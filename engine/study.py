@@ -23,7 +23,7 @@ import numpy as np
 from engine import __version__, kept, lease
 from engine.database import spoken, write_new
 from engine.errors import EngineError, UsageError, did_you_mean
-from engine.evaluation import FAILED, Results
+from engine.evaluation import FAILED, Results, count_place
 from engine.measures import MeasureCall, call
 from engine.plan import Plan, plan_from_toml, plan_to_toml
 from engine.scenarios import Choice, Scenario, Scenarios, params_text
@@ -326,7 +326,7 @@ class Study(lease.Leased):
                 for table in ("realisation", "fresh"):
                     if f"m{k}" not in have:
                         db.execute(f"alter table {table} add column m{k} real")
-            db.execute("delete from note where measure >= ?", (first,))
+            db.execute("delete from note where measure >= ? or measure <= ?", (first, count_place(first)))
         return list(range(first, first + len(calls)))
 
     def update_results(

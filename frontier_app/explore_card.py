@@ -149,10 +149,11 @@ def _counts(study: Study, view: RiskUtilityMap, place: int) -> None:
     """What the risk is in records, and the edit rules that are broken."""
     found = exposed(study, view, place)
     if found is not None:
-        between = "" if found.low == found.high else f", from {found.low:,} to {found.high:,} in its runs"
+        between = "" if found.low == found.high else f", from {found.low:,.10g} to {found.high:,.10g} in its runs"
+        each = f" Each run counts as the mean of its {found.tables} tables." if found.tables > 1 else ""
         st.markdown(
             f"**{found.mean:,.0f} unaltered records** stand in cells {found.cells}{between}; **{found.original:,}** if"
-            " nothing is done."
+            f" nothing is done.{each}"
         )
     for k, call in enumerate(view.measures):
         if call.measure.name == "edit_failures" and np.isfinite(view.original[k]):

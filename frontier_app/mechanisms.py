@@ -220,7 +220,7 @@ def said(notes: Sequence[tuple[int, int, str]]) -> dict[int, list[str]]:
     """By column of the measure what it said of the runs, the commonest first, with how often where it varies."""
     by_measure: dict[int, list[str]] = {}
     for _, measure, text in notes:
-        if measure != DIAGNOSTICS:
+        if measure >= 0:
             by_measure.setdefault(measure, []).append(text)
     found = {}
     for measure, texts in by_measure.items():

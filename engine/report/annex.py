@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from engine.study import Study
 
 _MOST = 200
+_CHANGED = "“Changed” is the number of records changed in any attribute; of several tables, on average in one."
 
 
 def chair_sections(study: Study, made: Remade) -> Document:
@@ -30,8 +31,15 @@ def chair_sections(study: Study, made: Remade) -> Document:
         ("Records", f"{facts.n_records:,}"),
         ("Rate asked for", rate_percent(facts.asked) if facts.asked else "the method has no single rate"),
         ("What the rate counts", facts.amount),
-        ("Records changed", f"{facts.records:,} ({percent(100 * facts.share)})"),
+        (_changed_in(facts.tables), f"{facts.records:,} ({percent(100 * facts.share)})"),
     ]
+    if facts.tables > 1:
+        rows.append(
+            (
+                "Records changed in one table, on average",
+                f"{facts.per_table:,.0f} ({percent(100 * facts.per_table / facts.n_records)})",
+            )
+        )
     changed = [(r.name, f"{r.records:,}", percent(100 * r.share)) for r in facts.attributes]
     return Document(
         "Annex A: extent of the change",
@@ -43,7 +51,7 @@ def chair_sections(study: Study, made: Remade) -> Document:
                 (
                     Entries(tuple(rows)),
                     grid(
-                        "Values changed, by attribute",
+                        "Values changed, by attribute" + ("; mean over tables" if facts.tables > 1 else ""),
                         ("Attribute", "Records", "Share"),
                         changed,
                         (1, 2),
@@ -84,6 +92,11 @@ def analyst_sections(study: Study, made: Remade) -> Document:
     )
 
 
+def _changed_in(tables: int) -> str:
+    """What a number of changed records counts."""
+    return f"Records changed in at least one of {tables} tables" if tables > 1 else "Records changed"
+
+
 def _release(study: Study, made: Remade) -> Entries:
     from engine.evaluation import STATUS
 
@@ -99,7 +112,7 @@ def _release(study: Study, made: Remade) -> Entries:
             ("Rule", spec.rule),
             ("Replicate", str(choice.replicate) if choice else "not recorded"),
             ("Status of the run", STATUS[made.status]),
-            ("Records changed", f"{int(made.changed.sum()):,}"),
+            (_changed_in(len(made.tables)), f"{int(made.changed.sum()):,}"),
             ("Rule of the choice", choice.rule if choice else "no choice is recorded"),
             ("Reason", choice.why if choice else "no choice is recorded"),
             ("To make it again", "frontier replay BUNDLE --data DATA"),
@@ -133,10 +146,10 @@ def _candidates(study: Study, made: Remade) -> list[Block]:
     said = f"{len(front):,} of {len(view.scenarios):,} candidates are on the frontier"
     said += f"; the first {_MOST} are shown." if len(front) > _MOST else "."
     return [
-        Paragraph(said + " All others are in the study."),
+        Paragraph(f"{said} All others are in the study. {_CHANGED}"),
         grid(
             "Candidates on the frontier, from the safest",
-            ("Candidate", "Spec", "Records", str(view.measures[view.risk]), str(view.measures[view.utility]), "Place"),
+            ("Candidate", "Spec", "Changed", str(view.measures[view.risk]), str(view.measures[view.utility]), "Place"),
             rows,
             (2, 3, 4),
             (0.8, 2.4, 0.8, 1.3, 1.3, 0.9),
@@ -162,7 +175,7 @@ def _runs(study: Study, made: Remade) -> Block:
     ]
     return grid(
         "Runs",
-        ("Replicate", "Status", "Records", str(view.measures[view.risk]), str(view.measures[view.utility])),
+        ("Replicate", "Status", "Changed", str(view.measures[view.risk]), str(view.measures[view.utility])),
         rows,
         (0, 2, 3, 4),
         (1, 1, 1, 1.4, 1.4),
@@ -170,7 +183,10 @@ def _runs(study: Study, made: Remade) -> Block:
 
 
 def _notes(study: Study, place: int) -> list[Block]:
-    rows = [(str(replicate), text) for replicate, _, text in study.notes(place)][:_MOST]
+    from engine.record_runs import DIAGNOSTICS
+
+    notes = [(replicate, text) for replicate, measure, text in study.notes(place) if measure >= DIAGNOSTICS]
+    rows = [(str(replicate), text) for replicate, text in notes[:_MOST]]
     if not rows:
         return [Paragraph("Measures said nothing beside their figures.")]
     return [grid("Notes", ("Replicate", "Note"), rows, (), (0.8, 5))]

@@ -28,8 +28,8 @@ class ChangedRow:
 @dataclass(frozen=True)
 class ChairFacts:
     """The extent of the change.  ``asked`` is the rate asked for as decimal text (empty where the mechanism has none),
-    ``reached`` the share of records in swaps, ``records`` how many were changed in any attribute, ``share`` their
-    share.  Several tables are averaged."""
+    ``reached`` the share of records in swaps, ``records`` how many were changed in any attribute of any of the
+    ``tables``, ``share`` their share, ``per_table`` how many on average in one table, as by attribute."""
 
     letter: str
     n_records: int
@@ -39,6 +39,8 @@ class ChairFacts:
     reached: float
     records: int
     share: float
+    tables: int
+    per_table: float
     attributes: tuple[ChangedRow, ...]
 
     def to_json(self) -> str:
@@ -57,7 +59,7 @@ def chair_facts(study: Study, made: Remade) -> ChairFacts:
 
     from engine.mechanisms import mechanism
     from engine.models.columns import numeric_columns
-    from engine.records import ReleasedTable
+    from engine.records import RecordRelease, ReleasedTable
     from engine.report.standing import letter_of
     from engine.spec import RANDOM_SWAP
 
@@ -71,7 +73,8 @@ def chair_facts(study: Study, made: Remade) -> ChairFacts:
         before = original.numeric(column)
         moved = [np.count_nonzero((t.numeric(column) != before) & ~np.isnan(before)) for t in made.tables]
         rows.append(ChangedRow(column, round(float(np.mean(moved))), float(np.mean(moved)) / n))
-    spec = made.spec
+    spec, everything = made.spec, range(len(data.domain))
+    release = RecordRelease(original, made.tables, study.plan, spec)
     swap = spec.mechanism == RANDOM_SWAP
     title = "Random swap" if swap else mechanism(spec.mechanism).title
     return ChairFacts(
@@ -83,5 +86,7 @@ def chair_facts(study: Study, made: Remade) -> ChairFacts:
         reached=int(made.changed.sum()) / n,
         records=int(made.changed.sum()),
         share=int(made.changed.sum()) / n,
+        tables=len(made.tables),
+        per_table=float(np.mean([release.changed(table, everything).sum() for table in made.tables])),
         attributes=tuple(rows),
     )

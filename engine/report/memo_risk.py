@@ -55,6 +55,7 @@ def risk(found: Findings) -> Section:
             Paragraph(risk_sentence(found), "lead"),
             figures.small_cells(found),
             grid("The table of the keys", ("Count", "Before", "After"), counts, (1, 2), (4, 1, 1)),
+            *_tables_note(found.design.tables),
             grid(
                 "Risk measures",
                 ("Measure", "Before", "Mean over runs ± SE", "Run to be released", "Unit"),
@@ -75,6 +76,14 @@ def risk(found: Findings) -> Section:
             Bullets(tuple(omissions(found))),
         ),
     )
+
+
+def _tables_note(tables: int) -> tuple[Paragraph, ...]:
+    """What a count of a release of several tables is."""
+    if tables < 2:
+        return ()
+    words = f"Counts after are means over the {tables} tables of the release; those of runs need not be whole numbers."
+    return (Paragraph(words, "note"),)
 
 
 def frontier(found: Findings) -> Section:

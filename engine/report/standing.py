@@ -29,7 +29,7 @@ from engine.report.safe import (
     unit_of,
 )
 from engine.report.sparse import largest_exposed, saturated
-from engine.sentences import unaltered
+from engine.sentences import counted, unaltered
 from engine.spec import RANDOM_SWAP
 
 if TYPE_CHECKING:
@@ -134,7 +134,8 @@ def letter_of(study: Study, made: Remade) -> str:
 def in_counts(study: Study, scenarios: Sequence[Scenario], results: Results) -> Results:
     """Realisations with eq. 6 as counts of records, run by run: each share times that run's unaltered records.
 
-    Where a run's unaltered records are unknown they are taken to be all, so that a count is not too low.
+    Runs over records have noted their counts, means over their tables.  Where a run's unaltered records are unknown
+    otherwise they are taken to be all, so that a count is not too low.
     """
     shares = [k for k, call in enumerate(study.measures) if is_count_risk(call)]
     if not shares or not len(results):
@@ -146,6 +147,10 @@ def in_counts(study: Study, scenarios: Sequence[Scenario], results: Results) -> 
         one = [float(n - unaltered(study.measures[k], study.plan.keys, spec, np.array(1.0), n)) for spec in specs]
         left = n - np.nan_to_num(np.array(one))[at] * results.changed
         values[:, k] = np.round(values[:, k] * left, 9)
+        noted = counted(study, k) if any(spec.mechanism != RANDOM_SWAP for spec in specs) else {}
+        if noted:
+            runs = zip(results.scenario.tolist(), results.replicate.tolist(), values[:, k].tolist(), strict=True)
+            values[:, k] = [noted.get((place, replicate), count) for place, replicate, count in runs]
     return Results(results.scenario, results.replicate, results.status, results.changed, values)
 
 

@@ -254,7 +254,7 @@ def test_extending_adding_and_rechecking(path, tmp_path):
         more = study.held()[: len(few)]
         assert (more >= few).all()
     everything = replace(grown, space=replace(grown.space, adaptive=False))
-    with pytest.raises(UsageError, match=r"space.adaptive: the study has True, asked False"):
+    with pytest.raises(UsageError, match=r"space.adaptive: the study has yes, asked no"):
         sweep(RAW, everything, path, workers=1)
     with sweep(RAW, everything, path, workers=1, extend=True) as study:
         assert (study.held() == 20).all()

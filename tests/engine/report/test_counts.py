@@ -12,14 +12,20 @@ import pytest
 from engine.choosing import choose
 from engine.decision import risk_utility_map
 from engine.describe import remade
+from engine.evaluation import count_place
+from engine.keys import key_path, read_key
 from engine.microdata import RawColumn, RawTable
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan
 from engine.plan.mechanism import MechanismPlan
 from engine.records import RecordRelease, ReleasedTable
+from engine.report.annex import chair_sections
 from engine.report.answers import risk_sentence, summary, worst
+from engine.report.chair import chair_facts
 from engine.report.exposed import exposure
 from engine.report.findings import Findings, findings
+from engine.report.memo_risk import risk
 from engine.report.safe import two_digits
+from engine.rerun import add_measures
 from engine.sweep import sweep
 from tests.engine.report.conftest import Case, N, case_of, plan_of, raw_table
 
@@ -42,6 +48,28 @@ def test_runs_of_a_method_that_alters_now_more_now_fewer_are_counted_each(tmp_pa
     assert case.found.measures[0].mean == spread.mean
     error = float(np.std(counts, ddof=1) / np.sqrt(6))
     assert case.found.measures[0].se == np.ceil(error) > error
+
+
+def test_counts_of_several_tables_are_means_of_whole_numbers(tmp_path: Path):
+    mechanisms = (MechanismPlan("maps", (("w0", ("0.2",)), ("s", ("9",)), ("D", ("2",)))),)
+    plan = plan_of(
+        mechanisms=mechanisms, keys=("A", "C", "D"), measures=("small_cells[n_rule=5]", "hellinger"), analyses=()
+    )
+    case = case_of(tmp_path, plan)
+    spread, row = case.found.map.spreads[0], case.found.measures[0]
+    assert spread.least is not None and spread.most is not None and row.mean is not None
+    assert (2 * spread.least).is_integer() and (2 * spread.most).is_integer() and spread.least < spread.most
+    assert (12 * row.mean) == pytest.approx(round(12 * row.mean))  # six runs of two tables
+    facts = chair_facts(case.study, case.made)
+    one = [RecordRelease(ReleasedTable(case.made.data), [t], plan, case.made.spec) for t in case.made.tables]
+    each = [int(release.changed(release.tables[0], range(4)).sum()) for release in one]
+    assert facts.tables == 2 and facts.per_table == sum(each) / 2 < facts.records
+    said = str(chair_sections(case.study, case.made))
+    assert "Records changed in at least one of 2 tables" in said and "Records changed in one table, on average" in said
+    assert "means over the 2 tables" in str(risk(case.found))
+    add_measures(case.study, raw_table(), read_key(key_path(case.study.path)), ["small_cells[n_rule=3]"], workers=1)
+    known = {measure for _, measure, _ in case.study.notes(0)}
+    assert known == {-1, count_place(0), count_place(len(case.study.measures) - 1)}  # diagnostics, counts of either
 
 
 def _findings(tmp_path: Path, levels: int) -> tuple[Findings, int]:
