@@ -52,16 +52,41 @@ class Safe:
         text = _PATH.sub(WITHHELD, text)
         for call in sorted(self.calls, key=lambda c: -len(str(c))):
             text = re.sub(rf"\b{re.escape(str(call))}(?![\w\[])", _as_it_is(lower_first(title_of(call))), text)
+        text = self._specs(text)
         text = _LABEL.sub(self._candidate, text)
         text = _SECRET.sub(WITHHELD, text)
         text = _RUN.sub("one run", text)
-        for name in sorted(self.attributes, key=len, reverse=True):
-            text = re.sub(rf"(?<!\w){re.escape(name)}:[SFCUsfcu]\b", _as_it_is(name), text)
         return _NUMBER.sub(self._number, text)
 
     def all(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Several texts."""
         return tuple(self(text) for text in texts)
+
+    @property
+    def _names(self) -> str:
+        return "|".join(re.escape(name) for name in sorted(self.attributes, key=len, reverse=True))
+
+    def _specs(self, text: str) -> str:
+        """Specs in words: ``x7f3 Age:S Sex:F at 10 %`` is candidate B, the exchange of Age; a role that stands alone is
+        its attribute."""
+        if not self.attributes:
+            return text
+        one = rf"(?<!\w)(?:{self._names}):[SFCUsfcu]\b"
+        label = rf"(?P<label>{_LABEL.pattern},?\s+)?"
+        spec = re.compile(rf"{label}(?P<spec>{one}(?:\s+{one})*)(?P<at>\s+at\s+{_NUMBER.pattern})?")
+        return spec.sub(self._spec, text)
+
+    def _spec(self, found: re.Match[str]) -> str:
+        at = found["at"] or ""
+        label, number = found["label"], _NUMBER.search(at)
+        parts = re.findall(rf"(?<!\w)({self._names}):([SFCUsfcu])\b", found["spec"])
+        withheld = number is not None and self._number(number) == WITHHELD
+        if len(parts) == 1 and not label and not withheld:
+            return parts[0][0] + at
+        swapped = [name for name, role in parts if role in "Ss"]
+        words = f"the exchange of {listed(swapped)}" if swapped else listed(name for name, _ in parts)
+        before = f"{label.strip().rstrip(',')}, " if label else ""
+        return before + words + (" (rate withheld)" if withheld else at)
 
     def _candidate(self, found: re.Match[str]) -> str:
         letter = self.letters.get(found.group().partition("/")[0])
