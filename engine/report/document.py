@@ -61,6 +61,13 @@ class Section:
     title: str
     blocks: tuple[Block, ...]
 
+    @property
+    def opening(self) -> int:
+        """How many paragraphs stand between the heading and a picture, with which they share a page; 0 where another
+        block comes first."""
+        first = next((i for i, block in enumerate(self.blocks) if not isinstance(block, Paragraph)), None)
+        return first if first is not None and isinstance(self.blocks[first], Picture) else 0
+
 
 @dataclass(frozen=True)
 class Document:

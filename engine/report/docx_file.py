@@ -53,8 +53,10 @@ def docx_bytes(document: Document) -> bytes:
         made.add_paragraph(document.subtitle, style="Subtitle")
     for section in document.sections:
         made.add_heading(section.title, level=1)
-        for block in section.blocks:
+        for i, block in enumerate(section.blocks):
             _add(made, block)
+            if i < section.opening:
+                made.paragraphs[-1].paragraph_format.keep_with_next = True
     out = io.BytesIO()
     made.save(out)
     return without_traces(out.getvalue(), document.title)

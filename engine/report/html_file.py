@@ -34,7 +34,7 @@ thead th { background: #e6ebf0; hyphens: manual; }
 tr, .entries { break-inside: avoid; }
 figure { margin: 1rem 0; break-inside: avoid; } figure img { max-width: 100%; height: auto; background: #fff; }
 figcaption { font-weight: 600; }
-h2, caption { break-after: avoid; }
+h2, caption, .opening { break-after: avoid; }
 .blank { color: #444; }
 @media (prefers-color-scheme: dark) {
   body { color: #eee; background: #14181c; } thead th { background: #2a323a; } .subtitle, .blank { color: #bbb; } }
@@ -60,7 +60,7 @@ def html_text(document: Document) -> str:
         parts.append(f'<p class="subtitle">{escape(document.subtitle)}</p>')
     for section in document.sections:
         parts.append(f"<section>\n<h2>{escape(section.title)}</h2>")
-        parts += [_block(block) for block in section.blocks]
+        parts += [_block(block, opening=i < section.opening) for i, block in enumerate(section.blocks)]
         parts.append("</section>")
     parts.append("</main>\n</body>\n</html>\n")
     return "\n".join(parts)
@@ -71,9 +71,10 @@ def _text(text: str) -> str:
     return '"' + "".join(c if c.isalnum() or c in " .,:" else f"\\{ord(c):x} " for c in text) + '"'
 
 
-def _block(block: Block) -> str:
+def _block(block: Block, *, opening: bool = False) -> str:
     if isinstance(block, Paragraph):
-        kind = f' class="{block.kind}"' if block.kind != "plain" else ""
+        kinds = [kind for kind, of in ((block.kind, block.kind != "plain"), ("opening", opening)) if of]
+        kind = f' class="{" ".join(kinds)}"' if kinds else ""
         return f"<p{kind}>{escape(block.text)}</p>"
     if isinstance(block, Bullets):
         return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in block.items) + "</ul>"

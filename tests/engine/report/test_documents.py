@@ -14,7 +14,7 @@ import pytest
 
 from engine.report import figures, html_file, write_analyst, write_chair, write_member
 from engine.report.answers import public_wording, ten_questions
-from engine.report.document import BLANK, Document, Grid, Paragraph, Section, write_document
+from engine.report.document import BLANK, Bullets, Document, Grid, Paragraph, Picture, Section, write_document
 from engine.report.facts import Publish
 from engine.report.memo import memo
 from engine.report.tables import sheets
@@ -84,6 +84,21 @@ def test_the_html_memo_has_every_section_and_describes_every_picture(written: Pa
     assert page.tags.count("thead") == page.tags.count("caption")
     assert not re.search(r"https?://", text)
     assert not re.search(r"\b(TBD|TODO|lorem|nan|placeholder)\b|>None<", re.sub(r"base64,[^\"]+", "", text))
+
+
+def test_a_heading_shares_its_page_with_the_picture_that_its_first_words_lead_to(written: Path):
+    import docx
+
+    words, picture = (Paragraph("one"), Paragraph("two", "note")), Picture(b"", "alt", "caption")
+    opened = Section("led", (*words, picture, Paragraph("three"), picture))
+    assert (opened.opening, Section("none", (*words, Bullets(("x",)), picture)).opening) == (2, 0)
+    text = html_file.html_text(Document("t", "", "", (opened,)))
+    assert re.findall(r'<p class="([^"]*)">(\w+)</p>', text) == [("opening", "one"), ("note opening", "two")]
+    assert ".opening { break-after: avoid; }" in text
+    made = docx.Document(str(written / "memo.docx")).paragraphs
+    begin = next(i for i, p in enumerate(made) if p.text == "7  The frontier and the choice")
+    led = made[begin + 1 : begin + 3]
+    assert made[begin + 3].style.name == "Caption" and all(p.paragraph_format.keep_with_next for p in led)
 
 
 def test_the_docx_memo_has_every_section_header_rows_and_alt_texts(written: Path):
