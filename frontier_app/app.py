@@ -27,6 +27,9 @@ _CSS = """<style>
 [data-testid="stMarkdownContainer"] :is(th, td):not(:first-child) {white-space: nowrap;}
 [data-testid="stMetricLabel"] p {font-size: .85rem;}
 [data-testid="stLayoutWrapper"]:has(> .st-key-amounts) {position: sticky; top: 4.2rem;}
+[data-testid="stMultiSelectTagsContainer"] {flex-wrap: wrap !important;}
+div:has(> [data-testid="stMultiSelectTagsContainer"]),
+div:has(> div > [data-testid="stMultiSelectTagsContainer"]) {max-height: none !important; height: auto !important;}
 [data-testid="stCheckbox"] label :is(div, p) {white-space: normal !important;}
 </style>"""
 
@@ -55,7 +58,9 @@ def _restore() -> None:
 def main() -> None:
     """One run of the page script."""
     st.set_page_config("swap-frontier", page_icon=_ICON, layout="wide")
-    st.html(CONTRAST_CSS + _CSS)
+    # What opens over the page lies outside of what has the scheme of the page; `light-dark` would take the light one.
+    scheme = f"<style>:root {{color-scheme: {st.context.theme.type};}}</style>" if st.context.theme.type else ""
+    st.html(CONTRAST_CSS + _CSS + scheme)
     _restore()
     pages = {
         name: st.Page(

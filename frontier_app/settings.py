@@ -25,15 +25,18 @@ PRIVACY: dict[str, object] = {
 """Streamlit option -> value."""
 
 CONTRAST_CSS = """<style>
-[data-testid^="stBaseButton-primary"]:not(:disabled) p, [data-testid="stMultiSelect"] [data-tag] {
+:root {color-scheme: light dark;}
+[data-testid^="stBaseButton-primary"]:not(:disabled) p, [data-testid="stMultiSelect"] [data-tag]:has(button) {
     color: light-dark(#FFFFFF, #10151A) !important;
 }
+[data-testid="stMultiSelect"] [data-tag]:not(:has(button)) {color: light-dark(#10151A, #E8EAED) !important;}
 [data-testid="stWidgetLabel"] [data-testid="stMarkdownContainer"] {color: light-dark(#10151A, #E8EAED) !important;}
 [data-testid="stButtonGroup"] button[aria-checked="true"] p,
 [data-testid="stBaseButton-segmented_controlActive"] p {color: light-dark(#00507D, #8ACBF2) !important;}
 </style>"""
 """For ``st.html``: Streamlit writes white on the primary colour in both themes, 2.3:1 on the dark theme's blue, and the
 label of an input that cannot be changed now in a grey of 2.7:1; that input itself stays grey.
+What is chosen in a list that cannot be changed now is no filled button, and has no button to remove it.
 Of buttons beside each other, the chosen one has its words in blue on a blue tint, 3.9:1 while it has the focus."""
 
 

@@ -119,6 +119,15 @@ def test_every_page_with_a_study(window: Page, address: str, decided: Workspace)
     assert not found, "\n".join(found)
 
 
+def test_the_form_of_a_pin_is_readable(window: Page, address: str, decided: Workspace):
+    """What opens over the page lies outside of the page's own colours."""
+    open_at(window, address, decided, "explore")
+    window.get_by_role("button", name="Pin").first.click()
+    window.get_by_test_id("stPopoverBody").get_by_label("Name").wait_for()
+    found = faults(window, "pin")
+    assert not found, "\n".join(found)
+
+
 def test_the_board_with_a_bundle_alone(browser: Browser, decided: Workspace, tmp_path: Path):
     home = tmp_path / "home"
     study = str(decided.folder / "study-1.study")

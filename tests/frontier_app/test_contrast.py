@@ -77,3 +77,15 @@ def test_colours_of_own_tables_are_readable_in_both_themes(path: Path):
 def test_marks_are_told_apart_without_colour():
     looks = [charts.look_of(i) for i in range(len(COLOURS))]
     assert len({shape for _, shape in looks}) == len(looks)
+
+
+def test_what_opens_over_the_page_has_the_scheme_of_the_page():
+    """Streamlit gives its scheme to the page alone; without one, `light-dark` is light in a dark window."""
+    assert ":root {color-scheme: light dark;}" in settings.CONTRAST_CSS
+
+
+def test_a_list_that_cannot_be_changed_is_not_written_like_a_filled_button():
+    found = re.findall(
+        r"\[data-tag\]:not\(:has\(button\)\) \{color: light-dark\((#\w+), (#\w+)\)", settings.CONTRAST_CSS
+    )
+    assert [tuple(one) for one in found] == [INK]
