@@ -65,7 +65,7 @@ def board_map(found: Findings, *, dark: bool) -> Figure:
                 hovertemplate=f"doing nothing: {figure(at.nothing_risk)}<extra></extra>",
             )
         )
-    parts += [_lettered(found, True, COLOURS[1], ink), _lettered(found, False, blue, ink)]
+    parts += [_lettered(found, False, blue, ink), _lettered(found, True, COLOURS[1], ink)]
     made = go.Figure(parts)
     made.update_layout(
         height=540,
@@ -87,19 +87,27 @@ def _lettered(found: Findings, recommended: bool, colour: str, ink: str) -> Any:
     import plotly.graph_objects as go
 
     rows = [c for c in found.map.candidates if c.recommended == recommended and c.risk is not None]
+    # Rounded figures coincide: letters of one place are written once, and not over the recommended one's.
+    others = {(c.utility, c.risk) for c in found.map.candidates if c.recommended != recommended}
+    shared: dict[tuple[float | None, float | None], list[str]] = {}
+    for c in rows:
+        shared.setdefault((c.utility, c.risk), []).append(c.letter)
+    words = [", ".join(shared.pop((c.utility, c.risk), [])) for c in rows]
     return go.Scatter(
         x=[c.utility for c in rows],
         y=[c.risk for c in rows],
         mode="markers+text",
         name="recommended" if recommended else "neighbours on the frontier",
-        text=[escape(c.letter) for c in rows],
-        textposition="bottom right",
+        text=[escape(one) for one in words],
+        textposition=[
+            "top left" if not recommended and (c.utility, c.risk) in others else "bottom right" for c in rows
+        ],
         textfont={"size": _SIZE + 3 * recommended, "color": ink},
         marker={"symbol": "star" if recommended else "circle", "size": 22 if recommended else 13, "color": colour},
         error_y={"array": [2 * (c.risk_se or 0) for c in rows], "color": colour, "thickness": 1.2},
         error_x={"array": [2 * (c.utility_se or 0) for c in rows], "color": colour, "thickness": 1.2},
-        customdata=[escape(upper_first(c.words)) for c in rows],
-        hovertemplate="<b>%{text}</b> %{customdata}<extra></extra>",
+        customdata=[f"<b>{escape(c.letter)}</b> {escape(upper_first(c.words))}" for c in rows],
+        hovertemplate="%{customdata}<extra></extra>",
     )
 
 

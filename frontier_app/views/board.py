@@ -39,6 +39,7 @@ _CSS = """<style>
 .st-key-board [data-testid="stMarkdownContainer"] :is(th, td):not(:first-child) {white-space: normal;}
 .st-key-board [data-testid="stMetricValue"] p {font-size: 2rem !important;}
 .st-key-board [data-testid="stMetricLabel"] p {font-size: 1.05rem;}
+.st-key-board [data-testid="stMetricDelta"] :is(div, p) {white-space: normal;}
 .st-key-board h2 {font-size: 1.6rem; padding: .6rem 0 .3rem;}
 .st-key-board h3 {font-size: 1.4rem;}
 .st-key-board-lead [data-testid="stMarkdownContainer"] p {font-size: 1.45rem; line-height: 1.5;}

@@ -132,6 +132,20 @@ def test_the_map_holds_the_letters_and_no_names(swept: Callable[..., Workspace])
     assert [row["Candidate"] for row in rows] == [*(c.letter for c in found.map.candidates), "–"]
 
 
+def test_letters_of_one_place_on_the_map_do_not_cover_each_other(swept: Callable[..., Workspace]):
+    at = swept()
+    with recommend(at) as study:
+        choice = study.decisions[-1]
+        found = findings(study, remade(study, datasets.load("czech")[0], choice.label, choice.replicate))
+    own = next(c for c in found.map.candidates if c.recommended)
+    two = tuple(replace(own, letter=letter, recommended=False) for letter in ("X", "Y"))
+    drawn = board_map.board_map(replace(found, map=replace(found.map, candidates=(own, *two))), dark=True)
+    others, star = drawn.data[-2:]
+    assert (star.name, star.text, star.textposition) == ("recommended", (own.letter,), ("bottom right",))
+    assert (others.text, others.textposition[0]) == (("X, Y", ""), "top left")
+    assert [said[:8] for said in others.customdata] == ["<b>X</b>", "<b>Y</b>"]
+
+
 def test_the_command_opens_a_bundle_and_refuses_another_folder(
     swept: Callable[..., Workspace], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
