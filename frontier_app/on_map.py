@@ -166,7 +166,8 @@ def grounds(sheet: Sheet, at: dict[str, int]) -> None:
         figure.add_hline(y=marks.bound, line={"color": COLOURS[1], "width": 1.5, "dash": "dash"}, **behind)
         if min(up) <= marks.bound <= max(up):
             text = f"maximum tolerable risk α = {marks.bound:.4g}"
-            figure.add_annotation(y=marks.bound, text=text, yanchor="top", **note)
+            low = (marks.bound - up[0]) / (up[1] - up[0]) < 0.15  # the words of no release stand there
+            figure.add_annotation(y=marks.bound, text=text, yanchor="bottom" if low else "top", **note)
     if marks.slope is not None and marks.optimum is not None:
         _straight(sheet, at)
 

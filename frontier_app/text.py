@@ -56,7 +56,8 @@ def with_error(mean: float, se: float) -> str:
         return f"{figure(mean)} ± 0"
     magnitude = math.floor(math.log10(se))
     places = max(0, (1 if se < 1.95 * 10.0**magnitude else 0) - magnitude)
-    return f"{mean:,.{places}f} ± {se:.{places}f}"
+    shown = round(mean, places) or 0.0  # a mean that rounds to zero has no sign
+    return f"{shown:,.{places}f} ± {se:.{places}f}"
 
 
 def signed(value: float, digits: int = 3) -> str:

@@ -45,7 +45,7 @@ def test_the_toolbar_has_room_above_the_legend():
     values = [np.arange(4.0), np.arange(4.0)]
     matrix = splom.splom(["a", "b"], [("→", "↑")] * 2, values, values[0] > 1, [0, 0], np.arange(4), []).layout
     assert min(layout.margin.t for layout in (one, several, matrix)) >= TOOLBAR + 30
-    assert one.height - one.margin.t == MARKS.height - 30, "the drawing itself loses nothing"
+    assert one.height - one.margin.t == MARKS.height - 32, "the drawing itself loses nothing"
 
 
 def test_every_measure_says_which_way_is_better():
@@ -243,3 +243,22 @@ def test_a_matrix_of_measures_tells_places_and_shows_doing_nothing():
     ]
     fronts = [t for t in figure.data if t.name.startswith("frontier")]
     assert all(t.customdata.tolist() == [4, 6] for t in fronts) and list(fronts[0].hovertext) == ["p", "r"]
+
+
+def test_the_words_of_a_low_bound_stand_clear_of_those_of_no_release():
+    """Below the line is where a release of nothing has its words."""
+
+    def side(bound: float) -> str:
+        figure = map_figure.risk_utility(cloud(), replace(MARKS, bound=bound))
+        (found,) = [one for one in figure.layout.annotations if "maximum tolerable" in one.text]
+        return str(found.yanchor)
+
+    low, high = sorted(map_figure.risk_utility(cloud(), MARKS).layout.yaxis.range)
+    assert side(low + 0.5 * (high - low)) == "top"
+    assert side(low + 0.05 * (high - low)) == "bottom"
+
+
+def test_a_mean_that_rounds_to_zero_has_no_sign():
+    assert text.with_error(-0.00001, 0.0004) == "0.0000 ± 0.0004"
+    assert text.with_error(-0.0012, 0.0004) == "-0.0012 ± 0.0004"
+    assert text.with_error(2416.4, 4.0) == "2,416 ± 4"
