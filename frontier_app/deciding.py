@@ -96,7 +96,7 @@ def approved_plan(study: Study) -> None:
         return
     words = f"The plan was approved under number **{lock.number}** by {lock.by} on {when(lock.at)}."
     if not gone:
-        st.success(f"{words} The study keeps to it.", icon=":material/lock:")
+        st.success(f"{words} The plan of the study is still the approved one.", icon=":material/lock:")
         return
     lines = "\n".join(f"* {line}" for line in gone.values())
     st.warning(

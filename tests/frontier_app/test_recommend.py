@@ -227,7 +227,7 @@ def test_a_locked_plan_and_its_departures(at: Workspace):
     with study_of(at) as study:
         study.grow(lock(study.plan, "DAP-4", "Chair"))
     made = opened(at)
-    assert any("DAP-4" in one.value and "keeps to it" in one.value for one in made.success)
+    assert any("DAP-4" in one.value and "still the approved one" in one.value for one in made.success)
     with study_of(at) as study:
         from dataclasses import replace
 
