@@ -249,7 +249,7 @@ def _bars(part: AttributePlan, levels: Sequence[tuple[str, int]], n_records: int
             "level": [level for level, _ in levels],
             "values": [made_of.get(level, "") for level, _ in levels],
             "records": [n for _, n in levels],
-            "share": [n / max(1, n_records) for _, n in levels],
+            "share": [100 * n / max(1, n_records) for _, n in levels],
         }
     )
     if not (table["values"] != "").any():
@@ -263,7 +263,7 @@ def _bars(part: AttributePlan, levels: Sequence[tuple[str, int]], n_records: int
             "level": "Level",
             "values": "Made of the values",
             "records": st.column_config.NumberColumn("Records", format="localized"),
-            "share": st.column_config.ProgressColumn("Share", format="percent", min_value=0, max_value=1),
+            "share": st.column_config.ProgressColumn("Share", format="%.1f %%", min_value=0, max_value=100),
         },
         alt=f"Levels of {part.name} with their numbers of records",
     )

@@ -168,8 +168,10 @@ def _config() -> dict[str, Any]:
         "column": column.TextColumn("Column", pinned=True, width=140),
         "label": column.TextColumn("Label", width=150),
         "holds": column.TextColumn("Holds", width=150),
-        "values": column.NumberColumn("Values", help="distinct values, missing ones aside", width=65),
-        "missing": column.NumberColumn("Missing", help="records without a value", width=70),
+        "values": column.NumberColumn(
+            "Values", format="localized", help="distinct values, missing ones aside", width=65
+        ),
+        "missing": column.NumberColumn("Missing", format="localized", help="records without a value", width=70),
         "fate": column.SelectboxColumn(
             "Fate",
             options=list(columns.FATES),

@@ -44,7 +44,7 @@ def amounts(plan: Plan | None, complaint: str | None, data: Microdata) -> Callab
     except EngineError as error:
         parts.complain(error)
         return _nothing
-    rates = ", ".join(percent(rate) for rate in plan.space.rates)
+    rates = ", ".join(percent(rate).replace(" ", "\u00a0") for rate in plan.space.rates)
     space = plan.space
     staged, searching = space.adaptive or space.search, space.search and plan.swaps_at_random
     n_swaps = _searched(plan, data) if searching else len(found.specs) * len(space.rates) if found else 0
