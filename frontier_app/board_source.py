@@ -43,7 +43,7 @@ def source() -> Findings | NoRelease | Missing:
     if path is None:
         return Missing("There is nothing for a board to look at yet: open data and run a study.", "data", "Open data")
     from engine.describe import remade
-    from engine.report.findings import findings
+    from engine.report.gather import findings
     from engine.states import state_of
     from engine.study import Study
 

@@ -221,7 +221,7 @@ def check_names(measure: str, parameter: str, text: str) -> None:
 
 def decimal_parameter(measure: str, parameter: str, text: str) -> Decimal:
     """A parameter that is written as a decimal number."""
-    from engine.plan.types import decimal_text
+    from engine.plan.decimals import decimal_text
 
     return Decimal(decimal_text(text, f"{measure}: {parameter}"))
 

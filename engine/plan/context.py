@@ -12,6 +12,7 @@ from decimal import Decimal
 
 from engine.errors import UsageError
 from engine.plan.attribute import names_tuple, set_fields
+from engine.plan.decimals import decimal_text
 from engine.plan.rate_range import rate_range
 
 RELEASE_TYPES = ("new", "series", "re-release")
@@ -111,8 +112,6 @@ class TolerancePlan:
     se_ratio: str = "1.1"
 
     def __post_init__(self) -> None:
-        from engine.plan.types import decimal_text
-
         for name in ("change", "se", "se_ratio"):
             text = decimal_text(getattr(self, name), f"tolerances {name}")
             if Decimal(text) <= 0:

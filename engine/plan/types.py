@@ -17,6 +17,7 @@ from engine.microdata import EditRule
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.attribute import AttributePlan, names_tuple, set_fields
 from engine.plan.context import AboutPlan, LockPlan, PublishPlan, TablePlan, ThreatPlan, TolerancePlan
+from engine.plan.decimals import decimal_text
 from engine.plan.mechanism import MechanismPlan, check_mechanisms
 from engine.spec import RANDOM_SWAP, RULES, AttributeSpec, rate_text
 
@@ -29,23 +30,7 @@ DEFAULT_BUDGET = 3000
 DEFAULT_MEASURES = ("small_cells", "hellinger", "total_variation", "entropy_change")
 DEFAULT_SIZES = (1, 2)
 
-_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?", re.ASCII)
 _MEASURE = re.compile(r"[A-Za-z_]\w*(\[.*\])?")
-
-
-def decimal_text(value: object, what: str) -> str:
-    """A decimal number as its shortest plain text: ``"0.10"`` and ``1e-1`` are both ``"0.1"``.
-
-    ``what`` names the quantity in the error for anything that is no decimal number.
-    """
-    text = str(value).strip()
-    if isinstance(value, bool) or not _DECIMAL.fullmatch(text):
-        raise UsageError(f"{what} is {text!r}, must be a decimal number; write it as for example 0.01")
-    number = Decimal(text)
-    plain = format(number, "f")
-    if "." in plain:
-        plain = plain.rstrip("0").rstrip(".")
-    return "0" if number == 0 else plain.lstrip("+")
 
 
 @dataclass(frozen=True)

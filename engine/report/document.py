@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -81,25 +80,6 @@ class Document:
 
 BLANK = "_" * 30
 """What stands for an entry to be filled in by hand."""
-
-
-def write_document(document: Document, folder: Path, name: str, *, pdf: bool = False) -> list[Path]:
-    """Write ``name``.docx and ``name``.html, and with ``pdf`` a tagged PDF where WeasyPrint can be used."""
-    from engine.report.docx_file import docx_bytes
-    from engine.report.html_file import html_text, pdf_bytes
-
-    html = html_text(document)
-    written = [_put(folder / f"{name}.docx", docx_bytes(document)), _put(folder / f"{name}.html", html.encode())]
-    if pdf:
-        made = pdf_bytes(html)
-        if made is not None:
-            written.append(_put(folder / f"{name}.pdf", made))
-    return written
-
-
-def _put(path: Path, content: bytes) -> Path:
-    path.write_bytes(content)
-    return path
 
 
 def grid(

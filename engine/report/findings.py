@@ -23,8 +23,7 @@ from engine.report.facts import (
 from engine.report.map_facts import Map, Recommendation
 
 if TYPE_CHECKING:
-    from engine.remake import Remade
-    from engine.study import Study
+    pass
 
 FORMAT = 1
 _MOST_BYTES = 1 << 26
@@ -64,17 +63,6 @@ class Findings:
         if letters != [found.recommendation.letter]:
             raise EngineError("the board's file must show one candidate as the recommended one, and name its letter")
         return found
-
-
-def findings(study: Study, made: Remade) -> Findings:
-    """The findings on a remade release of a study.
-
-    ``made`` is the realisation to be released, as :func:`engine.describe.remade` gives it; its scenario must be one of
-    the study's.
-    """
-    from engine.report.gather import gather
-
-    return gather(study, made)
 
 
 def read_board(path: str | Path) -> Findings:

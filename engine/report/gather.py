@@ -50,8 +50,12 @@ _ENTRIES = {
 """Entries of a plan whose values a member may not see, in words."""
 
 
-def gather(study: Study, made: Remade) -> Findings:
-    """The findings on a remade release."""
+def findings(study: Study, made: Remade) -> Findings:
+    """The findings on a remade release of a study.
+
+    ``made`` is the realisation to be released, as :func:`engine.describe.remade` gives it; its scenario must be one of
+    the study's.
+    """
     from engine.records import RecordRelease, ReleasedTable
 
     at, plan = stand(study, made), study.plan

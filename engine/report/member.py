@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.report.document import write_document
+from engine.report.document_files import write_document
 from engine.report.findings import BOARD
 from engine.report.memo import memo
 from engine.report.slides import slides_bytes

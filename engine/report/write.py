@@ -15,7 +15,7 @@ def write_member(study: Study, made: Remade, folder: str | Path) -> list[Path]:
 
     ``folder`` must exist; returns the files written.  They hold nothing that a member may not see.
     """
-    from engine.report.findings import findings
+    from engine.report.gather import findings
     from engine.report.member import write_findings
 
     return write_findings(findings(study, made), Path(folder))
@@ -24,7 +24,7 @@ def write_member(study: Study, made: Remade, folder: str | Path) -> list[Path]:
 def write_chair(study: Study, made: Remade, folder: str | Path) -> list[Path]:
     """Annex A, for the chair of the board only: the extent of the change (DOCX and HTML)."""
     from engine.report.annex import chair_sections
-    from engine.report.document import write_document
+    from engine.report.document_files import write_document
 
     return write_document(chair_sections(study, made), Path(folder), "annex-a-chair")
 
@@ -32,6 +32,6 @@ def write_chair(study: Study, made: Remade, folder: str | Path) -> list[Path]:
 def write_analyst(study: Study, made: Remade, folder: str | Path) -> list[Path]:
     """Annex B, for the analyst: every candidate under its own name, runs, notes and the decision log (DOCX, HTML)."""
     from engine.report.annex import analyst_sections
-    from engine.report.document import write_document
+    from engine.report.document_files import write_document
 
     return write_document(analyst_sections(study, made), Path(folder), "annex-b-analyst")

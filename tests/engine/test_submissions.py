@@ -80,9 +80,9 @@ def test_bundles_of_an_analyst_and_of_a_member(
     tmp_path: Path, studies: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from engine.bundle import export
-    from engine.report import html_file
+    from engine.report import document_files
 
-    monkeypatch.setattr(html_file, "pdf_bytes", lambda html: None)  # seconds for a file that is not compared
+    monkeypatch.setattr(document_files, "pdf_bytes", lambda html: None)  # seconds for a file that is not compared
     with Study.open(studies[1]) as study:
         labels = [choice.label for choice in study.decisions]
         other = next(s.label for s in study.scenarios if s.label not in labels)

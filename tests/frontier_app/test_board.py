@@ -16,7 +16,8 @@ from engine.choosing import choose
 from engine.decision import risk_utility_map
 from engine.describe import remade
 from engine.report.answers import NOISE_WORDS, risk_sentence
-from engine.report.findings import BOARD, findings
+from engine.report.findings import BOARD
+from engine.report.gather import findings
 from engine.report.outline import staircase
 from engine.report.words import about
 from engine.states import withhold

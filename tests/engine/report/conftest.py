@@ -18,7 +18,8 @@ from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan, 
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.mechanism import MechanismPlan
 from engine.remake import Remade
-from engine.report.findings import Findings, findings
+from engine.report.findings import Findings
+from engine.report.gather import findings
 from engine.study import Study
 from engine.sweep import sweep
 

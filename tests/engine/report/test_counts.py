@@ -22,7 +22,8 @@ from engine.report.annex import chair_sections
 from engine.report.answers import risk_sentence, summary, worst
 from engine.report.chair import chair_facts
 from engine.report.exposed import exposure
-from engine.report.findings import Findings, findings
+from engine.report.findings import Findings
+from engine.report.gather import findings
 from engine.report.memo_risk import risk
 from engine.report.safe import two_digits
 from engine.rerun import add_measures

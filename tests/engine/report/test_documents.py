@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.report import figures, html_file, write_analyst, write_chair, write_member
+from engine.report import document_files, figures, html_file, write_analyst, write_chair, write_member
 from engine.report.answers import public_wording, ten_questions
-from engine.report.document import BLANK, Bullets, Document, Grid, Paragraph, Picture, Section, write_document
+from engine.report.document import BLANK, Bullets, Document, Grid, Paragraph, Picture, Section
+from engine.report.document_files import write_document
 from engine.report.facts import Publish
 from engine.report.memo import memo
 from engine.report.tables import sheets
@@ -42,7 +43,7 @@ def written(case: Case, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The member's files without the PDF, which takes seconds."""
     folder = tmp_path_factory.mktemp("member")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(html_file, "pdf_bytes", lambda html: None)
+        patch.setattr(document_files, "pdf_bytes", lambda html: None)
         names = [path.name for path in write_member(case.study, case.made, folder)]
     assert sorted(names) == sorted(path.name for path in folder.iterdir())
     assert names == ["memo.docx", "memo.html", "tables.xlsx", "slides.pptx", "board.json"]
@@ -158,7 +159,7 @@ def test_no_member_file_holds_an_internal_name(written: Path, case: Case):
 
 
 def test_the_same_findings_give_the_same_bytes(written: Path, case: Case, tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(html_file, "pdf_bytes", lambda html: None)
+    monkeypatch.setattr(document_files, "pdf_bytes", lambda html: None)
     write_member(case.study, case.made, tmp_path)
     for path in written.iterdir():
         assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name

@@ -16,7 +16,8 @@ from scipy.stats import chi2_contingency
 from engine.errors import EngineError
 from engine.plan import DecisionPlan, SpacePlan
 from engine.report.answers import risk_sentence, ten_questions, utility_words
-from engine.report.findings import BOARD, Findings, findings, read_board
+from engine.report.findings import BOARD, Findings, read_board
+from engine.report.gather import findings
 from engine.report.safe import WITHHELD_WORDS, two_digits
 from tests.engine.report.conftest import MEASURES, MECHANISMS, Case, N, case_of, plan_of, raw_table
 
@@ -158,7 +159,7 @@ def test_named_table_checks_and_certificate(case: Case):
 
 
 def test_a_figure_that_was_not_made_again_shows_in_the_certificate(case: Case):
-    from engine.report.findings import findings
+    from engine.report.gather import findings
 
     other = replace(case.made, figures={**case.made.figures, "hellinger": 0.999})
     certificate = findings(case.study, other).certificate
@@ -329,7 +330,7 @@ def test_departures_and_changes_are_told_without_rates(tmp_path: Path):
     from engine.plan import TolerancePlan
     from engine.plan.lock import lock
     from engine.plan_changes import change_plan
-    from engine.report.findings import findings
+    from engine.report.gather import findings
 
     case = case_of(tmp_path, lock(plan_of(), "DRB-1", "Grace"))
     assert (case.found.approved.number, case.found.approved.departures) == ("DRB-1", ())
@@ -348,7 +349,7 @@ def test_departures_and_changes_are_told_without_rates(tmp_path: Path):
 
 def test_a_choice_of_another_candidate_is_no_recommendation_of_this_one(case: Case, tmp_path: Path):
     from engine.describe import remade
-    from engine.report.findings import findings
+    from engine.report.gather import findings
     from tests.engine.report.conftest import raw_table
 
     label = case.study.decisions[-1].label
@@ -378,7 +379,7 @@ def test_on_a_sparse_table_no_distance_gives_the_rate_away(tmp_path: Path):
     from engine.describe import remade
     from engine.microdata import RawColumn, RawTable
     from engine.plan import AttributePlan, DataPlan, Plan
-    from engine.report.findings import findings
+    from engine.report.gather import findings
     from engine.sweep import sweep
 
     rng, n = np.random.default_rng(3), 307

@@ -11,7 +11,7 @@ from engine.decision import risk_utility_map
 from engine.describe import remade
 from engine.plan import DecisionPlan
 from engine.report.answers import ten_questions
-from engine.report.findings import findings
+from engine.report.gather import findings
 from tests.engine.report.conftest import case_of, plan_of, raw_table
 
 
