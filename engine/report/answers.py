@@ -308,11 +308,7 @@ def fixed(found: Findings) -> list[str]:
     said = []
     if plan.number:
         said.append(f"The plan was approved as {plan.number} and locked on {plan.at}.")
-        said.append(
-            "Nothing departs from what was approved."
-            if not plan.departures
-            else f"{plural(len(plan.departures), 'entry').replace('entrys', 'entries')} depart from what was approved:"
-        )
+        said.append("From what was approved departs:" if plan.departures else "Nothing departs from what was approved.")
         said += plan.departures
     else:
         said.append("The plan was not approved and locked before results were seen.")

@@ -173,6 +173,8 @@ def _approved(at: Stand) -> Approved:
 
     plan = at.study.plan
     said = [change_words(f"{name}: {text}", at.safe) for name, text in departures(plan).items()]
+    if plan.lock and at.is_off_rule:
+        said.append("The selection rule: the recommended candidate is not the one that it picks.")
     return Approved(
         number=plan.lock.number if plan.lock else "",
         at=plan.lock.at[:10] if plan.lock else "",
@@ -213,7 +215,8 @@ def _changes(at: Stand) -> tuple[tuple[str, str], ...]:
 
 
 def _rule(at: Stand) -> str:
-    return rule_words(at.study.plan, at.view.measures[at.view.risk], late_words(at))
+    words = rule_words(at.study.plan, at.view.measures[at.view.risk], late_words(at))
+    return f"{words}; it does not pick the recommended candidate" if at.is_off_rule else words
 
 
 def _parameters(at: Stand) -> tuple[tuple[str, str], ...]:

@@ -93,11 +93,19 @@ class Stand:
 
     @property
     def bound(self) -> float | None:
-        """The bound on risk: of the choice, else of the plan."""
-        if self.choice and self.choice.record.get("bound") is not None:
-            return float(self.choice.record["bound"])
+        """The bound on risk that counts: of the plan, where it is about the same measure, else of the choice."""
+        from engine.decision import objective_places
+
         planned = self.study.plan.decision.max_risk
-        return None if planned is None else float(planned)
+        if planned is not None and self.view.risk == objective_places(self.study)[0]:
+            return float(planned)
+        own = self.choice.record.get("bound") if self.choice else None
+        return None if own is None else float(own)
+
+    @property
+    def is_off_rule(self) -> bool:
+        """Whether the plan has a rule and the choice is not what it picked."""
+        return self.choice is not None and self.choice.record.get("planned") is False
 
 
 def stand(study: Study, made: Remade) -> Stand:
