@@ -60,9 +60,8 @@ def _rule_words(at: Stand, choice: Choice) -> str:
     """The rule that picked the candidate, without shares of eq. 6 beside its counts."""
     if choice.record.get("bound") is not None:
         late = late_words(at)
-        return f"The most useful candidate within the bound on risk: {bound_words(at, float(choice.record['bound']))}" + (
-            f"; {late}." if late else "."
-        )
+        own = bound_words(at, float(choice.record["bound"]))
+        return f"The most useful candidate within the bound on risk: {own}" + (f"; {late}." if late else ".")
     if choice.rule == "named by hand":
         return "Chosen by judgement among the candidates, for the reason given."
     return upper_first(at.safe(choice.rule)) + "."

@@ -332,7 +332,7 @@ def test_departures_and_changes_are_told_without_rates(tmp_path: Path):
     from engine.plan_changes import change_plan
     from engine.report.gather import findings
 
-    case = case_of(tmp_path, lock(plan_of(), "DRB-1", "Grace"))
+    case = case_of(tmp_path, lock(plan_of(decision=DecisionPlan()), "DRB-1", "Grace"))
     assert (case.found.approved.number, case.found.approved.departures) == ("DRB-1", ())
     old = case.study.plan
     rates = (*old.space.rates, "0.3197")
