@@ -13,6 +13,8 @@ from engine.errors import EngineError, UsageError
 from engine.places import is_network_path
 
 _APPLICATION_ID = 0x53574150  # "SWAP"
+PATIENCE = 30
+"""Seconds that a writer waits for another one."""
 
 
 @contextmanager
@@ -48,7 +50,7 @@ def connected(path: Path) -> sqlite3.Connection:
     A study with a write-ahead log in a folder that may not be written to cannot be opened the usual way; when nobody is
     writing it (there is no log), it is read as a file that does not change.
     """
-    db = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
+    db = sqlite3.connect(path, isolation_level=None, timeout=PATIENCE, check_same_thread=False)
     try:
         db.execute("select count(*) from sqlite_master").fetchone()
     except sqlite3.OperationalError:
@@ -126,10 +128,17 @@ class Database:
         self.close()
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing."""
+    def transaction(self, *, wait: bool = True) -> Iterator[sqlite3.Connection]:
+        """All or nothing; refused where another process is writing and does not end soon, or without ``wait`` at
+        once."""
         with spoken(self.path):
-            self._db.execute("begin immediate")
+            if not wait:
+                self._db.execute("pragma busy_timeout = 0")
+            try:
+                self._db.execute("begin immediate")
+            finally:
+                if not wait:
+                    self._db.execute(f"pragma busy_timeout = {1000 * PATIENCE}")
             try:
                 yield self._db
                 self._db.execute("commit")

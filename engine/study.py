@@ -291,8 +291,8 @@ class Study(lease.Leased):
             return found
         made = work()
         if as_writer or self.progress.state != "running":
-            # a study that may not be written to, or is being written to, is as good without
-            with suppress(EngineError), self.transaction() as db:
+            # a study that may not be written to, or is being written to, is as good without: a reader waits for nobody
+            with suppress(EngineError), self.transaction(wait=as_writer) as db:
                 if self.version == since:
                     kept.keep(db, name, made)
         return made
