@@ -16,6 +16,8 @@ from engine.plan import plan_from_toml
 from engine.study import Study
 from tests.engine.bundle.small import PLAN, label_of, plan, survey, swept
 
+pytestmark = pytest.mark.slow  # whole bundles are made
+
 
 def rows(path: Path) -> list[dict[str, str]]:
     with path.open(newline="") as file:

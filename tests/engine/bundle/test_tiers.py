@@ -24,6 +24,8 @@ from engine.states import withhold
 from engine.study import Study
 from tests.engine.bundle.small import approve, label_of, plan, survey, swept
 
+pytestmark = pytest.mark.slow  # whole bundles are made
+
 
 def test_each_reader_has_a_folder_with_files_of_its_own(every: Path) -> None:
     assert sorted(p.name for p in every.iterdir()) == sorted(TIERS)

@@ -22,6 +22,8 @@ from engine.plan import plan_from_toml
 from engine.study import Study
 from tests.engine.bundle.small import PLAN, label_of, plan, swept, text
 
+pytestmark = pytest.mark.slow  # whole bundles are made
+
 NOT_EXPORTED = "no export that the decision log of 'odd.study' holds wrote it: it was changed, or is another's"
 NOT_TOGETHER = "it is not the one that was written with the analyst's bundle beside it"
 

@@ -121,6 +121,7 @@ MUTANTS = {"next": next_after_first, "by cell": by_cell, "few tries": few_tries}
 # -- exact laws ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_kernel_has_the_exact_law(name):
     case = CASES[name]
