@@ -188,7 +188,11 @@ def map_drawn(page: Page) -> None:
 
 def click_frontier_point(page: Page) -> None:
     """Click on the point of the frontier that has the most room around it."""
+    page.get_by_role("heading", name="Explore the map").wait_for()  # the page before it may have a map of its own
     map_drawn(page)
+    page.wait_for_function(
+        "() => document.querySelector('.js-plotly-plot')?._fullData?.some(t => t.customdata && t.marker)"
+    )
     place = page.evaluate(
         """() => {
             const plot = document.querySelector('.js-plotly-plot');
