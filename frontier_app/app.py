@@ -31,6 +31,8 @@ _CSS = """<style>
 div:has(> [data-testid="stMultiSelectTagsContainer"]),
 div:has(> div > [data-testid="stMultiSelectTagsContainer"]) {max-height: none !important; height: auto !important;}
 [data-testid="stCheckbox"] label :is(div, p) {white-space: normal !important;}
+/* Plotly rounds the width it finds, and draws again when it is then told the width to the last digit. */
+[data-testid="stFullScreenFrame"]:has([data-testid="stPlotlyChart"]) {width: round(down, 100%, 1px);}
 </style>"""
 
 

@@ -10,7 +10,7 @@ from engine.report.answers import utility_words
 from engine.report.outline import staircase, window
 from engine.report.safe import upper_first
 from engine.report.words import about, figure
-from frontier_app.charts import COLOURS, GROUNDS, INK, QUIET
+from frontier_app.charts import COLOURS, INK, QUIET
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -25,8 +25,7 @@ def board_map(found: Findings, *, dark: bool) -> Figure:
     import plotly.graph_objects as go
 
     at = found.map
-    ink, ground = INK[dark], GROUNDS[dark]
-    grid = "#333B44" if dark else "#DDE2E7"
+    ink = INK[dark]
     blue = "#56B4E9" if dark else COLOURS[0]
     parts: list[Any] = []
     if at.others:
@@ -70,12 +69,9 @@ def board_map(found: Findings, *, dark: bool) -> Figure:
     made.update_layout(
         height=540,
         margin={"l": 84, "r": 16, "t": 10, "b": 68},
-        font={"size": 15, "color": ink, "family": "system-ui, sans-serif"},
-        paper_bgcolor=ground,
-        plot_bgcolor=ground,
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "font": {"size": 14}},
-        xaxis={"title": {"text": f"{escape(at.utility_title)} — more useful →"}, "zeroline": False, "gridcolor": grid},
-        yaxis={"title": {"text": f"{escape(at.risk_title)} — riskier ↑"}, "zeroline": False, "gridcolor": grid},
+        xaxis={"title": {"text": f"{escape(at.utility_title)} — more useful →"}, "zeroline": False},
+        yaxis={"title": {"text": f"{escape(at.risk_title)} — riskier ↑"}, "zeroline": False},
     )
     across, up = window(at, 0.1) or ((0.0, 1.0), (0.0, 1.0))
     made.update_xaxes(range=across[::-1] if at.utility_better == "lower" else across)

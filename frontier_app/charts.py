@@ -5,6 +5,13 @@ Colours are those of Okabe and Ito that keep 3:1 against both themes' grounds; s
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 SHAPES = (
     "circle",
@@ -25,8 +32,12 @@ MARGIN = {"l": 94, "r": 10, "b": 66}
 """Pixels beside and under a map, a little more than its ticks and titles take: where they need more, plotly makes room
 by drawing everything a second time."""
 GROUNDS = ("#FFFFFF", "#14181D")
+GRIDS = ("#DDE2E7", "#333B44")
 INK = ("#10151A", "#E8EAED")
 """Colours of text on the light and on the dark ground."""
+_SMALL = 12
+"""Size of most words in a chart, pixels."""
+_LISTED = 5_000
 
 
 def contrast(a: str, b: str) -> float:
@@ -39,6 +50,39 @@ def contrast(a: str, b: str) -> float:
 
     high, low = sorted((luminance(a), luminance(b)), reverse=True)
     return (high + 0.05) / (low + 0.05)
+
+
+def sent(values: np.ndarray) -> list[Any] | np.ndarray:
+    """Numbers as a figure takes them: a list, or of very many the array in few bytes, which is written far faster."""
+    if len(values) <= _LISTED:
+        return [None if one != one else one for one in values.tolist()]
+    return values.astype(np.float32 if values.dtype.kind == "f" else np.int32)
+
+
+def framed(figure: Figure, *, dark: bool, picks: bool = False, size: int = _SMALL) -> Figure:
+    """The figure in the theme's colours, as Streamlit's chart draws it once.
+
+    Streamlit's own theme is a template, and it sets how clicks work after the first drawing; either makes plotly draw
+    everything again.  Here both are part of the figure from the start.  A constant ``datarevision`` says that data
+    which look alike are the same, which holds for lists only: typed arrays always count as changed.  ``picks``: a
+    click selects a point.
+    """
+    ink, grid = INK[dark], GRIDS[dark]
+    figure.layout.template = None
+    figure.update_layout(
+        font={"color": ink, "size": size, "family": "system-ui, sans-serif"},
+        paper_bgcolor=GROUNDS[dark],
+        plot_bgcolor=GROUNDS[dark],
+        hoverlabel={"bgcolor": GROUNDS[dark], "bordercolor": grid, "font": {"color": ink, "size": size}},
+        margin_pad=8,
+        datarevision=1,
+    )
+    if picks:
+        figure.update_layout(clickmode="event+select", hovermode="closest", dragmode="pan")
+    axis = {"gridcolor": grid, "zerolinecolor": grid, "automargin": True, "title_font_size": size + 2}
+    figure.update_xaxes(**axis, title_standoff=20)
+    figure.update_yaxes(**axis, title_standoff=24)
+    return figure
 
 
 def look_of(category: int) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from frontier_app.charts import COLOURS, QUIET, SHAPES
+from frontier_app.charts import COLOURS, QUIET, SHAPES, sent
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -93,10 +93,10 @@ def levels(names: Sequence[str], before: np.ndarray, after: np.ndarray, unit: st
 
     figure = go.Figure(
         [
-            go.Bar(y=list(names), x=before, name="original", orientation="h", marker={"color": QUIET}),
+            go.Bar(y=list(names), x=sent(before), name="original", orientation="h", marker={"color": QUIET}),
             go.Bar(
                 y=list(names),
-                x=after,
+                x=sent(after),
                 name="release",
                 orientation="h",
                 marker={"color": COLOURS[0], "pattern": {"shape": "/", "size": 5, "solidity": 0.25}},
@@ -131,7 +131,7 @@ def associations(names: Sequence[str], pairs: Sequence[tuple[int, int, float]], 
     ]
     figure = go.Figure(
         go.Heatmap(
-            z=shown,
+            z=[[None if v != v else v for v in row] for row in shown.tolist()],
             x=list(names),
             y=list(names),
             colorscale=[[0, COLOURS[1]], [0.5, "#1C2530" if dark else "#F1F5F8"], [1, COLOURS[0]]],
@@ -165,12 +165,12 @@ def intervals(names: Sequence[str], half: np.ndarray, shift: np.ndarray, half_af
     ):
         figure.add_trace(
             go.Scatter(
-                x=centre,
-                y=rows + aside,
+                x=sent(centre),
+                y=sent(rows + aside),
                 mode="markers",
                 name=name,
                 marker={"color": colour, "symbol": symbol, "size": 9},
-                error_x={"type": "data", "array": width, "thickness": 2, "width": 4, "color": colour},
+                error_x={"type": "data", "array": sent(width), "thickness": 2, "width": 4, "color": colour},
                 customdata=list(names),
                 hovertemplate="%{customdata}: %{x:+.2f} standard errors<extra></extra>",
             )
@@ -204,8 +204,8 @@ def runs(swept: np.ndarray, fresh: np.ndarray, released: float, original: float,
     for y, (name, values, symbol, colour) in enumerate(rows):
         figure.add_trace(
             go.Scatter(
-                x=values,
-                y=y - _stacked(values),
+                x=sent(values),
+                y=sent(y - _stacked(values)),
                 mode="markers",
                 name=name,
                 marker={"symbol": symbol + "-open", "size": 10, "color": colour, "line": {"width": 1.5}},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -43,14 +44,14 @@ def trace(
     """The heatmap of so many points."""
     import plotly.graph_objects as go
 
-    counts, xs, ys = grid(x, y, across, up, bins)
-    shown = np.where(counts > 0, counts, np.nan).astype(np.float32)
+    found, xs, ys = grid(x, y, across, up, bins)
+    counts = found.tolist()
     r, g, b = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return go.Heatmap(
-        x=xs.astype(np.float32),
-        y=ys.astype(np.float32),
-        z=np.log10(shown),
-        customdata=shown,
+        x=xs.tolist(),
+        y=ys.tolist(),
+        z=[[math.log10(n) if n else None for n in row] for row in counts],
+        customdata=counts,
         colorscale=[[0, f"rgba({r},{g},{b},0.18)"], [1, f"rgba({r},{g},{b},0.95)"]],
         zmin=0,
         showscale=False,

@@ -10,7 +10,7 @@ import streamlit as st
 
 from engine.decision import RiskUtilityMap
 from engine.selection import undominated_together
-from frontier_app import drawing, state, text
+from frontier_app import drawing, parts, state, text
 from frontier_app.splom import splom
 
 _DRAWN = 2_000  # points of a panel up to which dominated ones are drawn too
@@ -50,7 +50,7 @@ def measures(view: RiskUtilityMap) -> None:
             label = view.scenarios[place].label
             state.put(selected=label, shown=label, picks=state.get().picks + 1)
 
-    st.plotly_chart(
+    parts.chart(
         splom(
             [text.measure_title(view.measures[k]) for k in columns],
             [text.better_ways(view.measures[k]) for k in columns],
@@ -60,12 +60,11 @@ def measures(view: RiskUtilityMap) -> None:
             shown,
             [drawing.words(view, i) for i in shown.tolist()],
         ),
-        key="measures-matrix",
-        on_select=clicked,
-        selection_mode="points",
-        config={"displaylogo": False},
-        alt=f"Scatter plots of {text.listed([names[name] for name in chosen])} against each other; the table below"
+        "measures-matrix",
+        f"Scatter plots of {text.listed([names[name] for name in chosen])} against each other; the table below"
         " lists the frontier.",
+        chosen=clicked,
+        toolbar=True,
     )
     some = front[:_LISTED]
     labels = [view.scenarios[i].label for i in some.tolist()]

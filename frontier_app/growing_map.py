@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.growing import GrowingFrontier
 from frontier_app import density
-from frontier_app.charts import COLOURS, MARGIN, QUIET
+from frontier_app.charts import COLOURS, MARGIN, QUIET, sent
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -24,23 +24,26 @@ def figure(
     import plotly.graph_objects as go
 
     risk_sign, utility_sign = signs
-    x = (utility_sign * found.losses[:, 1]).astype(np.float32)
-    y = (risk_sign * found.losses[:, 0]).astype(np.float32)
+    x, y = utility_sign * found.losses[:, 1], risk_sign * found.losses[:, 0]
     made = go.Figure()
     if len(x) > density.MANY:
         made.add_trace(density.trace(x, y, (x.min(), x.max()), (y.min(), y.max()), "candidates"))
     else:
         made.add_trace(
             go.Scattergl(
-                x=x, y=y, mode="markers", name="dominated", marker={"color": QUIET, "size": 6, "symbol": "circle-open"}
+                x=sent(x),
+                y=sent(y),
+                mode="markers",
+                name="dominated",
+                marker={"color": QUIET, "size": 6, "symbol": "circle-open"},
             )
         )
     on = np.flatnonzero(found.undominated)
     on = on[np.argsort(found.losses[on, 0], kind="stable")]
     made.add_trace(
         go.Scatter(
-            x=x[on],
-            y=y[on],
+            x=sent(x[on]),
+            y=sent(y[on]),
             mode="lines+markers",
             name="frontier",
             line={"color": QUIET, "width": 1.5, "shape": "vh"},

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from frontier_app import density, on_map
-from frontier_app.charts import COLOURS, MARGIN, QUIET, SHAPES, TOOLBAR, look_of
+from frontier_app.charts import COLOURS, MARGIN, QUIET, SHAPES, TOOLBAR, look_of, sent
 from frontier_app.sheet import Cloud, Marks, Sheet, ranges
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ def risk_utility(cloud: Cloud, marks: Marks) -> Figure:
         part = cloud if n == 1 else _panel(cloud, facet)
         _draw(figure, part, _rows_of(marks, cloud, facet) if n > 1 else marks, {"row": facet + 1, "col": 1}, n == 1)
     on_map.legends(figure, cloud, marks, n)
-    figure.update_xaxes(title_font_size=12)
-    figure.update_yaxes(title_font_size=12)
     figure.update_yaxes(title_text=marks.risk_title, row=(n + 1) // 2, col=1)
     figure.update_xaxes(title_text=marks.utility_title, row=n, col=1)
     figure.update_layout(
@@ -159,9 +157,9 @@ def _points(sheet: Sheet, rows: np.ndarray, group: int, on: bool) -> Any:
     size = (10 if on else 8) if not many else (8 if on else 4)
     faint = 0.35 if group == cloud.muted else 0.6 if many and not on else 1.0
     trace: dict[str, Any] = {
-        "x": cloud.loss[rows].astype(np.float32),
-        "y": cloud.risk[rows].astype(np.float32),
-        "customdata": cloud.place[rows].astype(np.int32),
+        "x": sent(cloud.loss[rows]),
+        "y": sent(cloud.risk[rows]),
+        "customdata": sent(cloud.place[rows]),
         "mode": "markers",
         "name": cloud.categories[group],
         "showlegend": False,
@@ -182,9 +180,9 @@ def _points(sheet: Sheet, rows: np.ndarray, group: int, on: bool) -> Any:
         trace["hovertemplate"] = "%{x}, %{y}<extra></extra>"
     if marks.errors and on:
         for axis, errors in (("error_x", cloud.loss_se), ("error_y", cloud.risk_se)):
-            values = np.nan_to_num(errors[rows]).astype(np.float32)
+            values = np.nan_to_num(errors[rows])
             if values.any():
-                trace[axis] = {"type": "data", "array": values, "thickness": 1, "width": 2}
+                trace[axis] = {"type": "data", "array": sent(values), "thickness": 1, "width": 2}
     if marks.selected is not None:
         hit = np.flatnonzero(rows == marks.selected)
         if len(hit):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from frontier_app import placing
-from frontier_app.charts import COLOURS, QUIET, SHAPES, look_of
+from frontier_app.charts import COLOURS, QUIET, SHAPES, look_of, sent
 from frontier_app.sheet import Cloud, Marks, Sheet
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def words(sheet: Sheet, at: dict[str, int]) -> None:
         return
     sheet.figure.add_trace(
         go.Scatter(
-            x=cloud.loss[rows[shown]],
-            y=cloud.risk[rows[shown]],
+            x=sent(cloud.loss[rows[shown]]),
+            y=sent(cloud.risk[rows[shown]]),
             # The unseen marker keeps its words off the point.
             mode="markers+text",
             marker={"size": 10, "opacity": 0},
@@ -56,7 +56,9 @@ def frontier(sheet: Sheet, at: dict[str, int]) -> None:
     on = on[np.lexsort((-cloud.utility_sign * cloud.loss[on], cloud.risk_sign * cloud.risk[on]))]
     line = {"color": QUIET, "width": 1.5, "shape": "vh"}
     sheet.figure.add_trace(
-        go.Scatter(x=cloud.loss[on], y=cloud.risk[on], mode="lines", line=line, hoverinfo="skip", showlegend=False),
+        go.Scatter(
+            x=sent(cloud.loss[on]), y=sent(cloud.risk[on]), mode="lines", line=line, hoverinfo="skip", showlegend=False
+        ),
         **at,
     )
 
@@ -182,7 +184,14 @@ def _straight(sheet: Sheet, at: dict[str, int]) -> None:
     ends = np.array(sheet.across)
     line = {"color": COLOURS[1], "width": 1.5, "dash": "dash"}
     sheet.figure.add_trace(
-        go.Scatter(x=ends, y=y - marks.slope * (ends - x), mode="lines", line=line, hoverinfo="skip", showlegend=False),
+        go.Scatter(
+            x=sent(ends),
+            y=sent(y - marks.slope * (ends - x)),
+            mode="lines",
+            line=line,
+            hoverinfo="skip",
+            showlegend=False,
+        ),
         **at,
     )
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from engine.describe import Occupancy
 from engine.errors import EngineError
+from frontier_app.charts import framed
 from frontier_app.text import plural
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 
 @contextmanager
@@ -30,6 +35,32 @@ def complain(error: EngineError | str) -> None:
 def is_dark() -> bool:
     """Whether the dark theme is shown."""
     return st.context.theme.type == "dark"
+
+
+def chart(
+    figure: Figure,
+    key: str,
+    alt: str,
+    *,
+    chosen: Callable[[], None] | None = None,
+    boxes: bool = False,
+    toolbar: bool | Mapping[str, Any] = False,
+    size: int = 12,
+) -> None:
+    """A figure in the theme's colours, and what it says in words.  A click on a point calls ``chosen``; with ``boxes``
+    a box drawn over the figure does too.  A toolbar may be a table of plotly's own settings."""
+    config: dict[str, Any] = {"displaylogo": False} if toolbar else {"displayModeBar": False}
+    if isinstance(toolbar, Mapping):
+        config |= toolbar
+    st.plotly_chart(
+        framed(figure, dark=is_dark(), picks=chosen is not None, size=size),
+        theme=None,
+        key=key,
+        on_select=chosen or "ignore",
+        selection_mode=("points", "box") if boxes else "points",
+        config=config,
+        alt=alt,
+    )
 
 
 def go(page: str, label: str, *, primary: bool = True, disabled: bool = False) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from frontier_app.charts import COLOURS, QUIET, TOOLBAR
+from frontier_app.charts import COLOURS, QUIET, TOOLBAR, sent
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -52,9 +52,9 @@ def splom(
                 shown = np.flatnonzero(mask)
                 if not len(shown):
                     continue
-                x, y = (values[i][shown].astype(np.float32) for i in (column, row))
+                x, y = (sent(values[i][shown]) for i in (column, row))
                 trace = kind(x=x, y=y, mode="markers", marker=marker, name=label, legendgroup=label, showlegend=first)
-                trace.customdata = place[shown].astype(np.int32)
+                trace.customdata = sent(place[shown])
                 trace.unselected = {"marker": {"opacity": marker.get("opacity", 1.0)}}
                 if len(hover):
                     trace.hovertext = [hover[i] for i in shown.tolist()]

@@ -58,12 +58,12 @@ def distributions(study: Study, made: Remade, found: Changes, table: int) -> Non
     levels = domain.attributes[j].levels
     chart, listed = st.columns([3, 2], gap="large")
     if len(levels) <= _LEVELS:
-        chart.plotly_chart(
-            compare_charts.levels(levels, before, after, unit),
-            key="levels",
-            config={"displayModeBar": False},
-            alt=f"Levels of {name} in the original and in the release; the table beside it says the same",
-        )
+        with chart:
+            parts.chart(
+                compare_charts.levels(levels, before, after, unit),
+                "levels",
+                f"Levels of {name} in the original and in the release; the table beside it says the same",
+            )
     else:
         chart.caption(f"{name} has {len(levels)} levels, too many to draw.")
     digits = "%,.0f" if unit == "records" else "%,.1f"

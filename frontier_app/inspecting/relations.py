@@ -34,12 +34,12 @@ def associations(made: Remade, found: Changes, table: int, which: Which) -> None
     )
     chart, listed = st.columns([1, 1], gap="large")
     if len(names) <= _MATRIX:
-        chart.plotly_chart(
-            compare_charts.associations(names, [(p.i, p.j, p.change) for p in pairs], dark=parts.is_dark()),
-            key="associations",
-            config={"displayModeBar": False},
-            alt="Change of Cramér's V of every pair of attributes; the table beside it says the same",
-        )
+        with chart:
+            parts.chart(
+                compare_charts.associations(names, [(p.i, p.j, p.change) for p in pairs], dark=parts.is_dark()),
+                "associations",
+                "Change of Cramér's V of every pair of attributes; the table beside it says the same",
+            )
     else:
         chart.caption(f"{len(names)} attributes are too many to draw; the table holds the largest changes.")
     rows = pairs[:_PAIRS]
@@ -85,16 +85,15 @@ def coefficients(study: Study, made: Remade, which: Which) -> None:
         order = sorted(range(len(one.names)), key=lambda k: -abs(one.shift[k]) if one.shift[k] == one.shift[k] else 0)
         drawn = [k for k in order if one.shift[k] == one.shift[k]][:_INTERVALS]
         if drawn:
-            st.plotly_chart(
+            parts.chart(
                 compare_charts.intervals(
                     [one.names[k] for k in drawn],
                     one.half[drawn] / one.se[drawn],
                     one.shift[drawn],
                     one.half_after[drawn] / one.se[drawn],
                 ),
-                key=f"intervals-{number}",
-                config={"displayModeBar": False},
-                alt=f"Coefficients of {one.analysis} before and after; the table below says the same",
+                f"intervals-{number}",
+                f"Coefficients of {one.analysis} before and after; the table below says the same",
             )
         st.dataframe(
             {
@@ -139,7 +138,7 @@ def runs(study: Study, view: RiskUtilityMap, place: int, replicate: int) -> None
     found = spread(study, place, view.allow_partial)
     values = found.values[:, k]
     mine = values[~found.fresh & (found.replicate == replicate)]
-    st.plotly_chart(
+    parts.chart(
         compare_charts.runs(
             values[~found.fresh],
             values[found.fresh],
@@ -147,9 +146,8 @@ def runs(study: Study, view: RiskUtilityMap, place: int, replicate: int) -> None
             float(view.original[k]),
             f"{text.measure_title(view.measures[k])} ({text.DIRECTION[view.measures[k].measure.better]})",
         ),
-        key="runs",
-        config={"displayModeBar": False},
-        alt="Every run of the candidate on this measure; the sentence below sums them up",
+        "runs",
+        "Every run of the candidate on this measure; the sentence below sums them up",
     )
     summary = view.summary
     st.markdown(

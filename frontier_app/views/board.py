@@ -115,12 +115,12 @@ def _map(found: Findings) -> None:
     left, right = st.columns([2.2, 1], gap="large")
     with left:
         st.header("The frontier", anchor=False)
-        st.plotly_chart(
+        parts.chart(
             board_map.board_map(found, dark=parts.is_dark()),
-            theme=None,
-            config={"displayModeBar": False},
-            alt="Map of risk against utility with the recommended candidate and its neighbours by letter; the table "
+            "board-map",
+            "Map of risk against utility with the recommended candidate and its neighbours by letter; the table "
             "below lists them.",
+            size=15,
         )
         st.caption(
             f"Averages over runs, {at.runs} for the recommended candidate; bars are two standard errors of the "

@@ -180,7 +180,7 @@ def _map(view: RiskUtilityMap, titles: list[str], places: list[int]) -> None:
         )
 
     original = view.original_losses
-    st.plotly_chart(
+    parts.chart(
         compare_charts.small_map(
             compare_charts.Points(titles, *figures(places)),
             figures(view.frontier().tolist()),
@@ -188,9 +188,8 @@ def _map(view: RiskUtilityMap, titles: list[str], places: list[int]) -> None:
             (f"{_short(view, k)} – more useful →", f"{_short(view, r)}<br>riskier ↑"),
             (drawing.sign(view, k) > 0, drawing.sign(view, r) < 0),
         ),
-        key="compare-map",
-        config={"displayModeBar": False},
-        alt="The pinned candidates on the risk–utility map; the table below holds the same figures",
+        "compare-map",
+        "The pinned candidates on the risk–utility map; the table below holds the same figures",
     )
 
 

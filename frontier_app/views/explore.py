@@ -180,14 +180,14 @@ def _map(view: RiskUtilityMap, rule: Rule, place: int | None, pinned: dict[int, 
         drawn = drawing.figure(view, look, shown, dark=parts.is_dark())
     many = any(trace.type == "heatmap" for trace in drawn.data)
     hidden = ["lasso2d", "autoScale2d", *([] if many else ["select2d"])]
-    st.plotly_chart(
+    parts.chart(
         drawn,
-        key="map",
-        on_select=lambda: _chosen(view),
-        selection_mode=("points", "box") if many else "points",
-        config={"displaylogo": False, "modeBarButtonsToRemove": hidden},
-        alt=f"Risk–utility map: {len(view.scenarios)} scenarios, {len(view.frontier())} on the frontier. "
+        "map",
+        f"Risk–utility map: {len(view.scenarios)} scenarios, {len(view.frontier())} on the frontier. "
         "The table below lists them and selects them too.",
+        chosen=lambda: _chosen(view),
+        boxes=many,
+        toolbar={"modeBarButtonsToRemove": hidden},
     )
     _below(view, rule, look, many)
 

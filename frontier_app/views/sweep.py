@@ -266,11 +266,11 @@ def _map() -> None:
         " dominates (its hypervolume). While it stays the same, further candidates have added nothing so far; it does"
         " not show what those still to come will add.",
     )
-    st.plotly_chart(
+    parts.chart(
         growing_map.figure(frontier, *found.titles, found.signs, found.original),
-        key="filling",
-        config={"displaylogo": False},
-        alt="Risk–utility map of the results so far, with the frontier and the original data",
+        "filling",
+        "Risk–utility map of the results so far, with the frontier and the original data",
+        toolbar=True,
     )
 
 
