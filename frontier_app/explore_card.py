@@ -78,12 +78,11 @@ def _picker(view: RiskUtilityMap, rule: Rule, place: int | None) -> None:
 
     def picked() -> None:
         label = state.input_value("candidate")
-        if label:
+        if label in scenarios:  # the browser sends words back whose letter has gone since
             select(label)
 
     now = None if place is None else view.scenarios[place].label
-    if state.input_value("candidate") != now:
-        state.set_input("candidate", now)
+    state.set_input("candidate", now)  # always: the browser would go on showing a letter that has gone
     st.selectbox(
         "Candidate",
         list(scenarios),

@@ -100,6 +100,25 @@ def test_from_a_bound_to_an_approval(page: Page, address: str, home: Path):
     assert standing.choice.label == tight and standing.conditions == "no second release within the year"
 
 
+def test_the_candidate_at_hand_stays_when_its_letter_goes(page: Page, address: str, home: Path):
+    open_at(page, address, workspace_with(home), "explore")
+    page.get_by_text("Largest acceptable risk, α").click()
+    settled(page)
+    box = page.get_by_role("combobox", name="Candidate", exact=True)
+    box.click()
+    page.get_by_role("option").filter(has_text=re.compile("^B  x")).click()
+    settled(page)
+    letter, label = at_hand(page).split()[:2]
+    assert letter == "B"
+    use = page.get_by_role("combobox", name="Use", exact=True)
+    use.click()
+    page.get_by_role("option", name="Total variation distance").click()
+    page.get_by_text("Nothing is recommended yet").wait_for()  # a bound belongs to the measures that it was set for
+    settled(page)
+    assert at_hand(page).split()[0] == label
+    no_trouble(page)
+
+
 def test_pinned_candidates_are_compared_side_by_side(page: Page, address: str, home: Path):
     at = workspace_with(home)
     open_at(page, address, at, "explore")
