@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -109,7 +110,7 @@ def test_both_anchors_and_only_the_frontier_is_a_line():
     assert len(traces(figure, "original data")) == 1
     assert len(traces(figure, "no release (no risk, below ↓)")) == 1
     (line,) = [t for t in figure.data if t.mode == "lines"]
-    assert line.y.tolist() == sorted(line.y.tolist()) and line.line.shape == "vh"
+    assert list(line.y) == sorted(line.y) and line.line.shape == "vh"
 
 
 @pytest.mark.parametrize(
@@ -160,6 +161,27 @@ def test_very_many_points_are_a_density_and_the_frontier_stays():
     points = [t for t in figure.data if t.customdata is not None and t.type != "heatmap"]
     assert sum(len(t.customdata) for t in points) == 5
     assert len(figure.to_json()) < 1_000_000
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("picks", [False, True])
+def test_a_framed_figure_holds_nothing_that_is_drawn_twice(dark: bool, picks: bool):
+    n = density.MANY + 10
+    bulk = (np.linspace(0, 1, n), np.linspace(0, 1, n), np.zeros(n, int))
+    for points in (cloud(), cloud(bulk=bulk)):
+        made = charts.framed(map_figure.risk_utility(points, MARKS), dark=dark, picks=picks)
+        sent = json.loads(made.to_json())
+        assert "template" not in sent["layout"] and "bdata" not in made.to_json() and "NaN" not in made.to_json()
+        assert sent["layout"]["datarevision"] == 1 and sent["layout"]["plot_bgcolor"] == GROUNDS[dark]
+        assert (sent["layout"].get("clickmode") == "event+select") == picks
+        assert sent["layout"]["height"] == map_figure.risk_utility(points, MARKS).layout.height
+
+
+def test_numbers_are_sent_as_a_list_until_they_are_very_many():
+    assert charts.sent(np.array([1.5, np.nan])) == [1.5, None] and charts.sent(np.array([3, 4])) == [3, 4]
+    many = charts.sent(np.arange(20_000))
+    assert isinstance(many, np.ndarray) and many.dtype == np.int32
+    assert charts.sent(np.linspace(0, 1, 20_000)).dtype == np.float32  # type: ignore[union-attr]
 
 
 def test_a_density_counts_every_point_once():
@@ -242,7 +264,7 @@ def test_a_matrix_of_measures_tells_places_and_shows_doing_nothing():
         for name, way in zip("abbc", ("← safer", "more useful →", "more useful ↑", "safer near 0"), strict=True)
     ]
     fronts = [t for t in figure.data if t.name.startswith("frontier")]
-    assert all(t.customdata.tolist() == [4, 6] for t in fronts) and list(fronts[0].hovertext) == ["p", "r"]
+    assert all(list(t.customdata) == [4, 6] for t in fronts) and list(fronts[0].hovertext) == ["p", "r"]
 
 
 def test_the_words_of_a_low_bound_stand_clear_of_those_of_no_release():
