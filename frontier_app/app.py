@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from engine.errors import EngineError
-from frontier_app import actions, failing, state, tour, workspace
+from frontier_app import actions, charts, failing, state, tour, workspace
 from frontier_app.settings import CONTRAST_CSS
 
 VIEWS = Path(__file__).parent / "views"
@@ -31,8 +31,6 @@ _CSS = """<style>
 div:has(> [data-testid="stMultiSelectTagsContainer"]),
 div:has(> div > [data-testid="stMultiSelectTagsContainer"]) {max-height: none !important; height: auto !important;}
 [data-testid="stCheckbox"] label :is(div, p) {white-space: normal !important;}
-/* Plotly rounds the width it finds, and draws again when it is then told the width to the last digit. */
-[data-testid="stFullScreenFrame"]:has([data-testid="stPlotlyChart"]) {width: round(down, 100%, 1px);}
 </style>"""
 
 
@@ -62,7 +60,7 @@ def main() -> None:
     st.set_page_config("swap-frontier", page_icon=_ICON, layout="wide")
     # What opens over the page lies outside of what has the scheme of the page; `light-dark` would take the light one.
     scheme = f"<style>:root {{color-scheme: {st.context.theme.type};}}</style>" if st.context.theme.type else ""
-    st.html(CONTRAST_CSS + _CSS + scheme)
+    st.html(CONTRAST_CSS + _CSS + charts.CSS + scheme)
     _restore()
     pages = {
         name: st.Page(

@@ -25,7 +25,6 @@ def board_map(found: Findings, *, dark: bool) -> Figure:
     import plotly.graph_objects as go
 
     at = found.map
-    ink = INK[dark]
     blue = "#56B4E9" if dark else COLOURS[0]
     parts: list[Any] = []
     if at.others:
@@ -60,11 +59,11 @@ def board_map(found: Findings, *, dark: bool) -> Figure:
                 y=[at.nothing_risk],
                 mode="markers",
                 name="doing nothing",
-                marker={"symbol": "diamond", "size": 14, "color": ink},
+                marker={"symbol": "diamond", "size": 14, "color": INK},
                 hovertemplate=f"doing nothing: {figure(at.nothing_risk)}<extra></extra>",
             )
         )
-    parts += [_lettered(found, False, blue, ink), _lettered(found, True, COLOURS[1], ink)]
+    parts += [_lettered(found, False, blue), _lettered(found, True, COLOURS[1])]
     made = go.Figure(parts)
     made.update_layout(
         height=540,
@@ -79,7 +78,7 @@ def board_map(found: Findings, *, dark: bool) -> Figure:
     return made
 
 
-def _lettered(found: Findings, recommended: bool, colour: str, ink: str) -> Any:
+def _lettered(found: Findings, recommended: bool, colour: str) -> Any:
     import plotly.graph_objects as go
 
     rows = [c for c in found.map.candidates if c.recommended == recommended and c.risk is not None]
@@ -98,7 +97,7 @@ def _lettered(found: Findings, recommended: bool, colour: str, ink: str) -> Any:
         textposition=[
             "top left" if not recommended and (c.utility, c.risk) in others else "bottom right" for c in rows
         ],
-        textfont={"size": _SIZE + 3 * recommended, "color": ink},
+        textfont={"size": _SIZE + 3 * recommended, "color": INK},
         marker={"symbol": "star" if recommended else "circle", "size": 22 if recommended else 13, "color": colour},
         error_y={"array": [2 * (c.risk_se or 0) for c in rows], "color": colour, "thickness": 1.2},
         error_x={"array": [2 * (c.utility_se or 0) for c in rows], "color": colour, "thickness": 1.2},

@@ -32,9 +32,20 @@ MARGIN = {"l": 94, "r": 10, "b": 66}
 """Pixels beside and under a map, a little more than its ticks and titles take: where they need more, plotly makes room
 by drawing everything a second time."""
 GROUNDS = ("#FFFFFF", "#14181D")
-GRIDS = ("#DDE2E7", "#333B44")
-INK = ("#10151A", "#E8EAED")
+INKS = ("#10151A", "#E8EAED")
 """Colours of text on the light and on the dark ground."""
+INK = INKS[0]
+"""What a figure holds where it means the colour of text; :data:`CSS` makes it that of the page, whichever its theme."""
+_GRID = "rgba(119, 129, 140, 0.3)"
+_NOTE = ("#242B33", "#FFFFFF")
+"""Ground and text of what the mouse shows, on either theme."""
+CSS = """<style>
+[data-testid="stPlotlyChart"] [style*="fill: rgb(16, 21, 26)"] {fill: currentColor !important;}
+[data-testid="stPlotlyChart"] [style*="stroke: rgb(16, 21, 26)"] {stroke: currentColor !important;}
+/* Plotly rounds the width it finds, and draws again when it is then told the width to the last digit. */
+[data-testid="stFullScreenFrame"]:has([data-testid="stPlotlyChart"]) {width: round(down, 100%, 1px);}
+</style>"""
+"""For ``st.html``: figures know no theme, which may change while they are shown."""
 _SMALL = 12
 """Size of most words in a chart, pixels."""
 _LISTED = 5_000
@@ -59,27 +70,26 @@ def sent(values: np.ndarray) -> list[Any] | np.ndarray:
     return values.astype(np.float32 if values.dtype.kind == "f" else np.int32)
 
 
-def framed(figure: Figure, *, dark: bool, picks: bool = False, size: int = _SMALL) -> Figure:
-    """The figure in the theme's colours, as Streamlit's chart draws it once.
+def framed(figure: Figure, *, picks: bool = False, size: int = _SMALL) -> Figure:
+    """The figure with the frame that all figures have, such that Streamlit's chart draws it once.
 
     Streamlit's own theme is a template, and it sets how clicks work after the first drawing; either makes plotly draw
     everything again.  Here both are part of the figure from the start.  A constant ``datarevision`` says that data
     which look alike are the same, which holds for lists only: typed arrays always count as changed.  ``picks``: a
     click selects a point.
     """
-    ink, grid = INK[dark], GRIDS[dark]
     figure.layout.template = None
     figure.update_layout(
-        font={"color": ink, "size": size, "family": "system-ui, sans-serif"},
-        paper_bgcolor=GROUNDS[dark],
-        plot_bgcolor=GROUNDS[dark],
-        hoverlabel={"bgcolor": GROUNDS[dark], "bordercolor": grid, "font": {"color": ink, "size": size}},
+        font={"color": INK, "size": size, "family": "system-ui, sans-serif"},
+        paper_bgcolor="rgba(0, 0, 0, 0)",
+        plot_bgcolor="rgba(0, 0, 0, 0)",
+        hoverlabel={"bgcolor": _NOTE[0], "bordercolor": QUIET, "font": {"color": _NOTE[1], "size": size}},
         margin_pad=8,
         datarevision=1,
     )
     if picks:
         figure.update_layout(clickmode="event+select", hovermode="closest", dragmode="pan")
-    axis = {"gridcolor": grid, "zerolinecolor": grid, "automargin": True, "title_font_size": size + 2}
+    axis = {"gridcolor": _GRID, "zerolinecolor": _GRID, "automargin": True, "title_font_size": size + 2}
     figure.update_xaxes(**axis, title_standoff=20)
     figure.update_yaxes(**axis, title_standoff=24)
     return figure

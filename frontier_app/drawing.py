@@ -14,7 +14,7 @@ from engine.scenarios import Scenarios
 from engine.selection import undominated_among
 from engine.spec import RANDOM_SWAP
 from frontier_app import mechanisms, text
-from frontier_app.charts import COLOURS, INK, SHAPES
+from frontier_app.charts import COLOURS, SHAPES
 from frontier_app.density import MANY
 from frontier_app.kinds import abbreviations, binned, categories, coded, colourings, forms, rates, swap_label, swappable
 from frontier_app.map_figure import risk_utility
@@ -261,7 +261,7 @@ def _run_words(view: RiskUtilityMap, place: int, replicate: int, loss: list[floa
     return "<br>".join(lines)
 
 
-def marks(view: RiskUtilityMap, look: Look, points: Cloud, shown: Shown, dark: bool = False) -> Marks:
+def marks(view: RiskUtilityMap, look: Look, points: Cloud, shown: Shown) -> Marks:
     """Anchors, bound, letters and titles."""
     original = view.original_losses
     row = {} if look.drawn == "runs" else {int(place): i for i, place in enumerate(points.place.tolist())}
@@ -286,14 +286,13 @@ def marks(view: RiskUtilityMap, look: Look, points: Cloud, shown: Shown, dark: b
         span=look.span,
         legend=colourings(view).get("rate" if look.drawn == "pooled" else look.colour, ""),
         distortion=look.distortion,
-        ink=INK[dark],
         height=HEIGHT - 45 if look.drawn == "runs" else HEIGHT + 12 * len(points.shapes),
     )
 
 
-def figure(view: RiskUtilityMap, look: Look, shown: Shown | None = None, *, dark: bool = False) -> Figure:
+def figure(view: RiskUtilityMap, look: Look, shown: Shown | None = None) -> Figure:
     """The map under a look."""
     shown = shown or Shown()
     points = cloud(view, look, sorted(shown.places))
-    made = marks(view, look, points, shown, dark)
+    made = marks(view, look, points, shown)
     return risk_utility(points, made if not look.highlight or look.drawn != "runs" else replace(made, legend=""))

@@ -31,8 +31,8 @@ def figure(
     else:
         made.add_trace(
             go.Scattergl(
-                x=sent(x),
-                y=sent(y),
+                x=sent(x[~found.undominated]),
+                y=sent(y[~found.undominated]),
                 mode="markers",
                 name="dominated",
                 marker={"color": QUIET, "size": 6, "symbol": "circle-open"},

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from frontier_app import density, on_map
-from frontier_app.charts import COLOURS, MARGIN, QUIET, SHAPES, TOOLBAR, look_of, sent
+from frontier_app.charts import COLOURS, INK, MARGIN, QUIET, SHAPES, TOOLBAR, look_of, sent
 from frontier_app.sheet import Cloud, Marks, Sheet, ranges
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _draw(figure: Figure, cloud: Cloud, marks: Marks, at: dict[str, int], alone:
     for row in marks.pins:
         on_map.ring(sheet, row, COLOURS[3], 19, at)
     if marks.optimum is not None:
-        on_map.ring(sheet, marks.optimum, marks.ink, 24, at)
+        on_map.ring(sheet, marks.optimum, INK, 24, at)
     on_map.flags(sheet, at)
     figure.update_xaxes(range=list(across), zeroline=False, showgrid=True, nticks=8, **at)
     figure.update_yaxes(range=list(up), zeroline=False, showgrid=True, **at)

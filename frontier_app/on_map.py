@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from frontier_app import placing
-from frontier_app.charts import COLOURS, QUIET, SHAPES, look_of, sent
+from frontier_app.charts import COLOURS, INK, QUIET, SHAPES, look_of, sent
 from frontier_app.sheet import Cloud, Marks, Sheet
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def flags(sheet: Sheet, at: dict[str, int]) -> None:
             arrowwidth=1,
             arrowcolor=QUIET,
             standoff=6,
-            font={"size": 14, "color": sheet.marks.ink},
+            font={"size": 14, "color": INK},
             **at,
         )
 
@@ -227,7 +227,7 @@ def legends(figure: Figure, cloud: Cloud, marks: Marks, n: int) -> None:
     if cloud.bulk is None:
         entry("hollow: dominated" if cloud.shapes else "dominated", QUIET, "circle-open")
     if marks.optimum is not None and n == 1:
-        entry("recommended", marks.ink, "circle-open")
+        entry("recommended", INK, "circle-open")
     if marks.pins:
         entry("pinned", COLOURS[3], "circle-open")
 

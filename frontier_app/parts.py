@@ -53,7 +53,7 @@ def chart(
     if isinstance(toolbar, Mapping):
         config |= toolbar
     st.plotly_chart(
-        framed(figure, dark=is_dark(), picks=chosen is not None, size=size),
+        framed(figure, picks=chosen is not None, size=size),
         theme=None,
         key=key,
         on_select=chosen or "ignore",

@@ -55,7 +55,7 @@ class Marks:
     ``span`` is what the axes reach: "zero" from no risk to the data as they are, "original" the candidates and the
     data as they are, "frontier" the frontier alone.  What is left out is said in the figure.
     ``flags`` and ``pins`` name rows of the cloud; ``optimum``, ``selected`` are rows too.  ``slope`` is a straight
-    trade-off through the row ``optimum``, in risk per unit of loss.  ``ink`` is the colour of what must be seen first.
+    trade-off through the row ``optimum``, in risk per unit of loss.
     """
 
     original: tuple[float, float]
@@ -72,7 +72,6 @@ class Marks:
     legend: str = ""
     distortion: bool = False
     height: int = HEIGHT
-    ink: str = "#10151A"
 
 
 def ranges(cloud: Cloud, marks: Marks) -> tuple[tuple[float, float], tuple[float, float]]:

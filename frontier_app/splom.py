@@ -40,7 +40,7 @@ def splom(
     )
     kind = Scattergl if len(on) > _WEBGL else Scatter
     looks = (
-        (~on, "dominated", {"color": COLOURS[0], "symbol": "circle-open", "size": 6, "opacity": 0.7}),
+        (~on, "dominated", {"color": COLOURS[0], "symbol": "circle-open", "size": 6}),
         (on, "frontier under these measures", {"color": COLOURS[1], "symbol": "diamond", "size": 8}),
     )
     anchor = {"color": QUIET, "symbol": "triangle-up", "size": 12}
@@ -55,7 +55,7 @@ def splom(
                 x, y = (sent(values[i][shown]) for i in (column, row))
                 trace = kind(x=x, y=y, mode="markers", marker=marker, name=label, legendgroup=label, showlegend=first)
                 trace.customdata = sent(place[shown])
-                trace.unselected = {"marker": {"opacity": marker.get("opacity", 1.0)}}
+                trace.unselected = {"marker": {"opacity": 1}}
                 if len(hover):
                     trace.hovertext = [hover[i] for i in shown.tolist()]
                     trace.hovertemplate = "%{hovertext}<extra></extra>"

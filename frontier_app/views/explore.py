@@ -177,7 +177,7 @@ def _map(view: RiskUtilityMap, rule: Rule, place: int | None, pinned: dict[int, 
         pins={i: one.name or one.label for i, one in pinned.items()},
     )
     with st.spinner("Drawing…", show_time=_points(view, look) > MANY):
-        drawn = drawing.figure(view, look, shown, dark=parts.is_dark())
+        drawn = drawing.figure(view, look, shown)
     many = any(trace.type == "heatmap" for trace in drawn.data)
     hidden = ["lasso2d", "autoScale2d", *([] if many else ["select2d"])]
     parts.chart(

@@ -11,7 +11,7 @@ import pytest
 
 from engine.measures import call
 from frontier_app import charts, density, map_figure, placing, splom, text
-from frontier_app.charts import COLOURS, GROUNDS, INK, QUIET, SHAPES, TOOLBAR
+from frontier_app.charts import COLOURS, GROUNDS, INKS, QUIET, SHAPES, TOOLBAR
 from frontier_app.sheet import Cloud, Marks
 
 
@@ -68,7 +68,7 @@ def test_colours_keep_three_to_one_on_both_themes(colour: str, ground: str):
 
 @pytest.mark.parametrize("theme", [0, 1])
 def test_what_must_be_seen_first_has_the_contrast_of_text(theme: int):
-    assert charts.contrast(INK[theme], GROUNDS[theme]) >= 7.0
+    assert charts.contrast(INKS[theme], GROUNDS[theme]) >= 7.0
 
 
 def test_contrast_of_black_on_white_is_twenty_one():
@@ -163,18 +163,23 @@ def test_very_many_points_are_a_density_and_the_frontier_stays():
     assert len(figure.to_json()) < 1_000_000
 
 
-@pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("picks", [False, True])
-def test_a_framed_figure_holds_nothing_that_is_drawn_twice(dark: bool, picks: bool):
+def test_a_framed_figure_holds_nothing_that_is_drawn_twice(picks: bool):
     n = density.MANY + 10
     bulk = (np.linspace(0, 1, n), np.linspace(0, 1, n), np.zeros(n, int))
     for points in (cloud(), cloud(bulk=bulk)):
-        made = charts.framed(map_figure.risk_utility(points, MARKS), dark=dark, picks=picks)
+        made = charts.framed(map_figure.risk_utility(points, MARKS), picks=picks)
         sent = json.loads(made.to_json())
         assert "template" not in sent["layout"] and "bdata" not in made.to_json() and "NaN" not in made.to_json()
-        assert sent["layout"]["datarevision"] == 1 and sent["layout"]["plot_bgcolor"] == GROUNDS[dark]
+        assert sent["layout"]["datarevision"] == 1 and sent["layout"]["font"]["color"] == charts.INK
         assert (sent["layout"].get("clickmode") == "event+select") == picks
         assert sent["layout"]["height"] == map_figure.risk_utility(points, MARKS).layout.height
+
+
+def test_the_page_makes_a_figures_ink_its_own():
+    said = f"rgb({', '.join(str(int(charts.INK[i : i + 2], 16)) for i in (1, 3, 5))})"
+    assert f'[style*="fill: {said}"]' in charts.CSS and f'[style*="stroke: {said}"]' in charts.CSS
+    assert charts.contrast(*charts._NOTE) >= 7.0
 
 
 def test_numbers_are_sent_as_a_list_until_they_are_very_many():
@@ -201,7 +206,7 @@ def test_selected_point_and_optimum_are_drawn():
     chosen = [t for t in figure.data if t.customdata is not None and t.selectedpoints]
     assert [int(t.customdata[t.selectedpoints[0]]) for t in chosen] == [20]
     rings = [t for t in figure.data if t.mode == "markers" and t.marker.size == 24]
-    assert [(float(t.x[0]), t.marker.color) for t in rings] == [(pytest.approx(0.2), INK[0])]
+    assert [(float(t.x[0]), t.marker.color) for t in rings] == [(pytest.approx(0.2), INKS[0])]
 
 
 def test_letters_and_pins_are_named_beside_their_points():

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from frontier_app import board_map, charts, settings
-from frontier_app.charts import COLOURS, GROUNDS, INK, QUIET, contrast
+from frontier_app.charts import COLOURS, GROUNDS, INKS, QUIET, contrast
 
 ROOT = Path(__file__).resolve().parents[2]
 THEME = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
@@ -52,14 +52,14 @@ def test_captions_and_the_chosen_of_several_buttons_are_readable(side: str):
 
 def test_the_map_knows_the_grounds_and_the_ink_of_the_theme():
     assert tuple(THEME[side]["backgroundColor"].upper() for side in SIDES) == tuple(g.upper() for g in GROUNDS)
-    assert tuple(THEME[side]["textColor"].upper() for side in SIDES) == tuple(ink.upper() for ink in INK)
+    assert tuple(THEME[side]["textColor"].upper() for side in SIDES) == tuple(ink.upper() for ink in INKS)
 
 
 @pytest.mark.parametrize("side", SIDES.values(), ids=SIDES)
 def test_marks_of_the_map_stand_out_and_its_words_are_readable(side: int):
     for colour in (*COLOURS, QUIET):
         assert contrast(colour, GROUNDS[side]) >= 3.0, colour
-    assert contrast(INK[side], GROUNDS[side]) >= 4.5
+    assert contrast(INKS[side], GROUNDS[side]) >= 4.5
     assert contrast(board_map.COLOURS[0] if not side else THEME["dark"]["primaryColor"], GROUNDS[side]) >= 3.0
 
 
@@ -88,4 +88,4 @@ def test_a_list_that_cannot_be_changed_is_not_written_like_a_filled_button():
     found = re.findall(
         r"\[data-tag\]:not\(:has\(button\)\) \{color: light-dark\((#\w+), (#\w+)\)", settings.CONTRAST_CSS
     )
-    assert [tuple(one) for one in found] == [INK]
+    assert [tuple(one) for one in found] == [INKS]
