@@ -220,23 +220,28 @@ def carried_identifiers(data: Microdata) -> list[str]:
 
 
 def finer_than_counted(data: Microdata, keys: Sequence[str]) -> list[str]:
-    """Warnings about columns that are released finer than the risk figures count them.
+    """A warning about columns that are released finer than the risk figures count them, or none.
 
     A block's columns move and are released as they are; an attribute that cuts or merges one of them, or that is viewed
     through a coarser one, counts only its levels.
     """
-    said = []
+    finer = []
     for name in keys:
         attribute = data.domain.attributes[data.domain.index(name)]
         for column in attribute.columns:
             values = len(data.raw.columns[column].values)
             if values > attribute.size:  # every value occurs, so some level holds several of them
-                said.append(
+                finer.append(
                     f"key '{name}' is counted by its {attribute.size} levels, and column '{column}' is released with "
-                    f"all its {values:,} values: whoever knows it exactly knows more than the risk figures say; drop "
-                    "it, or let its own values be the levels"
+                    f"all its {values:,} values"
                 )
-    return said
+    if not finer:
+        return []
+    them, own = ("it", "its own values") if len(finer) == 1 else ("them", "their own values")
+    return [
+        f"{'; '.join(finer)}: whoever knows {them} exactly knows more than the risk figures say; drop {them}, or let"
+        f" {own} be the levels"
+    ]
 
 
 def predicted_failures(scenarios: Sequence[ReleaseSpec], table: ContingencyTable) -> list[tuple[ReleaseSpec, str]]:

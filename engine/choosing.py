@@ -204,7 +204,7 @@ def cautions(study: Study, view: RiskUtilityMap, place: int, run: Results, recor
         if fresh and (fresh[name]["mean"] or 0) > bound:
             said.append(f"on fresh replicates its mean {words} is {fresh[name]['mean']:.5g}, above the bound {bound:g}")
     if fresh is None:
-        said.append("its figures are those that led to the choice; `frontier recheck` runs it on fresh replicates")
+        said.append("its figures are those that led to the choice; it has not been run again on fresh replicates")
     progress = study.progress
     if progress.state != "finished":
         said.append(f"the sweep is {progress.state}: {progress.done:,} of {progress.total:,} runs so far")

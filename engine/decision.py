@@ -79,8 +79,8 @@ class RiskUtilityMap:
                 )
             least = int(np.nanargmin(self.risk_loss))
             raise UsageError(
-                f"no candidate has risk at or below {bound:g}; the smallest is {self.risk_loss[least]:.6g} (swap "
-                f"{self.scenarios[least].spec})"
+                f"no candidate has risk at or below {bound:g}; the smallest is {self.risk_loss[least]:.4g}, that of"
+                f" {self.scenarios[least].label}"
             )
         return best
 

@@ -87,7 +87,8 @@ def average_words(found: Findings) -> str:
 def distance_words(found: Findings) -> str:
     """The Hellinger distance of the tabulated attributes, or why it is not shown."""
     value = found.utility.distance.hellinger
-    return f"({WITHHELD_WORDS})" if value is None else figure(value)
+    first, _, why = WITHHELD_WORDS.partition(": ")
+    return f"{first} ({why})" if value is None else figure(value)
 
 
 def utility_words(found: Findings, row: CandidateRow) -> str:
@@ -210,9 +211,11 @@ def sureness(found: Findings) -> list[str]:
         said.append(f"It is on the frontier of {100 * row.share:.0f} % of the runs, taken one at a time.")
     for spread in at.spreads:
         if spread.least is not None:
+            least, most, released = (figure(one) for one in (spread.least, spread.most, spread.released))
             said.append(
-                f"{spread.title}: {figure(spread.least)} to {figure(spread.most)} over the runs, "
-                f"{figure(spread.released)} in the one to be released."
+                f"{spread.title}: {least} in every run, the one to be released among them."
+                if least == most == released
+                else f"{spread.title}: {least} to {most} over the runs, {released} in the one to be released."
             )
     again = [row for row in found.measures if row.chosen_by and row.fresh is not None]
     if again:

@@ -123,5 +123,5 @@ def _exposed(plan: Plan) -> None:
     with parts.spoken():
         finer = finer_than_counted(actions.coded(), plan.keys)
         if finer:
-            lines = [f"* {words[:1].upper()}{words[1:]}." for words in finer]
-            st.warning("**Released finer than it is counted**\n" + "\n".join(lines), icon=":material/zoom_in:")
+            lines = " ".join(f"{words[:1].upper()}{words[1:]}." for words in finer)
+            st.warning(f"**Released finer than it is counted.** {lines}", icon=":material/zoom_in:")

@@ -403,7 +403,8 @@ def test_on_a_sparse_table_no_distance_gives_the_rate_away(tmp_path: Path):
     for row in rows:
         assert (row.mean, row.se, row.released) == (None, None, None) and WITHHELD_WORDS in row.meaning
     assert found.utility.distance.hellinger is None
-    assert any(WITHHELD_WORDS in line for answer in ten_questions(found) for line in answer.lines)
+    why = WITHHELD_WORDS.partition(": ")[2]
+    assert any(f"withheld ({why})" in line for answer in ten_questions(found) for line in answer.lines)
     at = found.map
     assert at.utility_title == "Hellinger distance, to one digit" and at.spreads[1].mean is None
     on_map = [c.utility for c in at.candidates] + [u for u, _ in (*at.frontier, *at.others)]
