@@ -264,10 +264,11 @@ def the_map(risk: str | None, utility: str | None, partial: bool) -> RiskUtility
 
 @dataclass(frozen=True)
 class Growing:
-    """The frontier of a study as it is now, the names of its two measures, the signs that turn losses into values, and
-    the values of the original data."""
+    """The frontier of a study as it is now, how many scenarios the study has, the names of its two measures, the signs
+    that turn losses into values, and the values of the original data."""
 
     frontier: GrowingFrontier
+    scenarios: int
     titles: tuple[str, str]
     signs: tuple[float, float]
     original: tuple[float, float]
@@ -284,8 +285,9 @@ def growing() -> Growing | None:
         stamp = (str(path), study.stamp()[0], study.n_scenarios)
         found = now.memo.get("growing", stamp, lambda: growing_frontier(study))
         original = (study.original[str(risk)], study.original[str(utility)])
+        count = study.n_scenarios
     signs = tuple(-1.0 if c.measure.better == "higher" else 1.0 for c in (risk, utility))
-    return Growing(found, (text.measure_name(risk), text.measure_name(utility)), (signs[0], signs[1]), original)
+    return Growing(found, count, (text.measure_name(risk), text.measure_name(utility)), (signs[0], signs[1]), original)
 
 
 def fresh_map(view: RiskUtilityMap) -> RiskUtilityMap | None:

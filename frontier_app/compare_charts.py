@@ -108,7 +108,7 @@ def levels(names: Sequence[str], before: np.ndarray, after: np.ndarray, unit: st
         barmode="group",
         margin=_NARROW,
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-        xaxis={"title": {"text": unit}},
+        xaxis={"title": {"text": unit}, "tickformat": ",", "nticks": 5},
         yaxis={"autorange": "reversed", "type": "category"},
     )
     return figure

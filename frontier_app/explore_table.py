@@ -188,6 +188,7 @@ def swaps(spec: ReleaseSpec, mixed: bool) -> str:
 
 def _columns(view: RiskUtilityMap) -> dict[str, Any]:
     column = st.column_config
+    mixed = bool(kinds.forms(view)[1])
     risk, utility = (text.measure_name(view.measures[k]) for k in (view.risk, view.utility))
     good = [text.DIRECTION[view.measures[k].measure.better] for k in (view.risk, view.utility)]
     return {
@@ -195,7 +196,7 @@ def _columns(view: RiskUtilityMap) -> dict[str, Any]:
         "id": column.TextColumn("Id", width=65),
         "pin": column.TextColumn("Pin", width=80),
         "mechanism": column.TextColumn("Mechanism", width=95),
-        "swap": column.TextColumn("Swaps or settings" if kinds.forms(view)[1] else "Swaps", width=175),
+        "swap": column.TextColumn("Swaps or settings", width=240) if mixed else column.TextColumn("Swaps", width=300),
         "rate": column.NumberColumn("Rate", format="%.4g %%", width=55),
         "risk": column.NumberColumn("Risk", format="%.5f", width=75, help=f"{risk}; {good[0]}"),
         "risk_se": column.NumberColumn("± SE", format="%.5f", width=70, help="standard error of the mean risk"),

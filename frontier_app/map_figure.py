@@ -33,12 +33,12 @@ def risk_utility(cloud: Cloud, marks: Marks) -> Figure:
     for facet in range(n):
         part = cloud if n == 1 else _panel(cloud, facet)
         _draw(figure, part, _rows_of(marks, cloud, facet) if n > 1 else marks, {"row": facet + 1, "col": 1}, n == 1)
-    on_map.legends(figure, cloud, marks, n)
+    more = on_map.LEGEND_ROW * (on_map.legends(figure, cloud, marks, n) - 1)
     figure.update_yaxes(title_text=marks.risk_title, row=(n + 1) // 2, col=1)
     figure.update_xaxes(title_text=marks.utility_title, row=n, col=1)
     figure.update_layout(
-        height=(marks.height if n == 1 else 110 + 300 * n) + TOOLBAR,
-        margin={**MARGIN, "t": TOOLBAR + (32 if n == 1 else 62)},
+        height=(marks.height if n == 1 else 110 + 300 * n) + TOOLBAR + more,
+        margin={**MARGIN, "t": TOOLBAR + (32 if n == 1 else 62) + more},
         legend={
             "title": {"text": f"{marks.legend}:  " if marks.legend else "", "side": "left"},
             "orientation": "h",

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 
+LEGEND_ROW = 19
+"""Height of a row of a legend, pixels."""
+_NARROW, _LETTER, _SIGN = 455, 6.5, 44
+"""Width of a map in a window of 1280, of a letter, and of the sign before the words of an entry, pixels."""
+
+
 def words(sheet: Sheet, at: dict[str, int]) -> None:
     """Words beside points, where they have room."""
     import plotly.graph_objects as go
@@ -208,11 +214,14 @@ def ring(sheet: Sheet, row: int, colour: str, size: int, at: dict[str, int]) -> 
     )
 
 
-def legends(figure: Figure, cloud: Cloud, marks: Marks, n: int) -> None:
-    """What colours, shapes and rings mean."""
+def legends(figure: Figure, cloud: Cloud, marks: Marks, n: int) -> int:
+    """What colours, shapes and rings mean; returns how many rows that takes where the window is narrow."""
     import plotly.graph_objects as go
 
+    widths: list[float] = []
+
     def entry(label: str, colour: str, shape: str) -> None:
+        widths.append(_SIGN + _LETTER * len(label))
         marker: dict[str, Any] = {"color": colour, "symbol": shape, "size": 9}
         if label in ("recommended", "pinned"):
             marker |= {"size": 13, "line": {"width": 2}}
@@ -230,6 +239,10 @@ def legends(figure: Figure, cloud: Cloud, marks: Marks, n: int) -> None:
         entry("recommended", INK, "circle-open")
     if marks.pins:
         entry("pinned", COLOURS[3], "circle-open")
+    room = _NARROW - _LETTER * len(marks.legend)
+    if sum(widths) <= room:
+        return 1
+    return -(-len(widths) // max(1, int(room // max(widths))))  # in several rows all entries are as wide as the widest
 
 
 def cut(sheet: Sheet, zero_left_out: bool) -> None:

@@ -233,9 +233,11 @@ def _chosen(view: RiskUtilityMap) -> None:
 def _below(view: RiskUtilityMap, rule: Rule, look: state.Look, many: bool) -> None:
     """What the drawing leaves unsaid."""
     said = [_WHAT[look.drawn]] if _WHAT[look.drawn] else []
+    without = int((view.summary.counted == 0).sum())
     said.append(
-        f"{actions.source_words()}: {text.plural(len(view.scenarios), 'scenario')},"
-        f" {text.plural(len(view.results), 'run')}, {len(view.frontier())} on the frontier."
+        f"{actions.source_words()}: {text.plural(len(view.scenarios), 'scenario')}"
+        + (f" ({without:,} without a completed run)" if without else "")
+        + f", {text.plural(len(view.results), 'run')}, {len(view.frontier())} on the frontier."
     )
     if int(view.summary.counted.max(initial=0)) == 1:
         said.append(

@@ -71,7 +71,7 @@ def page() -> None:
                 deciding.where_it_stands(study, standing)
                 _readers()
                 _ask(study, standing)
-        _written()
+        _written(standing)
     except EngineError as error:
         parts.complain(error)
 
@@ -256,12 +256,15 @@ def _watch() -> None:
 # -- what was written ------------------------------------------------------------------------------------------------
 
 
-def _written() -> None:
+def _written(standing: Standing) -> None:
     at = state.get().workspace
     made = exports.found(at) if at is not None else []
     if not made:
         return
     st.subheader("What was written", anchor=False)
+    if standing.state == "approved" and any("public" in one.bundles for one in made):
+        st.markdown("The public bundle is written. When it has been published, record that: it closes the decision.")
+        parts.go("recommend", "Next: record the publication")
     for number, one in enumerate(made[:_SHOWN]):
         names = text.listed([_TIERS[tier][0] for tier in one.bundles])
         stamp = one.folder.name.split("-")

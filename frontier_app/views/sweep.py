@@ -258,6 +258,8 @@ def _map() -> None:
     first.metric(
         "Candidates with results", f"{len(frontier.places):,}", help="scenarios, each a mean of its runs so far"
     )
+    if len(frontier.places) < found.scenarios:
+        first.caption(f"of {text.plural(found.scenarios, 'scenario')}; the others have no completed run")
     second.metric("On the frontier", f"{int(frontier.undominated.sum()):,}", help="no other is safer and more useful")
     third.metric(
         "Area under the frontier",

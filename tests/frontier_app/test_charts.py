@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from engine.measures import call
-from frontier_app import charts, density, map_figure, placing, splom, text
+from frontier_app import charts, density, map_figure, on_map, placing, splom, text
 from frontier_app.charts import COLOURS, GROUNDS, INKS, QUIET, SHAPES, TOOLBAR
 from frontier_app.sheet import Cloud, Marks
 
@@ -46,7 +46,11 @@ def test_the_toolbar_has_room_above_the_legend():
     values = [np.arange(4.0), np.arange(4.0)]
     matrix = splom.splom(["a", "b"], [("→", "↑")] * 2, values, values[0] > 1, [0, 0], np.arange(4), []).layout
     assert min(layout.margin.t for layout in (one, several, matrix)) >= TOOLBAR + 30
-    assert one.height - one.margin.t == MARKS.height - 32, "the drawing itself loses nothing"
+    crowded = cloud(4, category=np.arange(4), categories=("a long name of it", "another", "and another", "a last one"))
+    rows = map_figure.risk_utility(crowded, replace(MARKS, optimum=1, pins={2: "mine"})).layout
+    assert rows.margin.t >= one.margin.t + 2 * on_map.LEGEND_ROW
+    for layout in (one, rows):
+        assert layout.height - layout.margin.t == MARKS.height - 32, "the drawing itself loses nothing"
 
 
 def test_every_measure_says_which_way_is_better():
