@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine.report.answers import recommended, small_words
 from engine.report.document import Picture
@@ -13,10 +14,12 @@ from engine.report.safe import lower_first
 from engine.report.words import figure, plural
 
 if TYPE_CHECKING:
+    from engine.report.facts import CoefficientRow, ShareRow
     from engine.report.findings import Findings
 
 BLUE, VERMILLION, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#A8548A", "#767676"
 _DPI = 150
+Row = TypeVar("Row", "ShareRow", "CoefficientRow")
 
 
 def _canvas(width: float, height: float) -> tuple[Any, Any]:
@@ -114,6 +117,18 @@ def _two(se: float | None) -> float:
     return 0.0 if se is None else 2 * se
 
 
+def _no_change(axes: Any, low: float, high: float) -> None:
+    axes.plot([low, high], [low, high], color="black", linewidth=0.8, linestyle="--", label="no change")
+
+
+def _by_flag(rows: Sequence[Row], tolerance: str) -> Iterator[tuple[list[Row], str, str, str]]:
+    """Rows within and rows beyond the tolerance, where there are any, with marker, colour and words."""
+    for flagged, marker, colour, side in ((False, "o", BLUE, "within"), (True, "^", VERMILLION, "beyond")):
+        some = [r for r in rows if r.flagged == flagged]
+        if some:
+            yield some, marker, colour, f"{side} the {tolerance}"
+
+
 @lru_cache(maxsize=4)
 def percentages(found: Findings) -> Picture | None:
     """Percentages before and after with the 45-degree line; None without any."""
@@ -122,15 +137,10 @@ def percentages(found: Findings) -> Picture | None:
         return None
     made, axes = _canvas(5.2, 4.6)
     high = max(max(r.before, r.after) for r in rows) * 1.06 or 1
-    axes.plot([0, high], [0, high], color="black", linewidth=0.8, linestyle="--", label="no change")
-    for flagged, marker, colour, label in (
-        (False, "o", BLUE, "within the tolerance"),
-        (True, "^", VERMILLION, "beyond the tolerance"),
-    ):
-        some = [r for r in rows if r.flagged == flagged]
-        if some:
-            axes.scatter([r.before for r in some], [r.after for r in some], marker=marker, s=30, facecolor="none",
-                         edgecolor=colour, linewidths=1.2, label=label)  # fmt: skip
+    _no_change(axes, 0, high)
+    for some, marker, colour, label in _by_flag(rows, "tolerance"):
+        axes.scatter([r.before for r in some], [r.after for r in some], marker=marker, s=30, facecolor="none",
+                     edgecolor=colour, linewidths=1.2, label=label)  # fmt: skip
     axes.set_xlim(0, high)
     axes.set_ylim(0, high)
     axes.set_aspect("equal")
@@ -155,20 +165,15 @@ def coefficients(found: Findings) -> Picture | None:
         return None
     made, axes = _canvas(5.2, 4.6)
     before, after = [r.before or 0.0 for r in rows], [r.after or 0.0 for r in rows]
-    errors = [[1.96 * (getattr(r, name) or 0.0) for r in rows] for name in ("se_before", "se_after")]
-    low = min(*before, *after, 0.0) - max(errors[0])
-    high = max(*before, *after, 0.0) + max(errors[0])
-    axes.plot([low, high], [low, high], color="black", linewidth=0.8, linestyle="--", label="no change")
-    for flagged, marker, colour, label in (
-        (False, "o", BLUE, "within the tolerances"),
-        (True, "^", VERMILLION, "beyond the tolerances"),
-    ):
-        some = [i for i, r in enumerate(rows) if r.flagged == flagged]
-        if some:
-            axes.errorbar(
-                [before[i] for i in some], [after[i] for i in some], xerr=[errors[0][i] for i in some],
-                yerr=[errors[1][i] for i in some], fmt=marker, markersize=5, color=colour, elinewidth=0.9, label=label,
-            )  # fmt: skip
+    room = max(1.96 * (r.se_before or 0.0) for r in rows)
+    low, high = min(*before, *after, 0.0) - room, max(*before, *after, 0.0) + room
+    _no_change(axes, low, high)
+    for some, marker, colour, label in _by_flag(rows, "tolerances"):
+        axes.errorbar(
+            [r.before for r in some], [r.after for r in some], xerr=[1.96 * (r.se_before or 0.0) for r in some],
+            yerr=[1.96 * (r.se_after or 0.0) for r in some], fmt=marker, markersize=5, color=colour, elinewidth=0.9,
+            label=label,
+        )  # fmt: skip
     axes.set_xlabel("coefficient before")
     axes.set_ylabel("coefficient after")
     axes.legend(fontsize=9)
