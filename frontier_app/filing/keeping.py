@@ -7,21 +7,15 @@ import streamlit as st
 from engine.plan.codebook import FIELDS
 from frontier_app import actions, parts, state
 from frontier_app.filing.opening import attempt
+from frontier_app.workspace import Workspace
 
 
 def plan_file() -> None:
     """Download the plan, or use one from a file."""
     now = state.get()
     if now.plan is not None and now.workspace is not None and now.workspace.plan_path.exists():
-        st.download_button(
-            "Save the plan",
-            now.workspace.plan_path.read_bytes(),
-            "plan.toml",
-            "text/plain",
-            icon=":material/download:",
-            on_click="ignore",
-            key="plan-download",
-            help="The plan as a text file, which the command line reads too",
+        save_plan(
+            now.workspace, "Save the plan", "plan-download", "The plan as a text file, which the command line reads too"
         )
     st.caption("A plan that was made for other data is used as it is; what does not fit is said above the columns.")
     upload = st.file_uploader("Use a plan.toml", type=["toml"], key=f"plan-file-{now.version}")
@@ -32,6 +26,20 @@ def plan_file() -> None:
             parts.complain("the file is not UTF-8 text, so it is no plan")
             return
         attempt(lambda: actions.load_plan(words))
+
+
+def save_plan(at: Workspace, label: str, key: str, tip: str) -> None:
+    """A button that downloads the plan of a workspace as it is on disk."""
+    st.download_button(
+        label,
+        at.plan_path.read_bytes(),
+        "plan.toml",
+        "text/plain",
+        icon=":material/download:",
+        on_click="ignore",
+        key=key,
+        help=tip,
+    )
 
 
 def codebook() -> None:

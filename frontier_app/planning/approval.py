@@ -13,6 +13,7 @@ from engine.plan.lock import approved_plan, lock
 from engine.plan_changes import change_plan
 from engine.study import Study
 from frontier_app import actions, parts, state
+from frontier_app.filing import keeping
 from frontier_app.purpose.standing import departing
 
 WHAT = (
@@ -72,15 +73,11 @@ def section(plan: Plan, wrong: bool) -> None:
     st.subheader("The approval of this plan", anchor=False)
     if plan.lock is not None:
         st.markdown(f":material/lock: Locked as **{plan.lock.number}**, approved by **{plan.lock.by}**, {_day(plan)}.")
-        st.download_button(
+        keeping.save_plan(
+            now.workspace,
             "Save the locked plan",
-            now.workspace.plan_path.read_bytes(),
-            "plan.toml",
-            "text/plain",
-            icon=":material/download:",
-            on_click="ignore",
-            key="locked-plan-download",
-            help="the plan with its approval, as a text file; another approval needs a copy without its [lock] section",
+            "locked-plan-download",
+            "the plan with its approval, as a text file; another approval needs a copy without its [lock] section",
         )
         return
     st.markdown(WHAT)
