@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,17 +58,22 @@ def engine(home: Path, *arguments: str) -> str:
 
 
 @contextmanager
-def at_home(home: Path) -> Iterator[None]:
-    """While it lasts, workspaces are those of a server with this home."""
-    before = os.environ.get("FRONTIER_HOME")
-    os.environ["FRONTIER_HOME"] = str(home)
+def variable(name: str, value: Path) -> Iterator[None]:
+    """While it lasts, a variable of this process's environment has another value."""
+    before = os.environ.get(name)
+    os.environ[name] = str(value)
     try:
         yield
     finally:
         if before is None:
-            del os.environ["FRONTIER_HOME"]
+            del os.environ[name]
         else:
-            os.environ["FRONTIER_HOME"] = before
+            os.environ[name] = before
+
+
+def at_home(home: Path) -> AbstractContextManager[None]:
+    """While it lasts, workspaces are those of a server with this home."""
+    return variable("FRONTIER_HOME", home)
 
 
 def workspace_with(home: Path, name: str = "czech", *, swept: bool = True, **changes: object) -> Workspace:
@@ -102,15 +107,8 @@ def open_at(page: Page, address: str, at: Workspace, name: str = "data") -> None
 def injected(folder: Path, code: str) -> Iterator[None]:
     """While it lasts, servers that are started, and the processes that they start, run this code first of all."""
     (folder / "sitecustomize.py").write_text(code, encoding="utf-8")
-    before = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = str(folder)
-    try:
+    with variable("PYTHONPATH", folder):
         yield
-    finally:
-        if before is None:
-            del os.environ["PYTHONPATH"]
-        else:
-            os.environ["PYTHONPATH"] = before
 
 
 @contextmanager
