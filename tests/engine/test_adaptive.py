@@ -27,7 +27,7 @@ from engine.rerun import add_measures, reevaluate
 from engine.study import Study
 from engine.sweep import sweep
 from engine.tradeoff import hypervolume
-from tests.engine.test_sweep import RAW, ROOT, end, plan_of, table_of, wait_for
+from tests.engine.sweeps import RAW, ROOT, end, keyed, plan_of, table_of, wait_for
 from tests.small_tables import KEY
 
 ADAPTIVE = {"swap_sizes": (1, 2), "rates": ("0.05", "0.1", "0.3"), "replicates": 20, "adaptive": True}
@@ -38,11 +38,6 @@ MEASURES = [call("small_cells").measure, call("hellinger").measure]
 def path(tmp_path) -> Path:
     """Where a study goes whose key is known."""
     return keyed(tmp_path / "s.study")
-
-
-def keyed(path: Path, key: bytes = KEY) -> Path:
-    Path(f"{path}.key").write_text(key.hex() + "\n")
-    return path
 
 
 def fresh_of(study: Study) -> list[tuple]:
@@ -178,7 +173,7 @@ def test_two_workers_change_nothing(path, tmp_path):
 SLOW = """
 import sys, time
 from tests.engine.test_adaptive import ADAPTIVE
-from tests.engine.test_sweep import RAW, plan_of
+from tests.engine.sweeps import RAW, plan_of
 from engine.sweep import sweep
 
 def tick(done, total):

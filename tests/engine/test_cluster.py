@@ -30,7 +30,7 @@ from engine.microdata import RawColumn, RawTable
 from engine.plan import MechanismPlan
 from engine.study import Study
 from engine.sweep import sweep
-from tests.engine.test_sweep import RAW, plan_of, table_of
+from tests.engine.sweeps import RAW, plan_of, table_of
 from tests.small_tables import KEY
 
 ROOT = Path(__file__).parents[2]

@@ -21,8 +21,8 @@ from engine.spec import RANDOM_SWAP
 from engine.study import Study
 from engine.sweep import estimate, sweep
 from engine.tradeoff import hypervolume
-from tests.engine.test_adaptive import fresh_of, keyed
-from tests.engine.test_sweep import RAW, plan_of, table_of
+from tests.engine.sweeps import RAW, keyed, plan_of, table_of
+from tests.engine.test_adaptive import fresh_of
 from tests.small_tables import KEY, Small
 
 SEARCH = {"swap_sizes": (), "search": True, "budget": 80, "rates": ("0.1", "0.3"), "replicates": 8}
