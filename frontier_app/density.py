@@ -40,21 +40,20 @@ def trace(
     noun: str,
     colour: str = COLOURS[0],
     bins: int = BINS,
-) -> Any:
-    """The heatmap of so many points."""
-    import plotly.graph_objects as go
-
+) -> dict[str, Any]:
+    """The heatmap of so many points, as plotly's table of it."""
     found, xs, ys = grid(x, y, across, up, bins)
     counts = found.tolist()
     r, g, b = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return go.Heatmap(
-        x=xs.tolist(),
-        y=ys.tolist(),
-        z=[[math.log10(n) if n else None for n in row] for row in counts],
-        customdata=counts,
-        colorscale=[[0, f"rgba({r},{g},{b},0.18)"], [1, f"rgba({r},{g},{b},0.95)"]],
-        zmin=0,
-        showscale=False,
-        hoverongaps=False,
-        hovertemplate=f"%{{customdata:,.0f}} {noun} here<extra></extra>",
-    )
+    return {
+        "type": "heatmap",
+        "x": xs.tolist(),
+        "y": ys.tolist(),
+        "z": [[math.log10(n) if n else None for n in row] for row in counts],
+        "customdata": counts,
+        "colorscale": [[0, f"rgba({r},{g},{b},0.18)"], [1, f"rgba({r},{g},{b},0.95)"]],
+        "zmin": 0,
+        "showscale": False,
+        "hoverongaps": False,
+        "hovertemplate": f"%{{customdata:,.0f}} {noun} here<extra></extra>",
+    }

@@ -14,7 +14,7 @@ import numpy as np
 
 from frontier_app import density, on_map
 from frontier_app.charts import COLOURS, INK, MARGIN, QUIET, SHAPES, TOOLBAR, look_of, sent
-from frontier_app.sheet import Cloud, Marks, Sheet, ranges
+from frontier_app.sheet import Cloud, Marks, Page, Sheet, ranges
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -24,25 +24,25 @@ _WEBGL = 3_000
 
 def risk_utility(cloud: Cloud, marks: Marks) -> Figure:
     """The risk–utility map: utility to the right, risk upwards."""
-    from plotly.subplots import make_subplots
-
-    n = len(cloud.facets)
-    figure = make_subplots(
-        rows=n, cols=1, subplot_titles=cloud.facets if n > 1 else None, vertical_spacing=0.12 / max(1, n - 1)
-    )
-    for facet in range(n):
-        part = cloud if n == 1 else _panel(cloud, facet)
-        _draw(figure, part, _rows_of(marks, cloud, facet) if n > 1 else marks, {"row": facet + 1, "col": 1}, n == 1)
-    more = on_map.LEGEND_ROW * (on_map.legends(figure, cloud, marks, n) - 1)
-    figure.update_yaxes(title_text=marks.risk_title, row=(n + 1) // 2, col=1)
-    figure.update_xaxes(title_text=marks.utility_title, row=n, col=1)
-    figure.update_layout(
-        height=(marks.height if n == 1 else 110 + 300 * n) + TOOLBAR + more,
-        margin={**MARGIN, "t": TOOLBAR + (32 if n == 1 else 62) + more},
+    page = Page(len(cloud.facets))
+    alone = page.panels == 1
+    for panel, title in enumerate(cloud.facets):
+        part, own = (cloud, marks) if alone else (_panel(cloud, panel), _rows_of(marks, cloud, panel))
+        _draw(page, panel, part, own)
+        if not alone:
+            _titled(page, panel, title)
+    more = on_map.LEGEND_ROW * (on_map.legends(page, cloud, marks) - 1)
+    middle, last = (str(panel + 1) if panel else "" for panel in ((page.panels - 1) // 2, page.panels - 1))
+    page.axes[f"yaxis{middle}"]["title"] = {"text": marks.risk_title}
+    page.axes[f"xaxis{last}"]["title"] = {"text": marks.utility_title}
+    high = 300 * page.panels
+    return page.figure(
+        height=(marks.height if alone else 110 + high) + TOOLBAR + more,
+        margin={**MARGIN, "t": TOOLBAR + (32 if alone else 62) + more},
         legend={
             "title": {"text": f"{marks.legend}:  " if marks.legend else "", "side": "left"},
             "orientation": "h",
-            "y": 1.02 if n == 1 else 1 + 40 / (40 + 300 * n),
+            "y": 1.02 if alone else 1 + 40 / (40 + high),
             "yanchor": "bottom",
             "x": 0,
             "itemclick": False,
@@ -51,7 +51,12 @@ def risk_utility(cloud: Cloud, marks: Marks) -> Figure:
         hoverlabel={"align": "left"},
         uirevision="map",
     )
-    return figure
+
+
+def _titled(page: Page, panel: int, title: str) -> None:
+    """A panel's title, above it."""
+    at = {"x": 0.5, "y": page.domain(panel)[1], "xref": "paper", "yref": "paper", "xanchor": "center"}
+    page.notes.append({"text": title, "yanchor": "bottom", "showarrow": False, "font": {"size": 14}, **at})
 
 
 def _panel(cloud: Cloud, facet: int) -> Cloud:
@@ -90,7 +95,7 @@ def _rows_of(marks: Marks, cloud: Cloud, facet: int) -> Marks:
     )
 
 
-def _draw(figure: Figure, cloud: Cloud, marks: Marks, at: dict[str, int], alone: bool) -> None:
+def _draw(page: Page, panel: int, cloud: Cloud, marks: Marks) -> None:
     """One panel: grounds, points, frontier, anchors, rings and words, and its axes' ranges."""
     across, up = ranges(cloud, marks)
     zero_left_out = up[0] > 0
@@ -111,27 +116,30 @@ def _draw(figure: Figure, cloud: Cloud, marks: Marks, at: dict[str, int], alone:
         bound=None if marks.bound is None else sy * marks.bound,
         slope=None if marks.slope is None else sx * sy * marks.slope,
     )
-    sheet = Sheet(figure, cloud, marks, across, up)
-    on_map.grounds(sheet, at)
+    sheet = Sheet(page, panel, cloud, marks, across, up)
+    on_map.grounds(sheet)
+    alone = page.panels == 1
     if cloud.bulk is not None:
         bins = density.BINS if alone else density.PANEL_BINS
-        figure.add_trace(density.trace(cloud.bulk[0], cloud.bulk[1], across, up, cloud.bulk_noun, bins=bins), **at)
-    _cloud(sheet, at)
-    on_map.words(sheet, at)
-    on_map.frontier(sheet, at)
-    on_map.anchors(sheet, at)
+        sheet.trace(**density.trace(cloud.bulk[0], cloud.bulk[1], across, up, cloud.bulk_noun, bins=bins))
+    _cloud(sheet)
+    on_map.words(sheet)
+    on_map.frontier(sheet)
+    on_map.anchors(sheet)
     for row in marks.pins:
-        on_map.ring(sheet, row, COLOURS[3], 19, at)
+        on_map.ring(sheet, row, COLOURS[3], 19)
     if marks.optimum is not None:
-        on_map.ring(sheet, marks.optimum, INK, 24, at)
-    on_map.flags(sheet, at)
-    figure.update_xaxes(range=list(across), zeroline=False, showgrid=True, nticks=8, **at)
-    figure.update_yaxes(range=list(up), zeroline=False, showgrid=True, **at)
+        on_map.ring(sheet, marks.optimum, INK, 24)
+    on_map.flags(sheet)
+    x, y = sheet.axis("x"), sheet.axis("y")
+    plain: dict[str, Any] = {"zeroline": False, "showgrid": True}
+    page.axes[x.replace("x", "xaxis")] = {"range": list(across), "nticks": 8, "anchor": y, **plain}
+    page.axes[y.replace("y", "yaxis")] = {"range": list(up), "anchor": x, "domain": page.domain(panel), **plain}
     if marks.span != "zero" and alone:
         on_map.cut(sheet, zero_left_out)
 
 
-def _cloud(sheet: Sheet, at: dict[str, int]) -> None:
+def _cloud(sheet: Sheet) -> None:
     """The points, a trace for all that look alike; what is muted lies behind, the frontier in front."""
     cloud = sheet.cloud
     order = sorted(range(len(cloud.categories)), key=lambda group: group != cloud.muted)
@@ -143,12 +151,11 @@ def _cloud(sheet: Sheet, at: dict[str, int]) -> None:
                     alike = alike & (cloud.shape == form)
                 rows = np.flatnonzero(alike)
                 if len(rows):
-                    sheet.figure.add_trace(_points(sheet, rows, group, on), **at)
+                    sheet.trace(**_points(sheet, rows, group, on))
 
 
-def _points(sheet: Sheet, rows: np.ndarray, group: int, on: bool) -> Any:
-    import plotly.graph_objects as go
-
+def _points(sheet: Sheet, rows: np.ndarray, group: int, on: bool) -> dict[str, Any]:
+    """The trace of points that look alike."""
     cloud, marks = sheet.cloud, sheet.marks
     colour, shape = look_of(group) if group != cloud.muted else (QUIET, "circle")
     if cloud.shapes and cloud.shape is not None:
@@ -157,12 +164,12 @@ def _points(sheet: Sheet, rows: np.ndarray, group: int, on: bool) -> Any:
     size = (10 if on else 8) if not many else (8 if on else 4)
     faint = 0.35 if group == cloud.muted else 0.6 if many and not on else 1.0
     trace: dict[str, Any] = {
+        "type": "scattergl" if len(cloud.loss) > _WEBGL else "scatter",
         "x": sent(cloud.loss[rows]),
         "y": sent(cloud.risk[rows]),
         "customdata": sent(cloud.place[rows]),
         "mode": "markers",
         "name": cloud.categories[group],
-        "showlegend": False,
         "marker": {
             "color": colour,
             "symbol": shape if on else shape + "-open",
@@ -187,4 +194,4 @@ def _points(sheet: Sheet, rows: np.ndarray, group: int, on: bool) -> Any:
         hit = np.flatnonzero(rows == marks.selected)
         if len(hit):
             trace["selectedpoints"] = hit.tolist()
-    return (go.Scattergl if len(cloud.loss) > _WEBGL else go.Scatter)(**trace)
+    return trace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 HEIGHT = 440
+_GAP = 0.12  # of the height, between all panels
 _NONE: Mapping[int, str] = {}
 
 
@@ -95,14 +96,66 @@ def ranges(cloud: Cloud, marks: Marks) -> tuple[tuple[float, float], tuple[float
 
 
 @dataclass(frozen=True)
-class Sheet:
-    """One drawing: the figure, what is drawn, in the measures' own units, and the axes' ranges."""
+class Page:
+    """A figure in the making, as plotly's own tables: to build its objects one by one takes five times as long.
 
-    figure: Figure
+    ``panels`` are above each other, the first on top.
+    """
+
+    panels: int = 1
+    traces: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[dict[str, Any]] = field(default_factory=list)
+    shapes: list[dict[str, Any]] = field(default_factory=list)
+    axes: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def domain(self, panel: int) -> tuple[float, float]:
+        """Bottom and top of a panel, as shares of the figure's height."""
+        gap = _GAP / max(1, self.panels - 1)
+        high = (1 - gap * (self.panels - 1)) / self.panels
+        top = 1 - panel * (high + gap)
+        return max(0.0, top - high), top
+
+    def figure(self, **layout: Any) -> Figure:
+        """The figure, with what else its layout says."""
+        from plotly.graph_objects import Figure
+
+        return Figure(
+            {"data": self.traces, "layout": self.axes | layout | {"annotations": self.notes, "shapes": self.shapes}}
+        )
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """One panel of a page: what is drawn, in the measures' own units, and the axes' ranges."""
+
+    page: Page
+    panel: int
     cloud: Cloud
     marks: Marks
     across: tuple[float, float]
     up: tuple[float, float]
+
+    def axis(self, letter: str) -> str:
+        """The panel's axis, ``x`` or ``y``, as plotly names it."""
+        return letter + (str(self.panel + 1) if self.panel else "")
+
+    def trace(self, **what: Any) -> None:
+        """Draw points or lines that have no entry in the legend."""
+        axes = {"xaxis": self.axis("x"), "yaxis": self.axis("y")}
+        self.page.traces.append({"type": "scatter", "showlegend": False, **axes, **what})
+
+    def note(self, x: float, y: float, text: str, **what: Any) -> None:
+        """Write words at a place, without an arrow unless told."""
+        axes = {"xref": self.axis("x"), "yref": self.axis("y")}
+        self.page.notes.append({"x": x, "y": y, "text": text, "showarrow": False, **axes, **what})
+
+    def band(self, low: float, high: float, **what: Any) -> None:
+        """Draw a line or a ground from side to side, behind the points."""
+        axes = {"xref": f"{self.axis('x')} domain", "yref": self.axis("y")}
+        kind = "line" if low == high else "rect"
+        self.page.shapes.append(
+            {"type": kind, "x0": 0, "x1": 1, "y0": low, "y1": high, "layer": "below", **axes, **what}
+        )
 
     def scaled(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Points as shares of the drawing's width and height."""

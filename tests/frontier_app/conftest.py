@@ -18,12 +18,17 @@ APP = Path(__file__).resolve().parents[2] / "frontier_app" / "app.py"
 
 
 @pytest.fixture(scope="session", autouse=True)
-def components_scanned_once() -> Iterator[None]:
-    """Every AppTest reads the metadata of all installed packages for custom components: half the time of its start."""
+def once_as_in_a_server() -> Iterator[None]:
+    """What a server does once and every run of an AppTest anew: metadata of all installed packages are searched for
+    custom components, and page and app are compiled; two thirds of a run."""
     from streamlit.components.v2 import manifest_scanner
+    from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+    from streamlit.testing.v1 import app_test
 
+    compiled = ScriptCache()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        patched.setattr(app_test, "ScriptCache", lambda: compiled)
         yield
 
 
