@@ -51,8 +51,9 @@ PAGES = {
     "board": "Board",
     "release": "Export",
     "data": "File",
+    "explore": "Explore",
 }
-"""Pages besides the map's, with their names in the navigation."""
+"""Pages in the order in which they are gone to, with their names in the navigation."""
 
 
 def small(at: Workspace, name: str) -> Path:

@@ -49,6 +49,8 @@ CSS = """<style>
 _SMALL = 12
 """Size of most words in a chart, pixels."""
 _LISTED = 5_000
+WEBGL = 3_000
+"""Points above which a cloud is drawn with WebGL, which is slow to begin and then fast."""
 
 
 def contrast(a: str, b: str) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.growing import GrowingFrontier
 from frontier_app import density
-from frontier_app.charts import COLOURS, MARGIN, QUIET, sent
+from frontier_app.charts import COLOURS, MARGIN, QUIET, WEBGL, sent
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -30,7 +30,7 @@ def figure(
         made.add_trace(density.trace(x, y, (x.min(), x.max()), (y.min(), y.max()), "candidates"))
     else:
         made.add_trace(
-            go.Scattergl(
+            (go.Scattergl if len(x) > WEBGL else go.Scatter)(
                 x=sent(x[~found.undominated]),
                 y=sent(y[~found.undominated]),
                 mode="markers",

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from frontier_app import density, on_map
-from frontier_app.charts import COLOURS, INK, MARGIN, QUIET, SHAPES, TOOLBAR, look_of, sent
+from frontier_app.charts import COLOURS, INK, MARGIN, QUIET, SHAPES, TOOLBAR, WEBGL, look_of, sent
 from frontier_app.sheet import Cloud, Marks, Page, Sheet, ranges
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
-
-_WEBGL = 3_000
 
 
 def risk_utility(cloud: Cloud, marks: Marks) -> Figure:
@@ -164,7 +162,7 @@ def _points(sheet: Sheet, rows: np.ndarray, group: int, on: bool) -> dict[str, A
     size = (10 if on else 8) if not many else (8 if on else 4)
     faint = 0.35 if group == cloud.muted else 0.6 if many and not on else 1.0
     trace: dict[str, Any] = {
-        "type": "scattergl" if len(cloud.loss) > _WEBGL else "scatter",
+        "type": "scattergl" if len(cloud.loss) > WEBGL else "scatter",
         "x": sent(cloud.loss[rows]),
         "y": sent(cloud.risk[rows]),
         "customdata": sent(cloud.place[rows]),
