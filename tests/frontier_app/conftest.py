@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from engine import datasets
-from engine.plan import edit_plan, plan_to_toml
-from engine.sweep import sweep
-from frontier_app import workspace
+from engine.plan import edit_plan
 from frontier_app.workspace import Workspace
+from tests.frontier_app.kept import Kept
 
 APP = Path(__file__).resolve().parents[2] / "frontier_app" / "app.py"
 
@@ -20,7 +19,7 @@ APP = Path(__file__).resolve().parents[2] / "frontier_app" / "app.py"
 @pytest.fixture(scope="session", autouse=True)
 def once_as_in_a_server() -> Iterator[None]:
     """What a server does once and every run of an AppTest anew: metadata of all installed packages are searched for
-    custom components, and page and app are compiled; two thirds of a run."""
+    custom components, and the app and its pages are compiled; a third of all time."""
     from streamlit.components.v2 import manifest_scanner
     from streamlit.runtime.scriptrunner.script_cache import ScriptCache
     from streamlit.testing.v1 import app_test
@@ -41,18 +40,19 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
+@pytest.fixture(scope="session")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    """Studies that are swept once in the session."""
+    return Kept(tmp_path_factory.mktemp("kept"))
+
+
 @pytest.fixture
-def swept() -> Callable[..., Workspace]:
+def swept(kept: Kept) -> Callable[..., Workspace]:
     """A workspace on a sample with a finished small study."""
 
     def make(name: str = "czech", **changes: object) -> Workspace:
         raw, plan = datasets.load(name)
         plan = edit_plan(plan, **{"swap_sizes": [1], "rates": ["0.02", "0.1"], "replicates": 3, **changes})  # type: ignore[arg-type]
-        at = workspace.create()
-        at.note(data=name, study="study-1.study")
-        at.save_plan(plan_to_toml(plan))
-        (at.folder / "study-1.study.key").write_text("0123456789abcdef" * 2)  # the same runs in every test
-        sweep(raw, plan, at.folder / "study-1.study", workers=1).close()
-        return at
+        return kept.workspace(name, raw, plan)
 
     return make

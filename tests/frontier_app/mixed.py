@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.datasets import open_data
-from engine.plan import Plan, plan_from_toml, plan_to_toml
-from engine.sweep import sweep
-from frontier_app import workspace
+from engine.plan import Plan, plan_from_toml
 from frontier_app.workspace import Workspace
+from tests.frontier_app.kept import Kept
 
 PLAN = """
 [data]
@@ -74,11 +73,7 @@ def write(path: Path) -> Path:
     return path
 
 
-def swept(folder: Path) -> Workspace:
+def swept(folder: Path, kept: Kept) -> Workspace:
     """A workspace on that file with a finished study."""
-    path = write(folder / "people.csv")
-    at = workspace.create()
-    at.note(data=str(path), study="study-1.study")
-    at.save_plan(plan_to_toml(plan()))
-    sweep(open_data(str(path))[0], plan(), at.folder / "study-1.study", workers=1).close()
-    return at
+    path = str(write(folder / "people.csv"))
+    return kept.workspace(path, open_data(path)[0], plan())

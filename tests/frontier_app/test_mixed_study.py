@@ -15,14 +15,15 @@ from frontier_app import cards, drawing, jobs, kinds
 from frontier_app.state import Look
 from frontier_app.workspace import Workspace
 from tests.frontier_app import mixed
+from tests.frontier_app.kept import Kept
 from tests.frontier_app.test_pages import app, to, words
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries inside the app are not ours to fail on
 
 
 @pytest.fixture
-def at(home: Path, tmp_path: Path) -> Workspace:
-    return mixed.swept(tmp_path)
+def at(home: Path, tmp_path: Path, kept: Kept) -> Workspace:
+    return mixed.swept(tmp_path, kept)
 
 
 @pytest.fixture
