@@ -103,7 +103,7 @@ def occupancy(found: Occupancy, before: Occupancy | None = None) -> None:
         if before is None:
             return None
         difference = getattr(found, name) - getattr(before, name)
-        return f"{difference:+,} by the swap" if difference else "unchanged"
+        return f"{difference:+,} by the swap".replace("-", "−") if difference else "unchanged"
 
     columns = st.columns(4)
     figures = (

@@ -37,7 +37,7 @@ def draw(found: KeyTable, before: KeyTable | None = None) -> None:
             return None
         was = getattr(before, name)
         difference = getattr(found, name) - was
-        return f"{difference:+,} (was {was:,})" if difference else "unchanged"
+        return f"{difference:+,} (was {was:,})".replace("-", "−") if difference else "unchanged"
 
     figures = (
         ("Occupied cells", "cells", "", f"of {text.plural(found.possible, 'possible combination')} of levels"),

@@ -152,7 +152,7 @@ def runs(study: Study, view: RiskUtilityMap, place: int, replicate: int) -> None
     summary = view.summary
     st.markdown(
         f"{text.plural(int((~found.fresh).sum()), 'run')} of the sweep, mean"
-        f" {text.with_error(float(summary.mean[place, k]), float(summary.se[place, k]))}; {int(found.fresh.sum())}"
-        f" fresh ones. Run {replicate} is the one to release, by the plan's rule: choosing the luckiest run would be"
+        f" {text.with_error(float(summary.mean[place, k]), float(summary.se[place, k]))};"
+        f" {int(found.fresh.sum()) or 'no'} fresh ones. Run {replicate} is the one to release, by the plan's rule: choosing the luckiest run would be"
         " selection on noise."
     )

@@ -136,7 +136,8 @@ def _map(found: Findings) -> None:
             f"{change:+,} against doing nothing{', about' * is_rounded(found)}"
             if change
             else "as many as if nothing were done",
-            delta_color="inverse",
+            delta_color="inverse" if change else "off",
+            delta_arrow="auto" if change else "off",
             help=_plain(risk_sentence(found)),
         )
         average = average_words(found)
