@@ -153,6 +153,6 @@ def runs(study: Study, view: RiskUtilityMap, place: int, replicate: int) -> None
     st.markdown(
         f"{text.plural(int((~found.fresh).sum()), 'run')} of the sweep, mean"
         f" {text.with_error(float(summary.mean[place, k]), float(summary.se[place, k]))};"
-        f" {int(found.fresh.sum()) or 'no'} fresh ones. Run {replicate} is the one to release, by the plan's rule: choosing the luckiest run would be"
-        " selection on noise."
+        f" {int(found.fresh.sum()) or 'no'} fresh ones. Run {replicate} is the one to release, by the plan's rule:"
+        " choosing the luckiest run would be selection on noise."
     )
