@@ -58,6 +58,11 @@ class RiskUtilityMap:
         """Mask of scenarios whose mean risk is above that of doing nothing: swapping can raise a small-cell risk."""
         return self.risk_loss > self.original_losses[self.risk]
 
+    @property
+    def n_without_run(self) -> int:
+        """How many scenarios have no completed run."""
+        return int((self.summary.counted == 0).sum())
+
     def realisations_undominated(self) -> np.ndarray:
         """Mask over the realisations that no other counted realisation dominates."""
         loss = losses(self.results.values, [call.measure for call in self.measures])[:, list(self.objectives)]

@@ -233,7 +233,7 @@ def _chosen(view: RiskUtilityMap) -> None:
 def _below(view: RiskUtilityMap, rule: Rule, look: state.Look, many: bool) -> None:
     """What the drawing leaves unsaid."""
     said = [_WHAT[look.drawn]] if _WHAT[look.drawn] else []
-    without = int((view.summary.counted == 0).sum())
+    without = view.n_without_run
     said.append(
         f"{actions.source_words()}: {text.plural(len(view.scenarios), 'scenario')}"
         + (f" ({without:,} without a completed run)" if without else "")
