@@ -22,12 +22,13 @@ def once_as_in_a_server() -> Iterator[None]:
     custom components, and the app and its pages are compiled; a third of all time."""
     from streamlit.components.v2 import manifest_scanner
     from streamlit.runtime.scriptrunner.script_cache import ScriptCache
-    from streamlit.testing.v1 import app_test
+    from streamlit.testing.v1 import app_test, local_script_runner
 
     compiled = ScriptCache()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
-        patched.setattr(app_test, "ScriptCache", lambda: compiled)
+        for module in (app_test, local_script_runner):
+            patched.setattr(module, "ScriptCache", lambda: compiled)
         yield
 
 
