@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.bundle.refused import Refused
-from engine.bundle.tiers import members
-from engine.bundle.unpack import parts_of, plain_text
+from engine.bundle.unpack import prose
 from engine.telling import EXPOSED, EXTENT, exposed_shares, names_candidate, says_extent, says_rate, says_share
 
 if TYPE_CHECKING:
     from engine.bundle.package import Package
 
-_PROSE = (".docx", ".pptx", ".xlsx", ".html")
 _OPEN = re.compile(
     r"cover\..*|design\.(design|geography)|threat\.(intruder|harm|public_files\..*)|approved\.(departures|changes)\..*"
     r"|recommendation\.(why|alternatives\..*)|publish\..*|checks\.\d+\.name"
@@ -94,15 +92,10 @@ def _leaves(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
 
 def _no_ids(folder: Path, tier: str, made: Package) -> None:
     """No candidate's own id, no spec: readers of these tiers know letters."""
-    for name in members(folder):
-        if Path(name).suffix not in (*_PROSE, ".json"):
-            continue
-        for part in parts_of(folder / name):
-            if part.where.endswith((".rels", ".css", ".js")) or "theme" in part.where:
-                continue
-            found = names_candidate(made.study, plain_text(part))
-            if found:
-                _refuse(tier, part.where, found)
+    for where, text in prose(folder):
+        found = names_candidate(made.study, text)
+        if found:
+            _refuse(tier, where, found)
 
 
 def _free_text(tier: str, where: str, text: str, made: Package) -> None:

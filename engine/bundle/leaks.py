@@ -23,7 +23,7 @@ from engine.bundle.fields import check_fields
 from engine.bundle.package import Package
 from engine.bundle.refused import Refused
 from engine.bundle.tiers import members
-from engine.bundle.unpack import Part, parts_of, plain_text
+from engine.bundle.unpack import Part, parts_of
 from engine.places import hostname
 
 LONG = 8
@@ -210,11 +210,3 @@ def _name(what: str, name: str, exempt: frozenset[str]) -> list[Secret]:
     if common and len(name) < LONG:
         return []
     return [Secret(what, forms, metadata=common or len(name) < LONG, word=True)]
-
-
-def readable(folder: Path, name: str) -> Iterator[tuple[str, str]]:
-    """The texts of a file as a person reads them, each with where it stands."""
-    for part in parts_of(folder / name):
-        text = plain_text(part)
-        if text:
-            yield part.where, text

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 
+from engine.bundle.tiers import members
+
 _DEEPEST = 6
 _MOST = 1 << 28  # bytes that one packed part may unfold to
 _STREAM = re.compile(rb"stream\r?\n(.*?)\r?\n?endstream", re.DOTALL)
@@ -21,6 +23,7 @@ _EMBEDDED = re.compile(rb"base64,([A-Za-z0-9+/=\s]{24,})")
 _TAG = re.compile(r"<[^>]*>")
 _PLAIN = (".csv", ".parquet", ".sav", ".dta", ".xpt")
 _PIECE, _OVERLAP = 1 << 26, 1 << 12
+_PROSE = (".docx", ".pptx", ".xlsx", ".html", ".json")
 _LABELLED = (".sav", ".zsav", ".dta", ".xpt", ".sas7bdat")
 
 
@@ -65,7 +68,7 @@ def unpacked(where: str, content: bytes, depth: int = 0) -> Iterator[Part]:
     elif content[:2] == b"\x1f\x8b":
         yield from _gzip(where, content, depth)
     elif content[:5] == b"%PDF-":
-        yield from _pdf(where, content, depth)
+        yield from _pdf(where, content)
     elif content[:8] == b"\x89PNG\r\n\x1a\n":
         yield from _png(where, content)
     for number, match in enumerate(_EMBEDDED.finditer(content)):
@@ -97,7 +100,7 @@ def _gzip(where: str, content: bytes, depth: int) -> Iterator[Part]:
     yield from unpacked(f"{where}: unpacked", inner, depth + 1)
 
 
-def _pdf(where: str, content: bytes, depth: int) -> Iterator[Part]:
+def _pdf(where: str, content: bytes) -> Iterator[Part]:
     info = b"\n".join(re.findall(rb"/(?:Title|Author|Subject|Keywords|Creator|Producer)\s*(\(.*?\)|<.*?>)", content))
     yield Part(f"{where}: Info", info, metadata=True)
     for number, match in enumerate(_STREAM.finditer(content)):
@@ -153,6 +156,17 @@ def _labelled(path: Path) -> Iterator[Part]:
         words = [column.name, repr(vars(column.about))]
         yield Part(f"{path.name}: description", "\n".join(words).encode(), metadata=True)
         yield Part(f"{path.name}: {column.name}", "\n".join(texts(column.values)).encode())
+
+
+def prose(folder: Path) -> Iterator[tuple[str, str]]:
+    """What people read in the documents and records of a bundle, each text with where it stands; style sheets, scripts,
+    themes and relations between parts are none."""
+    for name in members(folder):
+        if Path(name).suffix not in _PROSE:
+            continue
+        for part in parts_of(folder / name):
+            if not part.where.endswith((".rels", ".css", ".js")) and "theme" not in part.where:
+                yield part.where, plain_text(part)
 
 
 def plain_text(part: Part) -> str:

@@ -16,7 +16,7 @@ from engine.bundle.leaks import here
 from engine.bundle.manifest import INTERNAL, RELEASE, read_manifest
 from engine.bundle.public import METHODS
 from engine.bundle.tiers import TIERS, bundles_in, members, strangers
-from engine.bundle.unpack import parts_of, plain_text
+from engine.bundle.unpack import parts_of, prose
 from engine.bundle.untouched import changed_inside
 from engine.bundle.whole import is_whole
 from engine.decision_log import START, Entry
@@ -187,15 +187,10 @@ def _chair_facts(bundle: Path) -> ChairFacts:
 def _no_ids(bundle: Path, tier: str) -> Iterator[str]:
     """Candidates' own names; these readers know letters.  Names of the data that the bundle declares may read so."""
     declared = _declared(bundle) if tier == "member" else _attributes(bundle)
-    for name in members(bundle):
-        if Path(name).suffix not in (".docx", ".pptx", ".xlsx", ".html", ".json"):
-            continue
-        for part in parts_of(bundle / name):
-            if part.where.endswith((".rels", ".css", ".js")) or "theme" in part.where:
-                continue
-            match = next((m for m in LABEL.finditer(plain_text(part)) if m[0] not in declared), None)
-            if match:
-                yield f"'{part.where}' holds '{match[0]}', which reads like the id of a candidate"
+    for where, text in prose(bundle):
+        match = next((m for m in LABEL.finditer(text) if m[0] not in declared), None)
+        if match:
+            yield f"'{where}' holds '{match[0]}', which reads like the id of a candidate"
 
 
 def _attributes(bundle: Path) -> frozenset[str]:
@@ -208,11 +203,9 @@ def _attributes(bundle: Path) -> frozenset[str]:
 
 
 def _declared(bundle: Path) -> frozenset[str]:
-    """What reads like an id in names of attributes, columns and levels of a member's bundle; nothing elsewhere."""
+    """What reads like an id in names of attributes, columns and levels of a member's bundle."""
     from engine.report.findings import BOARD, read_board
 
-    if not (bundle / BOARD).is_file():
-        return frozenset()
     try:
         found = read_board(bundle / BOARD)
     except EngineError:  # another check says so
