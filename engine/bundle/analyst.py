@@ -49,7 +49,7 @@ def write(
     _write_json(inside / LOG, log)
     _write_json(inside / ATTACK, attack or {"made": False, "why": "an attack is made before a public export"})
     (inside / "plan.toml").write_text(plan_to_toml(made.study.plan), encoding="utf-8")
-    (inside / "REPLAY.txt").write_text(_REPLAY.format(bundle="BUNDLE", lock=made_with()["lock"]), encoding="utf-8")
+    (inside / "REPLAY.txt").write_text(_REPLAY.format(lock=made_with()["lock"]), encoding="utf-8")
     from engine.report import write_analyst
 
     write_analyst(made.study, made.made, inside)
@@ -70,14 +70,14 @@ def write(
 
 _REPLAY = """This bundle is replayed with
 
-    frontier replay {bundle} --data DATA
+    frontier replay BUNDLE --data DATA
 
 where BUNDLE is the folder that holds this bundle and DATA the original file. Every released file must come out
 bit for bit under the same packages (digest {lock}) and platform; elsewhere the figures agree
 within 1e-9, and the replay says what differs. The seed annex must lie beside the manifest.
 Other files of the same records are brought in line with the release by
 
-    frontier apply {bundle} --data OTHER --id CASEID --out FOLDER
+    frontier apply BUNDLE --data OTHER --id CASEID --out FOLDER
 """
 
 

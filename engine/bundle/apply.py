@@ -51,8 +51,8 @@ def apply(
     id becomes the new one, records stand in the release's order; several records of one id (a child file) stay
     together, in a random order.  Columns that the plan drops are left out.
 
-    Refuses ids that the release does not know, a partner that the file lacks, and a column to be exchanged that
-    differs among the records of one id, and a column that was drawn anew.
+    Refuses ids that the release does not know, a partner that the file lacks, a column to be exchanged that differs
+    among the records of one id, and a column that was drawn anew.
     """
     bundle, out, formats = Path(bundle), Path(out), check_formats(formats)
     manifest = read_untouched(bundle)
