@@ -15,6 +15,7 @@ from engine.spec import percent as rate_percent
 if TYPE_CHECKING:
     from engine.remake import Remade
     from engine.report.document import Block
+    from engine.report.standing import Stand
     from engine.study import Study
 
 _MOST = 200
@@ -22,7 +23,7 @@ _CHANGED = "“Changed” is the number of records changed in any attribute; of 
 
 
 def chair_sections(study: Study, made: Remade) -> Document:
-    """Annex A: rate asked and reached, and what was changed."""
+    """Annex A: the rate asked for, and what was changed."""
     facts = chair_facts(study, made)
     about_plan = study.plan.about
     rows = [
@@ -82,10 +83,10 @@ def analyst_sections(study: Study, made: Remade) -> Document:
         " ".join(filter(None, [about_plan.survey, about_plan.vintage])),
         "For the analyst only: it names what can undo the exchange",
         (
-            Section("B1  The release", (_release(study, made),)),
-            Section("B2  Letters of the memo", (_letters(study, made),)),
-            Section("B3  All candidates on the frontier", tuple(_candidates(study, made))),
-            Section("B4  Runs of the candidate", (_runs(study, made),)),
+            Section("B1  The release", (_release(at, made),)),
+            Section("B2  Letters of the memo", (_letters(at),)),
+            Section("B3  All candidates on the frontier", tuple(_candidates(at))),
+            Section("B4  Runs of the candidate", (_runs(at),)),
             Section("B5  What measures said", tuple(_notes(study, at.scenario.place))),
             Section("B6  Decision log", tuple(_log(study))),
         ),
@@ -97,11 +98,10 @@ def _changed_in(tables: int) -> str:
     return f"Records changed in at least one of {tables} tables" if tables > 1 else "Records changed"
 
 
-def _release(study: Study, made: Remade) -> Entries:
+def _release(at: Stand, made: Remade) -> Entries:
     from engine.evaluation import STATUS
 
-    at, spec = stand(study, made), made.spec
-    choice = at.choice
+    spec, choice = made.spec, at.choice
     return Entries(
         (
             ("Candidate", f"{at.scenario.label} (candidate {at.letter} of the memo)"),
@@ -120,8 +120,7 @@ def _release(study: Study, made: Remade) -> Entries:
     )
 
 
-def _letters(study: Study, made: Remade) -> Block:
-    at = stand(study, made)
+def _letters(at: Stand) -> Block:
     rows = [
         (letter, at.view.scenarios[place].label, str(at.view.scenarios[place].spec))
         for letter, place in at.letters.items()
@@ -129,8 +128,8 @@ def _letters(study: Study, made: Remade) -> Block:
     return grid("Letters and candidates", ("Letter", "Candidate", "Spec"), rows, (), (0.6, 1, 4))
 
 
-def _candidates(study: Study, made: Remade) -> list[Block]:
-    view = stand(study, made).view
+def _candidates(at: Stand) -> list[Block]:
+    view = at.view
     front = view.frontier().tolist()
     rows = [
         (
@@ -157,10 +156,9 @@ def _candidates(study: Study, made: Remade) -> list[Block]:
     ]
 
 
-def _runs(study: Study, made: Remade) -> Block:
+def _runs(at: Stand) -> Block:
     from engine.evaluation import STATUS
 
-    at = stand(study, made)
     results, view = at.view.results, at.view
     mine = (results.scenario == at.scenario.place).nonzero()[0][:_MOST]
     rows = [
