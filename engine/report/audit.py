@@ -9,7 +9,7 @@ import numpy as np
 from engine.evaluation import FAILED, NOOP, PARTIAL
 from engine.io.recode import edit_failures
 from engine.report.facts import Check
-from engine.report.safe import listed
+from engine.report.safe import listed, upper_first
 from engine.report.shares import weights_of
 from engine.report.words import plural
 from engine.spec import RANDOM_SWAP, pairs_wanted
@@ -31,7 +31,7 @@ def checks(made: Remade, release: RecordRelease, plan: Plan) -> tuple[Check, ...
         _blocks(release),
         *_edits(release, plan),
         _partners(made),
-        *_totals(release),
+        _totals(release),
     )
 
 
@@ -71,8 +71,7 @@ def _unswapped(made: Remade, release: RecordRelease) -> Check:
         said.append(f"{plural(len(stay), 'further column')} {'stays' if len(stay) == 1 else 'stay'} with their record")
     if renumbered:
         said.append(f"the numbers of {listed(renumbered)} were changed by the method")
-    text = "; ".join(said)
-    return Check(name, text[:1].upper() + text[1:] + ".", True)
+    return Check(name, upper_first("; ".join(said)) + ".", True)
 
 
 def _blocks(release: RecordRelease) -> Check:
@@ -126,12 +125,12 @@ def _partners(made: Remade) -> Check:
     return Check(name, "None were reported by the method.", True)
 
 
-def _totals(release: RecordRelease) -> list[Check]:
+def _totals(release: RecordRelease) -> Check:
     data = release.data
-    weights = weights_of(data, release.original)
+    weights = weights_of(release.original)
     name = "Calibration totals"
     if weights is None:
-        return [Check(name, "The plan declares no weight, so there are no weighted totals to keep.", None)]
+        return Check(name, "The plan declares no weight, so there are no weighted totals to keep.", None)
     worst, where = 0.0, ""
     for j, attribute in enumerate(data.domain.attributes):
         before = np.bincount(data.codes[j], weights, attribute.size)
@@ -142,13 +141,11 @@ def _totals(release: RecordRelease) -> list[Check]:
             if share[level] > worst:
                 worst, where = float(share[level]), f"{attribute.name}: {attribute.levels[level]}"
     if worst <= _SAME:
-        return [Check(name, "All weighted totals of attribute levels are kept, and so is the sum of weights.", True)]
+        return Check(name, "All weighted totals of attribute levels are kept, and so is the sum of weights.", True)
     size = f"{100 * worst:.2g} %" if np.isfinite(worst) else "from nothing"
-    return [
-        Check(
-            name,
-            f"Weights stay with their records and their sum is kept; weighted totals of exchanged attributes move, "
-            f"most for {where} ({size}).",
-            False,
-        )
-    ]
+    return Check(
+        name,
+        "Weights stay with their records and their sum is kept; weighted totals of exchanged attributes move, "
+        f"most for {where} ({size}).",
+        False,
+    )

@@ -28,8 +28,8 @@ class ChangedRow:
 @dataclass(frozen=True)
 class ChairFacts:
     """The extent of the change.  ``asked`` is the rate asked for as decimal text (empty where the mechanism has none),
-    ``reached`` the share of records in swaps, ``records`` how many were changed in any attribute of any of the
-    ``tables``, ``share`` their share, ``per_table`` how many on average in one table, as by attribute."""
+    ``records`` how many were changed in any attribute of any of the ``tables``, ``share`` and ``reached`` their share,
+    ``per_table`` how many on average in one table, as by attribute."""
 
     letter: str
     n_records: int
@@ -60,7 +60,7 @@ def chair_facts(study: Study, made: Remade) -> ChairFacts:
     from engine.mechanisms import mechanism
     from engine.models.columns import numeric_columns
     from engine.records import RecordRelease, ReleasedTable
-    from engine.report.standing import letter_of
+    from engine.report.standing import stand
     from engine.spec import RANDOM_SWAP
 
     data, n = made.data, made.data.n_records
@@ -78,7 +78,7 @@ def chair_facts(study: Study, made: Remade) -> ChairFacts:
     swap = spec.mechanism == RANDOM_SWAP
     title = "Random swap" if swap else mechanism(spec.mechanism).title
     return ChairFacts(
-        letter=letter_of(study, made),
+        letter=stand(study, made).letter,
         n_records=n,
         mechanism=title,
         amount=SWAP_AMOUNT if swap else mechanism(spec.mechanism).rate,

@@ -23,8 +23,8 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table with a caption and a header row; ``right`` are the places of columns that hold figures, ``wide`` those
-    that take most of the width; the first column names the row."""
+    """A table with a caption and a header row; ``right`` are the places of columns that hold figures, ``widths`` says
+    how wide the columns are beside one another (empty: all alike); the first column names the row."""
 
     caption: str
     header: tuple[str, ...]

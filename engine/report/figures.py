@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engine.report.facts import CoefficientRow, ShareRow
     from engine.report.findings import Findings
 
-BLUE, VERMILLION, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#A8548A", "#767676"
+BLUE, VERMILLION, GREY = "#0072B2", "#D55E00", "#767676"
 _DPI = 150
 Row = TypeVar("Row", "ShareRow", "CoefficientRow")
 

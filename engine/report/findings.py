@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from engine.errors import EngineError
 from engine.report import codec
@@ -21,9 +20,6 @@ from engine.report.facts import (
     Utility,
 )
 from engine.report.map_facts import Map, Recommendation
-
-if TYPE_CHECKING:
-    pass
 
 FORMAT = 1
 _MOST_BYTES = 1 << 26

@@ -7,7 +7,7 @@ import logging
 from html import escape
 from typing import TYPE_CHECKING
 
-from engine.report.document import Bullets, Document, Entries, Grid, Paragraph
+from engine.report.document import BLANK, Bullets, Document, Entries, Grid, Paragraph
 
 if TYPE_CHECKING:
     from engine.report.document import Block
@@ -79,7 +79,7 @@ def _block(block: Block, *, opening: bool = False) -> str:
     if isinstance(block, Bullets):
         return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in block.items) + "</ul>"
     if isinstance(block, Entries):
-        blank = '<span class="blank">' + "_" * 30 + "</span>"
+        blank = f'<span class="blank">{BLANK}</span>'
         rows = "".join(
             f'<tr><th scope="row" style="width:32%">{escape(name)}</th><td>{escape(value) or blank}</td></tr>'
             for name, value in block.rows

@@ -47,8 +47,7 @@ class Map:
     """The frontier: titles, units and better directions of its axes, counts, the lettered candidates, doing nothing.
 
     ``frontier`` has the (utility, risk) of all candidates on it, ``others`` the rough places of the rest, on a grid on
-    which none of them can be told apart.  ``bound`` and ``rule`` are in words; ``n_within`` counts candidates within
-    the bound.
+    which none of them can be told apart.  ``bound`` is in words; ``n_within`` counts candidates within the bound.
     """
 
     risk_title: str

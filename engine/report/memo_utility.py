@@ -128,8 +128,7 @@ def _tolerances(found: Findings) -> Paragraph:
 
 def _percentages(found: Findings) -> list[Block]:
     blocks: list[Block] = []
-    forms = ((False, ""), (True, "weighted ")) if found.design.has_weight else ((False, ""),)
-    for weighted, how in forms:
+    for weighted in (False, True) if found.design.has_weight else (False,):
         one = largest_changes(found, weighted=weighted, two_way=False, most=_MOST)
         kind = "weighted" if weighted else "unweighted"
         if one and all(r.before == r.after for r in one):
@@ -141,7 +140,7 @@ def _percentages(found: Findings) -> list[Block]:
         if two:
             caption = f"Percentages of two attributes together, {kind}: the {len(two)} that change most"
             blocks.append(_shares(caption, two))
-        elif how == "":
+        elif not weighted:
             blocks.append(Paragraph("Every percentage of two attributes together is exactly as it was."))
     if not found.design.has_weight:
         blocks.append(Paragraph("The plan declares no weight, so weighted figures equal the unweighted ones."))

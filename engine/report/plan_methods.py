@@ -177,7 +177,7 @@ def _always(names: Sequence[str]) -> str:
 
 
 def _joined(always: str, others: str) -> str:
-    return "; or any of ".join(filter(None, [always, others])) if always and others else always or others
+    return f"{always}; or any of {others}" if always and others else always or others
 
 
 def candidates_words(plan: Plan, counts: PlanCounts | None) -> str:

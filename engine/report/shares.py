@@ -24,7 +24,6 @@ from engine.report.safe import SATURATED, SPARSE_CELLS, two_digits
 from engine.table import occupied
 
 if TYPE_CHECKING:
-    from engine.microdata import Microdata
     from engine.plan import Plan
     from engine.records import RecordRelease, ReleasedTable
 
@@ -50,7 +49,7 @@ def pairs(release: RecordRelease, places: Sequence[int]) -> list[tuple[int, int]
     return [pair for pair in every if changed.intersection(pair)]
 
 
-def weights_of(data: Microdata, original: ReleasedTable) -> np.ndarray | None:
+def weights_of(original: ReleasedTable) -> np.ndarray | None:
     """The records' weights, missing ones as 0; None where the plan declares none."""
     return None if original.weights is None else np.nan_to_num(original.weights, nan=0.0)
 
@@ -127,7 +126,7 @@ def percentages(
     data, original = release.data, release.original
     names, shape = data.domain.names, data.domain.shape
     levels = [attribute.levels for attribute in data.domain.attributes]
-    weights, n = weights_of(data, original), data.n_records
+    weights, n = weights_of(original), data.n_records
     kept: list[ShareRow] = []
     tallies = []
     one: dict[bool, list[ShareRow]] = {False: [], True: []}
@@ -162,15 +161,15 @@ def percentages(
 def means(release: RecordRelease, plan: Plan, tolerances: Tolerances) -> tuple[list[MeanRow], list[Tally]]:
     """Means of numeric columns overall and in every level of the analysed attributes, most changed first."""
     data, original = release.data, release.original
-    weights = weights_of(data, original)
+    weights = weights_of(original)
     tallies, kept = [], []
     for weighted, by in [(False, None)] + ([(True, weights)] if weights is not None else []):
         rows: list[MeanRow] = []
         for column in numeric_columns(plan, data):
             before = numbers_of(original, original, column, plan)
             after = [numbers_of(table, original, column, plan) for table in release.tables]
-            groups = [("all records", np.zeros(data.n_records, np.int64), [np.zeros(data.n_records, np.int64)], [""])]
-            groups[0] = (groups[0][0], groups[0][1], [groups[0][1]] * len(after), [""])
+            whole = np.zeros(data.n_records, np.int64)
+            groups = [("all records", whole, [whole] * len(after), [""])]
             for j in data.domain.indices(plan.analyse):
                 attribute = data.domain.attributes[j]
                 codes = [t.codes(j) for t in release.tables]

@@ -21,10 +21,10 @@ _FEWEST = 3  # a cell of fewer records is small
 _COUNTED = ("sample_uniques", "unchanged_uniques")
 
 
-def small_records(data: Microdata, names: tuple[str, ...], fewest: int = _FEWEST) -> float:
-    """Share of the records that stand in cells of fewer than ``fewest`` of the table of some attributes (0 to 1)."""
+def small_records(data: Microdata, names: tuple[str, ...]) -> float:
+    """Share of the records that stand in small cells of the table of some attributes (0 to 1)."""
     _, counts, _ = data.table.margin(data.domain.indices(names))
-    return float(counts[counts < fewest].sum() / data.n_records)
+    return float(counts[counts < _FEWEST].sum() / data.n_records)
 
 
 def largest_exposed(study: Study, view: RiskUtilityMap, data: Microdata) -> float:

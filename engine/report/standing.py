@@ -28,6 +28,7 @@ from engine.report.safe import (
     title_of,
     unit_of,
 )
+from engine.report.shares import optional
 from engine.report.sparse import largest_exposed, saturated
 from engine.sentences import counted, unaltered
 from engine.spec import RANDOM_SWAP
@@ -134,11 +135,6 @@ def stand(study: Study, made: Remade) -> Stand:
     return Stand(study, scenario, view, letters, standing, choice, safe, results, summary, sparse, exposed, withheld)
 
 
-def letter_of(study: Study, made: Remade) -> str:
-    """The letter under which the board knows a remade release."""
-    return stand(study, made).letter
-
-
 def in_counts(study: Study, scenarios: Sequence[Scenario], results: Results) -> Results:
     """Realisations with eq. 6 as counts of records, run by run: each share times that run's unaltered records.
 
@@ -165,11 +161,6 @@ def in_counts(study: Study, scenarios: Sequence[Scenario], results: Results) -> 
 def _shown(call: MeasureCall, loss: np.ndarray) -> np.ndarray:
     """Losses turned back into figures as they are read; of a signed measure the size."""
     return -loss if call.measure.better == "higher" else loss
-
-
-def number(value: float) -> float | None:
-    """A plain figure, None where it is undefined."""
-    return float(value) if np.isfinite(value) else None
 
 
 def _attributes(names: Sequence[str]) -> str:
@@ -234,8 +225,8 @@ def the_map(at: Stand, made: Remade) -> Map:
         runs=int(summary.counted[at.scenario.place]),
         failed=int(summary.failed[at.scenario.place]),
         bound=bound_words(at),
-        nothing_risk=number(float(nothing)),
-        nothing_utility=number(float(_shown(utility, view.original_losses[view.utility]))),
+        nothing_risk=optional(float(nothing)),
+        nothing_utility=optional(float(_shown(utility, view.original_losses[view.utility]))),
         candidates=_candidates(at),
         frontier=tuple((float(u), float(r)) for u, r in front),
         others=_rough(all_utility[~on], all_risk[~on], all_utility, all_risk),
@@ -293,18 +284,18 @@ def _candidates(at: Stand) -> tuple[CandidateRow, ...]:
             CandidateRow(
                 letter=letter,
                 words=candidate_words(view.scenarios[place].spec, extents),
-                risk=number(risk[0][i]),
-                risk_se=number(risk[1][i]),
-                utility=number(utility[0][i]),
-                utility_se=number(utility[1][i]),
+                risk=optional(risk[0][i]),
+                risk_se=optional(risk[1][i]),
+                utility=optional(utility[0][i]),
+                utility_se=optional(utility[1][i]),
                 undominated=bool(view.dominance.undominated[place]),
                 clear=bool(view.dominance.clear[place]),
-                share=number(view.dominance.share[place]),
+                share=optional(view.dominance.share[place]),
                 within_bound=None if bound is None else bool(view.risk_loss[place] <= bound),
                 riskier_than_nothing=bool(view.riskier_than_original[place]),
                 recommended=i == mine,
-                safer_by=None if i == mine else number(risk[2][i]),
-                more_useful_by=None if i == mine else number(utility[2][i]),
+                safer_by=None if i == mine else optional(risk[2][i]),
+                more_useful_by=None if i == mine else optional(utility[2][i]),
                 risk_clear=bool(risk[3][i]),
                 utility_clear=bool(utility[3][i]),
             )
@@ -343,7 +334,7 @@ def _spread(at: Stand, k: int, made: Remade) -> Spread:
     runs = runs[np.isfinite(runs)]
     least, mean, most = (runs.min(), runs.mean(), runs.max()) if len(runs) else (np.nan,) * 3
     figures = at.shown(k, np.array([least, mean, most, _released(at, made, k)]))
-    return Spread(title_of(call), *map(number, figures.tolist()))
+    return Spread(title_of(call), *map(optional, figures.tolist()))
 
 
 def _fresh(at: Stand) -> Summary | None:
@@ -368,10 +359,10 @@ def measure_rows(at: Stand, made: Remade) -> tuple[MeasureRow, ...]:
         call = view.measures[k]
 
         def plain(value: float, k: int = k) -> float | None:
-            return number(float(at.shown(k, value)))
+            return optional(float(at.shown(k, value)))
 
         def error(value: float, se: float, k: int = k) -> float | None:
-            return number(float(at.error(k, value, se)))
+            return optional(float(at.error(k, value, se)))
 
         mean = float(_shown(call, at.summary.loss[place, k]))
         again = None if fresh is None else float(_shown(call, fresh.loss[0, k]))
@@ -383,7 +374,7 @@ def measure_rows(at: Stand, made: Remade) -> tuple[MeasureRow, ...]:
                 meaning=meaning_of(call) + (f" Its figures are {WITHHELD_WORDS}." if k in at.withheld else ""),
                 unit=unit_of(call),
                 better="lower" if call.measure.better == "zero" else call.measure.better,
-                before=number(size(float(view.original[k])) * (n if is_count_risk(call) else 1)),
+                before=optional(size(float(view.original[k])) * (n if is_count_risk(call) else 1)),
                 mean=plain(mean),
                 se=error(mean, float(at.summary.loss_se[place, k])),
                 released=plain(_released(at, made, k)),

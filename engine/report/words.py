@@ -83,11 +83,6 @@ def plural(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
-def of(part: int, whole: int, noun: str = "record") -> str:
-    """A part of a whole: ``733 of 48,842 records``."""
-    return f"{part:,} of {plural(whole, noun)}"
-
-
 def one_in(part: int, whole: int) -> str:
     """Roughly one in how many; empty for none."""
     return f"about one in {round(whole / part):,}" if part else "none"
