@@ -128,6 +128,21 @@ def test_the_form_of_a_pin_is_readable(window: Page, address: str, decided: Work
     assert not found, "\n".join(found)
 
 
+def test_a_map_keeps_up_with_the_theme_and_is_told_whole_pixels(window: Page, address: str, decided: Workspace):
+    """Nothing is drawn anew when the theme changes, so the figure's ink has to be the page's."""
+    open_at(window, address, decided, "explore")
+    window.wait_for_function("() => document.querySelector('.js-plotly-plot')?._fullLayout?.width")
+    of = "([query, name]) => getComputedStyle(document.querySelector(query))[name]"
+    for scheme, ink in (("light", "rgb(16, 21, 26)"), ("dark", "rgb(232, 234, 237)"), ("light", "rgb(16, 21, 26)")):
+        window.emulate_media(color_scheme=scheme)
+        window.wait_for_function(
+            "ink => getComputedStyle(document.querySelector('.stApp')).color === ink", arg=ink, timeout=PATIENCE
+        )
+        assert {window.evaluate(of, [f".js-plotly-plot {one}", "fill"]) for one in (".xtick text", ".ytitle")} == {ink}
+    width = window.evaluate("() => document.querySelector('.js-plotly-plot')._fullLayout.width")
+    assert width == int(width)
+
+
 def test_the_board_with_a_bundle_alone(browser: Browser, decided: Workspace, tmp_path: Path):
     home = tmp_path / "home"
     study = str(decided.folder / "study-1.study")
