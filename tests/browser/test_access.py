@@ -133,8 +133,9 @@ def test_a_map_keeps_up_with_the_theme_and_is_told_whole_pixels(window: Page, ad
     open_at(window, address, decided, "explore")
     window.wait_for_function("() => document.querySelector('.js-plotly-plot')?._fullLayout?.width")
     of = "([query, name]) => getComputedStyle(document.querySelector(query))[name]"
-    for scheme, ink in (("light", "rgb(16, 21, 26)"), ("dark", "rgb(232, 234, 237)"), ("light", "rgb(16, 21, 26)")):
-        window.emulate_media(color_scheme=scheme)
+    light, dark = "rgb(16, 21, 26)", "rgb(232, 234, 237)"
+    for ink in (light, dark, light):
+        window.emulate_media(color_scheme="light" if ink == light else "dark")
         window.wait_for_function(
             "ink => getComputedStyle(document.querySelector('.stApp')).color === ink", arg=ink, timeout=PATIENCE
         )
