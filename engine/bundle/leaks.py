@@ -21,6 +21,7 @@ from urllib.parse import quote
 
 from engine.bundle.fields import check_fields
 from engine.bundle.package import Package
+from engine.bundle.pairs import possible
 from engine.bundle.refused import Refused
 from engine.bundle.tiers import members
 from engine.bundle.unpack import Part, parts_of
@@ -52,7 +53,7 @@ class Secret:
         """Whether a piece of a file holds it; a ``word`` may stand in the texts that are ``allowed``."""
         if self.metadata and not part.metadata:
             return False
-        if not any(form in part.content for form in self.forms):
+        if not any(form in part.content for form in possible(self.forms, part.pairs)):
             return False
         if not self.word:
             return True

@@ -11,9 +11,13 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from html import unescape
 from pathlib import Path
 
+import numpy as np
+
+from engine.bundle.pairs import pairs_in
 from engine.bundle.tiers import members
 
 _DEEPEST = 6
@@ -34,6 +38,11 @@ class Part:
     where: str
     content: bytes
     metadata: bool = False
+
+    @cached_property
+    def pairs(self) -> np.ndarray:
+        """Which two bytes follow each other in it (see :func:`engine.bundle.pairs.pairs_in`)."""
+        return pairs_in(self.content)
 
 
 def parts_of(path: Path) -> Iterator[Part]:
