@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.bundle.guesses import guesses, weakness
+from engine.bundle.guesses import guesses, old_generator, weakness
 from engine.bundle.package import Package
 from engine.bundle.refused import Refused
 from engine.candidates import multi_kind
@@ -176,7 +176,7 @@ def _orders(made: Package) -> dict[str, Any]:
     for seed in range(200 if n <= 100_000 else 20):
         for permuted in (
             np.random.default_rng(seed).permutation(n),
-            np.random.RandomState(seed).permutation(n),
+            old_generator(seed).permutation(n),
         ):
             for guess in (permuted, np.argsort(permuted)):
                 if n > 20 and np.mean(guess == order) > _SAME:

@@ -12,7 +12,7 @@ import pytest
 
 from engine.bundle import export
 from engine.bundle.attack import _identifiers, _keys, _orders, _undo, attack, stands_out
-from engine.bundle.guesses import FAMILIES, guesses, spread, weakness
+from engine.bundle.guesses import FAMILIES, guesses, old_generator, spread, weakness
 from engine.bundle.package import Package, package
 from engine.bundle.refused import Refused
 from engine.bundle.rows import Rows
@@ -50,6 +50,12 @@ def test_every_guess_is_made_once() -> None:
     assert all(key == spread(family, seed, 16) for family, seed, key in found)
     assert {family for family, *_ in found} == set(FAMILIES)
     assert len(spread("BLAKE2", 3, 32)) == len(spread("MD5", 3, 32)) == 32
+
+
+def test_the_old_generator_is_that_of_each_seed_in_turn() -> None:
+    for seed in (5, 0, 5, 2**32 - 1):
+        assert old_generator(seed).bytes(32) == np.random.RandomState(seed).bytes(32)
+        assert (old_generator(seed).permutation(50) == np.random.RandomState(seed).permutation(50)).all()
 
 
 @pytest.fixture(scope="module")
