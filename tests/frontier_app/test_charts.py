@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from engine.growing import GrowingFrontier
 from engine.measures import call
-from frontier_app import charts, density, map_figure, on_map, placing, splom, text
+from frontier_app import charts, density, growing_map, map_figure, on_map, placing, splom, text
 from frontier_app.charts import COLOURS, GROUNDS, INKS, QUIET, SHAPES, TOOLBAR
 from frontier_app.sheet import Cloud, Marks
 
@@ -184,6 +185,19 @@ def test_the_page_makes_a_figures_ink_its_own():
     said = f"rgb({', '.join(str(int(charts.INK[i : i + 2], 16)) for i in (1, 3, 5))})"
     assert f'[style*="fill: {said}"]' in charts.CSS and f'[style*="stroke: {said}"]' in charts.CSS
     assert charts.contrast(*charts._NOTE) >= 7.0
+
+
+@pytest.mark.parametrize("n", [8, charts.WEBGL + 8])
+def test_the_growing_map_draws_every_candidate_once(n: int):
+    losses = np.column_stack([np.linspace(0, 1, n), np.linspace(1, 0, n) ** 2])
+    losses[3] += 1
+    on = np.ones(n, bool)
+    on[3] = False
+    found = GrowingFrontier(n, np.arange(n), losses, on, (1.0, 1.0), 0.5)
+    made = growing_map.figure(found, "risk", "use", (1.0, 1.0), (1.0, 0.0))
+    sizes = {trace.name: len(trace.x) for trace in made.data}
+    assert sizes == {"dominated": 1, "frontier": n - 1, "original data": 1}
+    assert made.data[0].type == ("scatter" if n < charts.WEBGL else "scattergl")
 
 
 def test_numbers_are_sent_as_a_list_until_they_are_very_many():
