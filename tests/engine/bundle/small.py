@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from engine.bundle import attack
 from engine.choosing import choose
 from engine.decision import risk_utility_map
 from engine.io.readers import read_table
@@ -94,6 +97,12 @@ def approve(study: Study, raw: RawTable, candidate: str) -> None:
     reevaluate(study, raw, read_key(key_path(study.path)), [place], 2)
     decide(study, "submitted", "Ada")
     decide(study, "approved", "Board", number="DRB-7")
+
+
+def few_guesses(patched: pytest.MonkeyPatch) -> None:
+    """Let the attack on each export be a short one, where it is not what a test is about."""
+    patched.setattr(attack, "_SEEDS_COMPARED", 64)
+    patched.setattr(attack, "_SEEDS_TRIED", 2)
 
 
 def label_of(study: Study, attribute: str) -> str:

@@ -21,6 +21,7 @@ from engine.bundle.verify import verify
 from engine.errors import EngineError
 from engine.microdata import RawTable
 from engine.study import Study
+from tests.engine.bundle.small import few_guesses
 
 
 def test_a_folder_is_whole_or_absent(tmp_path: Path) -> None:
@@ -140,6 +141,7 @@ def test_without_a_process_that_clears_up_nothing_is_written(tmp_path: Path, mon
 def test_a_disk_that_fails_at_any_write_gets_one_sentence(
     home: tuple[Path, RawTable], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
+    few_guesses(monkeypatch)
     folder, raw = home
     opened: list[int] = []
     real = builtins.open
