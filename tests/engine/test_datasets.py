@@ -141,11 +141,11 @@ def test_cps8d_has_to_be_added_first() -> None:
     assert caught.value.exit_code == 1
 
 
-@pytest.fixture
-def raw() -> Iterator[list[list[str]]]:
+@pytest.fixture(scope="module")
+def raw() -> list[tuple[str, ...]]:
     """The records of the Adult file: header, then 48,842 rows."""
     with shared_file("data/adult_raw.csv").open(encoding="utf-8", newline="") as file:
-        yield list(csv.reader(file))
+        return list(map(tuple, csv.reader(file)))
 
 
 def test_cps8d_is_made_from_one_file(home: Path) -> None:
@@ -158,7 +158,7 @@ def test_cps8d_is_made_from_one_file(home: Path) -> None:
     assert [path.name for path in home.rglob("*") if path.is_file()] == ["cps8d.csv"]
 
 
-def test_cps8d_is_made_from_the_publishers_two_files(tmp_path: Path, raw: list[list[str]]) -> None:
+def test_cps8d_is_made_from_the_publishers_two_files(tmp_path: Path, raw: list[tuple[str, ...]]) -> None:
     train = "".join(", ".join(row) + "\n" for row in raw[1:32562]) + "\n"
     test = "|1x3 Cross validator\n" + "".join(", ".join(row) + ".\n" for row in raw[32562:]) + "\n"
     (tmp_path / "adult.data").write_text(train)
@@ -175,7 +175,7 @@ def test_cps8d_is_made_from_the_publishers_two_files(tmp_path: Path, raw: list[l
         datasets.add("cps8d", tmp_path / "adult.data")
 
 
-def test_the_right_counts_are_not_enough(raw: list[list[str]]) -> None:
+def test_the_right_counts_are_not_enough(raw: list[tuple[str, ...]]) -> None:
     rows = adult.recode("".join(",".join(row) + "\n" for row in raw), "adult.csv")
     adult.check(rows)
     swapped = [tuple({"Male": "Female", "Female": "Male"}.get(value, value) for value in row) for row in rows]
@@ -264,7 +264,7 @@ def server() -> Iterator[str]:
             """Keep quiet."""
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http_server:
-        threading.Thread(target=http_server.serve_forever, daemon=True).start()
+        threading.Thread(target=http_server.serve_forever, args=(0.01,), daemon=True).start()  # seconds until it stops
         yield f"http://127.0.0.1:{http_server.server_address[1]}"
         http_server.shutdown()
 
