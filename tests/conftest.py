@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import itertools
 import os
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
 examples.register()
 
-# Folders whose files share a fixture of the session that takes seconds to make.
-TOGETHER = ("tests/engine/bundle/",)
+# Folders whose files share what takes seconds to make: a fixture of the session, or the app, loaded and compiled.
+TOGETHER = ("tests/engine/bundle/", "tests/frontier_app/")
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -43,6 +44,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             return next(filter(file.startswith, TOGETHER), file)
 
     return Folders(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays to the end: no search for garbage goes through it again."""
+    gc.freeze()
 
 
 def find_chromium() -> str | None:
