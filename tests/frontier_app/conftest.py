@@ -44,7 +44,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="session")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     """Studies that are swept once in the session."""
-    return Kept(tmp_path_factory.mktemp("kept"))
+    return Kept(tmp_path_factory)
 
 
 @pytest.fixture

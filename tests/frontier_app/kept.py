@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from pathlib import Path
+
+import pytest
 
 from engine.microdata import RawTable
 from engine.plan import Plan, plan_to_toml
@@ -14,10 +15,11 @@ from frontier_app.workspace import Workspace
 
 
 class Kept:
-    """A folder of studies, by their data and plan."""
+    """Folders of studies, by their data and plan."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folders: pytest.TempPathFactory) -> None:
+        self.folders = folders
+        self.finished: dict[tuple[str, bytes, str], Path] = {}
 
     def workspace(self, data: str, raw: RawTable, plan: Plan) -> Workspace:
         """A new workspace with a study of ``plan`` on ``raw``, which is what ``data`` opens."""
@@ -29,9 +31,10 @@ class Kept:
         return at
 
     def _finished(self, raw: RawTable, plan: Plan) -> Path:
-        folder = self.folder / hashlib.sha256(f"{raw.source} {raw.content_digest()!r} {plan!r}".encode()).hexdigest()
-        if not folder.exists():
-            folder.mkdir()
+        asked = (raw.source, raw.content_digest(), repr(plan))
+        if asked not in self.finished:
+            folder = self.folders.mktemp("kept")
             (folder / "study-1.study.key").write_text("0123456789abcdef" * 2)  # the same runs in every test
             sweep(raw, plan, folder / "study-1.study", workers=1).close()
-        return folder
+            self.finished[asked] = folder
+        return self.finished[asked]
