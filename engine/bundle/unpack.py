@@ -41,7 +41,7 @@ class Part:
 
     @cached_property
     def pairs(self) -> np.ndarray:
-        """Which two bytes follow each other in it (see :func:`engine.bundle.pairs.pairs_in`)."""
+        """Which pairs of bytes stand in it (see :func:`engine.bundle.pairs.pairs_in`)."""
         return pairs_in(self.content)
 
 

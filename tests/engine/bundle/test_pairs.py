@@ -31,3 +31,15 @@ def test_of_what_is_not_there_little_is_left() -> None:
     assert possible(secrets, pairs_in(text)) == []
     assert possible((b"ab", b"%p", b"p %"), pairs_in(text)) == []
     assert possible((b"per", b"perp", b"pers"), pairs_in(text)) == [b"per", b"pers"]
+
+
+def test_zeros_around_every_byte_are_no_text_in_utf_16() -> None:
+    pixels = b"".join(bytes([0, 0, value, 0]) for value in range(256))
+    assert possible(("secret".encode("utf-16-le"), "secret".encode("utf-16-be")), pairs_in(pixels)) == []
+    found = "secret".encode("utf-16-le")
+    assert possible((found,), pairs_in(pixels + found)) == [found]
+
+
+def test_nothing_is_asked_of_what_is_too_short_for_a_pair() -> None:
+    assert possible((), pairs_in(b"ab")) == []
+    assert possible((b"", b"a", b"ab"), pairs_in(b"")) == [b"", b"a"]
