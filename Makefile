@@ -12,7 +12,7 @@ READY := $(VENV)/ready
 help:
 	@echo "make demo    open the dashboard on a sample"
 	@echo "make test    lint, type checks and all tests (browser tests need Chromium)"
-	@echo "make unit    the quick tests only, with fewer random examples (about a minute)"
+	@echo "make unit    the quick tests only, with fewer random examples (under a minute)"
 	@echo "make lint    lint and type checks only"
 	@echo "make bench   speed ratios against naive twins"
 	@echo "make reproductions   compute the published figures again and write docs/reproductions.md (minutes)"

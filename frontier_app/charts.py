@@ -91,7 +91,7 @@ def framed(figure: Figure, *, picks: bool = False, size: int = _SMALL) -> Figure
     )
     if picks:
         figure.update_layout(clickmode="event+select", hovermode="closest", dragmode="pan")
-    axis = {"gridcolor": _GRID, "zerolinecolor": _GRID, "automargin": True, "title_font_size": size + 2}
+    axis = {"gridcolor": _GRID, "zerolinecolor": _GRID, "automargin": True, "ticks": "", "title_font_size": size + 2}
     figure.update_xaxes(**axis, title_standoff=20)
     figure.update_yaxes(**axis, title_standoff=24)
     return figure

@@ -150,9 +150,10 @@ def _counts(study: Study, view: RiskUtilityMap, place: int) -> None:
     if found is not None:
         between = "" if found.low == found.high else f", from {found.low:,.10g} to {found.high:,.10g} in its runs"
         each = f" Each run counts as the mean of its {found.tables} tables." if found.tables > 1 else ""
+        count = f"{found.mean:,.0f}"
+        stand = "unaltered record** stands" if count == "1" else "unaltered records** stand"
         st.markdown(
-            f"**{found.mean:,.0f} unaltered records** stand in cells {found.cells}{between}; **{found.original:,}** if"
-            f" nothing is done.{each}"
+            f"**{count} {stand} in cells {found.cells}{between}; **{found.original:,}** if nothing is done.{each}"
         )
     for k, call in enumerate(view.measures):
         if call.measure.name == "edit_failures" and np.isfinite(view.original[k]):

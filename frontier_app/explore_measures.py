@@ -70,7 +70,7 @@ def measures(view: RiskUtilityMap) -> None:
     labels = [view.scenarios[i].label for i in some.tolist()]
     made = {"Id": labels, "Candidate": [text.swap_short(view.scenarios[i].spec) for i in some.tolist()]}
     column = st.column_config
-    config: dict[str, Any] = {"Id": column.TextColumn(width=60), "Candidate": column.TextColumn(width=210)}
+    config: dict[str, Any] = {"Id": column.TextColumn(width=80), "Candidate": column.TextColumn(width=210)}
     for k in columns:
         call = view.measures[k]
         made[str(call)] = view.summary.mean[some, k]

@@ -12,8 +12,8 @@ from frontier_app.sheet import Cloud, Marks, Page, Sheet
 
 LEGEND_ROW = 19
 """Height of a row of a legend, pixels."""
-_NARROW, _LETTER, _SIGN = 455, 6.5, 44
-"""Width of a map in a window of 1280, of a letter, and of the sign before the words of an entry, pixels."""
+_NARROW, _LETTER, _SIGN = 545, 6.5, 44
+"""Width of a figure in a window of 1280, of a letter, and of the sign before the words of an entry, pixels."""
 
 
 def words(sheet: Sheet) -> None:
