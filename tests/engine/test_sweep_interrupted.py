@@ -90,6 +90,9 @@ def test_a_sweep_of_several_workers_killed_many_times(path, tmp_path):
         try:
             wait_for(process, at_least)
             left = workers_of(process)
+            while not left and process.poll() is None:  # what was done before may be enough before they have started
+                time.sleep(0.01)
+                left = workers_of(process)
             process.send_signal(signal.SIGKILL)
         finally:
             end(process)
