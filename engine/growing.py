@@ -1,12 +1,16 @@
 """Where the frontier of a study stands while a sweep still fills it.
 
 A map reads every realisation into memory and works out errors and dominance; beside a running sweep that would be for a
-moment's use only.  Here the database adds up what is stored and hands over one row per scenario, in about two
-seconds per million realisations; once the sweep has ended, the summary that it leaves in the study is taken.
+moment's use only.  Here the database adds up what is stored and hands over one row per scenario, in a fraction of a
+second per million realisations; once the sweep has ended, the summary that it leaves in the study is taken.
+
+A database rounds sums otherwise than the map does, and one bit decides which of two level candidates dominates the
+other.  So whatever comes near the frontier is added up once more, as the map does it: both name the same candidates.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,10 +18,12 @@ import numpy as np
 
 from engine.decision import objective_places, summary_name
 from engine.errors import UsageError
-from engine.evaluation import FAILED
+from engine.evaluation import FAILED, Results, summarise
 from engine.frontier import undominated
 from engine.study import Study
 from engine.tradeoff import hypervolume
+
+_ROUNDING = 1e-9  # of the largest figure: more than two ways to add it up can differ by, less than anybody looks at
 
 
 @dataclass(frozen=True)
@@ -54,7 +60,7 @@ def growing_frontier(
     allow_partial: bool = False,
     reference: Sequence[float] | None = None,
 ) -> GrowingFrontier:
-    """The frontier over the means of what a study holds now; equal to the map's but for the last bits of means.
+    """The frontier over the means of what a study holds now: the map's, and off it equal to it but for the last bits.
 
     ``reference`` bounds the hypervolume from above (two losses); without it the worst mean losses so far are taken, and
     may be handed on to the next call.  Raises :class:`UsageError` for measures that the study does not have or that are
@@ -91,14 +97,47 @@ def _known(kept: dict[str, np.ndarray], objectives: Sequence[int]) -> tuple[np.n
 def _added_up(
     study: Study, objectives: Sequence[int], allow_partial: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same, added up by the database: NaN where the measure is undefined in one run."""
-    sums = ", ".join(f"count(m{k}), total({_loss(study, k)})" for k in objectives)
+    """The same, added up by the database and near the frontier anew: NaN where the measure is undefined in one run."""
+    sums = ", ".join(f"count(m{k}), total({_loss(study, k)}), max(abs(m{k}))" for k in objectives)
     which = "" if allow_partial else f" where status != {FAILED}"
-    rows = study.read(f"select scenario, count(*), {sums} from realisation{which} group by scenario")
-    found = np.array(rows, dtype=float).reshape(-1, 6)
-    n = found[:, 1]
-    means = np.where(found[:, [2, 4]] == n[:, None], found[:, [3, 5]] / n[:, None], np.nan)
-    return found[:, 0].astype(np.int64), n, means
+    rows = study.read(f"select scenario, count(*), {sums} from realisation{which} group by scenario order by scenario")
+    found = np.array(rows, dtype=float).reshape(-1, 8)
+    places, n = found[:, 0].astype(np.int64), found[:, 1]
+    means = np.where(found[:, [2, 5]] == n[:, None], found[:, [3, 6]] / n[:, None], np.nan)
+    whole = np.flatnonzero(~np.isnan(means).any(axis=1))
+    if len(whole):
+        slack = _ROUNDING * np.maximum(found[whole][:, [4, 7]].max(axis=0), np.finfo(float).tiny)
+        near = whole[_near_frontier(means[whole], slack)]
+        means[near] = _as_mapped(study, objectives, allow_partial, places[near])
+    return places, n, means
+
+
+def _near_frontier(losses: np.ndarray, slack: np.ndarray) -> np.ndarray:
+    """Mask of what nothing beats by more than ``slack`` on both objectives."""
+    on = losses[undominated(losses)]
+    on = on[np.argsort(on[:, 0], kind="stable")] + slack
+    lowest = np.minimum.accumulate(on[:, 1])
+    at = np.searchsorted(on[:, 0], losses[:, 0], side="right")
+    return np.asarray((at == 0) | (lowest[np.maximum(at, 1) - 1] > losses[:, 1]))
+
+
+def _as_mapped(study: Study, objectives: Sequence[int], allow_partial: bool, places: np.ndarray) -> np.ndarray:
+    """Mean losses of some scenarios (their places in ascending order), to the last bit as the map has them."""
+    columns = ", ".join(f"m{k}" for k in objectives)
+    rows = study.read(
+        f"select scenario, replicate, status, changed, {columns} from realisation"
+        " where scenario in (select value from json_each(?)) order by scenario, replicate",
+        (json.dumps(places.tolist()),),
+    )
+    found = np.array(rows, dtype=float).reshape(-1, 4 + len(objectives))
+    runs = Results(
+        np.searchsorted(places, found[:, 0].astype(np.int64)),
+        found[:, 1].astype(np.int64),
+        found[:, 2].astype(np.int64),
+        found[:, 3].astype(np.int64),
+        found[:, 4:],
+    )
+    return summarise(runs, [study.measures[k].measure for k in objectives], len(places), allow_partial).loss
 
 
 def _loss(study: Study, place: int) -> str:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import cast
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from engine.decision import risk_utility_map
 from engine.errors import UsageError
@@ -36,6 +40,42 @@ def test_it_is_the_frontier_of_the_map_at_any_moment(tmp_path, rows, utility, al
     np.testing.assert_allclose(now.losses, both[now.places])
     assert np.isnan(np.delete(both, now.places, axis=0)).any(axis=1).all()
     assert now.volume == pytest.approx(hypervolume(now.losses, now.reference))
+
+
+_TENTHS = st.integers(0, 3).map(lambda k: k / 10)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.lists(st.tuples(_TENTHS, _TENTHS, st.sampled_from([OK, OK, OK, FAILED])), min_size=1, max_size=8),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_level_candidates_are_on_the_frontier_here_where_they_are_on_the_map(runs):
+    """Tenths in another order have sums that differ in the last bit, and so do two ways of adding them up."""
+    rows = [
+        (place, number, status, 2, risk, use, 0.1)
+        for place, mine in enumerate(runs)
+        for number, (risk, use, status) in enumerate(mine, 1)
+    ]
+    with TemporaryDirectory() as folder, study_of(Path(folder), rows) as study:
+        for partial in (False, True):
+            now = growing_frontier(study, allow_partial=partial)
+            view = risk_utility_map(study, allow_partial=partial)
+            assert now.places[now.undominated].tolist() == np.sort(view.frontier()).tolist()
+            on = now.places[now.undominated]
+            assert now.losses[now.undominated].tolist() == view.summary.loss[on][:, [view.risk, view.utility]].tolist()
+
+
+def test_the_same_runs_in_another_order_are_level(tmp_path):
+    use = (0.1, 0.2, 0.3, 0.3)
+    rows = [(place, r, OK, 2, 0.5, value, 0.0) for place in (0, 1) for r, value in enumerate(use[:: 1 - 2 * place], 1)]
+    with study_of(tmp_path, rows) as study:
+        now, view = growing_frontier(study), risk_utility_map(study)
+        assert now.undominated.tolist() == [True, True] and len(view.frontier()) == 2
+        assert now.losses.tolist() == view.summary.loss[:2, [view.risk, view.utility]].tolist()
 
 
 def test_more_runs_under_one_reference_are_ahead_or_level(tmp_path):
