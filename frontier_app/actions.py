@@ -21,7 +21,7 @@ from engine.microdata import Microdata, RawTable
 from engine.places import write_private
 from engine.plan import Plan, first_plan, plan_from_toml, plan_to_toml, read_plan
 from engine.study import Study
-from frontier_app import jobs, state, text, workspace
+from frontier_app import jobs, remembering, state, text, workspace
 from frontier_app.settings import PRIVACY
 from frontier_app.workspace import Workspace
 
@@ -139,8 +139,11 @@ def open_workspace(at: Workspace) -> None:
             plan = study.plan
         at.save_plan(plan_to_toml(plan))
     old = state.get()
+    look, selected = remembering.kept(at)
     state.put(
         workspace=at,
+        look=look,
+        selected=selected,
         raw=raw,
         plan=plan,
         base=plan,

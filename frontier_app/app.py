@@ -30,6 +30,7 @@ _CSS = """<style>
 [data-testid="stMultiSelectTagsContainer"] {flex-wrap: wrap !important;}
 div:has(> [data-testid="stMultiSelectTagsContainer"]),
 div:has(> div > [data-testid="stMultiSelectTagsContainer"]) {max-height: none !important; height: auto !important;}
+[data-testid="stTopNavLink"]:focus-visible {outline: 2px solid currentColor; outline-offset: 1px;}
 [data-testid="stCheckbox"] label :is(div, p) {white-space: normal !important;}
 </style>"""
 

@@ -26,7 +26,8 @@ _SLOPES = 60  # positions of the slope's slider
 def controls(view: RiskUtilityMap, calls: Sequence[MeasureCall], now: Rule, planned: float | None) -> None:
     """Four controls, and the rest in one fold."""
     _measures(view, calls)
-    _bound(view, now, planned)
+    with st.container():  # what comes and goes in it moves nothing below, so that a fold stays open
+        _bound(view, now, planned)
     _mechanism(view)
     with st.expander("More", icon=":material/tune:"):
         _slope(view, now)
@@ -54,20 +55,22 @@ def _measures(view: RiskUtilityMap, calls: Sequence[MeasureCall]) -> None:
             st.rerun()
 
 
-def _known_risk(view: RiskUtilityMap) -> tuple[float, float, float]:
-    """From where to where the bound may be set, in the measure's own units, and the step."""
+def _known_risk(view: RiskUtilityMap, bound: float | None) -> tuple[float, float, float]:
+    """From where to where candidates, doing nothing and the bound reach, in the measure's own units, and a step."""
     sign = drawing.sign(view, view.risk)
     known = sign * np.append(view.risk_loss[np.isfinite(view.risk_loss)], view.original_losses[view.risk])
     known = known[np.isfinite(known)]
-    low, high = min(0.0, float(known.min(initial=0.0))), max(0.0, float(known.max(initial=0.0)))
+    if bound is not None or not len(known):
+        known = np.append(known, sign * (bound or 0.0))
+    low, high = float(known.min()), float(known.max())
     step = 10.0 ** math.floor(math.log10((high - low or 1.0) / _STEPS))
-    return math.floor(low / step) * step, math.ceil(high / step) * step, step
+    return min(low, math.floor(low / step) * step), max(high, math.ceil(high / step) * step), step
 
 
 def _bound(view: RiskUtilityMap, now: Rule, planned: float | None) -> None:
     """The largest acceptable risk, moved or typed in the measure's own units."""
     sign = drawing.sign(view, view.risk)
-    low, high, step = _known_risk(view)
+    low, high, step = _known_risk(view, now.bound)
     digits = max(0, -math.floor(math.log10(step)))
     words = "Largest acceptable risk" if sign > 0 else "Smallest acceptable protection"
 
@@ -93,29 +96,29 @@ def _bound(view: RiskUtilityMap, now: Rule, planned: float | None) -> None:
     )
     if now.bound is None:
         return
-    value = min(max(sign * now.bound, low), high)
+    value = sign * now.bound
     keys = (f"bound-slider-{view.risk}", f"bound-number-{view.risk}")
 
-    def moved(key: str, other: str) -> None:
-        new = float(state.input_value(key))
-        state.set_input(other, min(max(new, low), high))
-        state.look(bound=sign * new, rule="bound")
+    def moved(key: str) -> None:
+        state.look(bound=sign * float(state.input_value(key)), rule="bound")
 
     for key in keys:
-        held = state.input_value(key)
-        if held is None or not low <= held <= high:
+        if state.input_value(key) != value:
             state.set_input(key, value)
     shown = f"%.{digits}f"
-    for widget, mine in ((st.slider, keys), (st.number_input, keys[::-1])):
+    # Typed, any bound can be asked for; the slider reaches as far as the candidates do.
+    for widget, key, ends in (
+        (st.slider, keys[0], (low, high)),
+        (st.number_input, keys[1], (min(0.0, low), max(0.0, high) * 10)),
+    ):
         widget(
             words,
-            low,
-            high,
+            *ends,
             step=step,
             format=shown,
-            key=mine[0],
+            key=key,
             on_change=moved,
-            args=mine,
+            args=(key,),
             label_visibility="collapsed",
         )
 

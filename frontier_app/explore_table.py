@@ -114,6 +114,8 @@ def _said(view: RiskUtilityMap, n: int, which: str) -> str:
     words = f"{text.plural(n, 'candidate')}."
     if n > MOST:
         words = f"{n:,} candidates; the {MOST:,} with the least risk are listed. A range of the map narrows them."
+    if view.riskier_than_original.any():
+        words += " ⚠ marks what is riskier than doing nothing, on average."
     if which == "frontier":
         groups = merged(view)
         if len(groups) < n:

@@ -124,7 +124,7 @@ def spec_words(spec: ReleaseSpec, n_records: int) -> str:
             f"**{made.title}**{f' with {short}' if short else ''} may change {may}. Its amount counts {made.rate}."
             + (f" **{tables} tables** are published together." if tables > 1 else "")
         )
-    to_swap, _ = pairs_wanted(spec.rate, n_records)
+    to_swap = 2 * pairs_wanted(spec.rate, n_records)[1]
     swapped = listed(roles.names_having("S"))
     text = f"About {to_swap:,} of {n_records:,} records ({percent(spec.rate)}) exchange **{swapped}** in pairs"
     limits = [

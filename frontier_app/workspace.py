@@ -81,6 +81,15 @@ class Workspace:
         """What a sweep said."""
         return self.folder / "sweep.log"
 
+    @property
+    def look_path(self) -> Path:
+        """Where it is kept how the map is looked at."""
+        return self.folder / "look.json"
+
+    def save_look(self, text: str) -> None:
+        """Keep how the map is looked at."""
+        _replace(self.look_path, text.encode())
+
     def save_plan(self, text: str) -> None:
         """Keep the plan."""
         _replace(self.plan_path, text.encode())

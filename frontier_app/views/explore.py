@@ -11,9 +11,22 @@ from engine.alike import merged
 from engine.decision import RiskUtilityMap
 from engine.errors import EngineError
 from engine.pins import Pin, pins
+from engine.plan.differences import CONTEXT, plan_differences
 from engine.sentences import headline
 from engine.study import Study
-from frontier_app import actions, drawing, finalists, jobs, kinds, mechanisms, parts, recommendation, state, text
+from frontier_app import (
+    actions,
+    drawing,
+    finalists,
+    jobs,
+    kinds,
+    mechanisms,
+    parts,
+    recommendation,
+    remembering,
+    state,
+    text,
+)
 from frontier_app.density import MANY
 from frontier_app.explore_card import at_hand, card
 from frontier_app.explore_controls import controls
@@ -74,7 +87,11 @@ def _nothing() -> None:
 
 
 def _unfinished(study: Study) -> None:
-    at, progress = state.get().workspace, study.progress
+    now, progress = state.get(), study.progress
+    at = now.workspace
+    if now.plan is not None and any(not name.startswith(CONTEXT) for name in plan_differences(study.plan, now.plan)):
+        words = "The plan has changed since this sweep; what is shown here rests on the plan that was swept."
+        st.info(words, icon=":material/history:")
     if at is None or progress.done >= progress.total:
         return
     busy = jobs.status(at).busy
@@ -105,6 +122,7 @@ def _study(study: Study, view: RiskUtilityMap) -> None:
         card(study, view, rule, place, pinned)
     table(view, rule, pinned)
     finalists.finalists(view, rule)
+    remembering.keep()
 
 
 def _pins(study: Study, view: RiskUtilityMap) -> dict[int, Pin]:
@@ -237,7 +255,8 @@ def _below(view: RiskUtilityMap, rule: Rule, look: state.Look, many: bool) -> No
     said.append(
         f"{actions.source_words()}: {text.plural(len(view.scenarios), 'scenario')}"
         + (f" ({without:,} without a completed run)" if without else "")
-        + f", {text.plural(len(view.results), 'run')}, {len(view.frontier())} on the frontier."
+        + f", {text.plural(len(view.results), 'run')}, {len(view.frontier())} on the frontier"
+        + (" of means." if look.drawn == "runs" else ".")
     )
     if int(view.summary.counted.max(initial=0)) == 1:
         said.append(
@@ -248,9 +267,7 @@ def _below(view: RiskUtilityMap, rule: Rule, look: state.Look, many: bool) -> No
     if look.drawn == "map" and first is not None:
         alike = sum(len(one.others) for one in merged(view, keep=first))
         if alike:
-            said.append(
-                f"{alike} of the frontier cannot be told from a neighbour within the noise; they have no letter."
-            )
+            said.append(f"{alike} of the frontier cannot be told from a neighbour within the noise.")
     rates = len(kinds.rates(view)[1])
     if look.drawn == "rates" and rates > drawing.PANELS:
         said.append(f"Of {rates} rates {drawing.PANELS} are drawn, evenly spread.")

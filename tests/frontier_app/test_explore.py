@@ -13,9 +13,10 @@ from streamlit.testing.v1 import AppTest
 
 from engine.decision import RiskUtilityMap, risk_utility_map
 from engine.pins import pin, pins
+from engine.plan import edit_plan
 from engine.selection import inside
 from engine.study import Study
-from frontier_app import drawing, jobs, kinds
+from frontier_app import drawing, jobs, kinds, remembering
 from frontier_app.explore_table import rows
 from frontier_app.recommendation import Rule, rule
 from frontier_app.state import Look
@@ -242,3 +243,39 @@ def test_finalists_can_be_stopped_and_what_is_done_stays(swept: Callable[..., Wo
     assert job.state == "cancelled" and 0 < job.done < job.total == len(labels) * 10_000
     made = explored(at)
     assert any("Stopped after" in info.value for info in made.info)
+
+
+def test_a_reload_shows_the_map_as_it_was_looked_at(at: Workspace, view: RiskUtilityMap):
+    made = look(explored(at), rule="bound", bound=middle(view), span="frontier", box=(0.0, 1.0, 0.0, 1.0))
+    made.selectbox(key="candidate").set_value(view.scenarios[4].label).run()
+    before = made.session_state["frontier"]
+    after = explored(at).session_state["frontier"]
+    assert (after.look, after.selected) == (before.look, view.scenarios[4].label)
+    at.note(study="study-2.study")
+    assert remembering.kept(at) == (Look(), None)
+    at.note(study="study-1.study")
+    at.save_look('{"study": "study-1.study", "look": {"risk": null}}')
+    assert remembering.kept(at) == (Look(), None)
+
+
+def test_the_slider_reaches_as_far_as_the_candidates_do_and_any_bound_can_be_typed(at: Workspace, view: RiskUtilityMap):
+    made = look(explored(at), rule="bound", bound=middle(view))
+    slider = made.slider[0]
+    number = next(box for box in made.number_input if box.label == slider.label)
+    assert slider.min == pytest.approx(view.risk_loss.min(), abs=slider.step)
+    number.set_value(0.0).run()
+    assert made.session_state["frontier"].look.bound == 0.0
+    slider = made.slider[0]
+    assert slider.value == slider.min == 0.0
+    slider.set_value(slider.max).run()
+    assert made.session_state["frontier"].look.bound == pytest.approx(slider.max)
+    assert next(box for box in made.number_input if box.label == slider.label).value == pytest.approx(slider.max)
+
+
+def test_a_changed_plan_is_said_where_the_map_rests_on_the_old_one(at: Workspace):
+    made = explored(at)
+    assert not any("plan has changed" in one.value for one in made.info)
+    now = made.session_state["frontier"]
+    made.session_state["frontier"] = replace(now, plan=edit_plan(now.plan, replicates=9))
+    made.run()
+    assert any("plan has changed" in one.value for one in made.info)
