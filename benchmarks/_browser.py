@@ -20,6 +20,8 @@ from tests.conftest import find_chromium
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
+    from frontier_app.workspace import Workspace
+
 ROOT = Path(__file__).resolve().parents[1]
 TIMES = 3
 """How often everything is done; the median counts."""
@@ -196,13 +198,14 @@ def visited(page: Page, names: dict[str, str]) -> dict[str, float]:
     return found
 
 
-def seen(home: Path, token: str, pages: dict[str, str], many: bool) -> dict[str, float]:
+def seen(at: Workspace, pages: dict[str, str], many: bool) -> dict[str, float]:
     """Median seconds of each interaction with the study of a workspace, after a first round that starts the server."""
     rounds = []
-    with served(home) as address, window() as page:
+    with served(at.folder.parents[1]) as address, window() as page:
         origin = "/".join(address.split("/")[:3])
         for _ in range(1 + TIMES):
-            rounds.append(explored(page, f"{origin}/explore?w={token}", many) | visited(page, pages))
+            at.look_path.unlink(missing_ok=True)  # every round begins with the map as it is at first
+            rounds.append(explored(page, f"{origin}/explore?w={at.token}", many) | visited(page, pages))
     first, *others = rounds
     cold = {"open Explore, the server being new": first["open Explore"]}
     return cold | {name: median(one[name] for one in others) for name in first}

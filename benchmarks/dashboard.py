@@ -208,7 +208,7 @@ def inside(candidates: int) -> None:
             at = workspace.create()
             at.note(data="czech" if name == "made-up" else name, study="study-1.study")
             path = large(at, candidates) if name == "made-up" else small(at, name)
-            browser = {} if found is None else _browser.seen(Path(home), at.token, PAGES, name == "made-up")
+            browser = {} if found is None else _browser.seen(at, PAGES, name == "made-up")
             report(path, name, "large" if name == "made-up" else "small", served(at), browser)
 
 
