@@ -47,10 +47,11 @@ def _job_path(workspace: Workspace) -> Path:
 
 
 def _noted(workspace: Workspace) -> dict[str, Any]:
+    nothing = {"pid": 0, "began": 0, "at": 0.0, "stop": False}
     try:
-        return {"pid": 0, "began": 0, "at": 0.0, **json.loads(_job_path(workspace).read_text())}
+        return {**nothing, **json.loads(_job_path(workspace).read_text())}
     except (OSError, ValueError, TypeError):
-        return {"pid": 0, "began": 0, "at": 0.0}
+        return nothing
 
 
 def reap() -> None:
@@ -157,7 +158,7 @@ def recheck_job(workspace: Workspace) -> Job:
         )[0]
     if busy:
         if noted["stop"]:
-            cancel(workspace)  # asked before the process listened, it would not have heard
+            _ask(workspace)  # asked before the process listened, it would not have heard
         return Job("stopping" if noted["stop"] else "running", done, total)
     if words:
         return Job("failed", done, total, message=words)
@@ -169,11 +170,18 @@ def cancel_recheck(workspace: Workspace) -> None:
     noted = _recheck_noted(workspace)
     if noted and recheck(workspace)[0]:
         _recheck_paths(workspace)[0].write_text(json.dumps({**noted, "stop": True}))
-        cancel(workspace)
+        _ask(workspace)
 
 
 def cancel(workspace: Workspace) -> None:
-    """Ask the sweep to stop; what is done stays."""
+    """Ask the sweep to stop; what is done stays.  Until it does it is stopping."""
+    if (noted := _noted(workspace))["pid"]:
+        _job_path(workspace).write_text(json.dumps({**noted, "stop": True}))
+    _ask(workspace)
+
+
+def _ask(workspace: Workspace) -> None:
+    """Ask whoever writes the study to stop."""
     if workspace.study and workspace.study.exists():
         with Study.open(workspace.study) as study:
             study.cancel()
@@ -221,13 +229,19 @@ def status(workspace: Workspace) -> Job:
     study = workspace.study
     if study is None:
         return Job("none")
+    asked = alive and _noted(workspace)["stop"]
     if study.exists():
         with Study.open(study) as opened:
             progress = opened.progress
+            (told,) = opened.read("select cancel from run")[0]
+            if asked and not told and progress.state == "running":
+                opened.cancel()  # asked before the process listened, it would not have heard
+        if progress.state == "running" and (asked or told):
+            return Job("stopping", progress.done, progress.total)
         seconds = max(0.0, time.time() - progress.started) if progress.state == "running" else 0.0
         if progress.state != "running" and alive:
             if progress.started < _noted(workspace)["at"]:  # that was an earlier run
-                return Job("starting", progress.done, progress.total)
+                return Job("stopping" if asked else "starting", progress.done, progress.total)
             if progress.state != "finished":
                 return Job("stopping", progress.done, progress.total)
         words = complaint(workspace) if progress.state != "finished" and not alive else ""
@@ -235,7 +249,7 @@ def status(workspace: Workspace) -> Job:
             return Job("failed", progress.done, progress.total, 0.0, words)
         return Job(progress.state, progress.done, progress.total, seconds, progress.message, _noted(workspace)["began"])
     if alive:
-        return Job("starting")
+        return Job("stopping" if asked else "starting")
     words = complaint(workspace)
     return Job("failed", message=words) if words else Job("none")
 

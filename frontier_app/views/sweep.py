@@ -215,19 +215,24 @@ def _under_way() -> None:
         job = jobs.status(at)
         if not job.busy:
             st.rerun()
-        left = jobs.seconds_left(job)
-        if job.state == "starting" or job.total == 0:
+        left, stopping = jobs.seconds_left(job), job.state == "stopping"
+        if stopping:
+            words = f" at {job.done:,} of {text.plural(job.total, 'run')}" if job.total else ""
+            st.progress(min(1.0, job.done / max(1, job.total)), f"Stopping{words}, after the runs at hand…")
+        elif job.state == "starting" or job.total == 0:
             st.progress(job.done / max(1, job.total), "Starting: reading the data, preparing the draw…")
-        elif job.state == "stopping":
-            st.progress(job.done / job.total, f"Stopping at {job.done:,} of {text.plural(job.total, 'run')}…")
         else:
             words = f"{job.done:,} of {text.plural(job.total, 'run')}"
             words += f", about {text.duration(left)} left" if left is not None and job.done < job.total else ""
             st.progress(min(1.0, job.done / job.total), words)
-        if st.button("Stop", icon=":material/stop:", disabled=job.state == "stopping"):
-            with parts.spoken():
-                jobs.cancel(at)
-            st.toast("Stopping after the runs at hand…")
+        # A callback runs before the page is drawn, so that the page says at once that it was heard.
+        st.button(
+            "Stopping…" if stopping else "Stop",
+            icon=":material/stop:",
+            key="stop-sweep",
+            disabled=stopping,
+            on_click=_stop,
+        )
 
     watch()
     st.caption(
@@ -240,6 +245,14 @@ def _under_way() -> None:
         _map()
 
     fill()
+
+
+def _stop() -> None:
+    """Ask the sweep at hand to stop."""
+    at = state.get().workspace
+    assert at is not None
+    with parts.spoken():
+        jobs.cancel(at)
 
 
 def _so_far(unfinished: bool) -> None:

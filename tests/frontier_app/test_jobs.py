@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 
@@ -9,6 +10,7 @@ import pytest
 
 from engine import datasets
 from engine.plan import edit_plan, plan_to_toml
+from engine.study import Study
 from frontier_app import jobs, workspace
 from frontier_app.workspace import Workspace
 
@@ -47,6 +49,23 @@ def test_runs_to_the_end_and_a_second_start_does_nothing():
     job = wait(at, lambda job: not job.busy)
     assert (job.state, job.done, job.total) == ("finished", 18, 18)
     assert (at.folder / "study-1.study.key").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_stop_before_the_sweep_listens_is_not_lost(monkeypatch: pytest.MonkeyPatch, swept: Callable[..., Workspace]):
+    """A sweep that begins to write forgets what was asked of the one before it."""
+    at = swept()
+    monkeypatch.setattr(jobs, "launch", lambda *_: os.getpid())
+    jobs.start(at)
+    assert jobs.status(at).state == "starting"
+    jobs.cancel(at)
+    assert jobs.status(at).state == "stopping"
+    assert at.study is not None
+    with Study.open(at.study) as study:
+        study.take(100, 40)
+        assert not study.beat(40) and jobs.status(at).state == "stopping" and study.beat(40)
+        study.release("cancelled")
+    jobs._job_path(at).unlink()
+    assert jobs.status(at).state == "cancelled"
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from engine.decision_log import entries
 from engine.plan import ThreatPlan
 from engine.plan.lock import lock
 from engine.study import Study
+from frontier_app import jobs
 from frontier_app.workspace import Workspace
 from tests.frontier_app.conftest import APP
 
@@ -87,3 +88,19 @@ def test_the_map_shows_the_frontier_so_far_and_doing_nothing(swept: Callable[...
         assert traces["original data"]["y"] == [study.original[str(risk)]]
         assert traces["original data"]["x"] == [study.original[str(utility)]]
     assert len(traces["frontier"]["x"]) > 0
+
+
+def test_a_stop_is_answered_at_once(swept: Callable[..., Workspace]) -> None:
+    """The writer, here this process, hears it only after the runs at hand."""
+    at = swept()
+    assert at.study is not None
+    with Study.open(at.study) as study:
+        study.take(100, 40)
+        made = _open(at)
+        assert any("Sweep" in part.value or "sweep" in part.value for part in made.title)
+        made.button(key="stop-sweep").click().run()
+        stop = made.button(key="stop-sweep")
+        assert not made.exception and stop.disabled and stop.label == "Stopping…"
+        assert study.beat(40), "the writer is told"
+        assert jobs.status(at).state == "stopping"
+        study.release("cancelled")
