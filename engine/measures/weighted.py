@@ -70,7 +70,7 @@ def _checked(weights: np.ndarray | None) -> np.ndarray | None:
         return None
     bad = int((~np.isfinite(weights) | (weights < 0)).sum())
     if bad:
-        raise EngineError(f"the weight is missing, negative or no number in {bad} record(s)")
+        raise EngineError(f"records whose weight is missing, negative or no number: {bad}")
     if not weights.any():
         raise EngineError("every weight is 0")
     return weights

@@ -273,8 +273,8 @@ def _below(view: RiskUtilityMap, rule: Rule, look: state.Look, many: bool) -> No
         said.append(f"Of {rates} rates {drawing.PANELS} are drawn, evenly spread.")
     if look.drawn in ("rates", "labelled"):
         short = kinds.abbreviations(view.scenarios[0].spec.attributes.names)
-        if key := "; ".join(f"{sign} = {name}" for name, sign in short.items() if sign != name):
-            said.append(f"{key}.")
+        key = "; ".join(f"{sign} = {name}" for name, sign in short.items() if sign != name)
+        said.append(f"Here letters are attributes{f': {key}' if key else ''}; those of candidates stand on the map.")
         said.append("Labels without room are left out; point at a candidate to see what it swaps.")
     if many:
         noun = "runs" if look.drawn == "runs" else "candidates"

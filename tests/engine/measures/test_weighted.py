@@ -114,8 +114,8 @@ def test_two_tables_are_averaged():
     ("weights", "note"),
     [
         (None, "no weight is declared"),
-        ([1, -1, 1, 1], "the weight is missing, negative or no number in 1 record(s)"),
-        ([1, float("nan"), float("inf"), 1], "the weight is missing, negative or no number in 2 record(s)"),
+        ([1, -1, 1, 1], "records whose weight is missing, negative or no number: 1"),
+        ([1, float("nan"), float("inf"), 1], "records whose weight is missing, negative or no number: 2"),
         ([0, 0, 0, 0], "every weight is 0"),
     ],
 )
