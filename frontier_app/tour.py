@@ -10,7 +10,8 @@ STEPS = {
     "File": "Open data and say what becomes of every column: which are answers that may be exchanged, which only stay"
     " with their record, which never leave. The four figures say how many people stand out if nothing is done.",
     "Threat and uses": "Before any result is seen, say what an intruder may already know, what users do with the data,"
-    " and the largest risk that is acceptable, α. What is changed later is logged.",
+    " and by which rule a release will be chosen. Under 'How the choice will be made' pick the most useful release"
+    " within a risk bound: the page then asks for the largest acceptable risk, α. What is changed later is logged.",
     "Plan": "Say which exchanges are tried, on how many records, and how often each is repeated. The box on the right"
     " says at once what that amounts to and how long it takes.",
     "Sweep": "Every candidate is drawn and measured, in a process of its own: you may leave the page, reload it, stop"
@@ -25,10 +26,16 @@ STEPS = {
     " board asks, answered from the study.",
     "Export": "Write a bundle for each reader: analyst, chair, members, public. Each holds what its reader may see and"
     " nothing else; every byte is searched, and a public release attacked, before it is there.",
+    "Glossary": "Every word with a meaning of its own, every measure and every mechanism, each in a plain sentence and"
+    " with its source. Come here whenever a word is not clear.",
 }
 """What to do on each page, by its name in the navigation, in the order of the work."""
 _FILES = dict(
-    zip(STEPS, ("data", "threat", "plan", "sweep", "explore", "compare", "recommend", "board", "release"), strict=True)
+    zip(
+        STEPS,
+        ("data", "threat", "plan", "sweep", "explore", "compare", "recommend", "board", "release", "glossary"),
+        strict=True,
+    )
 )
 
 

@@ -10,8 +10,9 @@ from engine.plan import Plan
 from engine.plan.differences import CONTEXT, plan_differences
 from engine.plan.lock import departures
 from engine.plan_changes import change_plan
+from engine.spec import percent
 from engine.study import Study
-from frontier_app import actions, parts, state
+from frontier_app import actions, mechanisms, parts, state, text
 
 _LABELS = {
     "decision.risk": "Measure that judges risk",
@@ -27,6 +28,16 @@ _LABELS = {
     "tolerances.se": "Tolerated shift of a coefficient",
     "tolerances.se_ratio": "Tolerated growth of a standard error",
     "publish.include": "Released with the file",
+    "publish.title": "Title in public",
+    "publish.rate_policy": "How much of the rates is told in public",
+    "publish.rate_range": "Range of rates told in public",
+    "publish.wording": "Words on the method in public",
+    "data.missing": "Codes that mean missing",
+    "data.weight": "Weight",
+    "data.id": "Id",
+    "data.carry": "Columns that stay with their record",
+    "data.drop": "Columns that never leave",
+    "data.numeric": "Columns used as numbers",
     "keys": "Keys",
     "tables": "Tables that users make",
     "analyses": "Regressions that users run",
@@ -95,7 +106,7 @@ def kept(plan: Plan) -> None:
         return
     with Study.open(path) as study:
         old, progress = study.plan, study.progress
-    found = plan_differences(old, plan)
+    found = differences(old, plan)
     free = {name: words for name, words in found.items() if name.startswith(CONTEXT)}
     others = {name: words for name, words in found.items() if name not in free}
     if not found:
@@ -109,17 +120,22 @@ def kept(plan: Plan) -> None:
         if free:
             st.markdown(
                 f"**Changed after results were seen** ({progress.done:,} runs in {path.name}), not in the study yet:\n"
-                + "\n".join(f"* {_words(name, words, old, plan)}" for name, words in free.items())
+                + "\n".join(f"* {words}" for words in free.values())
             )
             _record(path.name, plan, exact=not others)
         if others:
             st.markdown(
                 "**These change figures**, so the study keeps its own; the page Sweep offers a new study for them:\n"
-                + "\n".join(f"* {_words(name, words, old, plan)}" for name, words in list(others.items())[:8])
+                + "\n".join(f"* {words}" for words in list(others.values())[:8])
             )
             if st.button("Go back to the study's plan", key="back-to-study"):
                 actions.change(old, "back to the study's plan")
                 st.rerun()
+
+
+def differences(old: Plan, new: Plan) -> dict[str, str]:
+    """What differs between a study's plan and another, by entry: one sentence each in the words of the pages."""
+    return {name: _words(name, words, old, new) for name, words in plan_differences(old, new).items()}
 
 
 def _words(name: str, words: str, old: Plan, plan: Plan) -> str:
@@ -132,8 +148,16 @@ def _words(name: str, words: str, old: Plan, plan: Plan) -> str:
 
 
 def _value(plan: Plan, name: str) -> str:
+    if name == "mechanisms":
+        return "; ".join(mechanisms.entry_words(one) for one in mechanisms.chosen(plan))
     part, _, field = name.rpartition(".")
     found = getattr(getattr(plan, part) if part else plan, field)
+    if name == "space.rates":
+        return text.listed([percent(rate) for rate in found])
+    if name == "analyses":
+        found = tuple(f"{one.name} ({one.formula}, {one.family})" for one in found)
+    if isinstance(found, bool):
+        return "yes" if found else "no"
     if isinstance(found, tuple):
         found = ", ".join(getattr(one, "name", str(one)) for one in found)
     return "nothing" if found is None or found == "" else str(found)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 
 import streamlit as st
 
-from engine.errors import EngineError
+from engine.errors import EngineError, UsageError
 from engine.microdata import Microdata
 from engine.plan import Plan, edit_plan
 from engine.spec import RANDOM_SWAP
@@ -122,8 +123,15 @@ def _stages(plan: Plan, base: Plan, tag: str, replicates: int) -> Plan:
 
 
 def _rates(base: Plan, typed: str) -> tuple[str, ...]:
-    """The rates that were typed, legal ones."""
+    """The rates that were typed, legal ones; the field is in percent, and so is what is wrong with it."""
     rates = text.rates_from_percent(typed)
+    for rate in map(Decimal, rates):
+        if not (rate.is_finite() and 0 < rate <= 1):
+            got = f"{(100 * rate).normalize():f} %" if rate.is_finite() else f"'{rate}'"
+            why = "would exchange nothing" if rate == 0 else "is no share of the records"
+            raise UsageError(
+                f"a swap rate of {got} {why}; write percentages above 0 and up to 100, such as 2 for 2 of 100 records"
+            )
     return replace(base.space, rates=rates).rates
 
 

@@ -9,12 +9,12 @@ import streamlit as st
 
 from engine.errors import UsageError
 from engine.plan import Plan
-from engine.plan.differences import CONTEXT, plan_differences
+from engine.plan.differences import CONTEXT
 from engine.plan_changes import MAY_GROW, change_plan
 from engine.study import Study
 from frontier_app import actions, growing_map, jobs, mechanisms, parts, state, text
 from frontier_app.planning import amounts
-from frontier_app.purpose.standing import departing
+from frontier_app.purpose.standing import departing, differences
 
 _EVERY = 1.0  # seconds between looks
 _DRAW_EVERY = 2.0  # seconds between redrawings of the map
@@ -61,21 +61,21 @@ def _start(job: jobs.Job) -> None:
         _begin_button("Start the sweep", new=True, why=why, by=by)
         return
     with Study.open(path) as study:
-        differences = _differences(study.plan, plan)
+        changed = differences(study.plan, plan)
     _told(job)
-    if not differences:
+    if not changed:
         if job.state != "finished":
             _begin_button("Resume the sweep")
         else:
             parts.go("explore", "Next: explore the map")
         return
     st.markdown("**The plan has changed since this study was made:**")
-    for sentence in list(differences.values())[:8]:
+    for sentence in list(changed.values())[:8]:
         st.markdown(f"- {sentence}")
-    if len(differences) > 8:
-        st.caption(f"and {len(differences) - 8} more")
+    if len(changed) > 8:
+        st.caption(f"and {len(changed) - 8} more")
     why, by = _reason(plan)
-    figures = {name for name in differences if not name.startswith(CONTEXT)}
+    figures = {name for name in changed if not name.startswith(CONTEXT)}
     with st.container(horizontal=True):
         if not figures:
             _record_button(path, plan, why, by)
@@ -95,21 +95,6 @@ def _often(plan: Plan) -> str:
     if plan.space.adaptive or plan.space.search:
         return f"{plan.space.screen} times first, and up to {times} while it may be on the frontier"
     return times
-
-
-def _differences(old: Plan, new: Plan) -> dict[str, str]:
-    """What differs, one sentence per entry; what is declared in tables is said by its names."""
-    found = plan_differences(old, new)
-    said = {
-        "mechanisms": lambda plan: [mechanisms.entry_words(one) for one in mechanisms.chosen(plan)],
-        "analyses": lambda plan: [f"{one.name} ({one.formula}, {one.family})" for one in plan.analyses],
-        "edits": lambda plan: [one.name for one in plan.edits],
-    }
-    for name, words in said.items():
-        if name in found:
-            has, asked = ("; ".join(words(plan)) or "nothing" for plan in (old, new))
-            found[name] = f"{name}: the study has {has}, asked {asked}"
-    return found
 
 
 def _only_more(path: Path, plan: Plan) -> bool:

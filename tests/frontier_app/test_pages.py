@@ -94,7 +94,7 @@ def test_plan_counts_and_complains_in_the_engines_words():
     assert shown == {"Swaps to try": "21", "Scenarios": "63", "Runs": "1,260"}
     rates = next(box for box in made.text_input if box.label.startswith("Swap rates"))
     rates.set_value("1, 250").run()
-    assert any("between 0 and 1" in error.value for error in made.error)
+    assert any("A swap rate of 250 % is no share of the records" in error.value for error in made.error)
     rates.set_value("5").run()
     assert not made.error
     assert {m.label: m.value for m in made.metric}["Scenarios"] == "21"

@@ -83,6 +83,25 @@ def test_the_time_of_a_cheap_plan_is_told_without_asking() -> None:
     assert any("from a probe" in str(part.value) for part in _on_plan().markdown)
 
 
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("200", "A swap rate of 200 % is no share of the records; write percentages above 0 and up to 100"),
+        ("1, 0", "A swap rate of 0 % would exchange nothing; write percentages above 0 and up to 100"),
+        ("-2.5", "A swap rate of -2.5 % is no share of the records"),
+        ("nan", "A swap rate of 'NaN' is no share of the records"),
+        ("two", "'two' is no percentage; write numbers such as 1, 2, 10"),
+    ],
+)
+def test_what_is_wrong_with_a_rate_is_said_in_percent(typed: str, said: str) -> None:
+    made = _on_plan()
+    next(box for box in made.text_input if box.label.startswith("Swap rates")).set_value(typed).run()
+    assert not made.exception and any(error.value.startswith(said) for error in made.error)
+    assert not any("0.0" in error.value for error in made.error) and _plan(made).space.rates == _PLAN.space.rates
+    next(box for box in made.text_input if box.label.startswith("Swap rates")).set_value("0.02, 100").run()
+    assert not made.error and _plan(made).space.rates == ("0.0002", "1")
+
+
 def test_a_departure_from_an_approved_plan_is_named() -> None:
     made = _on_plan()
     state = made.session_state["frontier"]

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from engine.datasets import load
 from engine.decision import objective_places
 from engine.decision_log import entries
-from engine.plan import ThreatPlan
+from engine.plan import MechanismPlan, ThreatPlan
+from engine.plan.differences import _LISTS, _PARTS
 from engine.plan.lock import lock
 from engine.study import Study
 from frontier_app import jobs
+from frontier_app.purpose.standing import _LABELS
 from frontier_app.workspace import Workspace
 from tests.frontier_app.conftest import APP
 
@@ -57,6 +60,26 @@ def test_a_departure_asks_for_its_reason(swept: Callable[..., Workspace]) -> Non
     next(b for b in made.button if b.label == "Start a new study with this plan").click().run()
     assert any("fill in above why it does, and your name" in error.value for error in made.error)
     assert made.session_state["frontier"].workspace.study == before, "nothing was begun"
+
+
+def test_what_has_changed_is_said_in_plain_words(swept: Callable[..., Workspace]) -> None:
+    made = _open(swept())
+    plan = made.session_state["frontier"].plan
+    space = replace(plan.space, swap_sizes=(), all_specs=True, rates=("0.05",))
+    _with_plan(made, space=space, mechanisms=(MechanismPlan("dds"),))
+    said = {part.value for part in made.markdown if part.value.startswith("- ")}
+    assert said == {
+        "- Mechanisms: random_swap in the study, dds here",
+        "- Numbers of attributes swapped together: 1 in the study, nothing here",
+        "- Complete space: no in the study, yes here",
+        "- Swap rates: 2 % and 10 % in the study, 5 % here",
+    }
+
+
+def test_every_entry_of_a_plan_has_a_name_on_the_pages() -> None:
+    plan = load("czech")[1]
+    parts = {f"{part}.{f.name}" for part in _PARTS for f in fields(getattr(plan, part))} - {"data.attributes"}
+    assert {name for name in parts | set(_LISTS) if not name.startswith("about.")} == set(_LABELS)
 
 
 def test_the_time_that_the_plan_page_estimated_is_told_before_the_sweep() -> None:
