@@ -142,9 +142,8 @@ def run_space(args: argparse.Namespace) -> None:
     from collections import Counter
 
     from engine.candidates import (
-        carried_identifiers,
-        finer_than_counted,
         predicted_failures,
+        release_warnings,
         remarks,
         scenarios_of,
     )
@@ -162,7 +161,7 @@ def run_space(args: argparse.Namespace) -> None:
         f"{data.n_records:,} records in {len(table):,} occupied cells of {len(data.domain)} attributes, "
         f"{table.n_below(3):,} of them with one or two records"
     )
-    for warning in (*carried_identifiers(data), *finer_than_counted(data, plan.keys)):
+    for warning in release_warnings(data, plan):
         print(f"warning: {warning}")
     swaps = [spec for spec in specs if spec.mechanism == RANDOM_SWAP]
     if found:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from engine.adaptive import run_adaptively
-from engine.candidates import carried_identifiers, finer_than_counted, group, remarks, scenarios_of, sharing
+from engine.candidates import group, release_warnings, remarks, scenarios_of, sharing
 from engine.cluster import check_address, connected
 from engine.decision import risk_utility_map
 from engine.errors import EngineError, UsageError
@@ -81,7 +81,7 @@ def sweep(
         key = read_or_make_key(key_path(path, key_file)) if is_new else read_key(key_path(path, key_file))
         for remark in remarks(plan, found, data.n_records) if is_new and found else ():
             say(remark)
-        for warning in (*carried_identifiers(data), *finer_than_counted(data, plan.keys)) if is_new else ():
+        for warning in release_warnings(data, plan) if is_new else ():
             say(f"warning: {warning}")
         if old is None:
             check_departures(plan, deviation)

@@ -15,7 +15,8 @@ import numpy as np
 from engine.bundle.guesses import guesses, old_generator, weakness
 from engine.bundle.package import Package
 from engine.bundle.refused import Refused
-from engine.candidates import multi_kind
+from engine.candidates import MEND_IDENTIFIER, multi_kind, tells_apart
+from engine.recodes import released_recodes
 from engine.spec import RANDOM_SWAP, pairs_wanted
 from engine.streams import KEY_BYTES
 
@@ -42,10 +43,11 @@ def attack(made: Package) -> dict[str, Any]:
         "undoing": _undo(made),
         "order": _orders(made),
         "identifiers": _identifiers(made),
+        "recodes": _recodes(made),
         "matching": _match(made),
     }
     found["seconds"] = round(time.monotonic() - begin, 1)
-    for part in ("keys", "undoing", "order", "identifiers"):
+    for part in ("keys", "undoing", "order", "identifiers", "recodes"):
         if found[part].get("succeeded"):
             raise Refused(
                 f"the release was refused: an attack on it succeeded ({found[part]['why']}); {_ADVICE[part]}. Nothing "
@@ -59,7 +61,9 @@ _ADVICE = {
     "keys": "make a study of its own with a new key: leave --key-file out, so that the system draws one",
     "undoing": "make a study of its own with a new key: leave --key-file out, so that the system draws one",
     "order": "export again with a new secret (leave --same-order-as out)",
-    "identifiers": "drop that column in the plan, or declare it as the id",
+    "identifiers": MEND_IDENTIFIER,
+    "recodes": "let the two move as one block (accept the suggestion under File, or name both in the columns of an "
+    "attribute), or drop one of them",
 }
 
 
@@ -191,22 +195,31 @@ def _identifiers(made: Package) -> dict[str, Any]:
         if name in (made.data.id, made.data.weight):
             continue
         column = made.raw.columns[name]
-        if n > 50 and len(column.values) > 0.9 * n and _is_identifier(column):
+        if tells_apart(column, n):
             named.append(name)
     if named:
         return {"succeeded": True, "columns": named, "why": f"column '{named[0]}' tells nearly every record apart"}
     return {"succeeded": False, "columns": []}
 
 
-def _is_identifier(column: Any) -> bool:
-    """Numbers with decimals are amounts, which differ by nature; whole numbers and texts that differ are names."""
-    from engine.values import numbers
-
-    figures = numbers(column.values)
-    known = figures[~np.isnan(figures)]
-    if len(known) < 0.5 * len(figures):
-        return True
-    return bool((known == np.round(known)).all())
+def _recodes(made: Package) -> dict[str, Any]:
+    """Recompute the columns that others decide in the original; where that differs from the release, the swap shows."""
+    tried = released_recodes(made.made, [name for name in made.columns if name != made.data.id])
+    broken = sorted((one for one in tried if one.broken), key=lambda one: (not one.undone, -one.broken))
+    if not broken:
+        return {"tried": len(tried), "succeeded": False}
+    worst, n, more = broken[0], made.data.n_records, len(broken) - 1
+    told = (
+        f"recomputing '{worst.decided}' from '{worst.decider}' undoes the swap of it"
+        if worst.undone
+        else f"everybody sees by them which records were altered, and '{worst.decided}' tells what was there"
+    )
+    why = (
+        f"'{worst.decider}' decides '{worst.decided}' in every original record, and {worst.broken:,} of {n:,} released "
+        f"rows contradict themselves: {told}"
+        + (f"; so it is with {more:,} more pair{'s' if more > 1 else ''} of columns" if more else "")
+    )
+    return {"tried": len(tried), "succeeded": True, "why": why}
 
 
 def _match(made: Package) -> dict[str, Any]:

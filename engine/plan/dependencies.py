@@ -9,8 +9,8 @@ cuts their range into intervals, and columns whose rarer values have too few rec
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -54,6 +54,25 @@ class Dependencies:
     flags: tuple[tuple[str, str], ...]
     skips: tuple[SkipPattern, ...]
     missing: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @property
+    def decided(self) -> tuple[tuple[str, str], ...]:
+        """All pairs (decider, decided): ``recodes`` with every column of the same information in place of the one that
+        stands for it, and such columns in both directions."""
+        alike = {group[0]: group for group in self.same}
+        found = [(a, b) for x, y in self.recodes for a in alike.get(x, (x,)) for b in alike.get(y, (y,))]
+        found += [(a, b) for group in self.same for a in group for b in group if a != b]
+        return tuple(dict.fromkeys(found))
+
+
+def decided_among(
+    table: RawTable, names: Collection[str], found: Dependencies | None = None
+) -> tuple[tuple[str, str], ...]:
+    """Pairs (decider, decided) among the columns ``names``; ``found`` is an earlier look through all columns, without
+    which only these are looked through."""
+    if found is None:
+        found = dependencies(replace(table, columns={n: c for n, c in table.columns.items() if n in names}))
+    return tuple((a, b) for a, b in found.decided if a in names and b in names)
 
 
 def dependencies(table: RawTable) -> Dependencies:

@@ -8,7 +8,8 @@ import numpy as np
 
 from engine.evaluation import FAILED, NOOP, PARTIAL
 from engine.io.recode import edit_failures
-from engine.report.facts import Check
+from engine.recodes import released_recodes
+from engine.report.facts import RECODES, Check
 from engine.report.safe import listed, upper_first
 from engine.report.shares import weights_of
 from engine.report.words import plural
@@ -29,6 +30,7 @@ def checks(made: Remade, release: RecordRelease, plan: Plan) -> tuple[Check, ...
         _marginals(release),
         _unswapped(made, release),
         _blocks(release),
+        _recodes(made),
         *_edits(release, plan),
         _partners(made),
         _totals(release),
@@ -86,6 +88,31 @@ def _blocks(release: RecordRelease) -> Check:
     )
     found = "move as one" if whole else "were torn apart"
     return Check("Blocks of columns kept whole", f"The columns of {names} {found}.", whole)
+
+
+def _recodes(made: Remade) -> Check:
+    found = released_recodes(made)
+    if not found:
+        return Check(RECODES, "No released column decides another one in every record.", None)
+    broken = [one for one in found if one.broken]
+    if not broken:
+        held = "its decision holds" if len(found) == 1 else "their decisions hold"
+        return Check(
+            RECODES,
+            f"{upper_first(plural(len(found), 'pair'))} of columns of which one decides the other: "
+            f"{held} in every released record.",
+            True,
+        )
+    # how many records contradict themselves would tell how many were exchanged
+    one = next((one for one in broken if one.undone), broken[0])
+    what = f"recomputing {one.decided} undoes the exchange" if one.undone else "this shows which records were altered"
+    more = f" So it is with {plural(len(broken) - 1, 'further pair')} of columns." if len(broken) > 1 else ""
+    return Check(
+        RECODES,
+        f"{one.decider} decides {one.decided} in every original record, and in the release some records contradict "
+        f"themselves: {what}, by anybody who has the file. No public bundle can be made of it.{more}",
+        False,
+    )
 
 
 def _edits(release: RecordRelease, plan: Plan) -> list[Check]:

@@ -277,6 +277,10 @@ class Utility:
     distance: Distance
 
 
+RECODES = "Recodes kept"
+"""The check of columns that others decide, by its name."""
+
+
 @dataclass(frozen=True)
 class Check:
     """One check of the release: what was looked at, what was found, and whether it holds (None: it does not apply)."""

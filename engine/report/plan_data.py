@@ -23,7 +23,7 @@ NO_DATA = "not counted: no data were named when this document was written"
 
 def data_section(plan: Plan, data: Microdata | None, safe: Safe) -> Section:
     """Records and units, and what becomes of columns that are no attribute."""
-    from engine.candidates import carried_identifiers, finer_than_counted
+    from engine.candidates import release_warnings
     from engine.describe import occupancy
     from engine.models.columns import numeric_columns
 
@@ -61,12 +61,12 @@ def data_section(plan: Plan, data: Microdata | None, safe: Safe) -> Section:
         occupied = f"{found.cells:,} of {found.combinations:,}; {small}"
         rows.insert(1, ("Occupied combinations of all attributes", occupied))
     blocks: list[Block] = [Entries(tuple(rows))]
-    warnings = () if data is None else (*carried_identifiers(data), *finer_than_counted(data, plan.keys))
+    warnings = () if data is None else release_warnings(data, plan)
     if warnings:
         blocks += [
             Paragraph("Before approving this, the board should know:", "warning"),
             # how the analyst may mend it is no matter of the board's
-            Bullets(tuple(f"{upper_first(text.partition('; drop it')[0])}." for text in warnings)),
+            Bullets(tuple(f"{upper_first(text.rpartition('; ')[0])}." for text in warnings)),
         ]
     if plan.edits:
         rules = [

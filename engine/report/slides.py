@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from engine.report import figures
 from engine.report.answers import (
-    coherence,
     decision_words,
     fixed,
     flags_sentence,
@@ -20,6 +19,7 @@ from engine.report.answers import (
     utility_words,
     worst,
 )
+from engine.report.coherence import coherence
 from engine.report.memo import BANNER
 from engine.report.office import without_traces
 from engine.report.safe import lower_first

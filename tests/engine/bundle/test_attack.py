@@ -153,7 +153,7 @@ def test_columns_that_tell_records_apart_are_seen(tmp_path: Path) -> None:
     with Study.open(tmp_path / "s.study") as study:
         found = _identifiers(package(study, raw, label_of(study, "town")))
         assert found["succeeded"] and found["columns"] == ["scratch"]
-        with pytest.raises(Refused, match=r"column 'scratch' tells nearly every record apart.*drop that column"):
+        with pytest.raises(Refused, match=r"column 'scratch' tells nearly every record apart.*drop it"):
             attack(package(study, raw, label_of(study, "town")))
 
 
