@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from engine.report.coherence import coherence
 from engine.report.facts import ShareRow
 from engine.report.safe import COUNT_TITLE, ONE_DIGIT, SPARSE, WITHHELD_WORDS, listed, lower_first
 from engine.report.words import about as mean_with_error
@@ -318,25 +319,6 @@ def fixed(found: Findings) -> list[str]:
     said.append(f"The selection rule in the plan: {plan.rule}.")
     changes = [f"{day}: {words}" for day, words in plan.changes if words.startswith(("The plan was changed", "A dev"))]
     said += changes or ["No later change of the plan is logged."]
-    return said
-
-
-def coherence(found: Findings) -> list[str]:
-    """Whether the file is coherent and fits other releases."""
-    broken = [check for check in found.checks if check.holds is False]
-    held = [check.name for check in found.checks if check.holds]
-    said = [f"Checked and in order: {listed(lower_first(name) for name in held)}."] if held else []
-    said += [f"{check.name}: {check.found}" for check in broken]
-    said += [f"{check.name}: {check.found}" for check in found.checks if check.holds is None and "Edit" in check.name]
-    if found.cover.release_type != "new":
-        changed = f": {found.cover.changes}" if found.cover.changes else ""
-        said.append(f"This is a {found.cover.release_type}{changed}.")
-    overlaps = found.cover.overlaps.rstrip(".")
-    said.append(
-        f"Other releases of the same data: {overlaps}. Two differently protected releases can undo each other."
-        if overlaps
-        else "No other release of the same data is named in the plan; if there is one, the two can undo each other."
-    )
     return said
 
 

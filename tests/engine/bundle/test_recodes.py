@@ -1,0 +1,127 @@
+"""A public release whose swap is undone by recomputing one column from another is refused, and the board is told."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.bundle import export
+from engine.bundle.attack import attack
+from engine.bundle.package import package
+from engine.bundle.refused import Refused
+from engine.datasets import load
+from engine.decision_log import entries
+from engine.describe import remade
+from engine.io.recode import code
+from engine.microdata import RawTable
+from engine.plan import plan_from_toml
+from engine.recodes import released_recodes
+from engine.records import ReleasedTable
+from engine.remake import Remade
+from engine.report.answers import ten_questions
+from engine.report.facts import RECODES
+from engine.report.gather import findings
+from engine.spec import AttributeSpec, ReleaseSpec
+from engine.study import Study
+from tests.engine.bundle.small import approve, few_guesses, label_of, swept
+from tests.engine.recoded import BLOCK, apart, survey
+
+
+@pytest.fixture(scope="module")
+def ages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RawTable]:
+    """A folder with a study that leaves age and group apart, and its data."""
+    folder = tmp_path_factory.mktemp("ages")
+    raw = survey(folder)
+    swept(raw, apart(), folder / "ages.study")
+    return folder, raw
+
+
+@pytest.fixture
+def study(ages: tuple[Path, RawTable], tmp_path: Path):
+    """A copy of that study, so that each test decides by itself."""
+    for path in ages[0].glob("ages.study*"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    with Study.open(tmp_path / "ages.study") as opened:
+        yield opened
+
+
+def test_a_swap_that_recomputing_undoes_is_refused(
+    ages: tuple[Path, RawTable], study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few_guesses(monkeypatch)
+    raw = ages[1]
+    approve(study, raw, label_of(study, "AGEGRP"))
+    inside = export(study, raw, None, tmp_path / "inside", formats=("csv",))
+    with open(next(inside.rglob("release.csv")), encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    wrong = sum(int(row["AGE"]) // 10 != int(row["AGEGRP"]) for row in rows)
+    assert wrong > 10
+    for tier in ("public", "all"):
+        with pytest.raises(Refused) as refused:
+            export(study, raw, None, tmp_path / "out", tier=tier)
+        said = str(refused.value)
+        assert f"'AGE' decides 'AGEGRP' in every original record, and {wrong} of {len(rows):,} released rows" in said
+        assert "recomputing 'AGEGRP' from 'AGE' undoes the swap of it" in said
+        assert "accept the suggestion under File" in said and "or drop one of them. Nothing was written" in said
+    assert entries(study)[-1].event == "blocked" and entries(study)[-1].detail["why"] == "attack: recodes"
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_swap_of_the_finer_side_shows_who_was_altered(ages: tuple[Path, RawTable], study: Study) -> None:
+    with pytest.raises(Refused, match="everybody sees by them which records were altered, and 'AGEGRP' tells what was"):
+        attack(package(study, ages[1], label_of(study, "AGE")))
+
+
+@pytest.mark.parametrize("attribute", ["SEX", "TOWN"])
+def test_other_swaps_of_the_same_file_are_not(
+    ages: tuple[Path, RawTable], study: Study, attribute: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few_guesses(monkeypatch)
+    found = attack(package(study, ages[1], label_of(study, attribute)))
+    assert found["recodes"] == {"tried": 1, "succeeded": False}
+
+
+def test_a_block_is_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few_guesses(monkeypatch)
+    raw = survey(tmp_path)
+    swept(raw, plan_from_toml(BLOCK), tmp_path / "block.study")
+    with Study.open(tmp_path / "block.study") as study:
+        approve(study, raw, label_of(study, "AGE"))
+        out = export(study, raw, None, tmp_path / "out", tier="all", formats=("csv",))
+        board = findings(study, remade(study, raw, label_of(study, "AGE"), 0))
+    assert (out / "public" / "METHODS.txt").exists()
+    assert next(check.holds for check in board.checks if check.name == RECODES) is True
+    assert "recodes kept" in ten_questions(board)[8].lines[0]
+
+
+def test_the_board_is_told_and_not_how_many(ages: tuple[Path, RawTable], study: Study) -> None:
+    label = label_of(study, "AGEGRP")
+    made = remade(study, ages[1], label, 0)
+    found = findings(study, made)
+    (broken,) = (one.broken for one in released_recodes(made))
+    first, *rest = ten_questions(found)[8].lines
+    assert first.startswith("Not in order: AGE decides AGEGRP in every original record")
+    assert "recomputing AGEGRP undoes the exchange" in first and "No public bundle can be made of it" in first
+    assert not re.search(r"\d", first) and str(broken) not in first, "how many would tell the rate"
+    assert "recodes kept" not in " ".join(rest).lower()
+    finer = findings(study, remade(study, ages[1], label_of(study, "AGE"), 0))
+    assert "this shows which records were altered" in ten_questions(finer)[8].lines[0]
+    kept = findings(study, remade(study, ages[1], label_of(study, "SEX"), 0))
+    assert "recodes kept" in ten_questions(kept)[8].lines[0]
+
+
+@pytest.mark.parametrize("name", ["czech", "fair", "nces", "survey"])
+def test_no_sample_is_refused_for_its_recodes(name: str) -> None:
+    raw, plan = load(name)
+    data = code(raw, plan)
+    source = np.random.default_rng(3).permutation(data.n_records)
+    names = data.domain.names
+    for j in (0, 1):  # the survey's 300 columns take half a second each time
+        spec = ReleaseSpec(AttributeSpec(names, "".join("S" if k == j else "U" for k in range(len(names)))), "0.1")
+        found = released_recodes(Remade(data, spec, (ReleasedTable(data, source, (j,)),), 0, {}, bytes(32)))
+        assert not any(one.broken for one in found)
+        assert bool(found) == (name == "survey"), "only the made-up survey has recodes, and its plan keeps them whole"
