@@ -19,9 +19,11 @@ from engine.decision_log import append
 from engine.errors import UsageError
 from engine.evaluation import FAILED, NOOP, Results, summarise
 from engine.log_seal import check_seal
+from engine.measures import MeasureCall
 from engine.scenarios import Choice
 from engine.study import Study
 from engine.telling import check_extent
+from engine.wording import lower_first
 
 
 def runs_of(study: Study, place: int, table: str = "realisation") -> Results:
@@ -88,7 +90,7 @@ def choose(
             raise UsageError(f"at slope {slope:g} {ends} are equally good; choose one of them with --candidate")
         place, rule = (
             places[0],
-            f"best on the line of slope {slope:g} between {view.measures[view.risk]} and {view.measures[view.utility]}",
+            slope_words(view, slope),
         )
     if int(view.summary.counted[place]) == 1:
         raise UsageError(
@@ -108,7 +110,7 @@ def choose(
     released = one_run(runs, row)
     record["released"] = {str(call): _number(released.values[0, k]) for k, call in enumerate(view.measures)}
     record["fresh"] = fresh_figures(study, place, view.allow_partial)
-    record["bound"] = max_risk
+    record["bound"], record["slope"] = max_risk, slope
     record["planned"] = _follows_the_plan(study, view, place)
     record["cautions"] = cautions(study, view, place, released, record)
     record["others"] = [dict(one) for one in others]
@@ -127,6 +129,44 @@ def measures_of(study: Study, choice: Choice | None) -> tuple[str | None, str | 
     record = choice.record if choice else {}
     risk, utility = (record[kind] if record.get(kind) in names else None for kind in ("risk", "utility"))
     return risk, utility
+
+
+def slope_words(view: RiskUtilityMap, slope: float) -> str:
+    """The rule of a straight trade-off in words: which measures it is about, by their titles."""
+    risk, utility = (_named(view.measures[k]) for k in (view.risk, view.utility))
+    return f"best on the straight line of slope {slope:g} between {risk} and {utility}"
+
+
+def _named(call: MeasureCall) -> str:
+    """A measure's title within a sentence, with the parameters that are not the usual ones."""
+    usual = call.measure.parameters
+    parts = [f"{key.replace('_', ' ')} {value}" for key, value in call.parameters if value != usual[key]]
+    parts += ["of " + " × ".join(call.attributes)] if call.attributes is not None else []
+    title = ("size of " if call.measure.better == "zero" else "") + lower_first(call.measure.title)
+    return title + (f" ({', '.join(parts)})" if parts else "")
+
+
+def slope_of(study: Study, record: Mapping[str, Any]) -> float | None:
+    """The slope that a recorded choice rests on: its own, or that of the plan whose rule picks it; None without one."""
+    own, planned = record.get("slope"), study.plan.decision.slope
+    if own is None and planned is not None and record.get("planned") is True:
+        own = planned
+    return None if own is None else float(own)
+
+
+def nothing_is_better(view: RiskUtilityMap, place: int, slope: float) -> str:
+    """That by a straight trade-off doing nothing is better than a scenario, with both sums; empty where it is not."""
+    sums = view.beaten_by_nothing(place, slope)
+    if sums is None:
+        return ""
+    digits = next((few for few in (4, 6, 9) if len({f"{one:.{few}g}" for one in sums}) == 2), 17)
+    mine, nothing = (f"{one:.{digits}g}" for one in sums)
+    what = "loss of utility" if slope == np.inf else "risk + slope × loss of utility"
+    return f"{NOTHING_IS_BETTER}: {what} is {mine} for it and {nothing} for the data unchanged"
+
+
+NOTHING_IS_BETTER = "by the slope that picks it, doing nothing is better"
+"""What a choice by a slope is told where the unaltered data score better by it."""
 
 
 def _follows_the_plan(study: Study, view: RiskUtilityMap, place: int) -> bool | None:
@@ -183,6 +223,9 @@ def cautions(study: Study, view: RiskUtilityMap, place: int, run: Results, recor
         said.append(f"its {words} is undefined ({reason}), so it takes no part in the frontier")
     elif view.riskier_than_original[place]:
         said.append("its mean risk is above that of releasing the data unchanged")
+    slope = slope_of(study, record)
+    if slope is not None and (beaten := nothing_is_better(view, place, slope)):
+        said.append(beaten)
     if record.get("planned") is False:
         said.append("it is not the one that the plan's rule picks")
     if run.status[0] == NOOP:

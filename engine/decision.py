@@ -14,7 +14,9 @@ from engine.frontier import dominated_by, undominated
 from engine.measures import MeasureCall
 from engine.scenarios import Scenarios
 from engine.study import Study
-from engine.tradeoff import best_under_bound, hull_intervals, knee, supporting_line
+from engine.tradeoff import best_under_bound, hull_intervals, knee, straight_sum, supporting_line
+
+_ROUNDING = 1e-12  # equal figures that were added up in another order may differ by so much, relatively
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,18 @@ class RiskUtilityMap:
                 "no candidate has a completed run, so none can be chosen; --allow-partial includes failed runs"
             )
         return best
+
+    def beaten_by_nothing(self, place: int, slope: float) -> tuple[float, float] | None:
+        """The straight sums DR − slope·DU of a scenario and of the unaltered data, where by them doing nothing is
+        better; None where it is not.
+
+        Candidates compete with each other only, so the best of them may lose to releasing the data unchanged.
+        """
+        original = self.original_losses
+        mine = straight_sum(float(self.risk_loss[place]), float(self.utility_loss[place]), slope)
+        nothing = straight_sum(float(original[self.risk]), float(original[self.utility]), slope)
+        rounding = _ROUNDING * max(abs(mine), abs(nothing))
+        return (mine, nothing) if mine - nothing > rounding else None
 
     def knee(self) -> int | None:
         """The scenario at the knee of the frontier, an aid and not a rule."""

@@ -152,6 +152,14 @@ def supporting_line(risk: ArrayLike, loss: ArrayLike, slope: float) -> list[int]
     return [index for index, low, high in vertices if low <= slope <= high]
 
 
+def straight_sum(risk: float, loss: float, slope: float) -> float:
+    """The intercept ``c = risk + slope * loss`` of one release, by which a straight trade-off ranks it: less is better.
+
+    An infinite slope counts the loss alone.  In units of ``risk`` (of ``loss`` where the slope is infinite).
+    """
+    return loss if slope == math.inf else risk + slope * loss
+
+
 def knee(risk: ArrayLike, loss: ArrayLike) -> int | None:
     """Index of the frontier's knee: the point farthest on the better side of the chord between its two ends.
 

@@ -1,4 +1,5 @@
-"""What is said in public about the protection: one paragraph from fixed words, the same for board and public."""
+"""Words that all readers share: what is said in public about the protection, one paragraph from fixed words, and
+titles within a sentence."""
 
 from __future__ import annotations
 
@@ -8,6 +9,13 @@ _WITHHELD = (
     "The variables and the share of records concerned are not published, because that would weaken the protection."
 )
 _RANGE = "The share of records concerned is {extent}. Which records and variables were concerned is not published."
+
+
+def lower_first(text: str) -> str:
+    """A title within a sentence: names of people keep their capital."""
+    first = text.split()[0] if text else ""
+    named = first.endswith("'s") or first[1:] != first[1:].lower() or first in ("Hellinger", "Shannon", "Pearson")
+    return text if named else text[:1].lower() + text[1:]
 
 
 def methods_paragraph(*, title: str, extent: str, wording: str, swap: bool, n_tables: int) -> str:

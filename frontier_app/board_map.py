@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from engine.report.answers import utility_words
 from engine.report.outline import staircase, window
 from engine.report.safe import upper_first
-from engine.report.words import about, figure
+from engine.report.words import about, bar, figure
 from frontier_app.charts import COLOURS, INK, QUIET
 
 if TYPE_CHECKING:
@@ -99,8 +99,8 @@ def _lettered(found: Findings, recommended: bool, colour: str) -> Any:
         ],
         textfont={"size": _SIZE + 3 * recommended, "color": INK},
         marker={"symbol": "star" if recommended else "circle", "size": 22 if recommended else 13, "color": colour},
-        error_y={"array": [2 * (c.risk_se or 0) for c in rows], "color": colour, "thickness": 1.2},
-        error_x={"array": [2 * (c.utility_se or 0) for c in rows], "color": colour, "thickness": 1.2},
+        error_y={"array": [bar(c.risk, c.risk_se) for c in rows], "color": colour, "thickness": 1.2},
+        error_x={"array": [bar(c.utility, c.utility_se) for c in rows], "color": colour, "thickness": 1.2},
         customdata=[f"<b>{escape(c.letter)}</b> {escape(upper_first(c.words))}" for c in rows],
         hovertemplate="%{customdata}<extra></extra>",
     )

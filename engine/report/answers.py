@@ -99,16 +99,6 @@ def utility_words(found: Findings, row: CandidateRow) -> str:
     return mean_with_error(row.utility, row.utility_se)
 
 
-def counted_words(found: Findings) -> str:
-    """How counts of exposed records relate to the frontier; empty where the risk is no such count."""
-    if not found.map.risk_title.startswith(COUNT_TITLE):
-        return ""
-    return (
-        "Candidates are compared by the share of unaltered records that is exposed, and shown by its number; where "
-        "they alter different numbers of records, the two can differ a little in order."
-    )
-
-
 _NOTHING = 0.005  # a shift below so many standard errors would be told as none
 
 
@@ -293,6 +283,13 @@ def ten_questions(found: Findings) -> tuple[Answer, ...]:
     )
 
 
+def count_misleads(found: Findings) -> bool:
+    """Whether the recommended candidate leaves fewer exposed records to count but, on average, a larger share of the
+    unaltered ones exposed than doing nothing does."""
+    fewer = found.exposure.unaltered_after < found.exposure.small_before
+    return fewer and found.map.risk_title.startswith(COUNT_TITLE) and recommended(found).riskier_than_nothing
+
+
 def _share_words(found: Findings) -> list[str]:
     """The direction of the change."""
     before, after = found.exposure.small_before, found.exposure.unaltered_after
@@ -303,7 +300,13 @@ def _share_words(found: Findings) -> list[str]:
     some = "about " if is_rounded(found) else ""
     less = f"That is {some}{before - after:,} fewer, {100 * (before - after) / before:.0f} % of those exposed before."
     everybody = f"Counting altered records too, {found.exposure.small_after:,} stand in small cells of the release."
-    return [less, everybody]
+    if not count_misleads(found):
+        return [less, everybody]
+    share = (
+        "It is fewer only because altered records are not counted any more: of the unaltered ones, by which candidates "
+        "are compared, a larger share is exposed on average than if nothing were done."
+    )
+    return [less, share, everybody]
 
 
 def fixed(found: Findings) -> list[str]:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine.report.answers import recommended, small_words
 from engine.report.document import Picture
+from engine.report.map_words import bars_words
 from engine.report.outline import staircase, window
 from engine.report.safe import lower_first
-from engine.report.words import figure, plural
+from engine.report.words import bar, figure, plural
 
 if TYPE_CHECKING:
     from engine.report.facts import CoefficientRow, ShareRow
@@ -63,9 +64,10 @@ def frontier(found: Findings) -> Picture:
             continue
         mine = one.recommended
         axes.errorbar(
-            one.utility, one.risk, xerr=_two(one.utility_se), yerr=_two(one.risk_se), fmt="*" if mine else "o",
-            markersize=17 if mine else 8, color=VERMILLION if mine else BLUE, ecolor=VERMILLION if mine else BLUE,
-            elinewidth=1, zorder=5 if mine else 4, label=f"{one.letter}: recommended" if mine else None,
+            one.utility, one.risk, xerr=bar(one.utility, one.utility_se), yerr=bar(one.risk, one.risk_se),
+            fmt="*" if mine else "o", markersize=17 if mine else 8, color=VERMILLION if mine else BLUE,
+            ecolor=VERMILLION if mine else BLUE, elinewidth=1, zorder=5 if mine else 4,
+            label=f"{one.letter}: recommended" if mine else None,
         )  # fmt: skip
         axes.annotate(
             one.letter, (one.utility, one.risk), xytext=(7, -15), textcoords="offset points",
@@ -91,7 +93,7 @@ def frontier(found: Findings) -> Picture:
         f"Lettered candidates from the safest to the most useful, with risk and utility: {words}. "
         f"Recommended is {row.letter}. Doing nothing has risk {figure(at.nothing_risk)}.",
         f"The frontier of {plural(at.n_candidates, 'candidate')}, averages over runs ({at.runs} for {row.letter}); "
-        "bars are two standard errors of the average"
+        + bars_words(found)
         + (f". Zoomed: {beyond} further out are not shown" if beyond else ""),
     )
 
@@ -111,10 +113,6 @@ def _zoom(axes: Any, found: Findings) -> str:
     parts = [plural(out[0], "candidate") + " of the frontier"] if out[0] else []
     parts += ["other candidates"] if out[1] else []
     return " and ".join(parts)
-
-
-def _two(se: float | None) -> float:
-    return 0.0 if se is None else 2 * se
 
 
 def _no_change(axes: Any, low: float, high: float) -> None:
@@ -195,8 +193,8 @@ def small_cells(found: Findings) -> Picture:
     names = ["after: unaltered", "after: all", "before"]
     values = [exposed.unaltered_after, exposed.small_after, exposed.small_before]
     bars = axes.barh(names, values, color=[VERMILLION, "#c4c4c4", BLUE], edgecolor="black", linewidth=0.6)
-    for bar, hatch in zip(bars, ("//", "", ""), strict=True):
-        bar.set_hatch(hatch)
+    for patch, hatch in zip(bars, ("//", "", ""), strict=True):
+        patch.set_hatch(hatch)
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.bar_label(bars, [f"{value:,}" for value in values], padding=4)
     axes.set_xlim(0, max(*values, 1) * 1.15)

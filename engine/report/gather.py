@@ -215,7 +215,8 @@ def _changes(at: Stand) -> tuple[tuple[str, str], ...]:
 
 
 def _rule(at: Stand) -> str:
-    words = rule_words(at.study.plan, at.view.measures[at.view.risk], late_words(at))
+    risk, utility = (at.view.measures[k] for k in (at.view.risk, at.view.utility))
+    words = rule_words(at.study.plan, risk, utility, late_words(at))
     return f"{words}; it does not pick the recommended candidate" if at.is_off_rule else words
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from engine.report import figures
 from engine.report.answers import (
     NOISE_WORDS,
-    counted_words,
     neighbour_sentence,
     neighbours,
     omissions,
@@ -17,6 +16,7 @@ from engine.report.answers import (
     utility_words,
 )
 from engine.report.document import Bullets, Paragraph, Section, grid
+from engine.report.map_words import counted_words
 from engine.report.words import about, figure, percent, plural
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.report.map_facts import Map
+from engine.report.words import bar
 
 Point = tuple[float, float]
 """(utility, risk) in the measures' own figures."""
@@ -30,7 +31,7 @@ def window(at: Map, room: float) -> tuple[Point, Point] | None:
     """Ranges of utility and of risk that hold the lettered candidates with their bars of two standard errors, and doing
     nothing, with ``room`` around them as a share of the range; None where there is nothing to hold."""
     bars = [
-        ((c.utility, c.utility_se or 0.0), (c.risk, c.risk_se or 0.0))
+        ((c.utility, bar(c.utility, c.utility_se) or 0.0), (c.risk, bar(c.risk, c.risk_se) or 0.0))
         for c in at.candidates
         if c.utility is not None and c.risk is not None
     ]
@@ -40,7 +41,7 @@ def window(at: Map, room: float) -> tuple[Point, Point] | None:
         return None
     ranges = []
     for axis in zip(*bars, strict=True):
-        low, high = min(v - 2 * se for v, se in axis), max(v + 2 * se for v, se in axis)
+        low, high = min(v - reach for v, reach in axis), max(v + reach for v, reach in axis)
         around = room * ((high - low) or abs(high) or 1.0)
         ranges.append((low - around, high + around))
     return ranges[0], ranges[1]

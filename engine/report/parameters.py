@@ -56,7 +56,7 @@ def parameters(
     rows += [
         ("Risk measure", title_of(risk) if risk else "none"),
         ("Utility measure", title_of(utility) if utility else "none"),
-        ("Selection rule", rule_words(plan, risk, late)),
+        ("Selection rule", rule_words(plan, risk, utility, late)),
         ("Run to be released", run_words(plan)),
         ("Weights", "used for weighted figures; they stay with their record" if plan.data.weight else "none"),
         ("Codes that mean missing", missing_words(plan)),
@@ -88,13 +88,15 @@ def true_swap_words(space: SpacePlan) -> str:
     return f"the two records differ on every exchanged attribute{also}"
 
 
-def rule_words(plan: Plan, risk: MeasureCall | None, late: str = "") -> str:
+def rule_words(plan: Plan, risk: MeasureCall | None, utility: MeasureCall | None, late: str = "") -> str:
     """The rule by which the plan says that one candidate is chosen."""
     decision = plan.decision
     if decision.max_risk is not None and risk is not None:
         return f"the most useful candidate within the bound: {bound_words(risk, float(decision.max_risk))}"
     if decision.slope is not None:
-        return f"the best candidate on a straight trade-off of slope {decision.slope}"
+        if risk is None or utility is None:
+            return f"the best candidate on a straight trade-off of slope {decision.slope}"
+        return f"the best candidate on a straight trade-off: {trade_words(risk, utility, float(decision.slope))}"
     return "no rule was fixed in the plan" + (f"; {late}" if late else "")
 
 
@@ -106,6 +108,21 @@ def bound_words(risk: MeasureCall, bound: float) -> str:
             "on average over runs"
         )
     return f"{lower_first(title_of(risk))} of at most {bound:g} {risk.measure.unit}, on average over runs"
+
+
+def trade_words(risk: MeasureCall, utility: MeasureCall, slope: float) -> str:
+    """A slope in words: what it weighs against what, each in the units in which candidates are compared."""
+    share = (
+        f"the share of unaltered records in cells of fewer than {risk.values['n_rule']} (from 0 to 1, not their number)"
+        if is_count_risk(risk)
+        else _in_units(risk)
+    )
+    return f"one unit of {_in_units(utility)} counts as much as {slope:g} of {share}"
+
+
+def _in_units(call: MeasureCall) -> str:
+    title, unit = lower_first(title_of(call)), call.measure.unit
+    return title if unit in title else f"{title} (in {unit})"
 
 
 def run_words(plan: Plan) -> str:

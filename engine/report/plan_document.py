@@ -140,7 +140,7 @@ def _rule(plan: Plan, risk: MeasureCall | None, utility: MeasureCall | None, can
     rows = (
         ("Risk is measured by", title_of(risk) if risk else "none: the plan names no measure of risk"),
         ("Utility is measured by", title_of(utility) if utility else "none: the plan names no measure of utility"),
-        ("Selection rule", upper_first(rule_words(plan, risk))),
+        ("Selection rule", upper_first(rule_words(plan, risk, utility))),
         ("Risk bound α", bound),
         ("Run to be released", run_words(plan)),
     )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.choosing import cautions_now
+from engine.choosing import NOTHING_IS_BETTER, cautions_now
+from engine.comparison import differences
 from engine.errors import UsageError
 from engine.report.map_facts import Alternative, Recommendation
-from engine.report.safe import upper_first
+from engine.report.parameters import trade_words
+from engine.report.safe import is_count_risk, upper_first
 from engine.report.standing import Stand, bound_words
 
 if TYPE_CHECKING:
@@ -20,12 +22,14 @@ def recommendation(at: Stand) -> Recommendation:
     if choice is None:
         return Recommendation(at.letter, False, "", "", (), ())
     alternatives = []
-    for one in choice.record.get("others", []):
+    others = choice.record.get("others", [])
+    for one in others:
         label = str(one.get("candidate", ""))
         letter = at.safe.letters.get(label, "")
-        alternatives.append(Alternative(letter or "?", _difference(at, label), at.safe(str(one.get("why", "")))))
+        words = _difference(at, label, len(others))
+        alternatives.append(Alternative(letter or "?", words, at.safe(str(one.get("why", "")))))
     # as they are today: what was true when the choice was made may have been mended since, by fresh runs for one
-    cautions = [_caution(text) for text in cautions_now(at.study, choice)]
+    cautions = [*_count_misleads(at, choice), *(_caution(text) for text in cautions_now(at.study, choice))]
     return Recommendation(
         letter=at.letter,
         recorded=True,
@@ -36,24 +40,36 @@ def recommendation(at: Stand) -> Recommendation:
     )
 
 
-def _difference(at: Stand, label: str) -> str:
-    """How an alternative differs, in words alone: what was recorded has the analyst's figures, among them shares of
-    eq. 6, which beside a count would give the rate."""
+def _count_misleads(at: Stand, choice: Choice) -> list[str]:
+    """That fewer exposed records are counted although the risk by which candidates are compared is no less than doing
+    nothing's; on average or in the run to be released."""
+    view, k, place = at.view, at.view.risk, at.scenario.place
+    if not is_count_risk(view.measures[k]) or not view.risk_loss[place] >= view.original_losses[k]:
+        return []
+    mine = (at.results.scenario == place) & (at.results.replicate == choice.replicate)
+    least = min(at.summary.mean[place, k], *at.results.values[mine, k])
+    if not least < view.original[k] * int(at.study.about["n_records"]):
+        return []
+    return [
+        "fewer unaltered records are exposed than if nothing were done, but only because altered ones are not counted "
+        "any more: of those left unaltered, at least as large a share is exposed on average"
+    ]
+
+
+def _difference(at: Stand, label: str, together: int) -> str:
+    """How one of ``together`` alternatives differs, in words alone: what was recorded has the analyst's figures, among
+    them shares of eq. 6, which beside a count would give the rate."""
     try:
         other = at.study.find(label)[0].place
     except UsageError:
         return ""
-    said = []
-    for losses, better, worse in (
-        (at.view.risk_loss, "safer", "riskier"),
-        (at.view.utility_loss, "more useful", "less useful"),
-    ):
-        change = float(losses[other] - losses[at.scenario.place])
-        if change < 0:
-            said.append(better)
-        elif change > 0:
-            said.append(worse)
-    return f"{' and '.join(said)} on average" if said else ""
+    found, said, noise = differences(at.view, other, at.scenario.place, together=together), [], []
+    for k, better, worse in ((at.view.risk, "safer", "riskier"), (at.view.utility, "more useful", "less useful")):
+        if way := {1: better, -1: worse}.get(found[k].better):
+            said.append(way)
+            noise += [] if found[k].clear else [at.view.measures[k].measure.kind]
+    about_noise = f", in {' and '.join(noise)} within noise" if noise else ""
+    return f"{' and '.join(said)} on average{about_noise}" if said else ""
 
 
 def _rule_words(at: Stand, choice: Choice) -> str:
@@ -64,6 +80,9 @@ def _rule_words(at: Stand, choice: Choice) -> str:
         return f"The most useful candidate within the bound on risk: {own}" + (f"; {late}." if late else ".")
     if choice.rule == "named by hand":
         return "Chosen by judgement among the candidates, for the reason given."
+    if (slope := choice.record.get("slope")) is not None:
+        risk, utility = (at.view.measures[k] for k in (at.view.risk, at.view.utility))
+        return at.safe(f"The best candidate on a straight trade-off: {trade_words(risk, utility, float(slope))}.")
     return upper_first(at.safe(choice.rule)) + "."
 
 
@@ -82,6 +101,8 @@ def _caution(text: str) -> str:
         return "the run to be released is partial: some records found no partner"
     if text.startswith("its figures are those that led to the choice"):
         return "its figures are those that led to the choice; it has not been run again on fresh draws"
+    if text.startswith(NOTHING_IS_BETTER):
+        return "by the straight trade-off that picked it, releasing the data unchanged would be better"
     if "above the plan's bound" in text:
         return "its average risk is above the bound that the plan fixed"
     if "above the bound" in text and text.startswith("the run to be released"):

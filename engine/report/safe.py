@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.measures import MeasureCall
+from engine.wording import lower_first as lower_first
 
 if TYPE_CHECKING:
     from engine.plan import Plan
@@ -110,13 +111,6 @@ def _settings(plan: Plan) -> frozenset[Decimal]:
 def _as_it_is(text: str) -> str:
     """A text as a replacement: a backslash in the name of a column is no reference to a group."""
     return text.replace("\\", "\\\\")
-
-
-def lower_first(text: str) -> str:
-    """A title within a sentence: names of people keep their capital."""
-    first = text.split()[0] if text else ""
-    named = first.endswith("'s") or first[1:] != first[1:].lower() or first in ("Hellinger", "Shannon", "Pearson")
-    return text if named else text[:1].lower() + text[1:]
 
 
 def upper_first(text: str) -> str:

@@ -47,13 +47,34 @@ def about(value: float | None, se: float | None) -> str:
         return figure(value)
     if se == 0:
         return f"{figure(value)} ± 0"
-    unit = _unit(value, 2) if value else 0.0
-    if unit and _steps(value, unit) and _steps(se, unit):
+    if steps := _rounded(value, se):
         places = max(0, 1 - math.floor(math.log10(abs(value))))
         shown = f"{value:,.{places}f}".replace("-", "−")
-        return f"about {shown}" if _steps(se, unit) == 1 else f"{shown} ± {se:,.{places}f}"
+        return f"about {shown}" if steps == 1 else f"{shown} ± {se:,.{places}f}"
     places = max(0, -math.floor(math.log10(se)) + (1 if se / 10 ** math.floor(math.log10(se)) < 1.95 else 0))
     return f"{value:,.{places}f} ± {se:.{places}f}".replace("-", "−")
+
+
+def _rounded(value: float, se: float) -> int:
+    """How many units an error is of a mean that was rounded to two digits, rounded up; 0 where they are exact."""
+    unit = _unit(value, 2) if value else 0.0
+    return _steps(se, unit) if unit and _steps(value, unit) else 0
+
+
+def bar(value: float | None, se: float | None) -> float | None:
+    """Two standard errors of a mean, to either side of it; None where there is no bar to draw.
+
+    That is where the error is not shown, and where the mean is ``about`` so much (see :func:`about`): the error is
+    smaller than the place to which the mean was rounded, and a bar of that place would be many times too long.
+    """
+    if value is None or se is None or math.isnan(se) or (se > 0 and _rounded(value, se) == 1):
+        return None
+    return 2 * se
+
+
+def bar_is_rounded(value: float | None, se: float | None) -> bool:
+    """Whether the bar of a mean is one of an error that was rounded up, as the mean was rounded."""
+    return value is not None and bar(value, se) is not None and bool(se) and _rounded(value, se or 0.0) > 1
 
 
 def signed(value: float | None, digits: int = 2) -> str:

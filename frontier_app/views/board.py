@@ -12,13 +12,14 @@ from engine.errors import EngineError
 from engine.report.answers import (
     NOISE_WORDS,
     average_words,
-    counted_words,
+    count_misleads,
     is_rounded,
     recommended,
     risk_sentence,
     summary,
     ten_questions,
 )
+from engine.report.map_words import bars_words, counted_words
 from engine.report.memo import BANNER
 from engine.report.safe import WITHHELD_WORDS, upper_first
 from engine.report.words import figure, plural
@@ -123,9 +124,9 @@ def _map(found: Findings) -> None:
             size=15,
         )
         st.caption(
-            f"Averages over runs, {at.runs} for the recommended candidate; bars are two standard errors of the "
-            "average, and single runs spread further. The picture is zoomed to the lettered candidates and to doing "
-            f"nothing. {counted_words(found)}"
+            f"Averages over runs, {at.runs} for the recommended candidate. {upper_first(bars_words(found))}. Single "
+            "runs spread further. The picture is zoomed to the lettered candidates and to doing nothing. "
+            f"{counted_words(found)}"
         )
     with right:
         st.header("In figures", anchor=False)
@@ -136,7 +137,7 @@ def _map(found: Findings) -> None:
             f"{change:+,} against doing nothing{', about' * is_rounded(found)}"
             if change
             else "as many as if nothing were done",
-            delta_color="inverse" if change else "off",
+            delta_color="inverse" if change and not count_misleads(found) else "off",
             delta_arrow="auto" if change else "off",
             help=_plain(risk_sentence(found)),
         )

@@ -193,6 +193,42 @@ def test_a_map_before_anything_has_run(tmp_path):
         assert [STATUS[code] for code in (OK, FAILED, NOOP)] == ["ok", "failed", "noop"]
 
 
+def test_a_slope_that_picks_what_loses_to_doing_nothing_says_so(study):
+    """Doing nothing has risk 0.3 and loses no use: of slope 1 the best sum is 0.42, of slope 0.1 it is 0.17."""
+    view = risk_utility_map(study)
+    assert view.beaten_by_nothing(1, 1.0) == pytest.approx((0.42, 0.3)) and view.beaten_by_nothing(0, 0.1) is None
+    assert view.beaten_by_nothing(1, np.inf) == pytest.approx((0.2, 0.0))
+    assert view.beaten_by_nothing(3, 1.0) is None  # no completed run
+    steep, flat = choose(study, view, "slope", slope=1.0), choose(study, view, "slope", slope=0.1)
+    assert steep.rule == "best on the straight line of slope 1 between small-cell risk and Hellinger distance"
+    said = [text for text in steep.record["cautions"] if "doing nothing is better" in text]
+    assert said == [
+        "by the slope that picks it, doing nothing is better: risk + slope × loss of utility is 0.42 for it and 0.3 "
+        "for the data unchanged"
+    ]
+    assert not any("doing nothing is better" in text for text in flat.record["cautions"])
+    by_hand = choose(study, view, "by hand", candidate=steep.label)
+    assert not any("doing nothing is better" in text for text in by_hand.record["cautions"])
+
+
+def test_the_slope_of_the_plan_is_held_against_doing_nothing_too(tmp_path):
+    with study_of(tmp_path, ROWS, DecisionPlan("small_cells", "hellinger", slope="1")) as study:
+        view = risk_utility_map(study)
+        for asked in ({}, {"candidate": study.scenarios[1].label}):  # by the rule, and by hand what the rule picks
+            said = choose(study, view, "as planned", **asked).record["cautions"]
+            assert any("doing nothing is better" in text for text in said)
+        other = choose(study, view, "by hand", candidate=study.scenarios[0].label).record["cautions"]
+        assert not any("doing nothing is better" in text for text in other)
+
+
+def test_equal_sums_in_other_last_bits_are_no_reason_to_do_nothing(tmp_path):
+    rows = [(0, r, OK, 2, 0.1, 2.0, 0.0) for r in (1, 2, 3)]  # 0.1 + 0.1 * 2 is not 0.3 in floats
+    with study_of(tmp_path, rows) as study:
+        view = risk_utility_map(study)
+        assert float(view.risk_loss[0]) + 0.1 * float(view.utility_loss[0]) > 0.3
+        assert view.beaten_by_nothing(0, 0.1) is None
+
+
 def test_a_choice_says_what_to_bear_in_mind(tmp_path):
     """The bound is on the mean: a run above it, a mean near it and fresh figures are told, never hidden."""
     from engine.datasets import load

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engine.errors import UsageError
 from engine.frontier import dominated_by, undominated
-from engine.tradeoff import best_under_bound, hull_intervals, hypervolume, knee, supporting_line
+from engine.tradeoff import best_under_bound, hull_intervals, hypervolume, knee, straight_sum, supporting_line
 from tests.engine.losses import ANY, FEW, ODD, TWO_COLUMNS, WHOLE, pairs, simplex, tables
 from tests.twins import frontier as twin
 
@@ -78,6 +78,13 @@ def test_the_supporting_line_is_the_twins(points, slope):
         # The slope is an edge's as far as floats can tell: both of its ends are named, one of them exactly right.
         assert set(found) & set(touching)
         assert any(slope in (low, high) for _, low, high in hull_intervals(risk, loss))
+
+
+@given(pairs(WHOLE, 1), st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0, 3.0, math.inf]))
+def test_no_straight_sum_is_below_that_of_the_candidate_on_the_supporting_line(points, slope):
+    risk, loss = points
+    sums = [straight_sum(float(x), float(y), slope) for x, y in zip(risk, loss, strict=True)]
+    assert all(sums[i] == min(sums) for i in supporting_line(risk, loss, slope))
 
 
 @given(st.one_of(pairs(FEW, 1), pairs(WHOLE, 1), pairs(FINITE, 1)))

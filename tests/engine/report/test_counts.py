@@ -185,7 +185,7 @@ def test_it_is_said_that_shares_order_what_counts_show(case: Case, tmp_path: Pat
     from engine.report.memo_risk import frontier
 
     def said(found: Findings) -> bool:
-        return "shown by its number" in str([getattr(block, "text", "") for block in frontier(found).blocks])
+        return "shown by how many these are" in str([getattr(block, "text", "") for block in frontier(found).blocks])
 
     assert said(case.found)
     plan = plan_of(measures=("r1", "hellinger"), decision=DecisionPlan(), analyses=())

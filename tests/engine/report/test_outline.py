@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import pytest
 
 from engine.report.map_facts import CandidateRow, Map
 from engine.report.outline import staircase, window
+from engine.report.words import about, bar, bar_is_rounded
 
 
 def a_map(frontier=(), utility_better="lower", risk_better="lower", candidates=(), nothing=(None, None)) -> Map:
@@ -47,3 +49,38 @@ def test_the_window_holds_every_bar_and_doing_nothing():
     across, up = window(a_map(candidates=rows, nothing=(-1.0, 26.0)), 0.1) or ((0, 0), (0, 0))
     assert across == pytest.approx((-1.3, 2.3)) and up == pytest.approx((4.0, 28.0))
     assert window(a_map(), 0.1) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "se", "said", "reach", "rounded"),
+    [
+        (0.1105, 0.0008, "0.1105 ± 0.0008", 0.0016, False),
+        (0.11, 0.01, "about 0.11", None, False),  # of 0.1105 ± 0.0008, rounded for members
+        (1700.0, 100.0, "about 1,700", None, False),
+        (1700.0, 200.0, "1,700 ± 200", 400.0, True),
+        (0.058, 0.002, "0.058 ± 0.002", 0.004, True),
+        (808.0, 1.6, "808.0 ± 1.6", 3.2, False),
+        (0.11, 0.0, "0.11 ± 0", 0.0, False),
+        (0.11, None, "0.11", None, False),
+        (None, None, "–", None, False),
+    ],
+)
+def test_a_bar_is_two_standard_errors_or_none(value, se, said: str, reach: float | None, rounded: bool):
+    assert about(value, se) == said
+    assert bar(value, se) == (None if reach is None else pytest.approx(reach))
+    assert bar_is_rounded(value, se) == rounded
+
+
+def test_no_bar_is_longer_than_the_error_rounded_up_to_the_place_of_its_figure():
+    from engine.report.safe import error_beside, two_digits
+
+    rng = np.random.default_rng(5)
+    values = rng.uniform(1, 10, 400) * 10.0 ** rng.integers(-4, 4, 400)
+    errors = values * 10.0 ** rng.uniform(-5, 0, 400)
+    rounded = two_digits(values)
+    shown = error_beside(values, rounded, errors)
+    reach = [bar(float(v), float(se)) for v, se in zip(rounded, shown, strict=True)]
+    drawn = np.array([one is not None for one in reach])
+    assert 50 < drawn.sum() < 350
+    length = np.array([one for one in reach if one is not None])
+    assert (length >= 2 * errors[drawn] * (1 - 1e-9)).all() and (length <= 4 * errors[drawn] * (1 + 1e-9)).all()

@@ -7,11 +7,14 @@ from pathlib import Path
 import numpy as np
 
 from engine.choosing import choose
+from engine.comparison import differences
+from engine.datasets import load
 from engine.decision import risk_utility_map
 from engine.describe import remade
-from engine.plan import DecisionPlan
+from engine.plan import DecisionPlan, edit_plan
 from engine.report.answers import ten_questions
 from engine.report.gather import findings
+from engine.sweep import sweep
 from tests.engine.report.conftest import case_of, plan_of, raw_table
 
 
@@ -31,11 +34,21 @@ def test_alternatives_differ_in_words_and_never_in_the_analysts_figures(tmp_path
     assert "0.1234" not in found.to_json()
     ways = {(True, False): "safer and less useful", (False, True): "riskier and more useful"}
     ways |= {(True, True): "safer and more useful", (False, False): "riskier and less useful"}
+    places = (("risk", view.risk), ("utility", view.utility))
     for i, said in zip(rest, kept, strict=True):
         safer = bool(view.risk_loss[i] < view.risk_loss[place])
         useful = bool(view.utility_loss[i] < view.utility_loss[place])
         if view.risk_loss[i] != view.risk_loss[place]:
-            assert said.difference == f"{ways[safer, useful]} on average"
+            noise = [kind for kind, k in places if not differences(view, i, place, together=len(rest) + 1)[k].clear]
+            about = f", in {' and '.join(noise)} within noise" if noise else ""
+            assert said.difference == f"{ways[safer, useful]} on average{about}"
+    some = next(
+        i for i in rest if [differences(view, i, place)[k].clear for k in (view.risk, view.utility)] == [False, True]
+    )
+    alone = {"candidate": view.scenarios[some].label, "difference": figures, "why": "no"}
+    choice = choose(study, view, "as agreed", candidate=view.scenarios[place].label, others=[alone])
+    (said,) = findings(study, remade(study, raw_table(), choice.label, choice.replicate)).recommendation.alternatives
+    assert said.difference.endswith(" less useful on average, in risk within noise")
 
 
 def test_attributes_that_are_named_by_a_letter_are_called_attributes() -> None:
@@ -96,3 +109,46 @@ def test_the_certificate_is_of_the_recorded_run_and_of_no_other(tmp_path: Path) 
     other = remade(study, raw_table(), choice.label, choice.replicate + 1)
     sure = findings(study, other).certificate
     assert sure.equal < sure.figures
+
+
+def test_a_slope_by_which_doing_nothing_is_better_is_told_without_figures(tmp_path: Path) -> None:
+    study = case_of(tmp_path, plan_of(decision=DecisionPlan(slope="50"))).study
+    view = risk_utility_map(study)
+    choice = choose(study, view, "as agreed")
+    assert view.beaten_by_nothing(study.find(choice.label)[0].place, 50.0)
+    found = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
+    told = "By the straight trade-off that picked it, releasing the data unchanged would be better."
+    assert told in found.recommendation.cautions
+    assert not any("loss of utility" in text for text in found.recommendation.cautions)
+    for words in (found.approved.rule, found.recommendation.rule):
+        assert "one unit of Hellinger distance counts as much as 50 of the share of unaltered records in" in words
+        assert "not their number" in words and "small_cells" not in words
+
+
+def test_a_slope_is_told_in_the_units_of_its_measures(tmp_path: Path) -> None:
+    from engine.measures import MEASURES, parse_call
+    from engine.report.parameters import rule_words, trade_words
+
+    r1, use = parse_call("r1", MEASURES), parse_call("total_variation", MEASURES)
+    assert trade_words(r1, use, 2.5) == (
+        "one unit of total variation distance (in share of records) counts as much as 2.5 of expected "
+        "re-identifications (in records)"
+    )
+    plan = plan_of(decision=DecisionPlan(slope="2.5"))
+    assert rule_words(plan, None, use) == "the best candidate on a straight trade-off of slope 2.5"
+
+
+def test_fewer_exposed_records_of_a_larger_share_are_no_gain(tmp_path: Path) -> None:
+    """Swapping nearly everybody leaves few unaltered records, so fewer are counted although more of them stand out."""
+    raw, plan = load("fair")
+    plan = edit_plan(plan, swap_sizes=[1], rates=["0.01", "0.6"], replicates=3)
+    (tmp_path / "s.study.key").write_text("0123456789abcdef" * 2)
+    study = sweep(raw, plan, tmp_path / "s.study", workers=1)
+    view = risk_utility_map(study)
+    many = next(i for i in np.flatnonzero(view.riskier_than_original).tolist() if view.scenarios[i].spec.rate == "0.6")
+    for place, misleads in ((many, True), (int(view.frontier()[0]), False)):
+        choice = choose(study, view, "as agreed", candidate=view.scenarios[place].label)
+        found = findings(study, remade(study, raw, choice.label, choice.replicate))
+        assert not misleads or found.exposure.unaltered_after < found.exposure.small_before
+        assert misleads == any("only because altered ones" in text for text in found.recommendation.cautions)
+        assert misleads == any("only because altered records" in line for line in ten_questions(found)[1].lines)

@@ -1,0 +1,36 @@
+"""What is said beside the board's map: what its bars are, and how counts of exposed records relate to the frontier."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.report.safe import COUNT_TITLE, listed
+from engine.report.words import bar, bar_is_rounded
+
+if TYPE_CHECKING:
+    from engine.report.findings import Findings
+
+
+def counted_words(found: Findings) -> str:
+    """How counts of exposed records relate to the frontier; empty where the risk is no such count."""
+    if not found.map.risk_title.startswith(COUNT_TITLE):
+        return ""
+    return (
+        "Candidates are compared by the share of unaltered records that is exposed, and shown by how many these are. "
+        "Altered records are not counted any more, so where many are altered the number can fall although the share "
+        "rises: fewer exposed records alone do not make a release safer."
+    )
+
+
+def bars_words(found: Findings) -> str:
+    """What the bars on the map are, and of which candidates there are none."""
+    none, rounded = [], False
+    for axis in ("risk", "utility"):
+        pairs = [(c.letter, getattr(c, axis), getattr(c, f"{axis}_se")) for c in found.map.candidates]
+        missing = [letter for letter, value, se in pairs if value is not None and bar(value, se) is None]
+        none += [f"the {axis} of {'all' if len(missing) == len(pairs) else listed(missing)}"] if missing else []
+        rounded |= any(bar_is_rounded(value, se) for _, value, se in pairs)
+    words = "bars are two standard errors of the average" + (", rounded up where figures are rounded" * rounded)
+    if none:
+        words += f"; none is drawn for {listed(none)}, where the error is unknown, not shown or within the rounding"
+    return words
