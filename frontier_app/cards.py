@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from engine.comparison import differences
 from engine.decision import RiskUtilityMap
 from engine.spec import RANDOM_SWAP
 from frontier_app import drawing, mechanisms, text
@@ -103,15 +104,17 @@ def joint_words(view: RiskUtilityMap, place: int) -> str:
     )
 
 
-def difference(view: RiskUtilityMap, place: int, other: int) -> str:
-    """How another candidate differs from this one on both measures: signed, absolute and in percent."""
-    parts = []
+def difference(view: RiskUtilityMap, place: int, other: int, *, together: int = 1) -> str:
+    """How another candidate, one of ``together`` that are shown, differs from this one on both measures: signed,
+    absolute, in percent, and whether within noise."""
+    parts, found = [], differences(view, other, place, together=together)
     for kind, k, loss in (("risk", view.risk, view.risk_loss), ("utility", view.utility, view.utility_loss)):
         name = text.measure_within(view.measures[k])
         here, there = (drawing.value_of(view, k, float(loss[i])) for i in (place, other))
         share = text.relative(there, here)
         better, worse = ("safer", "riskier") if kind == "risk" else ("more useful", "less useful")
         which = "the same" if loss[other] == loss[place] else better if loss[other] < loss[place] else worse
+        which += ", but within noise" if loss[other] != loss[place] and not found[k].clear else ""
         parts.append(
             f"{name} {text.figure(here)} → {text.figure(there)}"
             f" ({text.signed(there - here)}{f', {share}' if share else ''}): {which}"
@@ -134,11 +137,12 @@ def neighbours(view: RiskUtilityMap, place: int, among: Sequence[int] | None = N
     return found
 
 
-def before_and_after(view: RiskUtilityMap, again: RiskUtilityMap) -> str:
-    """Finalists as swept and on fresh replicates, side by side, as a table."""
+def before_and_after(view: RiskUtilityMap, again: RiskUtilityMap, letters: Mapping[int, str]) -> str:
+    """Finalists as swept and on fresh replicates, side by side, as a table; with the letters of those that have one."""
     kinds = (("risk", view.risk), ("utility", view.utility))
     names = [f"{kind}, {when}" for kind, _ in kinds for when in ("as swept", "fresh", "change")]
-    lines = ["| | " + " | ".join(names) + " | runs | standing |", "|:--|" + "--:|" * 6 + "--:|:--|"]
+    head = ["candidate", *names, "runs", "among all, as swept", "among these, on fresh runs"]
+    lines = ["| " + " | ".join(head) + " |", "|:--|" + "--:|" * 6 + "--:|:--|:--|"]
     places = np.flatnonzero((again.summary.counted > 0) | (again.summary.failed > 0)).tolist()
     for i in sorted(places, key=lambda i: (view.risk_loss[i], view.utility_loss[i])):
         scenario = view.scenarios[i]
@@ -151,8 +155,9 @@ def before_and_after(view: RiskUtilityMap, again: RiskUtilityMap) -> str:
                 text.relative(after, before) or text.signed(after - before),
             ]
         runs = f"{int(view.summary.counted[i])} → {int(again.summary.counted[i])}"
-        stood = "frontier" if view.dominance.undominated[i] else "dominated"
-        stands = "frontier of the finalists" if again.dominance.undominated[i] else "dominated by a finalist"
-        label = f"**{scenario.label}** {text.swap_short(scenario.spec)}"
-        lines.append(f"| {label} | " + " | ".join(cells) + f" | {runs} | {stood} → {stands} |")
+        stood, stands = (
+            "no other beats it" if at.dominance.undominated[i] else "another beats it" for at in (view, again)
+        )
+        label = f"**{named(view, i, letters)}** {text.swap_short(scenario.spec)}"
+        lines.append(f"| {label} | " + " | ".join(cells) + f" | {runs} | {stood} | {stands} |")
     return "\n".join(lines)

@@ -137,8 +137,10 @@ def _fresh_runs(study: Study, view: RiskUtilityMap, place: int) -> None:
     at = now.workspace
     again = actions.fresh_map(view)
     done = again is not None and bool(again.summary.counted[place])
+    letters = lettered(view, place)
     if again is not None:
-        st.markdown(cards.before_and_after(view, again))
+        st.markdown("#### On fresh runs, beside the sweep’s own")
+        st.markdown(cards.before_and_after(view, again, {i: letter for letter, i in letters.items()}))
     if at is None or now.raw is None:
         if not done:
             st.caption("Fresh replicates need the data of the study; open the study with its data.")
@@ -151,7 +153,6 @@ def _fresh_runs(study: Study, view: RiskUtilityMap, place: int) -> None:
         st.info(f"Stopped after {job.done:,} of {job.total:,} runs; what is done is kept.", icon=":material/info:")
     elif job.message:
         parts.complain(f"the fresh runs ended: {job.message}")
-    letters = lettered(view, place)
     labels = [view.scenarios[i].label for i in letters.values()]
     words, number, button = st.columns([5, 2, 3], vertical_alignment="bottom")
     words.markdown(
@@ -183,7 +184,7 @@ def _step(study: Study, name: str, by: str, **more: str) -> None:
 
 
 def _submit(study: Study, ready: bool) -> None:
-    with st.form("decide-submit", border=False):
+    with st.form("decide-submit", border=False, enter_to_submit=False):
         name, button = st.columns([3, 2], vertical_alignment="bottom")
         by = name.text_input("Who submits it to the board", state.get().recommending.by, key="decide-submit-by")
         pressed = button.form_submit_button(
@@ -210,14 +211,14 @@ def _board(study: Study) -> None:
     with hand:
         parts.go("release", "Write the members' bundle", primary=False)
     left, right = st.columns(2, gap="large")
-    with left.form("decide-approve"):
+    with left.form("decide-approve", enter_to_submit=False):
         st.markdown("**The board approves**")
         by = st.text_input("Who approves", key="decide-approve-by")
         number = st.text_input("Approval number", key="decide-approve-number")
         conditions = st.text_area("Conditions, if any", key="decide-approve-conditions", height=80)
         if st.form_submit_button("Record the approval", type="primary", icon=":material/verified:"):
             _step(study, "approved", by, number=number, conditions=conditions)
-    with right.form("decide-return"):
+    with right.form("decide-return", enter_to_submit=False):
         _return_inputs(study, "The board returns it", "Record the return")
 
 
@@ -231,13 +232,13 @@ def _return_inputs(study: Study, title: str, label: str) -> None:
 
 def _publish(study: Study) -> None:
     left, right = st.columns(2, gap="large")
-    with left.form("decide-release"):
+    with left.form("decide-release", enter_to_submit=False):
         st.markdown("**The release is published**")
         st.caption("Export the public bundle first; record here when it has been published.")
         by = st.text_input("Who published it", key="decide-release-by")
         if st.form_submit_button("Record the publication", type="primary", icon=":material/public:"):
             _step(study, "released", by)
-    with right.form("decide-return"):
+    with right.form("decide-return", enter_to_submit=False):
         _return_inputs(study, "The board takes its approval back", "Record the return")
     parts.go("release", "Export the public bundle", primary=False)
 

@@ -44,7 +44,8 @@ def finalists(view: RiskUtilityMap, rule: Rule) -> None:
         parts.complain(error)
         return
     if again is not None:
-        st.markdown(cards.before_and_after(view, again))
+        letters = {place: letter for letter, place in rule.letters}
+        st.markdown(cards.before_and_after(view, again, letters))
 
 
 def watch_runs() -> None:

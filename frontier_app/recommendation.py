@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from engine.choosing import measures_of, planned_places
+from engine.choosing import measures_of, nothing_is_better, planned_places, slope_of
 from engine.decision import RiskUtilityMap, objective_places, remapped
 from engine.errors import EngineError
 from engine.neighbours import lettered
@@ -14,6 +14,13 @@ from engine.states import state_of
 from engine.study import Study
 from frontier_app import drawing, state, text
 from frontier_app.state import Look
+
+_TRIED = ("bound", "slope")
+WITHHELD = (
+    "it was decided to release nothing, so nothing is recommended; a new recommendation on the page Recommend begins "
+    "again as a draft"
+)
+"""Why no candidate is recommended once it was decided to release nothing."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +60,17 @@ def planned(study: Study, view: RiskUtilityMap) -> tuple[float | None, float | N
 
 
 def rule(study: Study, view: RiskUtilityMap, look: Look) -> Rule:
-    """The rule in force under a look: a recorded recommendation stands until another rule is tried."""
-    choice = state_of(study).choice
+    """The rule in force under a look: a recorded recommendation, or the decision to release nothing, stands until
+    another rule is tried."""
+    standing = state_of(study)
+    choice = standing.choice
     found = _rule(study, view, look)
     if choice is not None and look.rule == "plan":
         place = study.find(choice.label)[0].place
-        found = Rule(found.bound, found.slope, place, words=choice.rule, recorded=True)
+        words = choice.rule + _doubt(view, place, _recorded_slope(study, view, choice))
+        found = Rule(found.bound, found.slope, place, words=words, recorded=True)
+    if standing.state == "withheld" and look.rule not in _TRIED:
+        found = Rule(found.bound, found.slope, trouble=WITHHELD)
     return replace(found, letters=letters(study, view, look))
 
 
@@ -69,8 +81,11 @@ def letters(study: Study, view: RiskUtilityMap, look: Look | None = None) -> tup
     to what the plan's rule picks.  They rest on the measures of that recommendation, whichever the map shows, so that a
     letter means one candidate on every page, on the board and in the memo.  None before anything is recommended.
     """
-    choice, look = state_of(study).choice, look or state.get().look
-    tried = look if choice is None and look.rule in ("bound", "slope") else None
+    standing, look = state_of(study), look or state.get().look
+    choice = standing.choice
+    tried = look if choice is None and look.rule in _TRIED else None
+    if standing.state == "withheld" and tried is None:
+        return ()
     asked = choice and (choice.label, choice.at), tried and (tried.rule, tried.bound, tried.slope)
     key = (id(view), study.plan.decision, *asked)
     return state.get().memo.get("letters", key, lambda: _letters(study, view, choice, tried))
@@ -95,6 +110,20 @@ def _letters(
     return tuple(lettered(here, places[0]).items())
 
 
+def _recorded_slope(study: Study, view: RiskUtilityMap, choice: Choice) -> float | None:
+    """The slope of a recorded choice, where the map is under the measures that it is about."""
+    slope = slope_of(study, choice.record)
+    if slope is None or objective_places(study, *measures_of(study, choice)) != (view.risk, view.utility):
+        return None
+    return slope
+
+
+def _doubt(view: RiskUtilityMap, place: int, slope: float | None) -> str:
+    """What follows the words of a slope by which doing nothing is better; nothing elsewhere."""
+    beaten = nothing_is_better(view, place, slope) if slope is not None else ""
+    return f" – but {beaten}" if beaten else ""
+
+
 def _rule(study: Study, view: RiskUtilityMap, look: Look) -> Rule:
     bound, slope = {
         "plan": planned(study, view),
@@ -113,7 +142,7 @@ def _rule(study: Study, view: RiskUtilityMap, look: Look) -> Rule:
         else:
             assert slope is not None
             place = view.by_slope(slope)[0]
-            words = f"best at {text.figure(slope)} of risk per unit of utility ({source})"
+            words = f"best at {text.figure(slope)} of risk per unit of utility ({source}){_doubt(view, place, slope)}"
     except EngineError as error:
         return Rule(bound, slope, trouble=str(error))
     return Rule(bound, slope, place, words=words)

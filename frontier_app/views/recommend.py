@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from engine.choosing import choose, planned_places
+from engine.choosing import choose, nothing_is_better, planned_places
 from engine.decision import RiskUtilityMap
 from engine.errors import EngineError
 from engine.neighbours import lettered
@@ -72,6 +72,7 @@ def _form(study: Study, view: RiskUtilityMap, standing: Standing) -> None:
             )
         else:
             _at_hand(view, place, letters)
+            _against_nothing(study, view, how, asked, place)
     others = _alternatives(view, place, letters) if place is not None else []
     _record(study, view, how, asked, place, others, standing)
 
@@ -154,6 +155,16 @@ def _at_hand(view: RiskUtilityMap, place: int | None, letters: dict[int, str]) -
         st.markdown(words)
 
 
+def _against_nothing(study: Study, view: RiskUtilityMap, how: str, asked: dict[str, Any], place: int | None) -> None:
+    """Say it where a slope picks what by that slope is worse than releasing the data unchanged."""
+    planned = study.plan.decision.slope if how == "plan" else None
+    slope = asked.get("slope", planned)
+    if place is None or slope is None:
+        return
+    if beaten := nothing_is_better(view, place, float(slope)):
+        st.warning(f"{beaten[:1].upper()}{beaten[1:]}.", icon=":material/warning:")
+
+
 def _alternatives(view: RiskUtilityMap, place: int, letters: dict[int, str]) -> list[dict[str, str]]:
     """The neighbours, how they differ, and why they are not recommended."""
     rest = [other for other in lettered(view, place).values() if other != place]
@@ -167,7 +178,7 @@ def _alternatives(view: RiskUtilityMap, place: int, letters: dict[int, str]) -> 
     for other in rest:
         scenario = view.scenarios[other]
         words, reason = st.columns([3, 2], vertical_alignment="center", gap="medium")
-        difference = cards.difference(view, place, other)
+        difference = cards.difference(view, place, other, together=len(rest))
         name = cards.named(view, other, letters)
         words.markdown(f"**{name}**, {text.swap_short(scenario.spec)}  \n{difference}")
         why = reason.text_input(

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from streamlit.proto.Metric_pb2 import Metric as MetricProto
 from streamlit.testing.v1 import AppTest
 
 from engine import datasets
@@ -18,8 +19,9 @@ from engine.describe import remade
 from engine.report.answers import NOISE_WORDS, risk_sentence
 from engine.report.findings import BOARD
 from engine.report.gather import findings
+from engine.report.map_words import bars_words
 from engine.report.outline import staircase
-from engine.report.words import about
+from engine.report.words import about, bar
 from engine.states import withhold
 from engine.study import Study
 from frontier_app import board_map, workspace
@@ -127,7 +129,7 @@ def test_the_map_holds_the_letters_and_no_names(swept: Callable[..., Workspace])
         assert list(zip(edge.x, edge.y, strict=True)) == staircase(found.map) and edge.mode == "lines"
         assert len(points.x) == found.map.n_frontier and points.mode == "markers"
         low, high = sorted(drawn.layout.yaxis.range)
-        bars = [(float(c.risk or 0), 2 * float(c.risk_se or 0)) for c in found.map.candidates]
+        bars = [(float(c.risk or 0), bar(c.risk, c.risk_se) or 0.0) for c in found.map.candidates]
         assert all(low <= risk - bar <= risk + bar <= high for risk, bar in bars)
     rows = board_map.board_table(found)
     assert [row["Candidate"] for row in rows] == [*(c.letter for c in found.map.candidates), "–"]
@@ -210,3 +212,43 @@ def test_the_average_stands_beside_the_run_and_its_error_is_explained(swept: Cal
     assert NOISE_WORDS in html.unescape(said)
     other = replace(found, measures=tuple(replace(row, chosen_by=False) for row in found.measures))
     assert "average" not in risk_sentence(other)
+
+
+def test_a_bar_within_the_rounding_of_its_figure_is_not_drawn_and_that_is_said(swept: Callable[..., Workspace]):
+    at = swept()
+    with recommend(at) as study:
+        choice = study.decisions[-1]
+        found = findings(study, remade(study, datasets.load("czech")[0], choice.label, choice.replicate))
+    first, *rest = found.map.candidates
+    plain = tuple(replace(c, risk=5.5, risk_se=0.25, utility=0.1105, utility_se=0.0008) for c in (first, *rest))
+    rounded = (replace(plain[0], utility=0.11, utility_se=0.01), *plain[1:])
+    for rows, reach in ((plain, 0.0016), (rounded, None)):
+        shown = replace(found, map=replace(found.map, candidates=rows))
+        drawn = board_map.board_map(shown, dark=False)
+        bars = {
+            letter[3]: (across, up)
+            for trace in drawn.data[-2:]
+            for letter, across, up in zip(trace.customdata, trace.error_x.array, trace.error_y.array, strict=True)
+        }
+        assert bars[first.letter] == (reach, 0.5)
+        assert all(bars[c.letter] == (0.0016, 0.5) for c in rest)
+        none = f"none is drawn for the utility of {first.letter}" if rest else "none is drawn for the utility of all"
+        assert (none in bars_words(shown)) == (reach is None)
+        assert "none is drawn" not in bars_words(replace(found, map=replace(found.map, candidates=plain)))
+
+
+def test_a_count_that_falls_while_its_share_rises_is_no_gain_on_the_board(swept: Callable[..., Workspace]):
+    at = swept("fair", rates=["0.01", "0.6"])
+    assert at.study is not None
+    with Study.open(at.study) as study:
+        view = risk_utility_map(study)
+        up = [i for i in range(len(view.scenarios)) if view.riskier_than_original[i]]
+        place = next(i for i in up if view.scenarios[i].spec.rate == "0.6")
+        choose(study, view, "it serves", candidate=view.scenarios[place].label)
+    made = board(at)
+    said = words(made)
+    (shown,) = [m for m in made.metric if m.label == "Unaltered records in small cells"]
+    assert shown.delta.startswith("-") and shown.proto.color == MetricProto.MetricColor.GRAY
+    assert "only because altered ones are not counted any more" in "".join(one.value for one in made.warning)
+    assert "It is fewer only because altered records are not counted any more" in said
+    assert "fewer exposed records alone do not make a release safer" in said

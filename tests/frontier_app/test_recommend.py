@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from streamlit.proto.Block_pb2 import Block as BlockProto
 from streamlit.testing.v1 import AppTest
 
 from engine.choosing import choose
+from engine.comparison import differences
 from engine.datasets import load
 from engine.decision import risk_utility_map
 from engine.decision_log import append, entries
@@ -16,7 +19,7 @@ from engine.plan.lock import lock
 from engine.rerun import reevaluate
 from engine.states import decide, state_of, withhold
 from engine.study import Study
-from frontier_app import workspace
+from frontier_app import cards, workspace
 from frontier_app.workspace import Workspace
 from tests.frontier_app.test_pages import app, to, words
 
@@ -146,7 +149,9 @@ def test_nothing_is_submitted_before_fresh_runs(at: Workspace, monkeypatch):
 def test_the_whole_way(at: Workspace):
     label = recommend(at)
     made = opened(at)
-    assert "frontier of the finalists" in words(made)
+    assert "On fresh runs, beside the sweep" in words(made) and "frontier of the finalists" not in words(made)
+    (table,) = [one.value for one in made.markdown if "among these, on fresh runs" in one.value]
+    assert f"| **A · {label}** " in table
     press(made, "Submit to the board")
     assert any("who says" in error.value.lower() for error in made.error)
     made.text_input(key="decide-submit-by").set_value("Ada")
@@ -259,3 +264,70 @@ def test_a_broken_log_is_said(at: Workspace):
         db.execute("update log set by = 'Eve' where event = 'chosen'")
     made = opened(at)
     assert not made.exception and any("log is broken" in error.value for error in made.error)
+
+
+def forms(block: Any) -> dict[str, bool]:
+    """The forms of a page by their names, with whether Enter in an input is their button."""
+    found = {}
+    for child in getattr(block, "children", {}).values():
+        proto = getattr(child, "proto", None)
+        if isinstance(proto, BlockProto) and proto.HasField("form"):
+            found[proto.form.form_id] = proto.form.enter_to_submit
+        found |= forms(child)
+    return found
+
+
+def test_no_step_of_the_log_is_taken_by_enter(at: Workspace):
+    recommend(at)
+    seen: dict[str, bool] = {}
+    for step, more in (("submitted", {}), ("approved", {"number": "17/26"}), ("", {})):
+        seen |= forms(opened(at)._tree.main)
+        with study_of(at) as study:
+            if step:
+                decide(study, step, "Board", **more)
+    assert seen == dict.fromkeys(("decide-submit", "decide-approve", "decide-return", "decide-release"), False)
+
+
+def test_a_slope_by_which_doing_nothing_is_better_is_said_before_and_after_it_is_recorded(at: Workspace):
+    made = opened(at)
+    made.radio(key="recommend-rule-0-none").set_value("slope").run()
+    made.number_input(key="recommend-slope").set_value(0.0).run()
+    assert not any("doing nothing is better" in one.value for one in made.warning)
+    made.number_input(key="recommend-slope").set_value(100.0).run()
+    assert any(one.value.startswith("By the slope that picks it, doing nothing is better") for one in made.warning)
+    made.text_area(key="recommend-why-0-none").set_value("useful").run()
+    made.text_input(key="recommend-by").set_value("Ada").run()
+    press(made, "Record the recommendation")
+    assert not made.error and any("doing nothing is better" in one.value for one in made.warning)
+    assert "between small-cell risk and Hellinger distance" in words(made)
+    assert "between small-cell risk and Hellinger distance" in history(made)
+    assert "between small_cells" not in words(made) + history(made)
+    shown = words(to(app(at), "explore"))
+    assert "is the recorded recommendation: best on the straight line of slope 100" in shown
+    assert "but by the slope that picks it, doing nothing is better" in shown
+
+
+def test_the_plans_slope_is_held_against_doing_nothing(swept: Callable[..., Workspace]):
+    at = swept(slope="100")
+    assert "but by the slope that picks it, doing nothing is better" in words(to(app(at), "explore"))
+    made = opened(at)
+    assert made.radio(key="recommend-rule-0-none").value == "plan"
+    assert any(one.value.startswith("By the slope that picks it, doing nothing") for one in made.warning)
+    made.radio(key="recommend-rule-0-none").set_value("hand").run()
+    assert not any("doing nothing is better" in one.value for one in made.warning)
+
+
+def test_an_alternative_within_noise_is_called_that(at: Workspace):
+    with study_of(at) as study:
+        view = risk_utility_map(study)
+        on, measures = view.frontier().tolist(), (view.risk, view.utility)
+        seen = set()
+        for place in on:
+            for other in (i for i in on if i != place):
+                found = differences(view, other, place, together=3)
+                lines = cards.difference(view, place, other, together=3).split("  \n")
+                for k, line in zip(measures, lines, strict=True):
+                    noise = found[k].better != 0 and not found[k].clear
+                    assert line.endswith(", but within noise") == noise
+                    seen.add(noise)
+    assert seen == {True, False}
