@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from engine.places import process_is_alive
 from frontier_app import jobs
 from frontier_app.workspace import Workspace
 
+_LAST_WORDS = ("frontier: ", "Traceback")  # how the command's complaint begins, or its log of a fault
 _DATE = (1980, 1, 1, 0, 0, 0)  # the same for all, so that a file's date tells nothing
 
 
@@ -109,7 +111,9 @@ def job(at: Workspace) -> Exporting:
     jobs.reap()
     lines = log_path.read_text(encoding="utf-8", errors="replace").splitlines() if log_path.exists() else []
     if process_is_alive(pid):
-        return Exporting("running", tier, tuple(line for line in lines if line.strip()))
+        # How it ends is told when it has ended, as a failure and not as one more step.
+        steps = takewhile(lambda line: not line.startswith(_LAST_WORDS), lines)
+        return Exporting("running", tier, tuple(line for line in steps if line.strip()))
     if (at.folder / "exports" / out).is_dir():
         # The last line names the folder; people see it by its name on the page.
         return Exporting("finished", tier, tuple(line for line in lines if not line.startswith("wrote ")))

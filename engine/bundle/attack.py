@@ -14,7 +14,7 @@ import numpy as np
 
 from engine.bundle.guesses import guesses, old_generator, weakness
 from engine.bundle.package import Package
-from engine.bundle.refused import Refused
+from engine.bundle.refused import Refused, attacked_words
 from engine.candidates import MEND_IDENTIFIER, multi_kind, tells_apart
 from engine.recodes import released_recodes
 from engine.spec import RANDOM_SWAP, pairs_wanted
@@ -49,15 +49,11 @@ def attack(made: Package) -> dict[str, Any]:
     found["seconds"] = round(time.monotonic() - begin, 1)
     for part in ("keys", "undoing", "order", "identifiers", "recodes"):
         if found[part].get("succeeded"):
-            raise Refused(
-                f"the release was refused: an attack on it succeeded ({found[part]['why']}); {_ADVICE[part]}. Nothing "
-                "was written",
-                f"attack: {part}",
-            )
+            raise Refused(attacked_words(found[part]["why"], ADVICE[part]), f"attack: {part}")
     return found
 
 
-_ADVICE = {
+ADVICE = {
     "keys": "make a study of its own with a new key: leave --key-file out, so that the system draws one",
     "undoing": "make a study of its own with a new key: leave --key-file out, so that the system draws one",
     "order": "export again with a new secret (leave --same-order-as out)",
@@ -65,6 +61,7 @@ _ADVICE = {
     "recodes": "let the two move as one block (accept the suggestion under File, or name both in the columns of an "
     "attribute), or drop one of them",
 }
+"""What to do where an attack succeeds, by its part of what :func:`attack` finds."""
 
 
 def _keys(made: Package) -> dict[str, Any]:

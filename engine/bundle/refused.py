@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from engine.errors import EngineError
+
+_ATTACKED = re.compile(
+    r"the release was refused: an attack on it succeeded \((?P<why>.*)\); (?P<mend>.*)\. Nothing was written", re.DOTALL
+)
 
 
 class Refused(EngineError):
@@ -14,3 +20,14 @@ class Refused(EngineError):
     def __init__(self, message: str, kind: str) -> None:
         super().__init__(message)
         self.kind = kind
+
+
+def attacked_words(why: str, mend: str) -> str:
+    """The sentence with which a release is refused because an attack on it succeeded: what it found, what to do."""
+    return f"the release was refused: an attack on it succeeded ({why}); {mend}. Nothing was written"
+
+
+def read_attacked(sentence: str) -> tuple[str, str] | None:
+    """What the attack found and what to do about it, out of such a sentence; None for any other."""
+    found = _ATTACKED.fullmatch(sentence)
+    return (found["why"], found["mend"]) if found else None

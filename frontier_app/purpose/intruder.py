@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import streamlit as st
 
-from engine.candidates import finer_than_counted
 from engine.microdata import RawTable
 from engine.plan import Plan, ThreatPlan, edit_plan
-from frontier_app import actions, parts, state
+from frontier_app import parts, state
 from frontier_app.filing import picture
 from frontier_app.planning.complaints import Complaints
+from frontier_app.purpose import warned
 
 VISIBLE = tuple(
     word
@@ -46,6 +46,7 @@ def inputs(base: Plan, tag: str, fixed: bool, wrong: Complaints) -> Plan:
     if raw is not None:
         with parts.spoken():
             _exposed(plan)
+        warned.shown(plan)
     threat = base.threat
     intruder = st.text_area(
         "Who that could be, and how they would go about it",
@@ -120,8 +121,3 @@ def _exposed(plan: Plan) -> None:
         f" ({parts.share(found.small_records, found.n_records)}) share their answers on these keys with at most one"
         f" other record, and **{found.uniques:,}** are alone."
     )
-    with parts.spoken():
-        finer = finer_than_counted(actions.coded(), plan.keys)
-        if finer:
-            lines = " ".join(f"{words[:1].upper()}{words[1:]}." for words in finer)
-            st.warning(f"**Released finer than it is counted.** {lines}", icon=":material/zoom_in:")

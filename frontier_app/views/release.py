@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from engine.bundle.refused import read_attacked
+from engine.decision_log import entries
 from engine.errors import EngineError
 from engine.report.parameters import besides_words
 from engine.states import Standing, state_of
@@ -48,6 +50,7 @@ _FORMATS = {
     "dta": "Stata (.dta)",
     "xpt": "SAS (.xpt)",
 }
+_MENDED_IN_FILE = ("attack: identifiers", "attack: recodes")
 _EVERY = 1.0
 _SHOWN = 5  # exports that are listed
 _LONG = 8  # files of a bundle that are named
@@ -140,11 +143,29 @@ def _ask(study: Study, standing: Standing) -> None:
     if not formats:
         st.caption("Choose at least one format.")
     if job.state == "failed":
-        st.error(f"**Nothing was written.** {job.said[-1][:1].upper()}{job.said[-1][1:]}", icon=":material/block:")
+        _failed(study, job.said[-1])
     for line in job.said if job.state == "finished" else ():
         if line.startswith("warning: "):
             text_ = line.removeprefix("warning: ")
             st.warning(text_[:1].upper() + text_[1:], icon=":material/warning:")
+
+
+def _failed(study: Study, why: str) -> None:
+    """Why nothing was written; of a release that an attack undoes, what was found, what to do about it and where."""
+    attacked = read_attacked(why)
+    if attacked is None:
+        st.error(f"**Nothing was written.** {why[:1].upper()}{why[1:]}", icon=":material/block:")
+        return
+    what, mend = (f"{words[:1].upper()}{words[1:]}." for words in attacked)
+    st.error(
+        f"**The release was refused, and nothing was written.** It was attacked first, and an attack succeeded. {what}"
+        f"\n\n**What to do:** {mend}",
+        icon=":material/block:",
+    )
+    blocked = [entry for entry in entries(study) if entry.event == "blocked"]
+    if blocked and blocked[-1].detail.get("why") in _MENDED_IN_FILE:
+        st.caption("That changes the plan: sweep it again, and have what you then recommend approved anew.")
+        parts.go("data", "Mend it under File")
 
 
 def _data(study: Study, chosen: state.Packing, tier: str) -> tuple[list[str], tuple[str, ...]]:

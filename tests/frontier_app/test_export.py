@@ -12,9 +12,12 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from engine.bundle.attack import ADVICE
+from engine.bundle.refused import attacked_words
 from engine.choosing import choose
 from engine.datasets import load
 from engine.decision import risk_utility_map
+from engine.decision_log import append
 from engine.errors import EngineError
 from engine.keys import key_path, read_key
 from engine.plan import PublishPlan
@@ -195,6 +198,36 @@ def test_one_that_runs_is_watched_and_not_started_twice(at: Workspace, monkeypat
     assert exports.job(at) == exports.Exporting("running", "public", ("attacking the release itself",))
     monkeypatch.setattr("frontier_app.jobs.launch", lambda *_: pytest.fail("started twice"))
     exports.start(at, "x", "public", ["csv"], [], False)
+
+
+def test_what_a_running_export_complains_of_is_no_step(at: Workspace):
+    (at.folder / "export.json").write_text(json.dumps({"pid": os.getpid(), "out": "x", "tier": "public"}))
+    for end in ("frontier: the release was refused", "Traceback (most recent call last):\nKeyError: 'secret'"):
+        (at.folder / "export.log").write_text(f"attacking the release itself\n\n{end}\n")
+        assert exports.job(at).said == ("attacking the release itself",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "mended"),
+    [("identifiers", True), ("recodes", True), ("keys", False), ("undoing", False), ("order", False)],
+)
+def test_a_refusal_is_told_with_what_to_do_and_where(at: Workspace, kind: str, mended: bool):
+    """The words are the engine's own; the button leads to where the plan can be mended."""
+    with Study.open(at.folder / "study-1.study") as study:
+        append(study, "blocked", {"tiers": ["public"], "candidate": "x/0", "why": f"attack: {kind}"})
+    (at.folder / "export.json").write_text(json.dumps({"pid": 0, "out": "x000-none", "tier": "public"}))
+    sentence = attacked_words("column 'INCOME' tells nearly every record (and more) apart", ADVICE[kind])
+    (at.folder / "export.log").write_text(f"attacking the release itself\nfrontier: {sentence}\n")
+    made = opened(at)
+    (error,) = made.error
+    what, mend = error.value.split("\n\n")
+    assert "The release was refused, and nothing was written." in what and "**What to do:**" in mend
+    assert what.endswith("Column 'INCOME' tells nearly every record (and more) apart.")
+    assert mend.removeprefix("**What to do:** ").lower() == f"{ADVICE[kind]}.".lower()
+    assert ("attack on it succeeded" not in error.value) and ("Nothing was written" not in mend)
+    buttons = [button.label for button in made.button]
+    assert ("Mend it under File" in buttons) == mended
+    assert ("approved anew" in words(made)) == mended
 
 
 def test_without_data_nothing_is_started(at: Workspace):

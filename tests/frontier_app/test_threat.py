@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.datasets import load
 from engine.decision_log import entries
-from engine.plan import DecisionPlan, TablePlan, ThreatPlan, edit_plan
+from engine.plan import (
+    DecisionPlan,
+    Plan,
+    TablePlan,
+    ThreatPlan,
+    dependencies,
+    edit_plan,
+    plan_from_toml,
+    plan_to_toml,
+)
 from engine.plan.lock import lock
 from engine.study import Study
-from frontier_app import rules
+from frontier_app import rules, state, workspace
+from frontier_app.purpose import warned
 from frontier_app.purpose.intruder import visible
 from frontier_app.workspace import Workspace
+from tests.engine.recoded import BLOCK, apart, survey
 from tests.frontier_app.conftest import APP
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries inside the app are not ours to fail on
@@ -263,3 +275,56 @@ def test_what_is_said_in_public_is_kept_and_a_range_needs_its_words() -> None:
     assert not made.error
     said = _plan(made).publish
     assert (said.title, said.rate_policy, said.rate_range) == ("Car workers 1981", "range", "between 1 and 5 percent")
+
+
+def _own(tmp_path: Path, plan: Plan, more: str = "") -> AppTest:
+    """A file of somebody's own in which an age decides its group, under a plan."""
+    survey(tmp_path, 400, more=more)
+    at = workspace.create()
+    at.note(data=str(tmp_path / "ages.csv"), study=None)
+    at.save_plan(plan_to_toml(plan))
+    return _study(at)
+
+
+def _warned(made: AppTest) -> dict[str, str]:
+    """The warnings on the page by their headings."""
+    told = [one.value.removeprefix("**").split(".** ", 1) for one in made.warning if one.value.startswith("**")]
+    return dict(told)  # type: ignore[arg-type]
+
+
+def _looked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Filled with one number for each time that all columns are looked through."""
+    done: list[int] = []
+    monkeypatch.setattr(warned, "dependencies", lambda raw: done.append(1) or dependencies(raw))
+    return done
+
+
+def test_what_stands_in_the_way_of_a_public_bundle_is_said_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = _looked(monkeypatch)
+    made = _own(tmp_path, apart('[data]\ncarry = ["INCOME"]\n'), "INCOME")
+    said = _warned(made)
+    assert list(said) == ["Tells records apart", "Can be worked out from another column"]
+    one, other = said.values()
+    assert "Column 'INCOME' is carried and differs in 400 of 400 records" in one and "put classes of it" in one
+    assert "'AGE' decides 'AGEGRP' in every record" in other and "suggestion under File" in other
+    assert any(button.label == "Mend it under File" for button in made.button)
+    assert looked == [], "the page File has looked already"
+    made.session_state["frontier"] = replace(made.session_state["frontier"], memo=state.Memo())
+    for _ in range(2):
+        made.run()
+        assert list(_warned(made)) == list(said) and looked == [1], "looked for once"
+    made.multiselect[0].set_value([]).run()
+    assert "Tells records apart" in _warned(made), "whatever the keys are"
+
+
+def test_a_plan_that_keeps_recodes_whole_is_not_warned_of(tmp_path: Path) -> None:
+    made = _own(tmp_path, plan_from_toml(BLOCK))
+    assert not made.exception and not _warned(made)
+    assert not any(button.label == "Mend it under File" for button in made.button)
+
+
+@pytest.mark.parametrize("name", ["czech", "nces"])
+def test_samples_have_nothing_in_the_way_of_a_public_bundle(name: str) -> None:
+    assert not {"Tells records apart", "Can be worked out from another column"} & set(_warned(_sample(name)))
