@@ -148,9 +148,9 @@ def run_space(args: argparse.Namespace) -> None:
         scenarios_of,
     )
     from engine.io.recode import code
+    from engine.probe import estimate
     from engine.space_size import n_specs
     from engine.spec import RANDOM_SWAP, percent
-    from engine.sweep import estimate
 
     raw, sample_plan = _open(args.data)
     plan = plan_of(args, raw, sample_plan)

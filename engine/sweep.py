@@ -7,20 +7,17 @@ transaction, so a killed sweep resumes.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from engine.adaptive import run_adaptively
-from engine.candidates import group, release_warnings, remarks, scenarios_of, sharing
+from engine.candidates import release_warnings, remarks, scenarios_of
 from engine.cluster import check_address, connected
 from engine.decision import risk_utility_map
 from engine.errors import EngineError, UsageError
-from engine.evaluator import Evaluator, Question, question
+from engine.evaluator import Question, question
 from engine.filling import Announce, Cancelled, Filling, Tick, announce_compilation, no_collection
 from engine.io.recode import code
 from engine.keys import key_path, read_key, read_or_make_key
@@ -28,7 +25,6 @@ from engine.microdata import Microdata, RawTable
 from engine.plan import Plan
 from engine.plan_changes import change_plan, check_change, check_departures, record_plan
 from engine.search import Search, run_search, search_of
-from engine.space import scenarios
 from engine.spec import RANDOM_SWAP, ReleaseSpec
 from engine.streams import fingerprint, key_check
 from engine.study import Study
@@ -216,37 +212,3 @@ def hired(asked: Question, key: bytes, workers: int | None, address: str | None,
         return
     with connected(asked, key, address) as hands:
         yield hands
-
-
-def estimate(
-    plan: Plan,
-    data: Microdata,
-    probes: int = 5,
-    specs: Sequence[ReleaseSpec] | None = None,
-    total: int | None = None,
-) -> tuple[int, float]:
-    """``(candidates, seconds)``: realisations that the plan asks for (the most it may ask for, where it searches or
-    spends replicates adaptively) and the time they will take, from a probe of a few groups.
-
-    ``specs`` are the plan's scenarios over these data, where they are known already, or an even part of ``total`` ones
-    of which no two specs share work.
-    """
-    asked = question(plan, data)
-    specs = scenarios_of(plan, data)[0] if specs is None else specs
-    total = len(specs) if total is None else total
-    if plan.space.search and plan.swaps_at_random:
-        search = search_of(plan, data, bytes(16))
-        specs = [*specs, *scenarios(search.start(), plan.space.rates, plan.space.rule)]
-        total += search.budget * len(plan.space.rates)
-    shares = sharing(list(enumerate(specs)), asked.table)
-    evaluator = Evaluator(asked, bytes(16))
-    places = np.unique(np.linspace(0, len(shares) - 1, probes).astype(int))
-    chosen = group([one for i in places for one in shares[i]], asked.table)
-    evaluator.run(chosen[0], [1])  # loads or compiles the kernels, which is not part of the rate
-    begin = time.perf_counter()
-    for one in chosen:
-        evaluator.run(one, [1])
-    per_group = (time.perf_counter() - begin) / len(chosen)
-    n_groups = len(shares) * total / len(specs)
-    runs = total * plan.space.replicates
-    return runs, per_group * n_groups * plan.space.replicates / (default_workers(runs, asked) ** 0.8)

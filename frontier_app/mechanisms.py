@@ -19,6 +19,47 @@ from engine.spec import RANDOM_SWAP, ReleaseSpec
 RANDOM_TITLE = "Random swap of attributes"
 RANDOM_WHEN = "attributes may be exchanged one by one, and every one-way table must stay as it is"
 RANDOM_AMOUNT = "records that take part in swaps, both partners counted, as a share of all records"
+_SYMBOLS = {("pram", "theta"): "θ"}  # where it is not the name
+_LABELS: dict[str | tuple[str, str], str] = {
+    "s": "Largest sensitive key cell, in records",
+    "rule": "Whether a cell of exactly so many is sensitive",
+    "n_init": "Number of records that begin a swap",
+    "partner_pool": "Where partners come from",
+    "avoid_initiators": "Who begins a swap is nobody's partner",
+    ("rds", "rate"): "Share of records that begin a swap",
+    "vars": "Attributes to perturb",
+    "over": "The key as a whole, or each attribute by itself",
+    ("pram", "theta"): "Chance that a record of the smallest category moves",
+    "matrix": "Transition probabilities of your own",
+    "domain": "Categories of a key as a whole",
+    "w0": "Smallest weight of a partner",
+    "D": "Tables published together",
+    "same_cell_partners": "Partners of the same key cell are allowed",
+    ("maps", "theta"): "Parameters of the model for each table",
+    "y": "Numeric columns of the model",
+    "log": "Columns that the model takes in logarithms",
+    "selection": "Where similar records are looked for",
+    "n_mix": "Similar records for each sensitive one",
+    "fill": "How near cells are used up",
+    "model_set": "Records that the model is fitted on",
+    "proper": "Parameters drawn anew for each table",
+    ("smike", "within"): "Keys that must not change",
+    "within": "Strata in which covariances are taken",
+    "strata": "Attributes that make the strata",
+    "n_swap": "Records that move each way between two strata",
+    "rate": "The same as a share of the smallest stratum",
+    "mode": "Which records of a stratum move",
+    "distance": "How it is measured how far strata are apart",
+    "odd": "What happens to an odd last stratum",
+    "formula": "Model of who belongs to which stratum",
+    "pairs": "Pairs of strata by hand",
+    "cols": "Numeric columns that get noise",
+    "c": "Variance of the noise, as a share of the column's",
+    "rescale": "Keep variances as they are on average",
+    "round": "Round whole numbers to whole numbers again",
+    "clip": "Stay within the smallest and largest value",
+}
+"""Parameters in plain words, by name or, where mechanisms mean different things by one name, by mechanism and name."""
 _QUIET = {"s": "3"}  # numbers that short words leave out where they are this
 
 
@@ -61,6 +102,12 @@ def parameter_rows(spec: ReleaseSpec) -> list[tuple[str, str, str]]:
     """Every parameter of a candidate: name, value, meaning."""
     known = {one.name: one.meaning for one in mechanism(spec.mechanism).parameters}
     return [(name, value or "as usual", known.get(name, "")) for name, value in spec.params]
+
+
+def label(name: str, one: Parameter) -> str:
+    """What a parameter of the mechanism ``name`` is called on the page: plain words, then its symbol."""
+    words = _LABELS.get((name, one.name)) or _LABELS.get(one.name) or "Parameter"
+    return f"{words} ({_SYMBOLS.get((name, one.name), one.name)})"
 
 
 def legal(one: Parameter) -> str:
@@ -150,7 +197,8 @@ def grown(old: Plan, new: Plan) -> bool:
 def entry_words(one: MechanismPlan) -> str:
     """A declared mechanism in words."""
     grid = ", ".join(f"{name} {' or '.join(values)}" for name, values in one.grid)
-    return f"{one.name} ({grid})" if grid else one.name
+    words = title(one.name) if one.name in all_names() else one.name
+    return f"{words}: {grid}" if grid else words
 
 
 # -- what runs had to say --------------------------------------------------------------------------------------------

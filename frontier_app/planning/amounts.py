@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -15,15 +16,16 @@ from engine.evaluator import question
 from engine.measures import call
 from engine.microdata import Microdata
 from engine.plan import AboutPlan, DecisionPlan, Plan, ThreatPlan
+from engine.probe import estimate
 from engine.space import Space, scenarios
 from engine.space_size import n_specs
 from engine.spec import RANDOM_SWAP, ReleaseSpec, percent
-from engine.sweep import estimate
 from frontier_app import actions, mechanisms, parts, state, text
 
 _FORESEEN = 5000  # scenarios up to which failures are foreseen at once
 _PROBED = 500  # specs that an estimate of the time looks at where they share no work
 _LISTED = 200  # specs shown of a long list
+_REASONS = 6  # reasons that are counted one by one
 _LONG = 1800.0  # seconds from which a sweep is called long
 _COUNTABLE = 10**12  # swaps from which their number tells nobody anything
 _MANY = 50_000  # scenarios from which it is, whatever the probe says
@@ -61,10 +63,7 @@ def amounts(plan: Plan | None, complaint: str | None, data: Microdata) -> Callab
     each = f"{space.screen} to {space.replicates}" if staged else str(space.replicates)
     third.metric("Runs", f"{most}{n_scenarios * space.replicates:,}", help=f"{each} replicates of every scenario")
     if found:
-        st.caption(
-            f"{found.legal:,} legal, {found.feasible:,} feasible, {len(found.specs):,} distinct on these data; at"
-            f" {rates}."
-        )
+        st.caption(f"{_sifted(found)} Each is tried at {rates}.")
     if others:
         rows = ["| mechanism | scenarios | runs |", "|:--|--:|--:|"]
         for name, n in ({RANDOM_SWAP: n_swaps} if found else {}).items():
@@ -132,6 +131,16 @@ def _searched(plan: Plan, data: Microdata) -> int:
     return looked
 
 
+def _sifted(found: Space) -> str:
+    """How many swaps there are to begin with, and what becomes of them: figures that add up."""
+    n, merged, impossible = len(found.specs), len(found.merged), len(found.impossible)
+    if not merged and not impossible:
+        return f"All {text.plural(n, 'swap')} that you ask for are tried."
+    gone = [f"{impossible:,} can never work on these data"] if impossible else []
+    gone += [f"{merged:,} would release the same as another one"] if merged else []
+    return f"Of {n + merged + impossible:,} swaps that you ask for, {' and '.join(gone)}; the other {n:,} are tried."
+
+
 def _explained(found: Space) -> None:
     """Why some specs are not run."""
     if found.merged:
@@ -142,7 +151,12 @@ def _explained(found: Space) -> None:
             _more(len(found.merged))
     if found.impossible:
         with st.popover(f"{text.plural(len(found.impossible), 'swap')} impossible", icon=":material/block:"):
-            st.markdown("No two of these records can be exchanged this way.")
+            st.markdown("No two records can be exchanged this way.")
+            reasons = Counter(why for _, why in found.impossible).most_common()
+            for why, n in reasons[:_REASONS]:
+                st.markdown(f"- {n:,}: {why}")
+            if rest := sum(n for _, n in reasons[_REASONS:]):
+                st.markdown(f"- {rest:,}: for other reasons, listed below")
             rows = [(str(a) or "nothing swapped", b) for a, b in found.impossible[:_LISTED]]
             st.dataframe(pd.DataFrame(rows, columns=["swap", "why"]), hide_index=True)
             _more(len(found.impossible))
@@ -155,7 +169,10 @@ def _more(n: int) -> None:
 
 def _foreseen(plan: Plan, found: Space, data: Microdata, n_scenarios: int) -> None:
     if n_scenarios > _FORESEEN:
-        st.caption(f"Failures are foreseen for up to {_FORESEEN:,} scenarios only.")
+        st.caption(
+            f"With more than {_FORESEEN:,} scenarios the page does not look ahead which of them ask for more pairs than"
+            " these data have; the sweep tells it of each that does."
+        )
         return
     now = state.get()
     specs = scenarios(found.specs, plan.space.rates, plan.space.rule)

@@ -73,7 +73,11 @@ def grids(base: Plan, picked: list[str], tag: str, wrong: Complaints) -> list[Me
                 if at % 2 == 0:
                     places = st.columns(2)
                 given[parameter.name] = _parameter(
-                    parameter, had.get(parameter.name), places[at % 2], f"{name}-{i}-{parameter.name}-{tag}"
+                    mechanisms.label(name, parameter),
+                    parameter,
+                    had.get(parameter.name),
+                    places[at % 2],
+                    f"{name}-{i}-{parameter.name}-{tag}",
                 )
             entries.append(wrong.attempt(partial(mechanisms.grid_of, made, given, one), one or MechanismPlan(name)))
     return entries
@@ -86,19 +90,21 @@ def _grid_words(one: MechanismPlan | None) -> str:
     return " – " + ", ".join(f"{name} {' or '.join(values)}" for name, values in one.grid)
 
 
-def _parameter(one: Parameter, had: tuple[str, ...] | None, place: DeltaGenerator, key: str) -> tuple[str, ...]:
+def _parameter(
+    label: str, one: Parameter, had: tuple[str, ...] | None, place: DeltaGenerator, key: str
+) -> tuple[str, ...]:
     """The values of one parameter."""
     usual = () if not one.default else (one.default,)
     start = had if had is not None else usual
     words = f"{one.meaning[:1].upper()}{one.meaning[1:]}. Legal: {mechanisms.legal(one)}."
     if one.kind in ("choice", "truth"):
         options = list(dict.fromkeys((*(one.choices or ("yes", "no")), *start)))
-        picked = place.multiselect(one.name, options, default=list(start), key=f"par-{key}", help=words)
+        picked = place.multiselect(label, options, default=list(start), key=f"par-{key}", help=words)
         place.caption(one.meaning)
         return tuple(picked)
     ask = place.text_area if one.kind == "text" and len(start) > 1 else place.text_input
     typed = ask(
-        one.name,
+        label,
         value=mechanisms.values_text(one, start),
         key=f"par-{key}",
         help=words,

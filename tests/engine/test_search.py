@@ -15,11 +15,12 @@ from engine.errors import UsageError
 from engine.evaluator import question
 from engine.io.recode import code
 from engine.plan import MechanismPlan, Plan, edit_plan, plan_from_toml, plan_to_toml
+from engine.probe import estimate
 from engine.search import Found, search_of
 from engine.space import canonical
 from engine.spec import RANDOM_SWAP
 from engine.study import Study
-from engine.sweep import estimate, sweep
+from engine.sweep import sweep
 from engine.tradeoff import hypervolume
 from tests.engine.sweeps import RAW, keyed, plan_of, table_of
 from tests.engine.test_adaptive import fresh_of

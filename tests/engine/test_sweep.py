@@ -21,7 +21,8 @@ from engine.mechanisms import key_swaps
 from engine.mechanisms.key_swaps import RDS
 from engine.microdata import EditRule
 from engine.plan import MechanismPlan
-from engine.sweep import estimate, sweep
+from engine.probe import estimate
+from engine.sweep import sweep
 from tests.engine.sweeps import RAW, SHAPE, SMALL, keyed, plan_of, swept
 from tests.small_tables import Small, rows
 

@@ -30,6 +30,20 @@ def test_a_mechanism_as_usual_has_an_empty_grid(name: str):
     assert all(mechanisms.legal(one) for one in made.parameters)
 
 
+@pytest.mark.parametrize("name", names())
+def test_every_parameter_has_plain_words_and_its_symbol(name: str):
+    labels = [mechanisms.label(name, one) for one in mechanism(name).parameters]
+    assert len(set(labels)) == len(labels)
+    for words, one in zip(labels, mechanism(name).parameters, strict=True):
+        plain, _, symbol = words.removesuffix(")").rpartition(" (")
+        assert len(plain) > len("Parameter") and symbol in (one.name, "θ")
+
+
+def test_parameters_of_one_name_are_told_apart():
+    theta = {name: mechanisms.label(name, mechanism(name).parameter("theta")) for name in ("pram", "maps")}
+    assert theta["pram"] == "Chance that a record of the smallest category moves (θ)" and theta["maps"] != theta["pram"]
+
+
 def test_what_a_plan_says_comes_back_as_it_was():
     for one in mixed.plan().mechanisms[1:]:
         made = mechanism(one.name)

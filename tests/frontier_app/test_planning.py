@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -19,11 +20,13 @@ from engine.plan import Plan, read_plan
 from engine.plan.lock import departures, lock
 from engine.report.plan_counts import count_plan
 from engine.report.plan_document import document_bytes, plan_document
+from engine.space import build, complete
 from engine.study import Study
 from frontier_app.planning import amounts
 from frontier_app.planning.space import only, preset_of
 from frontier_app.workspace import Workspace
 from tests.frontier_app.conftest import APP
+from tests.small_tables import expand
 
 _PLAN = load("czech")[1]
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries inside the app are not ours to fail on
@@ -67,6 +70,28 @@ def test_presets_change_the_space_and_its_count() -> None:
     assert {m.label: m.value for m in made.metric}["Swaps to try"] == "2,817"
     _preset(made, "paper")
     assert _plan(made) == _PLAN
+
+
+@pytest.mark.parametrize(("d", "narrow"), [(3, ()), (4, (1,)), (4, (0, 3))])
+@pytest.mark.parametrize("rule", ["strict", "loose"])
+@pytest.mark.parametrize("carries", [False, True])
+def test_the_figures_of_a_space_add_up(d: int, narrow: tuple[int, ...], rule: str, carries: bool) -> None:
+    cells = sorted({tuple(0 if j in narrow else i >> j & 1 for j in range(d)) for i in range(2**d)})
+    small = expand(cells, [2] * len(cells), (2,) * d)
+    found = build(complete(small.names, small.names), small.coded()[0], rule, carries)
+    figures = [int(word.replace(",", "")) for word in re.findall(r"\d[\d,]*", amounts._sifted(found))]
+    assert figures[0] == sum(figures[1:]) == 4**d - 3**d and figures[-1] == len(found.specs)
+
+
+def test_the_page_says_what_becomes_of_all_swaps() -> None:
+    made = _preset(_on_plan(), "all")
+    said = next(part.value for part in made.caption if part.value.startswith("Of "))
+    assert said.startswith("Of 3,367 swaps that you ask for, ") and "; the other 2,817 are tried." in said
+    assert not any("feasible" in part.value for part in made.caption)
+    popped = [part.value for part in made.markdown if re.match(r"- \d", part.value)]
+    assert popped and sum(int(words[2:].partition(":")[0].replace(",", "")) for words in popped) == int(
+        re.search(r"([\d,]+) can never work", said)[1].replace(",", "")  # type: ignore[index]
+    )
 
 
 def test_a_list_of_ones_own_is_taken_and_complained_about() -> None:

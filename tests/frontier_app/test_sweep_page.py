@@ -69,7 +69,7 @@ def test_what_has_changed_is_said_in_plain_words(swept: Callable[..., Workspace]
     _with_plan(made, space=space, mechanisms=(MechanismPlan("dds"),))
     said = {part.value for part in made.markdown if part.value.startswith("- ")}
     assert said == {
-        "- Mechanisms: random_swap in the study, dds here",
+        "- Mechanisms: Random swap of attributes in the study, Swapping every sensitive key away (DDS) here",
         "- Numbers of attributes swapped together: 1 in the study, nothing here",
         "- Complete space: no in the study, yes here",
         "- Swap rates: 2 % and 10 % in the study, 5 % here",
