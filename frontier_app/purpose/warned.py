@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from engine.candidates import carried_identifiers, finer_than_counted, loose_recodes
+from engine.io.recode import code
 from engine.plan import Plan, dependencies
+from engine.spec import RANDOM_SWAP
+from engine.states import Standing
+from engine.study import Study
 from frontier_app import actions, parts, state
 
 
@@ -17,7 +23,11 @@ def shown(plan: Plan, *, refused_only: bool = False) -> None:
     if raw is None:
         return
     with parts.spoken():
-        data = actions.coded()
+        same = now.plan is not None and (now.plan.data, now.plan.edits) == (plan.data, plan.edits)
+        # a study's plan is not always the one that is being edited
+        data = (
+            actions.coded() if same else now.memo.get("coded-warned", (plan.data, plan.edits), lambda: code(raw, plan))
+        )
         found = now.memo.get("dependencies", raw.source, lambda: dependencies(raw))
         said = [
             ("Tells records apart", "fingerprint", carried_identifiers(data)),
@@ -31,6 +41,19 @@ def shown(plan: Plan, *, refused_only: bool = False) -> None:
             parts.go("data", "Mend it under File", primary=False)
         if not refused_only:
             _box("Released finer than it is counted", "zoom_in", finer_than_counted(data, plan.keys))
+
+
+def before_submission(study: Study, standing: Standing) -> None:
+    """What would stand in the way of a public bundle, as long as nothing is submitted: of the recommended candidate, or
+    of the plan while none is."""
+    if standing.state not in ("none", "draft", "returned"):
+        return
+    plan = study.plan
+    spec = study.find(standing.choice.label)[0].spec if standing.choice is not None else None
+    if spec is not None and spec.mechanism == RANDOM_SWAP:
+        only = replace(plan.space, specs=(str(spec.attributes),), swap_sizes=(), all_specs=False, search=False)
+        plan = replace(plan, space=only, mechanisms=())
+    shown(plan, refused_only=True)
 
 
 def _box(title: str, icon: str, lines: list[str]) -> None:

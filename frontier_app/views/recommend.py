@@ -14,6 +14,7 @@ from engine.states import Standing, state_of, withhold
 from engine.study import Study
 from engine.telling import told
 from frontier_app import actions, cards, deciding, drawing, on_study, parts, picking, recommendation, state, text
+from frontier_app.purpose import warned
 
 _RULES = {
     "hand": "A candidate that I name",
@@ -34,6 +35,7 @@ def _page(study: Study, view: RiskUtilityMap) -> None:
     standing = state_of(study)
     deciding.where_it_stands(study, standing)
     deciding.approved_plan(study)
+    warned.before_submission(study, standing)
     if standing.choice is not None:
         deciding.next_step(study, view, standing)
     _recommend(study, view, standing)

@@ -9,10 +9,15 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from engine.choosing import choose
 from engine.datasets import load
+from engine.decision import risk_utility_map
 from engine.decision_log import entries
+from engine.keys import key_path, read_key
+from engine.microdata import RawTable
 from engine.plan import (
     DecisionPlan,
+    Dependencies,
     Plan,
     TablePlan,
     ThreatPlan,
@@ -22,7 +27,10 @@ from engine.plan import (
     plan_to_toml,
 )
 from engine.plan.lock import lock
+from engine.rerun import reevaluate
+from engine.states import decide
 from engine.study import Study
+from engine.sweep import sweep
 from frontier_app import rules, state, workspace
 from frontier_app.purpose import warned
 from frontier_app.purpose.intruder import visible
@@ -288,14 +296,19 @@ def _own(tmp_path: Path, plan: Plan, more: str = "") -> AppTest:
 
 def _warned(made: AppTest) -> dict[str, str]:
     """The warnings on the page by their headings."""
-    told = [one.value.removeprefix("**").split(".** ", 1) for one in made.warning if one.value.startswith("**")]
-    return dict(told)  # type: ignore[arg-type]
+    told = [one.value.removeprefix("**").partition(".** ") for one in made.warning if one.value.startswith("**")]
+    return {title: words for title, _, words in told}
 
 
 def _looked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Filled with one number for each time that all columns are looked through."""
     done: list[int] = []
-    monkeypatch.setattr(warned, "dependencies", lambda raw: done.append(1) or dependencies(raw))
+
+    def look(raw: RawTable) -> Dependencies:
+        done.append(1)
+        return dependencies(raw)
+
+    monkeypatch.setattr(warned, "dependencies", look)
     return done
 
 
@@ -328,3 +341,29 @@ def test_a_plan_that_keeps_recodes_whole_is_not_warned_of(tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", ["czech", "nces"])
 def test_samples_have_nothing_in_the_way_of_a_public_bundle(name: str) -> None:
     assert not {"Tells records apart", "Can be worked out from another column"} & set(_warned(_sample(name)))
+
+
+def test_before_a_submission_it_is_said_of_the_candidate_itself(tmp_path: Path) -> None:
+    raw, plan = survey(tmp_path, 400), apart()
+    at = workspace.create()
+    at.note(data=str(tmp_path / "ages.csv"), study="study-1.study")
+    sweep(raw, plan, at.folder / "study-1.study", workers=1).close()
+    title = "Can be worked out from another column"
+
+    def seen() -> set[str]:
+        made = AppTest.from_file(str(APP), default_timeout=60)
+        made.query_params["w"] = at.token
+        made = _to(made.run(), "recommend")
+        assert not made.exception
+        return set(_warned(made))
+
+    assert title in seen(), "of the plan, as long as nothing is recommended"
+    with Study.open(at.folder / "study-1.study") as study:
+        view = risk_utility_map(study)
+        for attribute, named in (("SEX", False), ("AGEGRP", True)):
+            label = next(s.label for s in study.scenarios if str(s.spec.attributes) == f"{attribute}:S")
+            choose(study, view, "it is safe", candidate=label, by="Ada")
+            assert (title in seen()) == named
+        reevaluate(study, raw, read_key(key_path(study.path)), [study.find(label)[0].place], 2)
+        decide(study, "submitted", "Ada")
+    assert title not in seen(), "the board has it now"
