@@ -58,10 +58,17 @@ class Dependencies:
     @property
     def decided(self) -> tuple[tuple[str, str], ...]:
         """All pairs (decider, decided): ``recodes`` with every column of the same information in place of the one that
-        stands for it, and such columns in both directions."""
+        stands for it, and such columns in both directions.
+
+        A gate of two answers is decided by every column that is skipped for one of them, and stands here too: it is no
+        recode, since what it asks for is a skip pattern, but it can be worked out all the same.
+        """
         alike = {group[0]: group for group in self.same}
         found = [(a, b) for x, y in self.recodes for a in alike.get(x, (x,)) for b in alike.get(y, (y,))]
         found += [(a, b) for group in self.same for a in group for b in group if a != b]
+        for skip in self.skips:
+            if skip.gate is not None and self.levels[skip.gate] == 2:
+                found += [(name, gate) for name, _ in skip.columns for gate in alike.get(skip.gate, (skip.gate,))]
         return tuple(dict.fromkeys(found))
 
 

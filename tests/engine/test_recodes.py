@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from engine.candidates import carried_identifiers, loose_recodes, release_warnings
 from engine.datasets import load
+from engine.io.readers import read_table
 from engine.io.recode import code
 from engine.keys import key_path
 from engine.microdata import Microdata, RawTable
@@ -96,13 +97,25 @@ def test_columns_of_the_same_information_stand_for_each_other(tmp_path: Path) ->
     ages = [20 + i % 40 for i in range(1600)]
     lines = [f"{a},{a // 10},{'abcdef'[a // 10]},{i % 3}" for i, a in enumerate(ages)]
     (tmp_path / "a.csv").write_text("age,group,letter,z\n" + "\n".join(lines) + "\n")
-    from engine.io.readers import read_table
-
     raw = read_table(tmp_path / "a.csv")
     pairs = {("age", "group"), ("age", "letter"), ("group", "letter"), ("letter", "group")}
     assert set(decided_among(raw, set(raw.names))) == pairs
     assert set(decided_among(raw, {"age", "letter"})) == {("age", "letter")}
     assert set(decided_among(raw, {"age", "letter"}, dependencies(raw))) == {("age", "letter")}
+
+
+def test_a_gate_of_two_answers_is_worked_out_from_what_is_skipped(tmp_path: Path) -> None:
+    """Who works is seen from the hours; with a third answer the hours no longer tell which."""
+    rng = np.random.default_rng(4)
+    works = rng.integers(0, 2, 800)
+    hours = np.where(works == 0, -1, rng.integers(1, 9, 800) * 5)
+    for third, found in ((False, {("hours", "works")}), (True, set())):
+        shown = np.where((works == 0) & (rng.random(800) < 0.3), 9, works) if third else works
+        lines = "\n".join(f"{w},{h},{z}" for w, h, z in zip(shown, hours, rng.integers(0, 3, 800), strict=True))
+        (tmp_path / "w.csv").write_text(f"works,hours,z\n{lines}\n")
+        raw = read_table(tmp_path / "w.csv")
+        assert dependencies(raw).skips and not dependencies(raw).recodes
+        assert set(decided_among(raw, set(raw.names))) == found
 
 
 def test_in_a_small_file_a_recode_may_be_an_accident(tmp_path: Path) -> None:
