@@ -141,8 +141,8 @@ def before_and_after(view: RiskUtilityMap, again: RiskUtilityMap, letters: Mappi
     """Finalists as swept and on fresh replicates, side by side, as a table; with the letters of those that have one."""
     kinds = (("risk", view.risk), ("utility", view.utility))
     names = [f"{kind}, {when}" for kind, _ in kinds for when in ("as swept", "fresh", "change")]
-    head = ["candidate", *names, "runs", "among all, as swept", "among these, on fresh runs"]
-    lines = ["| " + " | ".join(head) + " |", "|:--|" + "--:|" * 6 + "--:|:--|:--|"]
+    head = ["candidate", *names, "runs", "unbeaten"]
+    lines = ["| " + " | ".join(head) + " |", "|:--|" + "--:|" * 6 + "--:|:--|"]
     places = np.flatnonzero((again.summary.counted > 0) | (again.summary.failed > 0)).tolist()
     for i in sorted(places, key=lambda i: (view.risk_loss[i], view.utility_loss[i])):
         scenario = view.scenarios[i]
@@ -155,9 +155,11 @@ def before_and_after(view: RiskUtilityMap, again: RiskUtilityMap, letters: Mappi
                 text.relative(after, before) or text.signed(after - before),
             ]
         runs = f"{int(view.summary.counted[i])} → {int(again.summary.counted[i])}"
-        stood, stands = (
-            "no other beats it" if at.dominance.undominated[i] else "another beats it" for at in (view, again)
-        )
+        stood, stands = ("yes" if at.dominance.undominated[i] else "no" for at in (view, again))
         label = f"**{named(view, i, letters)}** {text.swap_short(scenario.spec)}"
-        lines.append(f"| {label} | " + " | ".join(cells) + f" | {runs} | {stood} | {stands} |")
-    return "\n".join(lines)
+        lines.append(f"| {label} | " + " | ".join(cells) + f" | {runs} | {stood} → {stands} |")
+    about = (
+        "Runs and “unbeaten” are as swept → on fresh runs. A candidate is unbeaten if no other one is as safe and as"
+        " useful, and better in one of the two: of all candidates as swept, of those in this table on fresh runs."
+    )
+    return "\n".join([*lines, "", about])

@@ -150,7 +150,7 @@ def test_the_whole_way(at: Workspace):
     label = recommend(at)
     made = opened(at)
     assert "On fresh runs, beside the sweep" in words(made) and "frontier of the finalists" not in words(made)
-    (table,) = [one.value for one in made.markdown if "among these, on fresh runs" in one.value]
+    (table,) = [one.value for one in made.markdown if "| runs | unbeaten |" in one.value]
     assert f"| **A · {label}** " in table
     press(made, "Submit to the board")
     assert any("who says" in error.value.lower() for error in made.error)
