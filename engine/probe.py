@@ -16,7 +16,7 @@ from engine.space import scenarios
 from engine.spec import RANDOM_SWAP, ReleaseSpec
 from engine.workers import bundles, default_workers
 
-_SPENT = 0.3  # seconds after which a probe of one mechanism looks at no further group
+_SPENT = 0.3  # seconds, shared by the mechanisms, after which a probe looks at no further group
 _STORED = 12e-6  # seconds to store a run: sweeps of 10^5 to 10^6 runs took 10 to 14 µs more for each than drawing it
 _GOLDEN = (5**0.5 - 1) / 2
 
@@ -53,26 +53,26 @@ def estimate(
         # an order of which every beginning is spread over the whole space
         places = places[np.argsort(np.arange(1, len(places) + 1) * _GOLDEN % 1)]
         chosen = group([one for i in places for one in shares[i]], asked.table)
-        seconds += meant * replicates * _each(evaluator, chosen, replicates)
+        seconds += meant * replicates * _each(evaluator, chosen, replicates, _SPENT / len(kinds))
     runs = total * replicates
     return runs, seconds / (default_workers(runs, asked) ** 0.8) + _STORED * runs
 
 
-def _each(evaluator: Evaluator, chosen: Sequence[Group], replicates: int) -> float:
-    """Seconds per candidate of some groups, run as a sweep runs them.
+def _each(evaluator: Evaluator, chosen: Sequence[Group], replicates: int, spent: float) -> float:
+    """Seconds per candidate of some groups, run as a sweep runs them until so many seconds are ``spent``.
 
     Replicates of a group share its preparation, and many candidates measured together take far less than one at a time.
     """
     evaluator.run(chosen[0], [1])  # loads or compiles the kernels, which is not part of the rate
     began = time.perf_counter()
     evaluator.run(chosen[0], [1])
-    few = int(_SPENT / 3 / (time.perf_counter() - began))
+    few = int(spent / 3 / (time.perf_counter() - began))
     held = np.zeros(1 + max(place for one in chosen for place, _ in one.members), np.int64)
     done, began = 0, time.perf_counter()
     for one in chosen:
         bundle = next(bundles([one], held, max(1, min(replicates, few))))
         done += sum(len(part.members) * len(numbers) for part, numbers in bundle)
         evaluator.run_all(bundle)
-        if time.perf_counter() - began > _SPENT:
+        if time.perf_counter() - began > spent:
             break
     return (time.perf_counter() - began) / done

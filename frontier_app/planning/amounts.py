@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,6 +27,7 @@ _FORESEEN = 5000  # scenarios up to which failures are foreseen at once
 _PROBED = 500  # specs that an estimate of the time looks at where they share no work
 _LISTED = 200  # specs shown of a long list
 _REASONS = 6  # reasons that are counted one by one
+_QUICK = 0.25  # seconds for one run of a mechanism up to which its time is estimated unasked
 _LONG = 1800.0  # seconds from which a sweep is called long
 _COUNTABLE = 10**12  # swaps from which their number tells nobody anything
 _MANY = 50_000  # scenarios from which it is, whatever the probe says
@@ -104,8 +106,15 @@ def counted(plan: Plan, data: Microdata) -> tuple[Space | None, list[ReleaseSpec
     if not declared:
         return found, []
     depends = (declared, plan.data, plan.keys, plan.analyses)
-    others = now.memo.get("others", depends, lambda: scenarios_of(replace(plan, mechanisms=declared), data)[0])
+    others, _ = now.memo.get("others", depends, lambda: _tried(replace(plan, mechanisms=declared), data))
     return found, others
+
+
+def _tried(plan: Plan, data: Microdata) -> tuple[list[ReleaseSpec], float]:
+    """The scenarios of other mechanisms, each of which is tried once, and the seconds that this took."""
+    began = time.perf_counter()
+    specs = scenarios_of(plan, data)[0]
+    return specs, time.perf_counter() - began
 
 
 def _searched(plan: Plan, data: Microdata) -> int:
@@ -192,15 +201,13 @@ def _foreseen(plan: Plan, found: Space, data: Microdata, n_scenarios: int) -> No
 def _time(plan: Plan, data: Microdata, found: Space | None, others: list[ReleaseSpec]) -> None:
     """How long a sweep takes, from a probe: at once where a probe costs next to nothing, else when it is asked for."""
     now, timed = state.get(), _timed(plan)
-    cheap = not any(one.name != RANDOM_SWAP for one in plan.mechanisms) and all(
-        call(name).measure.needs == "counts" for name in plan.measures
-    )
     seconds = now.memo.peek("estimate", timed)
     if seconds is None:
-        if not cheap and not st.button(
-            "Estimate the time", icon=":material/timer:", help="tries a few runs; some seconds"
-        ):
-            return
+        if why := _dear(plan, others):
+            asked = st.button("Estimate the time", icon=":material/timer:", help="tries a few runs; some seconds")
+            st.caption(f"Not done unasked, since {why}.")
+            if not asked:
+                return
         with parts.spoken(), st.spinner("Trying a few runs…"):
             specs = found.specs if found else ()
             total = len(specs) * len(plan.space.rates) + len(others)
@@ -211,6 +218,15 @@ def _time(plan: Plan, data: Microdata, found: Space | None, others: list[Release
     if seconds is not None:
         most = "at most" if plan.space.adaptive or plan.space.search else "about"
         st.markdown(f":material/timer: {most} **{text.duration(seconds)}** on this machine, from a probe")
+
+
+def _dear(plan: Plan, others: list[ReleaseSpec]) -> str:
+    """Why a probe would keep the page waiting; empty where it would not."""
+    if any(call(name).measure.needs != "counts" for name in plan.measures):
+        return "this plan has measures that look at every single record, and trying them takes some seconds"
+    if others and state.get().memo.last("others")[1] > _QUICK * len(others):
+        return "one run of a chosen mechanism already takes long on these data"
+    return ""
 
 
 def _timed(plan: Plan) -> Plan:

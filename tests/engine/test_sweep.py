@@ -11,10 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine import probe
+from engine import probe
 from engine.candidates import scenarios_of
 from engine.errors import EngineError, UsageError
 from engine.evaluation import FAILED, NOOP
-from engine.evaluator import question
+from engine.evaluator import Evaluator, question
 from engine.io.recode import code
 from engine.keys import key_path, read_key
 from engine.mechanisms import key_swaps
@@ -164,6 +166,28 @@ def test_an_estimate_counts_the_candidates(path):
     assert estimate(plan_of(), code(RAW, plan_of()), specs=known)[0] == 80
     few = [spec for spec in known if spec.attributes == known[0].attributes]
     assert estimate(plan_of(), code(RAW, plan_of()), specs=few, total=len(known))[0] == 80
+
+
+def test_an_estimate_adds_up_over_mechanisms_and_parts(monkeypatch):
+    """With a second for each candidate of a swap and ten for each of another mechanism."""
+    monkeypatch.setattr(probe, "_each", lambda _, chosen, *__: 1.0 if chosen[0].structure else 10.0)
+    monkeypatch.setattr(probe, "default_workers", lambda *_: 1)
+    data = code(RAW, plan_of())
+    assert estimate(plan_of(), data)[1] == pytest.approx(80, rel=1e-3)
+    known, _ = scenarios_of(plan_of(), data)
+    assert estimate(plan_of(), data, specs=known[::4], total=len(known))[1] == pytest.approx(80, rel=1e-3)
+    both = replace(plan_of(), mechanisms=(MechanismPlan("random_swap"), MechanismPlan("dds")))
+    assert estimate(both, data)[1] == pytest.approx(80 + 10 * plan_of().space.replicates, rel=1e-3)
+
+
+def test_a_probe_runs_many_candidates_together(monkeypatch):
+    """One at a time they take many times what they take in a sweep."""
+    ran = []
+    run = Evaluator.run_all
+    monkeypatch.setattr(Evaluator, "run_all", lambda self, tasks, keys=None: ran.append(tasks) or run(self, tasks))
+    plan = plan_of(space={"replicates": 500})
+    estimate(plan, code(RAW, plan))
+    assert max(len(group.members) * len(numbers) for tasks in ran for group, numbers in tasks) > 50
 
 
 def test_measures_are_asked_once_however_written(path):

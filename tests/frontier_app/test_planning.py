@@ -108,6 +108,27 @@ def test_the_time_of_a_cheap_plan_is_told_without_asking() -> None:
     assert any("from a probe" in str(part.value) for part in _on_plan().markdown)
 
 
+def _tick(made: AppTest, words: str) -> AppTest:
+    next(box for box in made.checkbox if words in box.label).check().run()
+    assert not made.exception and not made.error
+    return made
+
+
+def test_the_time_of_a_quick_mechanism_is_told_without_asking() -> None:
+    made = _tick(_tick(_on_plan(), "PRAM"), "DDS")
+    assert any("from a probe" in str(part.value) for part in made.markdown)
+    assert not any(button.label == "Estimate the time" for button in made.button)
+
+
+def test_the_time_of_a_slow_mechanism_is_told_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(amounts, "_QUICK", 0.0)
+    made = _tick(_on_plan(), "DDS")
+    assert not any("from a probe" in str(part.value) for part in made.markdown)
+    assert any("one run of a chosen mechanism already takes long" in part.value for part in made.caption)
+    next(button for button in made.button if button.label == "Estimate the time").click().run()
+    assert any("from a probe" in str(part.value) for part in made.markdown)
+
+
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
