@@ -184,7 +184,12 @@ def test_a_probe_runs_many_candidates_together(monkeypatch):
     """One at a time they take many times what they take in a sweep."""
     ran = []
     run = Evaluator.run_all
-    monkeypatch.setattr(Evaluator, "run_all", lambda self, tasks, keys=None: ran.append(tasks) or run(self, tasks))
+
+    def noted(self, tasks, keys=None):
+        ran.append(tasks)
+        return run(self, tasks, keys)
+
+    monkeypatch.setattr(Evaluator, "run_all", noted)
     plan = plan_of(space={"replicates": 500})
     estimate(plan, code(RAW, plan))
     assert max(len(group.members) * len(numbers) for tasks in ran for group, numbers in tasks) > 50
