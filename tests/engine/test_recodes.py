@@ -21,6 +21,9 @@ from engine.plan.dependencies import decided_among
 from engine.recodes import Recode, released_recodes
 from engine.records import ReleasedTable
 from engine.remake import Remade
+from engine.report.document import Bullets
+from engine.report.plan_data import data_section
+from engine.report.safe import Safe
 from engine.spec import AttributeSpec, ReleaseSpec
 from engine.sweep import sweep
 from tests.engine.recoded import BLOCK, apart, survey
@@ -169,3 +172,12 @@ def test_a_column_that_tells_records_apart_is_known_from_the_start(tmp_path: Pat
         assert mend.startswith("drop it, or put classes of it into the file") and "only if it numbers" in mend
     plan = apart('[data]\ndrop = ["INCOME"]\n')
     assert carried_identifiers(code(raw, plan)) == []
+
+
+def test_the_board_reads_what_is_wrong_and_not_how_the_analyst_mends_it(tmp_path: Path) -> None:
+    raw, plan = survey(tmp_path, 400, more="INCOME"), apart('[data]\ncarry = ["INCOME"]\n')
+    blocks = data_section(plan, code(raw, plan), Safe.of_plan(plan, ())).blocks
+    (said,) = (block.items for block in blocks if isinstance(block, Bullets))
+    assert len(said) == 2 and all(line.endswith("is refused.") or line.endswith("is so.") for line in said)
+    assert said[0].startswith("Column 'INCOME' is carried and differs") and said[1].startswith("'AGE' decides 'AGEGRP'")
+    assert not any("drop" in line or "File" in line for line in said)
