@@ -244,6 +244,7 @@ def _record(
                 words = f"The recommendation of {choice.label} is recorded as a draft."
                 state.put(selected=choice.label)
             state.recommending(rule=None, why="", why_not=())
+            state.look(rule="plan", bound=None, slope=None)  # what was tried is now recorded, and stands
             state.put(notice=words)
             st.rerun()
     if missing:
