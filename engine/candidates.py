@@ -262,19 +262,16 @@ def finer_than_counted(data: Microdata, keys: Sequence[str]) -> list[str]:
     finer = []
     for name in keys:
         attribute = data.domain.attributes[data.domain.index(name)]
-        for column in attribute.columns:
-            values = len(data.raw.columns[column].values)
-            if values > attribute.size:  # every value occurs, so some level holds several of them
-                finer.append(
-                    f"key '{name}' is counted by its {attribute.size} levels, and column '{column}' is released with "
-                    f"all its {values:,} values"
-                )
+        values = {column: len(data.raw.columns[column].values) for column in attribute.columns}
+        # every value occurs, so where there are more of them than levels some level holds several
+        more = [f"'{column}' with {n:,} values" for column, n in values.items() if n > attribute.size]
+        if more:
+            finer.append(f"'{name}' by {attribute.size} levels (released is {', '.join(more)})")
     if not finer:
         return []
-    them, own = ("it", "its own values") if len(finer) == 1 else ("them", "their own values")
     return [
-        f"{'; '.join(finer)}: whoever knows {them} exactly knows more than the risk figures say; drop {them}, or let"
-        f" {own} be the levels"
+        f"keys are counted more coarsely than they are released: {', '.join(finer)}; whoever knows such a value exactly"
+        " knows more than the risk figures say; drop what is finer, or let its own values be the levels"
     ]
 
 
