@@ -54,10 +54,10 @@ def test_plan_counts_by_mechanism_and_complains_in_the_engines_words(at: Workspa
     made = to(app(at), "plan")
     assert {m.label: m.value for m in made.metric}["Scenarios"] == "7"
     assert "| Probabilistic swapping of keys (MaPS) | 2 | 6 |" in words(made)
-    tables = next(box for box in made.text_input if box.label == "D")
+    tables = next(box for box in made.text_input if box.label == "Tables published together (D)")
     tables.set_value("1, 2, 3").run()
     assert {m.label: m.value for m in made.metric}["Scenarios"] == "8"
-    next(box for box in made.text_input if box.label == "D").set_value("0").run()
+    next(box for box in made.text_input if box.label == "Tables published together (D)").set_value("0").run()
     assert any("D == 0, must be at least 1" in error.value for error in made.error)
 
 
@@ -183,7 +183,10 @@ def test_an_illegal_input_leaves_the_others_as_they_are(at: Workspace):
     next(box for box in made.number_input if box.label == "Replicates of each").set_value(7).run()
     variants = next(box for box in made.text_input if box.label == "Variants of a measure")
     variants.set_value("total_variation").run()
-    for label, bad, good in (("D", "x", "1, 3"), ("Swap rates, in percent of records", "250", "10")):
+    for label, bad, good in (
+        ("Tables published together (D)", "x", "1, 3"),
+        ("Swap rates, in percent of records", "250", "10"),
+    ):
         next(box for box in made.text_input if box.label == label).set_value(bad).run()
         assert made.error
         assert next(box for box in made.text_input if box.label == "Variants of a measure").value == "total_variation"
