@@ -179,8 +179,8 @@ def _more(n: int) -> None:
 def _foreseen(plan: Plan, found: Space, data: Microdata, n_scenarios: int) -> None:
     if n_scenarios > _FORESEEN:
         st.caption(
-            f"Whether a swap finds enough pairs of records at every rate is looked at beforehand for up to {_FORESEEN:,}"
-            " scenarios. These are more: the sweep tells it of each."
+            f"Whether a swap finds enough pairs of records at every rate is looked at beforehand for up to"
+            f" {_FORESEEN:,} scenarios. These are more: the sweep tells it of each."
         )
         return
     now = state.get()
