@@ -113,7 +113,9 @@ class Microdata:
 
     def __post_init__(self) -> None:
         if self.raw.n_records < 2:
-            raise EngineError(f"the data hold {'one record' if self.raw.n_records else 'no record'}; swapping needs at least two")
+            raise EngineError(
+                f"the data hold {'one record' if self.raw.n_records else 'no record'}; swapping needs at least two"
+            )
         for attribute, codes in zip(self.domain.attributes, self.codes, strict=True):
             if len(codes) != self.raw.n_records:
                 raise EngineError(

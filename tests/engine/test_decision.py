@@ -214,8 +214,8 @@ def test_a_slope_that_picks_what_loses_to_doing_nothing_says_so(study):
 def test_the_slope_of_the_plan_is_held_against_doing_nothing_too(tmp_path):
     with study_of(tmp_path, ROWS, DecisionPlan("small_cells", "hellinger", slope="1")) as study:
         view = risk_utility_map(study)
-        for asked in ({}, {"candidate": study.scenarios[1].label}):  # by the rule, and by hand what the rule picks
-            said = choose(study, view, "as planned", **asked).record["cautions"]
+        for label in (None, study.scenarios[1].label):  # by the rule, and by hand what the rule picks
+            said = choose(study, view, "as planned", candidate=label).record["cautions"]
             assert any("doing nothing is better" in text for text in said)
         other = choose(study, view, "by hand", candidate=study.scenarios[0].label).record["cautions"]
         assert not any("doing nothing is better" in text for text in other)

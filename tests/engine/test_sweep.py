@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from engine import probe
-from engine import probe
 from engine.candidates import scenarios_of
 from engine.errors import EngineError, UsageError
 from engine.evaluation import FAILED, NOOP
