@@ -87,6 +87,7 @@ def framed(figure: Figure, *, picks: bool = False, size: int = _SMALL) -> Figure
         plot_bgcolor="rgba(0, 0, 0, 0)",
         hoverlabel={"bgcolor": _NOTE[0], "bordercolor": QUIET, "font": {"color": _NOTE[1], "size": size}},
         margin_pad=8,
+        modebar={"bgcolor": "rgba(0, 0, 0, 0)", "color": QUIET, "activecolor": COLOURS[0]},
         datarevision=1,
     )
     if picks:

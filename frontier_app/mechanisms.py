@@ -6,6 +6,7 @@ The random swap has its own inputs; its specs and rates stand in the plan's spac
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -71,6 +72,12 @@ def all_names() -> tuple[str, ...]:
 def title(name: str) -> str:
     """A mechanism's name for people."""
     return RANDOM_TITLE if name == RANDOM_SWAP else mechanism(name).title
+
+
+def short(name: str) -> str:
+    """A mechanism's usual abbreviation; its name in words where it has none of its own."""
+    found = re.search(r"\(([\w, ]+)\)$", title(name))
+    return found.group(1) if found else name.replace("_", " ")
 
 
 def tables_of(spec: ReleaseSpec) -> int:

@@ -12,8 +12,8 @@ from frontier_app.sheet import Cloud, Marks, Page, Sheet
 
 LEGEND_ROW = 19
 """Height of a row of a legend, pixels."""
-_NARROW, _LETTER, _SIGN = 545, 6.5, 44
-"""Width of a figure in a window of 1280, of a letter, and of the sign before the words of an entry, pixels."""
+_NARROW, _LETTER, _SIGN, _TITLE = 555, 6.5, 46, 30
+"""Width of a figure in a window of 1280, of a letter, of the sign before an entry, and about the title, pixels."""
 
 
 def words(sheet: Sheet) -> None:
@@ -196,7 +196,7 @@ def legends(page: Page, cloud: Cloud, marks: Marks) -> int:
         entry("recommended", INK, "circle-open")
     if marks.pins:
         entry("pinned", COLOURS[3], "circle-open")
-    room = _NARROW - _LETTER * len(marks.legend)
+    room = _NARROW - (_TITLE + _LETTER * len(marks.legend) if marks.legend else 0)
     if sum(widths) <= room:
         return 1
     return -(-len(widths) // max(1, int(room // max(widths))))  # in several rows all entries are as wide as the widest

@@ -145,3 +145,8 @@ def test_numeric_columns_survive_the_table_of_columns(tmp_path: Path):
     edited.loc[edited["column"] == "pay", "fate"] = "drop"
     dropped = columns.plan_of(edited, before, raw, plan)
     assert dropped is not None and dropped.data.numeric == ()
+
+
+def test_a_legend_has_the_usual_abbreviations() -> None:
+    known = {name: mechanisms.short(name) for name in ("random_swap", "maps", "rds", "pram", "cgs")}
+    assert known == {"random_swap": "random swap", "maps": "MaPS", "rds": "RDS", "pram": "PRAM", "cgs": "CGS, RGS"}

@@ -63,7 +63,7 @@ def test_plan_counts_by_mechanism_and_complains_in_the_engines_words(at: Workspa
 
 def test_shapes_are_mechanisms_and_labels_count_tables(view: RiskUtilityMap):
     points = drawing.cloud(view, Look())
-    assert points.shapes == ("random_swap", "maps", "rds", "pram")
+    assert points.shapes == ("random swap", "MaPS", "RDS", "PRAM")
     assert any("3 tables published together" in line for line in points.hover)
     several = next(s.place for s in view.scenarios if drawing.badge(view, s.place) == "D=3")
     shown = drawing.Shown(optimum=several, letters={"B": several})
