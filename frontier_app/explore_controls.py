@@ -64,7 +64,8 @@ def _known_risk(view: RiskUtilityMap, bound: float | None) -> tuple[float, float
         known = np.append(known, sign * (bound or 0.0))
     low, high = float(known.min()), float(known.max())
     step = 10.0 ** math.floor(math.log10((high - low or 1.0) / _STEPS))
-    return min(low, math.floor(low / step) * step), max(high, math.ceil(high / step) * step), step
+    low, high = min(low, math.floor(low / step) * step), max(high, math.ceil(high / step) * step)
+    return low, max(high, low + step), step  # a slider needs two ends, also where all risks are the same
 
 
 def _bound(view: RiskUtilityMap, now: Rule, planned: float | None) -> None:

@@ -279,3 +279,18 @@ def test_a_changed_plan_is_said_where_the_map_rests_on_the_old_one(at: Workspace
     made.session_state["frontier"] = replace(now, plan=edit_plan(now.plan, replicates=9))
     made.run()
     assert any("plan has changed" in one.value for one in made.info)
+
+
+@pytest.mark.parametrize("risk", [0.0, 0.25, 1.0])
+def test_a_bound_can_be_set_where_all_candidates_have_the_same_risk(
+    at: Workspace, view: RiskUtilityMap, monkeypatch: pytest.MonkeyPatch, risk: float
+):
+    flat = np.full(len(view.scenarios), risk)
+    original = view.original_losses.copy()
+    original[view.risk] = risk
+    monkeypatch.setattr(RiskUtilityMap, "risk_loss", property(lambda self: flat))
+    monkeypatch.setattr(RiskUtilityMap, "original_losses", property(lambda self: original))
+    made = explored(at).toggle(key="bound-on").set_value(True).run()
+    assert not made.exception and not made.error
+    slider = made.slider[0]
+    assert slider.min <= slider.value <= slider.max and slider.min < slider.max
