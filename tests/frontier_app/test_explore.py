@@ -290,7 +290,6 @@ def test_a_bound_can_be_set_where_all_candidates_have_the_same_risk(
     original[view.risk] = risk
     monkeypatch.setattr(RiskUtilityMap, "risk_loss", property(lambda self: flat))
     monkeypatch.setattr(RiskUtilityMap, "original_losses", property(lambda self: original))
-    made = explored(at).toggle(key="bound-on").set_value(True).run()
-    assert not made.exception and not made.error
+    made = look(explored(at), rule="bound", bound=risk)
     slider = made.slider[0]
     assert slider.min <= slider.value <= slider.max and slider.min < slider.max
