@@ -7,13 +7,14 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test unit lint bench reproductions tour offline lock clean
+.PHONY: help demo test unit lint hunt bench reproductions tour offline lock clean
 
 help:
 	@echo "make demo    open the dashboard on a sample"
 	@echo "make test    lint, type checks and all tests (browser tests need Chromium)"
 	@echo "make unit    the quick tests only, with fewer random examples (under a minute)"
 	@echo "make lint    lint and type checks only"
+	@echo "make hunt    thousands of bad inputs, kills and random interactions (an hour)"
 	@echo "make bench   speed ratios against naive twins"
 	@echo "make reproductions   compute the published figures again and write docs/reproductions.md (minutes)"
 	@echo "make tour    take the pictures of docs/tour.md again (needs Chromium)"
@@ -45,6 +46,9 @@ unit: $(READY)
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+hunt: $(READY)
+	$(BIN)/python -m tests.hunt $(HUNT_ARGS)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks

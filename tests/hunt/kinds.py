@@ -1,0 +1,24 @@
+"""The kinds of inputs: the module that makes each, and how many belong to a whole hunt and to the quick one.
+
+A module has ``cases(rng, count)``, which the runner tries one by one, or ``trials(rng, count)``, which does its own
+trying and yields outcomes; see ``tests/hunt/case.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A generator."""
+
+    module: str
+    whole: int
+    quick: int
+
+
+KINDS = {
+    "plans": Kind("tests.hunt.plans", 2000, 100),
+}
+"""Also to come: csv, labelled, arguments, studies, bundles, sweeps (kills), exports (kills), browser."""
