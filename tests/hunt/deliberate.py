@@ -89,7 +89,7 @@ def misbehave(argv: Sequence[str]) -> int:
 
 def _take_all() -> int:
     try:
-        taken = bytearray(fork.MEMORY + 1)
+        taken = bytearray(2 * fork.MEMORY)
     except MemoryError:
         print("frontier: the machine has too little memory for this", file=sys.stderr)
         return 1
