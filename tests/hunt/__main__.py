@@ -8,6 +8,7 @@ import importlib
 import json
 import os
 import random
+import shutil
 import sys
 import tempfile
 import time
@@ -102,7 +103,8 @@ def _work(module: Any, name: str, count: int, args: argparse.Namespace, job: int
 
 def keep(case: Case, outcome: Outcome, folder: Path, seed: int) -> None:
     """Save a case that failed: its files, and beside them what was run and seen."""
-    (folder / "work").mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "work").mkdir(parents=True)
     runner.lay(case.files, folder / "work")
     (folder / "case.json").write_text(json.dumps(outcome.__dict__, indent=1), encoding="utf-8")
     (folder / "seen.txt").write_text(_words(outcome, seed), encoding="utf-8")

@@ -20,5 +20,7 @@ class Kind:
 
 KINDS = {
     "plans": Kind("tests.hunt.plans", 2000, 100),
+    "studies": Kind("tests.hunt.studies", 1500, 75),
+    "bundles": Kind("tests.hunt.bundles", 1000, 50),
 }
-"""Also to come: csv, labelled, arguments, studies, bundles, sweeps (kills), exports (kills), browser."""
+"""Also to come: csv, labelled, arguments, sweeps (kills), exports (kills), browser."""
