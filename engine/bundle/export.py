@@ -21,6 +21,7 @@ from engine.log_seal import WHOLE, seal_words
 from engine.microdata import RawTable
 from engine.plan.context import check_include
 from engine.plan.rate_range import rate_range
+from engine.report.pdf_file import why_no_pdf
 from engine.spec import RANDOM_SWAP
 from engine.states import altered_since, state_of
 from engine.study import Study
@@ -153,8 +154,11 @@ def _check_range(made: Package) -> None:
 
 
 def _warnings(made: Package, tiers: tuple[str, ...]) -> list[str]:
-    """What to think about before anything leaves: other releases of the same data undo each other."""
+    """What to think about before anything leaves: a document that cannot be made here, and other releases of the same
+    data, which undo each other."""
     said = []
+    if "member" in tiers and (why := why_no_pdf()):
+        said.append(f"note: the memo is not made as a PDF: {why}")
     if "public" in tiers:
         public = [entry for entry in entries(made.study) if "public" in entry.detail.get("tiers", ())]
         done, begun = (

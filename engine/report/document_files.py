@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.report.docx_file import docx_bytes
-from engine.report.html_file import html_text, pdf_bytes
+from engine.report.html_file import html_text
+from engine.report.pdf_file import pdf_bytes
 
 if TYPE_CHECKING:
     from engine.report.document import Document

@@ -1,9 +1,8 @@
-"""A document as one HTML file that needs nothing else, and as a tagged PDF made from it."""
+"""A document as one HTML file that needs nothing else."""
 
 from __future__ import annotations
 
 import base64
-import logging
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -110,17 +109,3 @@ def _grid(block: Grid) -> str:
 
 def _figure(block: Grid, column: int) -> str:
     return ' class="figure"' if column in block.right else ""
-
-
-def pdf_bytes(html: str) -> bytes | None:
-    """The file as a tagged PDF (PDF/UA-1); None where WeasyPrint or its libraries are not installed."""
-    try:
-        from weasyprint import HTML
-        from weasyprint.urls import URLFetcher
-    except (ImportError, OSError):
-        return None
-    for name in ("weasyprint", "fontTools"):
-        logging.getLogger(name).setLevel(logging.ERROR)
-    only_embedded = URLFetcher(allowed_protocols=["data"])  # nothing is ever loaded from elsewhere
-    made: bytes = HTML(string=html, url_fetcher=only_embedded).write_pdf(pdf_variant="pdf/ua-1")
-    return made

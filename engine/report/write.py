@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def write_member(study: Study, made: Remade, folder: str | Path) -> list[Path]:
-    """The board's files: memo (DOCX, HTML and, where WeasyPrint is installed, PDF), tables, slides and ``board.json``.
+    """The board's files: memo (DOCX, HTML and, where one can be made, PDF), tables, slides and ``board.json``.
 
     ``folder`` must exist; returns the files written.  They hold nothing that a member may not see.
     """

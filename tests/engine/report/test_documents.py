@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import re
 import zipfile
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.report import document_files, figures, html_file, write_analyst, write_chair, write_member
+from engine.report import document_files, figures, html_file, pdf_file, write_analyst, write_chair, write_member
 from engine.report.answers import public_wording, ten_questions
 from engine.report.document import BLANK, Bullets, Document, Grid, Paragraph, Picture, Section
 from engine.report.document_files import write_document
@@ -245,13 +244,13 @@ def test_markup_in_texts_stays_text(tmp_path: Path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(importlib.util.find_spec("weasyprint") is None, reason="weasyprint is not installed")
 def test_the_pdf_is_tagged_and_holds_every_section(case: Case):
     import pypdf
 
-    content = html_file.pdf_bytes(html_file.html_text(memo(case.found)))
-    if content is None:
-        pytest.skip("weasyprint's libraries are not installed")
+    if why := pdf_file.why_no_pdf():
+        pytest.skip(f"no PDF: {why}")
+    content = pdf_file.pdf_bytes(html_file.html_text(memo(case.found)))
+    assert content is not None
     made = pypdf.PdfReader(io.BytesIO(content))
     marked = made.root_object["/MarkInfo"].get_object()
     assert isinstance(marked, pypdf.generic.DictionaryObject) and marked["/Marked"]

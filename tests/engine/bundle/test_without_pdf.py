@@ -1,0 +1,30 @@
+"""An export goes through where no PDF can be made, and says so."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.bundle import export
+from engine.microdata import RawTable
+from engine.report.pdf_file import why_no_pdf
+from engine.study import Study
+
+
+@pytest.mark.parametrize(("tier", "told"), [("member", 1), ("chair", 0)])
+def test_an_export_says_that_the_pdf_is_missing(
+    home: tuple[Path, RawTable], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tier: str, told: int
+) -> None:
+    monkeypatch.setitem(sys.modules, "weasyprint", None)
+    why_no_pdf.cache_clear()
+    said: list[str] = []
+    try:
+        with Study.open(home[0] / "household.study") as study:
+            out = export(study, home[1], None, tmp_path / "out", tier=tier, tell=said.append)
+        note = f"note: the memo is not made as a PDF: {why_no_pdf()}"
+        assert [line for line in said if "PDF" in line] == [note] * told
+    finally:
+        why_no_pdf.cache_clear()
+    assert (out / "memo.docx").exists() is bool(told) and not (out / "memo.pdf").exists()
