@@ -16,7 +16,7 @@ import pytest
 from hypothesis import settings
 
 from engine import keys
-from tests import examples
+from tests import examples, skipped
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -51,6 +51,10 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    skipped.tell(terminalreporter)
+
+
 def find_chromium() -> str | None:
     """Path of a Chromium: what FRONTIER_CHROMIUM names, else the first known name on PATH."""
     named = os.environ.get("FRONTIER_CHROMIUM")
@@ -82,7 +86,7 @@ def chromium() -> str:
     """Path of a Chromium; without one the test is skipped, or fails where FRONTIER_REQUIRE_BROWSER=1."""
     found = find_chromium()
     if found is None:
-        reason = f"no Chromium: none of {', '.join(CHROMIUM_NAMES)} on PATH, and FRONTIER_CHROMIUM names none"
+        reason = "there is no Chromium for tests in a browser; install Chromium, or name one in FRONTIER_CHROMIUM"
         if os.environ.get("FRONTIER_REQUIRE_BROWSER") == "1":
             pytest.fail(reason)
         pytest.skip(reason)

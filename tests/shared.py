@@ -19,6 +19,6 @@ def shared_file(*parts: str) -> Path:
     path = folder().joinpath(*parts)
     if not path.is_file():
         pytest.skip(
-            f"{'/'.join(parts)} is not in the shared folder (beside the checkout, or where FRONTIER_SHARED says)"
+            "what does not ship is absent; lay the folder `shared` beside the checkout or name it in FRONTIER_SHARED"
         )
     return path

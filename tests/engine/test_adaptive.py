@@ -27,6 +27,7 @@ from engine.rerun import add_measures, reevaluate
 from engine.study import Study
 from engine.sweep import sweep
 from engine.tradeoff import hypervolume
+from tests import needs
 from tests.engine.sweeps import RAW, ROOT, end, keyed, plan_of, table_of, wait_for
 from tests.small_tables import KEY
 
@@ -187,7 +188,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL on Windows")
+@needs.SIGKILL
 def test_killed_and_resumed_it_is_the_study_it_would_have_been(path, tmp_path):
     script = tmp_path / "slow.py"
     script.write_text(SLOW)

@@ -27,6 +27,7 @@ from engine.microdata import RawTable
 from engine.plan import plan_from_toml
 from engine.study import Study
 from engine.sweep import sweep
+from tests import needs
 
 PLAN = """
 [data]
@@ -334,7 +335,7 @@ def test_every_mechanism_replays_bit_for_bit(made: tuple[Path, RawTable], tmp_pa
             assert row[1] == f"f{int(row[0]) % 5}", "a block is never torn apart"
 
 
-@pytest.mark.skipif(os.name == "nt", reason="no SIGKILL there")
+@needs.SIGKILL
 @pytest.mark.slow
 def test_killed_at_any_moment_leaves_nothing_or_everything(made: tuple[Path, RawTable], tmp_path: Path) -> None:
     with Study.open(made[0] / "s.study") as study:

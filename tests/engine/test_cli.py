@@ -6,7 +6,6 @@ import csv
 import hashlib
 import io
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from engine.cli import main
+from tests import needs
 
 PEOPLE = "age,sex,work,pay\n" + "".join(
     f"{age},{sex},{work},{pay}\n"
@@ -176,7 +176,7 @@ def test_refusals_leave_study_and_export_untouched(study: Path, here: Path, caps
     assert untouched(here) == before
 
 
-@pytest.mark.skipif(os.name == "nt", reason="a limit on file sizes stands in for a full disk, which Windows lacks")
+@needs.FILE_SIZES
 @pytest.mark.parametrize("limit", [20_000, 60_000])
 @pytest.mark.slow
 def test_a_full_disk_gets_one_sentence_and_loses_nothing(study: Path, here: Path, limit: int) -> None:

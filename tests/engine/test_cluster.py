@@ -124,7 +124,6 @@ def test_a_cluster_that_is_not_there_gets_one_sentence_and_the_study_goes_on(tmp
 
 
 def test_encryption_without_certificates_says_where_to_name_them(tmp_path):
-    pytest.importorskip("distributed")
     with pytest.raises(UsageError, match=r"needs certificates; name them in Dask's configuration as distributed\.comm"):
         sweep(RAW, plan_of(), tmp_path / "s.study", cluster="tls://127.0.0.1:1")
 
@@ -251,7 +250,6 @@ class Grid:
 
 @pytest.fixture
 def grid(tmp_path) -> Iterator[Grid]:
-    pytest.importorskip("distributed")
     (tmp_path / "grid").mkdir()
     made = Grid(tmp_path / "grid")
     made.open()
@@ -272,9 +270,10 @@ LONG = {"replicates": 400}
 @pytest.mark.slow
 def test_an_encrypted_cluster(tmp_path, monkeypatch):
     """Dask's own configuration names the certificates, for the sweep as for the cluster."""
-    dask = pytest.importorskip("dask")
+    import dask
+
     if shutil.which("openssl") is None:
-        pytest.skip("no openssl to make a certificate with")
+        pytest.skip("there is no openssl to make a certificate with; install the package openssl")
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
     subprocess.run([*command, "-keyout", "key.pem", "-out", "cert.pem"], cwd=tmp_path, check=True, capture_output=True)
     cert, key = str(tmp_path / "cert.pem"), str(tmp_path / "key.pem")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import stat
-import sys
 from pathlib import Path
 
 import pytest
 
 from engine import resources
 from engine.errors import EngineError
+from tests import needs
 
 
 def test_a_checkout_has_its_samples_at_the_top() -> None:
@@ -40,7 +40,7 @@ def test_the_users_folder_follows_the_platform(environment: dict[str, str], plat
     assert resources._user_folder(environment, platform, Path("/home/a")) == wanted
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no mode bits")
+@needs.MODE_BITS
 def test_the_users_folder_is_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FRONTIER_HOME", str(tmp_path / "a" / "b"))
     assert not resources.user_folder_place().exists()

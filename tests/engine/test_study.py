@@ -18,6 +18,7 @@ from engine.places import hostname
 from engine.plan import SpacePlan
 from engine.spec import ReleaseSpec
 from engine.study import Study
+from tests import needs
 from tests.examples import examples
 from tests.small_tables import Small
 
@@ -111,7 +112,7 @@ def test_a_study_that_could_not_be_made_leaves_nothing(tmp_path):
     assert [path.name for path in tmp_path.iterdir() if path.name == "x"] == []
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="modes do not bind this user")
+@needs.PLAIN_USER
 def test_a_read_only_study(study):
     study.close()
     study.path.chmod(0o400)

@@ -16,6 +16,7 @@ from engine.errors import EngineError
 from engine.places import process_is_alive
 from engine.study import Study
 from engine.sweep import sweep
+from tests import needs
 from tests.engine.sweeps import RAW, ROOT, end, keyed, plan_of, swept, table_of, wait_for
 
 
@@ -50,7 +51,7 @@ def start(path: Path, workers: int = 1, pause: float = 0.2) -> subprocess.Popen[
     )
 
 
-@pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL on Windows")
+@needs.SIGKILL
 @pytest.mark.slow
 def test_a_killed_sweep_resumes_where_it_was(path, tmp_path):
     process = start(path)
@@ -83,7 +84,7 @@ def workers_of(process: subprocess.Popen[str]) -> list[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="looks for the workers under /proc")
+@needs.PROC
 def test_a_sweep_of_several_workers_killed_many_times(path, tmp_path):
     for at_least in (1, 1000):
         process = start(path, workers=2, pause=0.1)

@@ -21,6 +21,7 @@ from engine.bundle.verify import verify
 from engine.errors import EngineError
 from engine.microdata import RawTable
 from engine.study import Study
+from tests import needs
 from tests.engine.bundle.small import few_guesses
 
 
@@ -90,7 +91,7 @@ here("end")
 """
 
 
-@pytest.mark.skipif(os.name == "nt", reason="no SIGKILL there")
+@needs.SIGKILL
 @pytest.mark.slow
 @pytest.mark.parametrize(("moment", "left"), [("made", 0), ("written", 0), ("before", 0), ("after", 1), ("end", 1)])
 def test_a_process_group_killed_at_a_step_leaves_nothing_or_all(tmp_path: Path, moment: str, left: int) -> None:
@@ -101,7 +102,7 @@ def test_a_process_group_killed_at_a_step_leaves_nothing_or_all(tmp_path: Path, 
     assert not left or (tmp_path / "out" / "inner" / "a").read_text() == "a"
 
 
-@pytest.mark.skipif(os.name == "nt", reason="no SIGKILL there")
+@needs.SIGKILL
 @pytest.mark.slow
 @pytest.mark.parametrize("killed", [True, False])
 def test_nothing_is_left_of_a_scratch_folder(tmp_path: Path, killed: bool) -> None:
@@ -184,7 +185,7 @@ def test_an_error_of_a_library_on_a_full_disk_is_a_full_disk(tmp_path: Path, mon
         raise OddError
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="rights do not bind here")
+@needs.PLAIN_USER
 def test_a_folder_without_rights_gets_one_sentence(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(EngineError, match="cannot write beside 'a'"), new_folder(tmp_path / "a"):
@@ -201,7 +202,7 @@ def test_a_parent_that_cannot_be_written_to_gets_one_sentence(tmp_path: Path, mo
         pass
 
 
-@pytest.mark.skipif(os.name == "nt", reason="no SIGKILL there")
+@needs.SIGKILL
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("files", "whole_group"), [(0, True), (1, False), (6, True), (12, False), (None, True), (None, False)]

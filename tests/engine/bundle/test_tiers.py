@@ -22,6 +22,7 @@ from engine.errors import EngineError, UsageError
 from engine.microdata import RawTable
 from engine.states import withhold
 from engine.study import Study
+from tests import needs
 from tests.engine.bundle.small import approve, label_of, plan, survey, swept
 
 pytestmark = pytest.mark.slow  # whole bundles are made
@@ -314,7 +315,7 @@ def test_a_file_that_a_tier_does_not_name_refuses_the_bundle(tmp_path: Path, tie
         check_files(tmp_path, tier)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+@needs.LINKS
 def test_a_link_is_a_stranger_whatever_its_name(tmp_path: Path) -> None:
     (tmp_path / "METHODS.txt").symlink_to("/etc/passwd")
     assert strangers(tmp_path, "public") == ["METHODS.txt"]

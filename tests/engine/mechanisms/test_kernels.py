@@ -211,7 +211,7 @@ def in_subprocess(script: str, **environment: str):
 
 def test_bits_are_the_same_without_compilation():
     if not compiled.COMPILED:
-        pytest.skip(compiled.WHY_NOT)
+        pytest.skip(f"{compiled.WHY_NOT}; install numba and leave FRONTIER_NUMBA unset")
     here = bits()
     script = "import json; from tests.engine.mechanisms.test_kernels import bits; print(json.dumps(bits()))"
     assert in_subprocess(script, FRONTIER_NUMBA="0") == [False, *here[1:]] and here[1] == 126

@@ -382,7 +382,7 @@ print(json.dumps(found))
 
 def test_bits_are_the_same_without_compilation():
     if not compiled.COMPILED:
-        pytest.skip(compiled.WHY_NOT)
+        pytest.skip(f"{compiled.WHY_NOT}; install numba and leave FRONTIER_NUMBA unset")
     here: dict[str, Any] = {}
     exec(SCRIPT, here)
     outside = {**os.environ, "PYTHONPATH": str(ROOT), "FRONTIER_NUMBA": "0"}
