@@ -33,9 +33,10 @@ $(READY): requirements.lock pyproject.toml
 demo: $(READY)
 	$(BIN)/frontier demo
 
-# As many processes as cores; each takes whole files, since the tests of a file share what is dear to make.
+# As many processes as cores.  Each begins with its part of all tests in their order, since the tests of a file share
+# what is dear to make; whichever is done first takes half of what another has still to do.
 # Where bytecode is forbidden, as in many containers, every process that a test starts would compile the program anew.
-PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto --dist loadfile
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto --dist worksteal
 
 test: lint
 	$(PYTEST) $(PYTEST_ARGS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -62,7 +61,7 @@ def served(home: Path) -> Iterator[str]:
                 raise SystemExit("the dashboard printed no address")
             yield found.group()
         finally:
-            process.send_signal(signal.SIGINT)
+            process.terminate()
             process.wait(30)
 
 

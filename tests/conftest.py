@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import hashlib
 import itertools
 import os
+import platform
 import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -23,27 +25,12 @@ if TYPE_CHECKING:
 
 examples.register()
 
-# Folders whose files share what takes seconds to make: a fixture of the session, or the app, loaded and compiled.
-TOGETHER = ("tests/engine/bundle/", "tests/frontier_app/")
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     # Before any test file is read: its decorators ask how many examples there are to be.
     settings.load_profile(config.getoption("--hypothesis-profile") or examples.fitting(config.getoption("-m")))
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """In several processes a file's tests stay in one of them, and so do those of a folder in TOGETHER."""
-    from xdist.scheduler import LoadFileScheduling
-
-    class Folders(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            file = super()._split_scope(nodeid)
-            return next(filter(file.startswith, TOGETHER), file)
-
-    return Folders(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_collection_finish() -> None:
@@ -61,6 +48,14 @@ def find_chromium() -> str | None:
     if named:
         return named if Path(named).is_file() else shutil.which(named)
     return next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """After the tests of a file, what they freed goes back to the system: compilers and large tables leave gaps."""
+    if platform.libc_ver()[0] == "glibc" and (nextitem is None or nextitem.path != item.path):
+        gc.collect()
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

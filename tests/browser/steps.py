@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -131,9 +130,11 @@ def served(cwd: Path, home: Path, *arguments: str) -> Iterator[tuple[str, subpro
             assert found, "no address was printed"
             yield found.group(), process
         finally:
-            if process.poll() is None:
-                process.send_signal(signal.SIGINT)
+            process.terminate()  # not as Ctrl-C does, which whatever a shell starts in the background may not hear
+            try:
                 process.wait(20)
+            finally:
+                process.kill()  # else a server that does not end would be waited for without end
 
 
 def settled(page: Page) -> None:

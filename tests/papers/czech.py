@@ -63,16 +63,17 @@ def scores(model: str) -> Fit:
 
 
 @cache
-def graphical() -> tuple[Fit, ...]:
-    """All 32,768 graphs fitted one by one."""
+def graphical() -> dict[str, np.ndarray]:
+    """``aic``, ``bic`` and whether it is ``decomposable`` of all 32,768 graphs, fitted one by one."""
     graphs = _Graphs.on(6)
-    return tuple(fit(counts(), Model.of(graphs.cliques(graph)), warn=False) for graph in range(1 << 15))
+    fits = (fit(counts(), Model.of(graphs.cliques(graph)), warn=False) for graph in range(1 << 15))
+    aic, bic, decomposable = zip(*((one.aic, one.bic, one.model.separators is not None) for one in fits), strict=True)
+    return {"aic": np.array(aic), "bic": np.array(bic), "decomposable": np.array(decomposable)}
 
 
 def place(model: str, criterion: str) -> int:
     """Place of a model among all graphical ones, 1 the best; ``aic`` or ``bic``."""
-    values = np.array([getattr(one, criterion) for one in graphical()])
-    return int((values < getattr(scores(model), criterion) - 1e-6).sum()) + 1
+    return int((graphical()[criterion] < getattr(scores(model), criterion) - 1e-6).sum()) + 1
 
 
 @cache
