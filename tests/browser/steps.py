@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -118,11 +118,22 @@ def dashboard(cwd: Path, home: Path, *arguments: str) -> Iterator[str]:
 
 
 @contextmanager
-def served(cwd: Path, home: Path, *arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """Address and process of a running `frontier app`; the process leads a group of its own."""
+def served(
+    cwd: Path, home: Path, *arguments: str, errors: IO[bytes] | None = None
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """Address and process of a running `frontier app`; the process leads a group of its own.
+
+    Its errors go to the file ``errors`` if one is given.
+    """
     command = [sys.executable, "-m", "engine", "app", *arguments, "--no-browser"]
     with subprocess.Popen(
-        command, cwd=cwd, env=environment(home), stdout=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        cwd=cwd,
+        env=environment(home),
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        text=True,
+        start_new_session=True,
     ) as process:
         try:
             assert process.stdout is not None

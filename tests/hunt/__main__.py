@@ -32,6 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     began = time.monotonic()
     for name in args.only or KINDS:
         count = args.count or (KINDS[name].quick if args.quick else KINDS[name].whole)
+        if not count:
+            continue
         one = list(_hunt(name, count, args))
         found += one
         bad = [outcome for outcome in one if not outcome.good]
@@ -45,6 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _hunt(name: str, count: int, args: argparse.Namespace) -> Iterator[Outcome]:
     module = importlib.import_module(KINDS[name].module)
+    if hasattr(module, "settle"):
+        module.settle(args)
     if not hasattr(module, "cases"):
         yield from module.trials(random.Random(f"{name} {args.seed}"), count)
         return
@@ -143,6 +147,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quick", action="store_true", help="few of each kind: under a minute")
     parser.add_argument("--seed", type=int, default=1, metavar="S")
     parser.add_argument("--case", type=int, metavar="K", help="only the case of that number")
+    parser.add_argument("--step", type=int, metavar="K", help="of the browser: stop there")
     parser.add_argument("--jobs", type=int, default=2, metavar="J", help="cases at a time")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="save inputs that fail there")
     parser.add_argument("--show", type=int, default=10, metavar="N", help="failures of a kind that are printed")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import faulthandler
+import gc
 import os
 import signal
 import subprocess
@@ -108,6 +109,7 @@ def _be_the_command(main: Main, argv: Sequence[str], folder: Path, out: Path, er
         for stream in (sys.stdout, sys.stderr):
             if not stream.closed:
                 stream.flush()
+        gc.collect()  # a process that ends closes what nobody closed
         os._exit(code & 0xFF)
 
 

@@ -22,5 +22,6 @@ KINDS = {
     "plans": Kind("tests.hunt.plans", 2000, 100),
     "studies": Kind("tests.hunt.studies", 1500, 75),
     "bundles": Kind("tests.hunt.bundles", 1000, 50),
+    "browser": Kind("tests.hunt.browser", 300, 0),
 }
-"""Also to come: csv, labelled, arguments, sweeps (kills), exports (kills), browser."""
+"""Also to come: csv, labelled, arguments, sweeps (kills), exports (kills)"""

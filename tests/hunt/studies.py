@@ -82,7 +82,8 @@ def cases(rng: random.Random, count: int) -> Iterator[Case]:
             files["other.study"] = stock.study()[stock.STUDY]
         if argv[0] == "verify":
             files |= {f"out/{Path(name).name}": content for name, content in chair.items()}
-        writes = () if argv[0] in ("diff", "verify") else (stock.STUDY,)
+        writes: tuple[str, ...] = () if argv[0] in ("diff", "verify") else (stock.STUDY,)
+        writes += (f"{stock.STUDY}-journal", f"{stock.STUDY}-wal") if way is beside else ()  # the database's own
         check = same_figures if tuple(argv) == LOOK and way is not table_altered else None
         yield Case("studies", f"{way.__name__} {number}", files, argv, writes=writes, check=check)
 
