@@ -103,11 +103,9 @@ def test_the_original_is_as_good_as_it_gets(made: tuple[Plan, Microdata], text: 
         assert figure.value >= 0 or measure.better == "higher"
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("text", [text for text in TEXTS if text not in NEEDS_SEVERAL])
 def test_more_exchange_is_no_more_useful_and_no_riskier(made: tuple[Plan, Microdata], text: str) -> None:
     measure = call(text).measure
-    if measure.name in NEEDS_SEVERAL:
-        return
     few, many = (measure.loss(np.array([value(text, release(made, n))]))[0] for n in (0, 70))
     assert np.isfinite([few, many]).all()
     if measure.kind == "utility":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Callable
@@ -106,11 +107,13 @@ def test_a_bound_below_everything_says_so(at: Workspace, view: RiskUtilityMap):
 
 @pytest.mark.parametrize("drawn", list(drawing.DRAWN))
 def test_every_figure_is_one_click(drawn: str, at: Workspace):
-    made = look(explored(at), drawn=drawn)
-    if drawn == "labelled":
-        assert "Labels without room are left out" in words(made)
-    if drawn == "runs":
-        assert made.selectbox(key="look-highlight").value == "A"
+    made = look(explored(at), colour="number")
+    before = [json.loads(chart.proto.spec) for chart in made.get("plotly_chart")]
+    after = [json.loads(chart.proto.spec) for chart in look(made, drawn=drawn).get("plotly_chart")]
+    assert after, "a figure is drawn"
+    assert (before == after) == (drawn == "map"), "each draws another one"
+    assert ("Labels without room are left out" in words(made)) == (drawn in ("labelled", "rates"))
+    assert [box.value for box in made.selectbox if box.key == "look-highlight"] == (["A"] if drawn == "runs" else [])
 
 
 def test_each_rate_has_a_frontier_of_its_own(view: RiskUtilityMap):

@@ -134,7 +134,11 @@ def test_dependent_variables_are_named(third: np.ndarray, rank: int, culprits: s
 
 def test_nearly_dependent_variables_are_accepted():
     noise = np.random.default_rng(5).normal(size=17)
-    location.fit(np.column_stack([Z[:, 0], Z[:, 0] + 1e-4 * noise]), X, 4, ("a", "b"))
+    z = np.column_stack([Z[:, 0], Z[:, 0] + 1e-4 * noise])
+    fitted = location.fit(z, X, 4, ("a", "b"))
+    _, sigma = location.natural(location.plug_in(fitted), fitted)
+    assert np.allclose(sigma, twin.sum_of_squares(list(X), list(z)) / 13, rtol=1e-9)
+    assert 0.99999 < sigma[0, 1] / np.sqrt(sigma[0, 0] * sigma[1, 1]) < 1, "nearly dependent, and not quite"
 
 
 def chosen(
