@@ -87,16 +87,17 @@ def _check_written(spec: AttributeSpec, table: ContingencyTable, plan: Plan) -> 
 
 
 def scenarios_of(
-    plan: Plan, data: Microdata, known: Collection[ReleaseSpec] = ()
+    plan: Plan, data: Microdata, known: Collection[ReleaseSpec] = (), *, listed: bool = True
 ) -> tuple[list[ReleaseSpec], space.Space | None]:
     """All scenarios of a plan over these data, and the space of the random swap where that is among its mechanisms.
 
     Every other mechanism is tried once here, so that data which do not allow it are refused before anything is run.
-    Where the plan searches, the random swap has none yet: it gets them while it is searched.
+    Where the plan searches, the random swap has none yet: it gets them while it is searched.  ``listed`` false leaves
+    it out, where its swaps are only counted.
     """
     specs: list[ReleaseSpec] = []
     found = None
-    if plan.swaps_at_random and not plan.space.search:
+    if plan.swaps_at_random and not plan.space.search and listed:
         found = space_of(plan, data, {spec.attributes for spec in known if spec.mechanism == RANDOM_SWAP})
         specs += space.scenarios(found.specs, plan.space.rates, plan.space.rule)
     for declared in plan.mechanisms:
@@ -201,10 +202,16 @@ def remarks(plan: Plan, found: space.Space, n_records: int) -> list[str]:
     said += [f"'{spec}' cannot work: {reason}" for spec, reason in found.impossible[:3]]
     if len(found.impossible) > 3:
         said.append(f"{len(found.impossible):,} specs cannot work in all")
-    for rate in plan.space.rates:
-        if pairs_wanted(rate, n_records)[0] == 0:
-            said.append(f"rate {rate} of {n_records:,} records rounds to zero: nothing would be swapped")
-    return said
+    return [*said, *rounded(plan, n_records)]
+
+
+def rounded(plan: Plan, n_records: int) -> list[str]:
+    """What to say about rates that round to nothing."""
+    return [
+        f"rate {rate} of {n_records:,} records rounds to zero: nothing would be swapped"
+        for rate in plan.space.rates
+        if pairs_wanted(rate, n_records)[0] == 0
+    ]
 
 
 def released_names(data: Microdata) -> list[str]:

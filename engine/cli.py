@@ -23,12 +23,11 @@ from engine.commands import (
     run_plan_init,
     run_recheck,
     run_show,
-    run_space,
     run_sweep,
 )
 from engine.commands_bundle import run_apply, run_export, run_replay, run_verify
 from engine.commands_decide import run_choose, run_decide
-from engine.commands_plan import run_plan_propose
+from engine.commands_plan import run_plan_propose, run_space
 from engine.commands_review import run_diff, run_plan_document, run_plan_lock, run_selftest
 from engine.errors import EngineError
 from engine.options import add_plan_options, measures, names, number, whole

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.errors import UsageError
 from engine.options import grown, plan_of
+from engine.wording import duration
 
 if TYPE_CHECKING:
     from engine.decision import RiskUtilityMap
@@ -137,69 +138,6 @@ def run_plan_check(args: argparse.Namespace) -> int:
     return 1 if problems else 0
 
 
-def run_space(args: argparse.Namespace) -> None:
-    """Count candidates and estimate the time."""
-    from collections import Counter
-
-    from engine.candidates import (
-        predicted_failures,
-        release_warnings,
-        remarks,
-        scenarios_of,
-    )
-    from engine.io.recode import code
-    from engine.probe import estimate
-    from engine.space_size import n_specs
-    from engine.spec import RANDOM_SWAP, percent
-
-    raw, sample_plan = _open(args.data)
-    plan = plan_of(args, raw, sample_plan)
-    data = code(raw, plan)
-    specs, found = scenarios_of(plan, data)
-    table = data.table
-    print(
-        f"{data.n_records:,} records in {len(table):,} occupied cells of {len(data.domain)} attributes, "
-        f"{table.n_below(3):,} of them with one or two records"
-    )
-    for warning in release_warnings(data, plan):
-        print(f"warning: {warning}")
-    swaps = [spec for spec in specs if spec.mechanism == RANDOM_SWAP]
-    if found:
-        print(f"specs: {found.legal:,} legal, {found.feasible:,} feasible, {len(found.specs):,} distinct to run")
-        for remark in remarks(plan, found, data.n_records):
-            print(f"  {remark}")
-        if len(swaps) <= 5000:
-            failing = predicted_failures(swaps, table)
-            for doomed, reason in failing[:3]:
-                print(f"  '{doomed}' will fail: {reason}")
-            if len(failing) > 3:
-                print(f"  ... {len(failing):,} scenarios will fail in all")
-    rates = ", ".join(percent(rate) for rate in plan.space.rates)
-    parts = [f"{len(found.specs):,} specs at {rates}"] if found else []
-    n_scenarios, staged = len(specs), plan.space.adaptive or plan.space.search
-    if plan.space.search and plan.swaps_at_random:
-        asked = plan.space
-        of = n_specs(table, plan.swap, asked.fix, asked.change, asked.rule, data.has_carried_columns)
-        looked = min(of, asked.budget // len(asked.rates))
-        print(f"specs: {of:,} distinct ones, of which the search looks at {looked:,} at most")
-        parts.append(f"{looked:,} specs at {rates}")
-        n_scenarios += looked * len(asked.rates)
-    others = Counter(spec.mechanism for spec in specs if spec.mechanism != RANDOM_SWAP)
-    parts += [f"{n:,} of {name}" for name, n in others.items()]
-    print(f"scenarios: {n_scenarios:,} ({'; '.join(parts)})")
-    total, seconds = estimate(plan, data)
-    most = "at most " if staged else ""
-    each = f"{plan.space.screen} to {plan.space.replicates}" if staged else f"{plan.space.replicates}"
-    print(f"runs: {most}{total:,} ({each} replicates of each scenario)")
-    print(f"estimated time: {most}{_duration(seconds)}")
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
 class _Ticker:
     """Progress on standard error: a line that moves on a terminal, a line per tenth elsewhere."""
 
@@ -216,7 +154,7 @@ class _Ticker:
             return
         self.shown = tenth
         fresh = done - self.begin[1]
-        left = f", {_duration((now - self.begin[0]) / fresh * (total - done))} left" if fresh and done < total else ""
+        left = f", {duration((now - self.begin[0]) / fresh * (total - done))} left" if fresh and done < total else ""
         line = f"{done:,} of {total:,} runs{left}"
         if sys.stderr.isatty():
             print(f"\r\x1b[K{line}", end="\n" if done >= total else "", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""The command that proposes what a plan should say, from the records and from a codebook."""
+"""The commands that propose what a plan should say, from the records and a codebook, and count what it asks for."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import UsageError, did_you_mean
+from engine.options import plan_of
+from engine.wording import duration
 
 if TYPE_CHECKING:
-    from engine.microdata import RawTable
+    from engine.microdata import Microdata, RawTable
     from engine.plan import Dependencies, Plan, Proposal
+    from engine.space import Space
+    from engine.space_count import Counted
+    from engine.spec import ReleaseSpec
+
+_PROBED = 240  # swaps that a probe of very many chooses from
 
 
 def run_plan_propose(args: argparse.Namespace) -> None:
@@ -80,3 +87,79 @@ def _accept(raw: RawTable, plan: Plan, found: Dependencies, asked: Sequence[str]
             return plan, accepted
         plan = accept(plan, waiting[0])
         accepted.append(waiting[0])
+
+
+def run_space(args: argparse.Namespace) -> None:
+    """Count candidates and estimate the time."""
+    from collections import Counter
+
+    from engine.candidates import release_warnings, scenarios_of
+    from engine.datasets import open_data
+    from engine.io.recode import code
+    from engine.probe import estimate
+    from engine.space import scenarios
+    from engine.space_count import counted
+    from engine.space_size import n_specs
+    from engine.spec import RANDOM_SWAP, percent
+
+    raw, sample_plan = open_data(args.data)
+    plan = plan_of(args, raw, sample_plan)
+    data = code(raw, plan)
+    asked, table, many = plan.space, data.table, counted(plan, data)
+    specs, found = scenarios_of(plan, data, listed=many is None)
+    print(
+        f"{data.n_records:,} records in {len(table):,} occupied cells of {len(data.domain)} attributes, "
+        f"{table.n_below(3):,} of them with one or two records"
+    )
+    for warning in release_warnings(data, plan):
+        print(f"warning: {warning}")
+    rates, n_scenarios, probed = ", ".join(percent(rate) for rate in asked.rates), len(specs), specs
+    parts = []
+    if found:
+        _say_space(plan, data, found, [spec for spec in specs if spec.mechanism == RANDOM_SWAP])
+        parts.append(f"{len(found.specs):,} specs at {rates}")
+    elif many:
+        _say_counts(plan, data, many)
+        parts.append(f"{many.distinct:,} specs at {rates}")
+        n_scenarios += many.distinct * len(asked.rates)
+        probed = [*scenarios(many.even_part(_PROBED), asked.rates, asked.rule), *specs]
+    elif asked.search and plan.swaps_at_random:
+        of = n_specs(table, plan.swap, asked.fix, asked.change, asked.rule, data.has_carried_columns)
+        looked = min(of, asked.budget // len(asked.rates))
+        print(f"specs: {of:,} distinct ones, of which the search looks at {looked:,} at most")
+        parts.append(f"{looked:,} specs at {rates}")
+        n_scenarios += looked * len(asked.rates)
+    others = Counter(spec.mechanism for spec in specs if spec.mechanism != RANDOM_SWAP)
+    parts += [f"{n:,} of {name}" for name, n in others.items()]
+    print(f"scenarios: {n_scenarios:,} ({'; '.join(parts)})")
+    total, seconds = estimate(plan, data, specs=probed, total=n_scenarios if many else None)
+    most = "at most " if asked.adaptive or asked.search else ""
+    each = f"{asked.screen} to {asked.replicates}" if most else f"{asked.replicates}"
+    print(f"runs: {most}{total:,} ({each} replicates of each scenario)")
+    print(f"estimated time: {most}{duration(seconds)}")
+
+
+def _say_space(plan: Plan, data: Microdata, found: Space, swaps: Sequence[ReleaseSpec]) -> None:
+    """The specs of a space, and what is wrong with some."""
+    from engine.candidates import predicted_failures, remarks
+
+    print(f"specs: {found.legal:,} legal, {found.feasible:,} feasible, {len(found.specs):,} distinct to run")
+    for remark in remarks(plan, found, data.n_records):
+        print(f"  {remark}")
+    if len(swaps) <= 5000:
+        failing = predicted_failures(swaps, data.table)
+        for doomed, reason in failing[:3]:
+            print(f"  '{doomed}' will fail: {reason}")
+        if len(failing) > 3:
+            print(f"  ... {len(failing):,} scenarios will fail in all")
+
+
+def _say_counts(plan: Plan, data: Microdata, many: Counted) -> None:
+    """The specs of a space too large to look at each."""
+    from engine.candidates import rounded
+
+    print(f"specs: {many.legal:,} legal, {many.feasible:,} feasible, {many.distinct:,} distinct to run")
+    if many.impossible:
+        print(f"  {many.impossible:,} specs cannot work in all")
+    for remark in rounded(plan, data.n_records):
+        print(f"  {remark}")

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from engine.errors import EngineError, UsageError, did_you_mean
+from engine.wording import first_twice
 
 KINDS = ("value", "skip", "missing")
 """What a level stands for: a real answer, a question validly skipped, an answer that is missing."""
@@ -41,9 +42,9 @@ class Attribute:
             raise EngineError("an attribute has an empty name; every attribute needs one")
         if not self.levels:
             raise EngineError(f"attribute '{self.name}' has no levels; it needs at least one")
-        if len(set(self.levels)) != len(self.levels):
-            twice = sorted({level for level in self.levels if self.levels.count(level) > 1})
-            raise EngineError(f"attribute '{self.name}' names the level '{twice[0]}' more than once")
+        twice = first_twice(self.levels)
+        if twice is not None:
+            raise EngineError(f"attribute '{self.name}' names the level '{twice}' more than once")
         if len(self.kinds) != len(self.levels):
             raise EngineError(
                 f"attribute '{self.name}' has {len(self.levels)} levels but {len(self.kinds)} kinds; give one kind "
@@ -78,10 +79,9 @@ class Domain:
     attributes: tuple[Attribute, ...]
 
     def __post_init__(self) -> None:
-        names = self.names
-        if len(set(names)) != len(names):
-            twice = sorted({name for name in names if names.count(name) > 1})
-            raise EngineError(f"attribute '{twice[0]}' is declared more than once")
+        twice = first_twice(self.names)
+        if twice is not None:
+            raise EngineError(f"attribute '{twice}' is declared more than once")
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -96,12 +96,16 @@ class Domain:
     def __len__(self) -> int:
         return len(self.attributes)
 
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.names)}
+
     def index(self, name: str) -> int:
         """Place of the attribute called ``name``; an unknown name is a usage error with a suggestion."""
-        try:
-            return self.names.index(name)
-        except ValueError:
-            raise UsageError(f"unknown attribute '{name}'.{did_you_mean(name, self.names)}") from None
+        place = self._place.get(name)
+        if place is None:
+            raise UsageError(f"unknown attribute '{name}'.{did_you_mean(name, self.names)}")
+        return place
 
     def indices(self, names: tuple[str, ...]) -> tuple[int, ...]:
         """Places of several attributes, in the order asked for."""

@@ -9,6 +9,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from engine.errors import EngineError
+from engine.wording import first_twice
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,9 +42,9 @@ class ColumnLabels:
         for what in ("missing", "missing_ranges"):
             object.__setattr__(self, what, tuple(getattr(self, what)))
         coded = [raw for raw, _ in self.values]
-        twice = [raw for i, raw in enumerate(coded) if raw in coded[:i]]
-        if twice:
-            raise EngineError(f"the value '{twice[0]}' has two labels; give each value one")
+        twice = first_twice(coded)
+        if twice is not None:
+            raise EngineError(f"the value '{twice}' has two labels; give each value one")
         for low, high in self.missing_ranges:
             if not low <= high:
                 raise EngineError(f"a range of missing values goes from {low:g} to {high:g}; give the lower end first")

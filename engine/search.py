@@ -70,11 +70,15 @@ class Search:
         """Where to begin: the swaps of one attribute, then those of two in an order by chance."""
         able = [j for j, roles in enumerate(self.choices) if "S" in roles]
         base = ["U" if "U" in roles else roles for roles in self.choices]
-        one, two = ([*combinations(able, size)] for size in (1, 2))
-        two = [two[i] for i in self._shuffled(len(two), "start")]
+        first, second = np.triu_indices(len(able), 1)  # of all pairs, in the order of combinations
+
+        def chosen() -> Iterator[tuple[int, ...]]:
+            yield from combinations(able, 1)
+            for i in self._shuffled(len(first), "start"):
+                yield able[first[i]], able[second[i]]
 
         def made() -> Iterator[AttributeSpec]:
-            for places in (*one, *two):
+            for places in chosen():
                 roles = ["S" if j in places else role for j, role in enumerate(base)]
                 yield AttributeSpec(self.table.domain.names, "".join(roles))
 

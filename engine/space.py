@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
+from math import comb, prod
 
 import numpy as np
 
@@ -17,9 +18,12 @@ from engine.domain import Domain
 from engine.errors import UsageError, did_you_mean
 from engine.spec import AttributeSpec, ReleaseSpec, Structure
 from engine.table import ContingencyTable
+from engine.wording import in_digits
 
 MOST_SPECS = 2_000_000
 """A space larger than this is refused rather than enumerated."""
+MOST_ROLES = 1_000_000_000
+"""And so is one whose specs have more roles than this in all; each takes a byte of memory."""
 
 
 @dataclass(frozen=True)
@@ -59,16 +63,34 @@ def by_swap_sizes(
     wanted = set(swap)
     able = [j for j, name in enumerate(names) if name in wanted and name not in outside]
     names, unswapped = tuple(names), "".join(outside.get(name, "U") for name in names)
+    sizes = tuple(sizes)
     for size in sizes:
         if size < 1 or size > len(able):
             raise UsageError(
                 f"swap size == {size}, must be between 1 and {len(able)}, the number of attributes that may be swapped."
             )
+    check_listable(len(able), sizes, len(names))
+    for size in sizes:
         for chosen in combinations(able, size):
             roles = unswapped
             for j in chosen:
                 roles = roles[:j] + "S" + roles[j + 1 :]
             yield AttributeSpec(names, roles)
+
+
+def can_list(n_specs: int, n_attributes: int) -> bool:
+    """Whether so many specs of so many attributes can be listed one by one."""
+    return n_specs <= MOST_SPECS and n_specs * n_attributes <= MOST_ROLES
+
+
+def check_listable(n_able: int, sizes: Sequence[int], n_attributes: int) -> None:
+    """Refuse choices of so many among ``n_able`` attributes that are too many to be listed."""
+    many = sum(comb(n_able, size) for size in sizes)
+    if not can_list(many, n_attributes):
+        raise UsageError(
+            f"there are {in_digits(many)} ways to swap {' or '.join(map(str, sizes))} of {n_able:,} attributes, too "
+            "many to try them all; list fewer attributes under --swap, or look for the best with --search."
+        )
 
 
 def complete(
@@ -79,10 +101,10 @@ def complete(
     outside = outside_roles(names, fix, change)
     able = set(swap)
     choices = [outside.get(name, "SFCU" if name in able else "FCU") for name in names]
-    size = float(np.prod([float(len(choice)) for choice in choices]))
+    size = prod(map(len, choices))
     if size > MOST_SPECS:
         raise UsageError(
-            f"the complete space over {len(names)} attributes has {size:,.0f} role strings, at most {MOST_SPECS:,} "
+            f"the complete space over {len(names)} attributes has {in_digits(size)} role strings, at most {MOST_SPECS:,} "
             "can be enumerated;"
             " search it with --search, fix some attributes with --fix or --change, list fewer under --swap, or use "
             "--swap-sizes."
@@ -95,8 +117,9 @@ def complete(
 def outside_roles(names: Sequence[str], fix: Sequence[str], change: Sequence[str]) -> dict[str, str]:
     """Roles given from outside; a name may have one only."""
     roles: dict[str, str] = {}
+    known = set(names)
     for name, role in [*((n, "F") for n in fix), *((n, "C") for n in change)]:
-        if name not in names:
+        if name not in known:
             raise UsageError(f"unknown attribute '{name}'.{did_you_mean(name, names)}")
         if roles.setdefault(name, role) != role:
             raise UsageError(f"attribute '{name}' is both fixed (F) and changed (C); choose one")

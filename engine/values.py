@@ -84,6 +84,14 @@ def text_mask(values: pa.Array, wanted: Sequence[str]) -> np.ndarray:
     return pc.is_in(as_text(values).cast(kind), pa.array(wanted, kind)).to_numpy(zero_copy_only=False)
 
 
+def smallest(codes: np.ndarray, n_values: int) -> np.ndarray:
+    """``codes`` (-1 for null) as the smallest signed integers that hold ``n_values`` codes."""
+    for kind in (np.int8, np.int16):
+        if n_values <= np.iinfo(kind).max:
+            return codes.astype(kind)
+    return codes.astype(np.int32)
+
+
 def index_codes(indices: pa.Array) -> np.ndarray:
     """The 32-bit indices of a dictionary-coded array without nulls, as a NumPy view.
 

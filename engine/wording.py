@@ -1,7 +1,9 @@
-"""Words that all readers share: what is said in public about the protection, one paragraph from fixed words, and
-titles within a sentence."""
+"""Words that all readers share: what is said in public about the protection, one paragraph from fixed words, titles
+within a sentence, a time, and the name that occurs twice."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 _SWAP = "values of some variables were exchanged between records before release"
 _OTHER = "values of some variables were altered by a statistical procedure before release"
@@ -9,6 +11,16 @@ _WITHHELD = (
     "The variables and the share of records concerned are not published, because that would weaken the protection."
 )
 _RANGE = "The share of records concerned is {extent}. Which records and variables were concerned is not published."
+
+
+def first_twice(names: Iterable[str]) -> str | None:
+    """The first name that occurs a second time, or None; looks at each once, however many there are."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def lower_first(text: str) -> str:
@@ -41,3 +53,17 @@ def methods_paragraph(*, title: str, extent: str, wording: str, swap: bool, n_ta
     if wording:
         said.append(wording)
     return " ".join(" ".join(said).split())
+
+
+def duration(seconds: float) -> str:
+    """A time in words, such as ``18 min``."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def in_digits(number: int) -> str:
+    """A whole number, however large: digit by digit up to fifteen digits, else their number."""
+    if abs(number) < 10**15:
+        return f"{number:,}"
+    return f"about 10^{int(abs(number).bit_length() * 0.30103)}"

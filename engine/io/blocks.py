@@ -8,18 +8,11 @@ import numpy as np
 
 from engine.errors import EngineError
 from engine.microdata import RawColumn
-from engine.values import index_codes
+from engine.values import index_codes, smallest
+from engine.wording import first_twice
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-def smallest(codes: np.ndarray, n_values: int) -> np.ndarray:
-    """``codes`` (-1 for null) as the smallest signed integers that hold ``n_values`` codes."""
-    for kind in (np.int8, np.int16):
-        if n_values <= np.iinfo(kind).max:
-            return codes.astype(kind)
-    return codes.astype(np.int32)
 
 
 def join(name: str, blocks: list[tuple[pa.Array, np.ndarray]]) -> RawColumn:
@@ -51,6 +44,6 @@ def check_names(file: str, names: list[str]) -> None:
             raise EngineError(
                 f"file '{file}': column {place} of {len(names)} has no name; name every column in the header line"
             )
-    twice = [name for i, name in enumerate(names) if name in names[:i]]
-    if twice:
-        raise EngineError(f"file '{file}' has two columns called '{twice[0]}'; give each column a name of its own")
+    twice = first_twice(names)
+    if twice is not None:
+        raise EngineError(f"file '{file}' has two columns called '{twice}'; give each column a name of its own")

@@ -14,9 +14,9 @@ import numpy as np
 
 from engine.errors import EngineError, UsageError
 from engine.io import sniff
-from engine.io.blocks import check_names, join, smallest
+from engine.io.blocks import check_names, join
 from engine.microdata import RawColumn, RawTable
-from engine.values import index_codes
+from engine.values import index_codes, smallest
 
 if TYPE_CHECKING:
     import pyarrow as pa

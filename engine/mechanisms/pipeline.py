@@ -23,6 +23,7 @@ from engine.mechanisms.noise import NOISE
 from engine.microdata import Microdata, RawColumn
 from engine.records import ReleasedTable
 from engine.streams import derive
+from engine.wording import first_twice
 
 
 def as_microdata(table: ReleasedTable) -> Microdata:
@@ -80,9 +81,9 @@ def pipeline(name: str, title: str, when: str, steps: Sequence[Mechanism]) -> Me
     Diagnostics are prefixed with their step's name.
     """
     names = [parameter.name for step in steps for parameter in step.parameters]
-    if len(set(names)) < len(names):
-        twice = sorted({one for one in names if names.count(one) > 1})
-        raise UsageError(f"pipeline '{name}': several steps have a parameter '{twice[0]}'")
+    twice = first_twice(names)
+    if twice is not None:
+        raise UsageError(f"pipeline '{name}': several steps have a parameter '{twice}'")
 
     def part(setting: Setting, step: Mechanism, data: Microdata) -> Setting:
         mine = {parameter.name for parameter in step.parameters}

@@ -9,6 +9,7 @@ from math import isfinite
 from typing import Any
 
 from engine.errors import UsageError, did_you_mean
+from engine.wording import first_twice
 
 MISSING_LEVEL = "missing"
 """Label of the level that ``on_missing = "level"`` adds."""
@@ -23,9 +24,9 @@ def names_tuple(values: Any, what: str) -> tuple[str, ...]:
     for name in names:
         if not isinstance(name, str):
             raise UsageError(f"{what} holds {name!r}, must hold texts; put it in quotes")
-    twice = [name for i, name in enumerate(names) if name in names[:i]]
-    if twice:
-        raise UsageError(f"{what} names '{twice[0]}' more than once")
+    twice = first_twice(names)
+    if twice is not None:
+        raise UsageError(f"{what} names '{twice}' more than once")
     return names
 
 

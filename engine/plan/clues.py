@@ -81,8 +81,12 @@ def skip_like(column: Partition) -> list[tuple[int, str | None]]:
         below = np.flatnonzero(values < 0)
         if 0 < len(below) <= 6 and (values[below] % 1 == 0).all() and (values >= 0).sum() > 1:
             codes |= set(below.tolist())
-    level_of = {int(raw.codes[record]): level for level, record in enumerate(column.first)}
-    return [(level_of[c], None if c < 0 else spoken[c]) for c in sorted(codes) if c in level_of]
+    found = []
+    for code in sorted(codes):
+        record = int(np.argmax(raw.codes == code))
+        if raw.codes[record] == code:
+            found.append((int(column.codes[record]), None if code < 0 else spoken[code]))
+    return found
 
 
 def says_skip(column: Partition, code: str | None) -> bool:

@@ -15,6 +15,7 @@ from engine.plan.guess import first_plan
 from engine.plan.proposal import Link, Proposal
 from engine.plan.types import Plan, is_pattern
 from engine.values import texts
+from engine.wording import first_twice
 
 ROLES = ("key", "swap", "analyse", "attribute", "weight", "id", "carry", "drop")
 """What a codebook may say about a column; the first four make it an attribute."""
@@ -63,15 +64,16 @@ class Codebook:
 
     def __post_init__(self) -> None:
         names = [row.name for row in self.rows]
-        twice = [name for i, name in enumerate(names) if name in names[:i]]
-        if twice:
-            raise UsageError(f"the codebook has two rows for '{twice[0]}'; keep one")
+        twice = first_twice(names)
+        if twice is not None:
+            raise UsageError(f"the codebook has two rows for '{twice}'; keep one")
 
     def of(self, columns: Sequence[str]) -> dict[str, CodebookRow]:
         """The row of each column that has one; a row for a column that is not there is a :class:`UsageError`."""
-        exact = {row.name: row for row in self.rows if row.name in columns or not is_pattern(row.name)}
+        there = frozenset(columns)
+        exact = {row.name: row for row in self.rows if row.name in there or not is_pattern(row.name)}
         for name in exact:
-            if name not in columns:
+            if name not in there:
                 raise UsageError(
                     f"the codebook describes column '{name}', which is not in the data.{did_you_mean(name, columns)}"
                 )

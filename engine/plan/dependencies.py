@@ -8,7 +8,6 @@ cuts their range into intervals, and columns whose rarer values have too few rec
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,14 +15,12 @@ import numpy as np
 
 from engine.microdata import RawTable
 from engine.plan.clues import flags, is_id, is_weight, missing_codes, says_skip, skip_like
+from engine.plan.deciders import decided, intervals
 from engine.plan.guess import Facts, facts
-from engine.plan.partition import Partition, firsts, partition
+from engine.plan.partition import Partition, partition
 from engine.values import numbers
 
-_WITNESSES = 12  # records beyond one per value of the decider that the rarer values of the decided must have
 _LEAST_SKIPPED = 10
-_SAMPLES = (256, 4096)
-_MOST_INTERVALS = 40
 
 
 @dataclass(frozen=True)
@@ -89,7 +86,8 @@ def dependencies(table: RawTable) -> Dependencies:
     seen = {name: facts(column.raw, n) for name, column in columns.items()}
     constant = tuple(name for name, column in columns.items() if column.n_levels < 2)
     ids = tuple(name for name, column in columns.items() if is_id(column, seen[name]))
-    weights = tuple(name for name, c in columns.items() if name not in ids and is_weight(c, seen[name]))
+    numbering = set(ids)
+    weights = tuple(name for name, c in columns.items() if name not in numbering and is_weight(c, seen[name]))
     aside = {*constant, *ids, *weights}
     inner = [column for name, column in columns.items() if name not in aside]
     same = _same(inner)
@@ -97,8 +95,8 @@ def dependencies(table: RawTable) -> Dependencies:
     lone = [column for column in inner if column.name not in double]
     skipped = _skip_indicators(inner)
     deciders = [column for column in lone if not column.nearly_unique]
-    indicators = [Partition(members[0][0].raw, z, firsts(z), members[0][0].place) for z, members in skipped]
-    pairs = _decided(deciders, [*lone, *indicators], n)
+    indicators = [Partition(members[0][0].raw, z, 2, members[0][0].place) for z, members in skipped]
+    pairs = decided(deciders, [*lone, *indicators], n)
     skips = tuple(_gates(pairs, skipped, len(lone)))
     skip_codes = {(name, code) for pattern in skips for name, code in pattern.columns}
     skips_of: dict[str, list[np.ndarray]] = {}
@@ -110,7 +108,7 @@ def dependencies(table: RawTable) -> Dependencies:
         for a, j in pairs
         if j < len(lone) and not any(_is_gate_of(lone[j], a, z) for z in skips_of.get(a.name, ()))
     ]
-    recodes += _intervals(lone, deciders, n)
+    recodes += intervals(lone, deciders, n)
     return Dependencies(
         facts=seen,
         levels={name: column.n_levels for name, column in columns.items()},
@@ -129,8 +127,7 @@ def _same(columns: Sequence[Partition]) -> tuple[tuple[str, ...], ...]:
     """Groups of columns that part the records alike; nearly unique ones must rise or fall together too."""
     groups: dict[bytes, list[Partition]] = {}
     for column in columns:
-        mark = hashlib.blake2b(column.codes.tobytes(), digest_size=16).digest()
-        groups.setdefault(mark, []).append(column)
+        groups.setdefault(column.mark, []).append(column)
     found = []
     for group in groups.values():
         alike = [c for c in group[1:] if not c.nearly_unique or _monotone(group[0], c)]
@@ -160,35 +157,8 @@ def _skip_indicators(columns: Sequence[Partition]) -> list[tuple[np.ndarray, _Me
             if column.n_levels < 3 or not _LEAST_SKIPPED <= n <= len(skipped) - _LEAST_SKIPPED:
                 continue  # with two levels, "skipped" is an answer like the other one
             mark = np.packbits(skipped).tobytes()
-            found.setdefault(mark, (skipped.astype(np.int32), []))[1].append((column, code))
+            found.setdefault(mark, (skipped.astype(np.int8), []))[1].append((column, code))
     return list(found.values())
-
-
-def _decided(deciders: Sequence[Partition], targets: Sequence[Partition], n: int) -> list[tuple[Partition, int]]:
-    """Pairs (decider, place among ``targets``), exact on all records and not by accident."""
-    samples = [np.unique(np.linspace(0, n - 1, min(n, size)).astype(np.int64)) for size in _SAMPLES]
-    small, large = (np.stack([t.codes[rows] for t in targets]) for rows in samples) if targets else (None, None)
-    sizes = np.array([t.n_levels for t in targets])
-    supports = [t.support for t in targets]
-    found = []
-    for a in deciders:
-        left = np.flatnonzero((sizes <= a.n_levels) & (sizes > 1))
-        for rows, codes in zip(samples, (small, large), strict=True):
-            own = a.codes[rows]
-            rep = firsts(own)[own]
-            assert codes is not None
-            left = left[(codes[left] == codes[left][:, rep]).all(axis=1)]
-        rep = a.first[a.codes]
-        for j in left.tolist():
-            b = targets[j]
-            if b.raw is a.raw or not np.array_equal(b.codes, b.codes[rep]):
-                continue
-            spent = np.bincount(b.codes[a.first], minlength=b.n_levels)
-            counts, mode = supports[j]
-            excess = counts - spent
-            if excess.sum() - excess[mode] >= _WITNESSES:
-                found.append((a, j))
-    return found
 
 
 def _is_gate_of(b: Partition, a: Partition, skipped: np.ndarray) -> bool:
@@ -218,35 +188,3 @@ def _gates(
             yield SkipPattern(gate.name, tuple(gate.read(level) for level in levels.tolist()), columns)
         elif len(members) > 1 and all(says_skip(column, code) for column, code in members):
             yield SkipPattern(None, (), columns)
-
-
-def _intervals(columns: Sequence[Partition], done: Sequence[Partition], n: int) -> list[tuple[str, str]]:
-    """Measurements whose range another column cuts into intervals, one interval a value."""
-    settled = {column.name for column in done}
-    found = []
-    for a in columns:
-        if a.name in settled or a.n_levels <= _MOST_INTERVALS:
-            continue
-        values = numbers(a.raw.values)
-        at = values[a.raw.codes[a.first]]
-        at[a.raw.codes[a.first] < 0] = np.nan
-        # Empty and text come last, in their own order; an interval must not be broken by them.
-        order = a.first[np.argsort(at, kind="stable")]
-        n_numbers = int(np.count_nonzero(np.isfinite(at)))
-        if n_numbers < 0.5 * a.n_levels or n_numbers <= _MOST_INTERVALS:
-            continue
-        rep = a.first[a.codes]
-        probe = slice(0, None, max(1, n // _SAMPLES[0]))
-        for b in columns:
-            if b is a or not 2 <= b.n_levels <= _MOST_INTERVALS:
-                continue
-            along = b.codes[order[:n_numbers]]
-            runs = 1 + int(np.count_nonzero(np.diff(along)))
-            if runs < 2 or runs > len(np.unique(along)):
-                continue
-            if not np.array_equal(b.codes[probe], b.codes[rep[probe]]) or not np.array_equal(b.codes, b.codes[rep]):
-                continue
-            counts, mode = b.support
-            if counts.sum() - counts[mode] >= _WITNESSES + b.n_levels:
-                found.append((a.name, b.name))
-    return found

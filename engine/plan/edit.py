@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -50,7 +50,7 @@ def edit_plan(
     fix, change and specs follows a restriction; an edit rule or an analysis on an attribute that goes is refused rather
     than silently forgotten.
     """
-    kept = _known(plan, attributes, "attributes") if attributes is not None else plan.names
+    kept = dict.fromkeys(_known(plan, attributes, "attributes") if attributes is not None else plan.names)
     if not kept:
         raise UsageError("attributes is empty; name at least one")
     roles: dict[str, Any] = {
@@ -74,7 +74,7 @@ def edit_plan(
     named |= {name for edit in plan.edits for name, _ in edit.forbid if name in kept}
     named |= {name for analysis in plan.analyses for name in (*analysis.columns, *analysis.by) if name in kept}
     before = {*plan.keys, *plan.swap, *plan.analyse}
-    stays = tuple(name for name in plan.names if name in kept and (name in named or name not in before))
+    stays = {name for name in plan.names if name in kept and (name in named or name not in before)}
     if "swap_sizes" in chosen and swap_sizes is None:
         # Sizes that came with the plan shrink with the attributes; sizes that were asked for are checked instead.
         able = [name for name in roles["swap"] if name not in outside["fix"] and name not in outside["change"]]
@@ -87,18 +87,20 @@ def edit_plan(
                 f"edit rule '{edit.name}' names '{gone[0]}', which would no longer be an attribute; "
                 f"keep '{gone[0]}' among the attributes or take the rule out of the plan"
             )
+    known = set(plan.names)
     for analysis in plan.analyses:
-        gone = [n for n in (*analysis.by, *analysis.columns) if n in plan.names and n not in stays]
+        gone = [n for n in (*analysis.by, *analysis.columns) if n in known and n not in stays]
         if gone:
             raise UsageError(
                 f"analysis '{analysis.name}' uses '{gone[0]}', which would no longer be an attribute; "
                 f"keep '{gone[0]}' among the attributes or take the analysis out of the plan"
             )
+    carried = set(plan.data.carry)
     columns = tuple(c for a in plan.attributes if a.name not in stays for c in a.columns)
     data = replace(
         plan.data,
         attributes=tuple(a for a in plan.attributes if a.name in stays),
-        carry=(*plan.data.carry, *(c for c in columns if c not in plan.data.carry)),
+        carry=(*plan.data.carry, *(c for c in columns if c not in carried)),
     )
     space = _replaced(
         replace(plan.space, swap_sizes=(), all_specs=False, specs=(), search=False, **outside),
@@ -123,20 +125,21 @@ def edit_plan(
     )
 
 
-def _known(plan: Plan, names: Sequence[str], what: str, kept: Sequence[str] | None = None) -> tuple[str, ...]:
+def _known(plan: Plan, names: Sequence[str], what: str, kept: Collection[str] | None = None) -> tuple[str, ...]:
     """``names`` in the plan's order for the attributes themselves, else as given; an unknown one is refused."""
     if isinstance(names, str):
         names = (names,)
-    allowed = plan.names if kept is None else kept
+    allowed = dict.fromkeys(plan.names if kept is None else kept)
     for name in names:
         if name not in allowed:
             raise UsageError(f"{what} names the unknown attribute '{name}'.{did_you_mean(name, allowed)}")
-    return tuple(name for name in plan.names if name in names) if kept is None else tuple(dict.fromkeys(names))
+    asked = dict.fromkeys(names)
+    return tuple(name for name in plan.names if name in asked) if kept is None else tuple(asked)
 
 
-def _role(plan: Plan, role: str, given: Sequence[str] | None, kept: tuple[str, ...]) -> tuple[str, ...]:
+def _role(plan: Plan, role: str, given: Sequence[str] | None, kept: Collection[str]) -> tuple[str, ...]:
     if given is None:
-        return tuple(name for name in getattr(plan, role) if name in kept) or kept
+        return tuple(name for name in getattr(plan, role) if name in kept) or tuple(kept)
     names = _known(plan, given, role, kept)
     if not names:
         raise UsageError(f"{role} is empty; name at least one attribute or leave it out")
@@ -164,7 +167,7 @@ def _roles_of(spec: str, names: Sequence[str]) -> list[str]:
     return [name for name, role in zip(parsed.names, parsed.roles, strict=True) if role != "U"]
 
 
-def _specs_within(plan: Plan, kept: Sequence[str]) -> tuple[str, ...]:
+def _specs_within(plan: Plan, kept: Collection[str]) -> tuple[str, ...]:
     """The plan's own specs that only name kept attributes; none left is an error."""
     specs = tuple(spec for spec in plan.space.specs if set(_roles_of(spec, plan.names)) <= set(kept))
     if not specs:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import translate
 
 from engine.errors import UsageError, did_you_mean
 from engine.plan.types import DataPlan, is_pattern
@@ -28,21 +29,22 @@ def fates(data: DataPlan, columns: Sequence[str]) -> Fates:
 
 def sort_columns(claims: dict[str, str], carry: Sequence[str], drop: Sequence[str], columns: Sequence[str]) -> Fates:
     """:func:`fates` from bare parts: ``claims`` are columns claimed by exact name, with the words for who claims."""
-    claims = dict(claims)
+    claims, there = dict(claims), frozenset(columns)
     # A column may really be called "x[1]" or "what?": an entry that is a column's name is no pattern.
     patterns: dict[str, list[str]] = {"carry": [], "drop": []}
     for what, entries in (("carry", carry), ("drop", drop)):
         for entry in entries:
-            if entry in columns and claims.get(entry, what) != what:
+            if entry in there and claims.get(entry, what) != what:
                 raise UsageError(f"column '{entry}' is claimed by {claims[entry]} and by {what}; keep one of them")
-            if entry in columns or not is_pattern(entry):
+            if entry in there or not is_pattern(entry):
                 claims[entry] = what
             else:
                 patterns[what].append(entry)
+    matches = {what: _any_of(entries) for what, entries in patterns.items()}
     for column in columns:
         if column in claims:
             continue
-        hits = [what for what, entries in patterns.items() if any(fnmatchcase(column, entry) for entry in entries)]
+        hits = [what for what, match in matches.items() if match(column)]
         if len(hits) > 1:
             raise UsageError(
                 f"column '{column}' matches a pattern under carry and one under drop; name it in one of them"
@@ -53,8 +55,15 @@ def sort_columns(claims: dict[str, str], carry: Sequence[str], drop: Sequence[st
         carried=tuple(c for c in columns if claims.get(c) == "carry"),
         dropped=tuple(c for c in columns if claims.get(c) == "drop"),
         homeless=tuple(c for c in columns if c not in claims),
-        absent=tuple(c for c in claims if c not in columns),
+        absent=tuple(c for c in claims if c not in there),
     )
+
+
+def _any_of(patterns: Sequence[str]) -> Callable[[str], object]:
+    """Whether a name matches one of some patterns: put together once, however many names there are."""
+    if not patterns:
+        return lambda name: False
+    return re.compile("|".join(f"(?:{translate(pattern)})" for pattern in patterns)).match
 
 
 def check_fates(data: DataPlan, columns: Sequence[str]) -> Fates:

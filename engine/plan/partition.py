@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from engine.microdata import RawColumn
-from engine.values import texts
+from engine.values import smallest, texts
 
 RECORDS_PER_LEVEL = 20
 """A column with fewer records per value than this is nearly unique: that it decides another says little."""
+
+_RARER = 16
 
 
 @dataclass
 class Partition:
     """A column's partition of the records.
 
-    ``codes`` are level codes 0..n_levels-1 in order of first appearance (an empty value is a level), ``first`` is the
-    first record of each level and ``place`` the column's place in the file.
+    ``codes`` are level codes 0..n_levels-1 in order of first appearance (an empty value is a level), the raw column's
+    own where these are so, and ``place`` is the column's place in the file.
     """
 
     raw: RawColumn
     codes: np.ndarray
-    first: np.ndarray
+    n_levels: int
     place: int
-
-    @property
-    def n_levels(self) -> int:
-        """Number of levels."""
-        return len(self.first)
 
     @property
     def name(self) -> str:
@@ -42,6 +40,27 @@ class Partition:
         """Whether there are few records per value."""
         return self.n_levels * RECORDS_PER_LEVEL > len(self.codes)
 
+    @property
+    def first(self) -> np.ndarray:
+        """The first record of each level."""
+        # a column of few records per value would take more memory for these than for its codes
+        return firsts(self.codes, self.n_levels) if self.nearly_unique else self._first
+
+    @cached_property
+    def _first(self) -> np.ndarray:
+        return firsts(self.codes, self.n_levels)
+
+    @property
+    def mark(self) -> bytes:
+        """The same for columns that part the records alike."""
+        return hashlib.blake2b(smallest(self.codes, self.n_levels).tobytes(), digest_size=16).digest()
+
+    @cached_property
+    def rarer(self) -> np.ndarray:
+        """A few records whose value is not the one that most have."""
+        found = np.flatnonzero(self.codes != self.support[1])
+        return found[:: -(-len(found) // _RARER)]
+
     @cached_property
     def support(self) -> tuple[np.ndarray, int]:
         """Records per level, and the level that has most."""
@@ -50,19 +69,22 @@ class Partition:
 
     def read(self, level: int) -> str:
         """The raw value of a level as text; an empty one is ""."""
-        code = int(self.raw.codes[self.first[level]])
+        code = int(self.raw.codes[np.argmax(self.codes == level)])
         return "" if code < 0 else texts(self.raw.values.slice(code, 1))[0]
 
 
 def partition(raw: RawColumn, place: int) -> Partition:
     """The partition that a column makes; linear in its records."""
-    shifted = raw.codes.astype(np.int32) + 1
-    first = firsts(shifted, len(raw.values) + 1)
+    n_values = len(raw.values)
+    # null has code -1, and so the last place
+    first = firsts(raw.codes, n_values + 1)
     order = np.argsort(first, kind="stable")
-    used = order[first[order] < len(shifted)]
+    used = order[first[order] < len(raw.codes)]
+    if len(used) == n_values and (used == np.arange(n_values)).all():
+        return Partition(raw, raw.codes, n_values, place)
     number = np.zeros(len(first), np.int32)
     number[used] = np.arange(len(used))
-    return Partition(raw, number[shifted], first[used], place)
+    return Partition(raw, smallest(number, len(used))[raw.codes], len(used), place)
 
 
 def firsts(codes: np.ndarray, size: int | None = None) -> np.ndarray:

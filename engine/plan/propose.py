@@ -98,13 +98,16 @@ def _blocks(raw: RawTable, found: Dependencies) -> Iterator[Proposal]:
     for link in links:
         parent[root(link.column)] = root(link.source)
     groups: dict[str, list[str]] = {}
+    inside: dict[str, list[Link]] = {}
     for name in raw.names:
         if name in parent:
             groups.setdefault(root(name), []).append(name)
-    for members in groups.values():
-        decided = {link.column for link in links if link.kind != "same"}
+    for link in links:
+        inside.setdefault(root(link.column), []).append(link)
+    decided = {link.column for link in links if link.kind != "same"}
+    for lead, members in groups.items():
         members.sort(key=lambda name: (name in decided, -found.levels[name]))
-        yield _block(tuple(members), [link for link in links if link.column in members], found)
+        yield _block(tuple(members), inside[lead], found)
 
 
 def _block(members: tuple[str, ...], links: Sequence[Link], found: Dependencies) -> Proposal:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
+from math import comb
 
 from engine.errors import UsageError, did_you_mean
 from engine.microdata import EditRule
@@ -19,6 +20,7 @@ from engine.plan.attribute import AttributePlan, names_tuple, set_fields
 from engine.plan.context import AboutPlan, LockPlan, PublishPlan, TablePlan, ThreatPlan, TolerancePlan
 from engine.plan.decimals import decimal_text
 from engine.plan.mechanism import MechanismPlan, check_mechanisms
+from engine.space import can_list
 from engine.spec import RANDOM_SWAP, RULES, AttributeSpec, rate_text
 
 DEFAULT_MISSING = ("", "NA", "N/A", "NaN", "null", ".")
@@ -62,12 +64,13 @@ class DataPlan:
             )
         names_tuple([attribute.name for attribute in self.attributes], "the plan's attributes")
         claims: dict[str, str] = {}
+        dropped = set(self.drop)
         for column, claim in self.claims():
             if column in claims:
                 raise UsageError(f"column '{column}' is claimed by {claims[column]} and by {claim}; keep one of them")
             claims[column] = claim
         for column in self.numeric:
-            if column == self.id or column in self.drop:
+            if column == self.id or column in dropped:
                 raise UsageError(
                     f"numeric names column '{column}', which is {'the id' if column == self.id else 'dropped'}; "
                     "measures use columns that stay"
@@ -240,7 +243,11 @@ class Plan:
         if not (sizes or self.space.all_specs or self.space.specs or self.space.search):
             # Swapping every attribute exchanges whole records, so the default stops one short of that.
             most = min(len(candidates), max(1, len(self.names) - 1))
-            sizes = tuple(size for size in DEFAULT_SIZES if size <= most)
+            sizes = tuple(
+                size
+                for size in DEFAULT_SIZES
+                if size == 1 or (size <= most and can_list(comb(len(candidates), size), len(self.names)))
+            )
             set_fields(self, space=replace(self.space, swap_sizes=sizes))
         if sizes and sizes[-1] > len(candidates):
             raise UsageError(
@@ -263,15 +270,19 @@ class Plan:
         """Names of the attributes in their order."""
         return tuple(attribute.name for attribute in self.data.attributes)
 
+    @cached_property
+    def _name_set(self) -> frozenset[str]:
+        return frozenset(self.names)
+
     @property
     def swap_candidates(self) -> tuple[str, ...]:
         """Attributes that may be S: those in ``swap`` that are neither held equal nor made to differ."""
-        return tuple(name for name in self.swap if name not in self.space.fix and name not in self.space.change)
+        aside = {*self.space.fix, *self.space.change}
+        return tuple(name for name in self.swap if name not in aside)
 
     def _known(self, names: Iterable[str], what: str) -> None:
-        known = set(self.names)
         for name in names:
-            if name not in known:
+            if name not in self._name_set:
                 raise UsageError(f"{what} names the unknown attribute '{name}'.{did_you_mean(name, self.names)}")
 
     def _check_measures(self) -> None:
