@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test unit lint hunt bench reproductions tour offline lock clean
+.PHONY: help demo test unit lint hunt bench matrix reproductions tour offline lock clean
 
 help:
 	@echo "make demo    open the dashboard on a sample"
@@ -16,6 +16,7 @@ help:
 	@echo "make lint    lint and type checks only"
 	@echo "make hunt    thousands of bad inputs, kills and random interactions (an hour)"
 	@echo "make bench   speed ratios against naive twins"
+	@echo "make matrix  the quick tests on other Pythons, locales, users, paths, ... (an hour; CONDITIONS=\"ascii one-core\")"
 	@echo "make reproductions   compute the published figures again and write docs/reproductions.md (minutes)"
 	@echo "make tour    take the pictures of docs/tour.md again (needs Chromium)"
 	@echo "make offline   make a folder that installs without a network (PLATFORM=win_amd64 PYTHON_VERSION=3.12)"
@@ -53,6 +54,9 @@ hunt: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+matrix:
+	$(PYTHON) .ci/matrix.py $(CONDITIONS)
 
 reproductions: $(READY)
 	$(BIN)/python -m tests.papers

@@ -31,6 +31,7 @@ from engine.commands_plan import run_plan_propose, run_space
 from engine.commands_review import run_diff, run_plan_document, run_plan_lock, run_selftest
 from engine.errors import EngineError
 from engine.options import add_plan_options, measures, names, number, whole
+from engine.output import escape_unknown_signs
 from engine.places import external_beside
 
 _DATA = "a sample's name (see `frontier datasets`) or a CSV, Parquet, SPSS, Stata or SAS file"
@@ -38,6 +39,7 @@ _DATA = "a sample's name (see `frontier datasets`) or a CSV, Parquet, SPSS, Stat
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code: 0 done, 1 could not be done, 2 wrong usage."""
+    escape_unknown_signs()
     args = build_parser().parse_args(argv)
     try:
         with external_beside(getattr(args, name, None) for name in ("plan", "data", "study")):

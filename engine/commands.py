@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.errors import UsageError
 from engine.options import grown, plan_of
+from engine.output import write_file_text
 from engine.wording import duration
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def run_plan_init(args: argparse.Namespace) -> None:
     raw, plan = _open(args.data)
     text = plan_to_toml(plan) if plan is not None else plan_init_text(raw)
     if args.out == "-":
-        print(text, end="")
+        write_file_text(text)
         return
     out = Path(args.out)
     if out.exists():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import UsageError, did_you_mean
 from engine.options import plan_of
+from engine.output import write_file_text
 from engine.wording import duration
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def run_plan_propose(args: argparse.Namespace) -> None:
         print("nothing more to propose", file=where)
     if plan is not None and args.out:
         if args.out == "-":
-            print(plan_to_toml(plan), end="")
+            write_file_text(plan_to_toml(plan))
         else:
             Path(args.out).write_text(plan_to_toml(plan), encoding="utf-8", newline="\n")
             print(f"wrote {args.out}; check it, then: frontier space {args.data} --plan {args.out}")

@@ -55,7 +55,7 @@ def process_is_alive(pid: int) -> bool:
     except PermissionError:
         return True
     with suppress(OSError):  # a killed child that nobody has waited for is a zombie: it will never write again
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] != b"Z"
     return True
 
 
@@ -70,7 +70,7 @@ def is_network_path(path: Path, mounts: str | None = None) -> bool:
         return drive.startswith("\\\\") or ctypes.windll.kernel32.GetDriveTypeW(drive + "\\") == remote  # type: ignore[attr-defined,unused-ignore]
     if mounts is None:
         try:
-            mounts = Path("/proc/mounts").read_text()
+            mounts = os.fsdecode(Path("/proc/mounts").read_bytes())
         except OSError:
             return False
     best, kind = "", ""
