@@ -9,7 +9,9 @@ the plain run give the same bits.
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -45,7 +47,9 @@ def cache_folder() -> Path:
                 return folder
         except OSError:
             continue
-    return Path(tempfile.mkdtemp(prefix="swap-frontier-"))
+    private = tempfile.mkdtemp(prefix="swap-frontier-")
+    atexit.register(shutil.rmtree, private, ignore_errors=True)
+    return Path(private)
 
 
 def _find_numba() -> tuple[Any, str]:
