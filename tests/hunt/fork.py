@@ -48,7 +48,7 @@ def run(main: Main, argv: Sequence[str], folder: Path, logs: Path, seconds: floa
         _be_the_command(main, argv, folder, out, err, seconds)
     code = _wait(child, began + seconds)
     took = time.monotonic() - began
-    lingering = _reap_all(0.0 if code is None else _LINGER)
+    lingering = reap_all(0.0 if code is None else _LINGER)
     return End(code, _text(out), _text(err), took, lingering and code is not None)
 
 
@@ -93,7 +93,7 @@ def _be_the_command(main: Main, argv: Sequence[str], folder: Path, out: Path, er
             to = os.open(where, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             os.dup2(to, number)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        sys.stdout = open(1, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
         sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
         faulthandler.enable(sys.__stderr__ if sys.stderr is None else sys.stderr)
         faulthandler.dump_traceback_later(max(0.1, seconds - 0.5), file=sys.stderr)
@@ -135,7 +135,7 @@ def _wait(child: int, until: float) -> int | None:
     return None
 
 
-def _reap_all(patience: float) -> bool:
+def reap_all(patience: float) -> bool:
     """Wait for adopted processes; whether any had to be killed."""
     until, killed = time.monotonic() + patience, False
     while True:
