@@ -104,10 +104,9 @@ def complete(
     size = prod(map(len, choices))
     if size > MOST_SPECS:
         raise UsageError(
-            f"the complete space over {len(names)} attributes has {in_digits(size)} role strings, at most {MOST_SPECS:,} "
-            "can be enumerated;"
-            " search it with --search, fix some attributes with --fix or --change, list fewer under --swap, or use "
-            "--swap-sizes."
+            f"the complete space over {len(names)} attributes has {in_digits(size)} role strings, at most "
+            f"{MOST_SPECS:,} can be enumerated; search it with --search, fix some attributes with --fix or --change, "
+            "list fewer under --swap, or use --swap-sizes."
         )
     for roles in product(*choices):
         if "S" in roles:

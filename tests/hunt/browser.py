@@ -32,7 +32,7 @@ STEPS = 25
 """Interactions of a walk."""
 PATIENCE = 20.0
 _QUIET = "[data-testid=stApp][data-test-script-state=notRunning]"
-_BROKEN = re.compile("Traceback|This page could not be shown|Something in the program has failed|Error: ")
+_BROKEN = re.compile("Traceback|This page could not be shown|Something in the program has failed")
 _HARMLESS = re.compile(r"\b404\b.*/_stcore/(health|host-config)$")
 """Streamlit's page looks for its server under each part of its address."""
 _options = argparse.Namespace(keep=None, case=None, step=None)
@@ -82,7 +82,7 @@ class Walk:
         self.complaints: list[str] = []
         self.pages: list[Page] = []
         self.page = self.opened()
-        self.seen_log = 0
+        self.seen_log = (folder / "server.log").stat().st_size
         self.kept = Kept(folder / "home")
 
     def opened(self) -> Page:
@@ -239,15 +239,16 @@ class Walk:
     def logged(self) -> str:
         """What the server, or a job that it started, has logged of a failure since the last step."""
         log = self.folder / "server.log"
-        text = log.read_bytes()[self.seen_log :].decode("utf-8", "replace")
-        self.seen_log += len(text.encode())
+        added = log.read_bytes()[self.seen_log :]
+        self.seen_log += len(added)
+        text = added.decode("utf-8", "replace")
         found = [text] if re.search("Traceback|the page failed|Error", text) else []
         for path in (self.folder / "home").rglob("*.log"):
             said = path.read_text(encoding="utf-8", errors="replace")
             if "Traceback" in said and str(path) not in self.kept.told:
                 self.kept.told.add(str(path))
                 found.append(f"{path.name}: {said}")
-        return "\n".join(found)[-3000:]
+        return "\n".join(found)[-6000:]
 
     def picture(self, step: int) -> None:
         """Save how the page looks."""
