@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -29,7 +30,7 @@ from engine.commands_bundle import run_apply, run_export, run_replay, run_verify
 from engine.commands_decide import run_choose, run_decide
 from engine.commands_plan import run_plan_propose, run_space
 from engine.commands_review import run_diff, run_plan_document, run_plan_lock, run_selftest
-from engine.errors import EngineError
+from engine.errors import EngineError, UsageError
 from engine.options import add_plan_options, measures, names, number, whole
 from engine.output import escape_unknown_signs
 from engine.places import external_beside
@@ -38,10 +39,15 @@ _DATA = "a sample's name (see `frontier datasets`) or a CSV, Parquet, SPSS, Stat
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit code: 0 done, 1 could not be done, 2 wrong usage."""
+    """Run one command; returns the exit code: 0 done, 1 could not be done, 2 wrong usage.
+
+    The one argument ``-`` stands for arguments on standard input, as a JSON list of texts: for a program that starts
+    this one, since command lines can be read by every user of the machine.
+    """
     escape_unknown_signs()
-    args = build_parser().parse_args(argv)
+    given = sys.argv[1:] if argv is None else list(argv)
     try:
+        args = build_parser().parse_args(_told() if given == ["-"] else given)
         with external_beside(getattr(args, name, None) for name in ("plan", "data", "study")):
             return int(args.run(args) or 0)
     except EngineError as error:
@@ -64,6 +70,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         name = f"'{Path(str(error.filename)).name}': " if error.filename else ""
         print(f"frontier: {name}{reason}", file=sys.stderr)
         return 1
+
+
+def _told() -> list[str]:
+    """The arguments on standard input."""
+    try:
+        told = json.load(sys.stdin)
+    except ValueError:  # neither JSON nor UTF-8
+        told = None
+    if not isinstance(told, list) or not all(isinstance(one, str) for one in told):
+        raise UsageError("standard input holds no arguments; after '-' it must be a JSON list of texts")
+    return told
 
 
 def build_parser() -> argparse.ArgumentParser:

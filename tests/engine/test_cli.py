@@ -304,3 +304,19 @@ def test_help_answers_without_numba_streamlit_or_statistics_libraries() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout.splitlines()[-1] == "[]"
+
+
+def test_arguments_come_by_standard_input_too(here: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(["plan", "init", "people.csv", "--out", "-"])))
+    assert run("-") == 0
+    assert "age" in capsys.readouterr().out
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(["show", "gone-é.study"])))
+    assert run("-") != 0
+    assert "gone-é.study" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("told", ["", "sweep", '{"a": 1}', '["show", 3]', "null"])
+def test_standard_input_without_arguments_is_refused(told: str, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(told))
+    assert run("-") == 2
+    assert "must be a JSON list of texts" in capsys.readouterr().err
