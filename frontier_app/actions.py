@@ -21,15 +21,15 @@ from engine.microdata import Microdata, RawTable
 from engine.places import write_private
 from engine.plan import Plan, first_plan, plan_from_toml, plan_to_toml, read_plan
 from engine.study import Study
-from frontier_app import jobs, remembering, state, text, workspace
+from frontier_app import access, jobs, remembering, state, text, workspace
 from frontier_app.settings import PRIVACY
 from frontier_app.workspace import Workspace
 
 
 def _begin(at: Workspace, raw: RawTable, plan: Plan | None, **more: Any) -> None:
     """A fresh state on these data."""
-    owner = state.begin(workspace=at, raw=raw, plan=plan, base=plan, **more).owner
-    at.note(owner=owner)
+    if state.begin(workspace=at, raw=raw, plan=plan, base=plan, **more).owner:
+        access.own(at.token)
     if plan is not None:
         at.save_plan(plan_to_toml(plan))
 
@@ -150,7 +150,6 @@ def open_workspace(at: Workspace) -> None:
         version=old.version + 1,
         memo=state.Memo(),
         error=error,
-        owner=old.owner or bool(about.get("owner")),
     )
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import streamlit as st
 
 from engine.errors import EngineError
-from frontier_app import actions, charts, failing, state, tour, workspace
+from frontier_app import access, actions, charts, failing, state, tour
 from frontier_app.settings import CONTRAST_CSS
 
 VIEWS = Path(__file__).parent / "views"
@@ -16,6 +15,10 @@ VIEWS = Path(__file__).parent / "views"
 _ICON = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">
 <rect width="32" height="32" rx="6" fill="#0072B2"/>
 <path d="M6 25h7v-7h6v-6h7V6" fill="none" stroke="#fff" stroke-width="3"/></svg>"""
+_GONE = (
+    "This address opens nothing any more: its workspace was deleted, or it is of an earlier start of the dashboard."
+    " Open data to begin a new workspace; *frontier app* with the path of a study goes on with that study."
+)
 _CSS = """<style>
 .block-container {padding: 4rem 2.2rem 3rem; max-width: 1720px;}
 .stApp h1 {font-size: 1.9rem; padding: .2rem 0 .3rem;}
@@ -36,22 +39,20 @@ div:has(> div > [data-testid="stMultiSelectTagsContainer"]) {max-height: none !i
 
 
 def _restore() -> None:
-    """Find the workspace that the address names; without one, a study named in the environment."""
+    """Open what the address names."""
     if state.get().workspace is not None:
         return
     token = st.query_params.get("w")
-    at = workspace.find(token)
-    if at is None and token is not None:
-        st.query_params.clear()
-        state.put(notice="The workspace in this address does not exist any more. Open data to begin a new one.")
-    if at is None and token is None and not state.get().page:
-        study, data = os.environ.get("FRONTIER_STUDY"), os.environ.get("FRONTIER_DATA")
-        at = workspace.link(Path(study) if study else None, data) if study or data else None
-    if at is not None and at.is_doorway:
-        state.put(owner=True)
-    elif at is not None:
+    found = access.opened_by(token)
+    if found is None:
+        if token is not None:
+            st.query_params.clear()
+            state.put(notice=_GONE)
+        return
+    state.put(owner=found.owner or state.get().owner)
+    if found.workspace is not None:
         try:
-            actions.open_workspace(at)
+            actions.open_workspace(found.workspace)
         except EngineError as error:
             state.put(error=str(error), workspace=None)
 

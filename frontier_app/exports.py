@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import zipfile
 from collections.abc import Iterable
 from contextlib import suppress
@@ -91,13 +90,14 @@ def start(at: Workspace, label: str, tier: str, formats: Iterable[str], include:
     if study is None or data is None:
         raise EngineError("an export needs the data of the study; open the study with its data")
     out = at.new_export(label)
-    arguments = [sys.executable, "-P", "-m", "engine", "export", str(study), "--data", data, "--out", str(out)]
+    arguments = ["export", str(study), "--data", data, "--out", str(out)]
     arguments += ["--tier", tier, "--formats", ",".join(formats)]
     for role in include:
         arguments += ["--include", role]
     arguments += ["--allow-partial"] if partial else []
     noted, log_path = _paths(at)
-    noted.write_text(json.dumps({"pid": jobs.launch(arguments, at, log_path), "out": out.name, "tier": tier}))
+    pid = jobs.launch(arguments, at, log_path)
+    at.keep(noted.name, json.dumps({"pid": pid, "out": out.name, "tier": tier}))
 
 
 def job(at: Workspace) -> Exporting:

@@ -19,9 +19,10 @@ from engine.errors import EngineError
 from engine.filling import FRESH_FROM
 from engine.places import process_is_alive
 from engine.study import Study
-from frontier_app.launch import environment
+from frontier_app.launch import environment, standard_input
 from frontier_app.workspace import Workspace
 
+_JOB, _RECHECK = "job.json", "recheck.json"
 _children: dict[int, subprocess.Popen[bytes]] = {}  # so that ended ones are waited for and leave no zombie
 
 
@@ -42,14 +43,10 @@ class Job:
         return self.state in ("starting", "running", "stopping")
 
 
-def _job_path(workspace: Workspace) -> Path:
-    return workspace.folder / "job.json"
-
-
 def _noted(workspace: Workspace) -> dict[str, Any]:
     nothing = {"pid": 0, "began": 0, "at": 0.0, "stop": False}
     try:
-        return {**nothing, **json.loads(_job_path(workspace).read_text())}
+        return {**nothing, **json.loads((workspace.folder / _JOB).read_text())}
     except (OSError, ValueError, TypeError):
         return nothing
 
@@ -77,33 +74,37 @@ def start(workspace: Workspace, *, extend: bool = False, deviation: str = "", by
     study, data, began = workspace.study, workspace.about["data"], before.done
     if study is None or data is None:
         raise EngineError("there is nothing to sweep yet; open data and settle a plan first")
-    arguments = [sys.executable, "-P", "-m", "engine", "sweep", data, "--study", str(study)]
+    arguments = ["sweep", data, "--study", str(study)]
     arguments += ["--plan", str(workspace.plan_path)] + (["--extend"] if extend else [])
     arguments += ["--deviation", deviation, "--by", by] if deviation else []
     pid = launch(arguments, workspace, workspace.log_path)
-    _job_path(workspace).write_text(json.dumps({"pid": pid, "began": began, "at": at}))
+    workspace.keep(_JOB, json.dumps({"pid": pid, "began": began, "at": at}))
 
 
-def launch(arguments: list[str], workspace: Workspace, log_path: Path) -> int:
-    """Start a process of its own that outlives this one; returns its id."""
+def launch(arguments: Sequence[str], workspace: Workspace, log_path: Path) -> int:
+    """Start a command of `frontier` as a process of its own that outlives this one; returns its id.
+
+    The arguments travel by standard input, and the owner alone can read what it writes.
+    """
     detached: dict[str, Any] = {"creationflags": 0x00000200} if os.name == "nt" else {"start_new_session": True}
     descriptor = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as log:
+    with os.fdopen(descriptor, "wb") as log, standard_input(list(arguments)) as given:
         child: subprocess.Popen[bytes] = subprocess.Popen(
-            arguments,
+            [sys.executable, "-P", "-m", "engine", "-"],
             env=environment(),
             cwd=workspace.folder,
-            stdin=subprocess.DEVNULL,
+            stdin=given,
             stdout=log,
             stderr=log,
+            umask=0o077,
             **detached,
         )
     _children[child.pid] = child
     return child.pid
 
 
-def _recheck_paths(workspace: Workspace) -> tuple[Path, Path]:
-    return workspace.folder / "recheck.json", workspace.folder / "recheck.log"
+def _recheck_log(workspace: Workspace) -> Path:
+    return workspace.folder / "recheck.log"
 
 
 def start_recheck(workspace: Workspace, labels: Sequence[str], replicates: int, risk: str, utility: str) -> None:
@@ -113,19 +114,19 @@ def start_recheck(workspace: Workspace, labels: Sequence[str], replicates: int, 
     study, data = workspace.study, workspace.about["data"]
     if study is None or data is None or not labels:
         raise EngineError("there is nothing to run again; open the data of the study and choose finalists")
-    arguments = [sys.executable, "-P", "-m", "engine", "recheck", str(study), "--data", data]
+    arguments = ["recheck", str(study), "--data", data]
     arguments += ["--replicates", str(replicates), "--risk", risk, "--utility", utility]
     for label in labels:
         arguments += ["--candidate", label]
-    noted, log_path = _recheck_paths(workspace)
     about = {"labels": list(labels), "replicates": replicates, "stop": False}
-    noted.write_text(json.dumps({"pid": launch(arguments, workspace, log_path), **about}))
+    pid = launch(arguments, workspace, _recheck_log(workspace))
+    workspace.keep(_RECHECK, json.dumps({"pid": pid, **about}))
 
 
 def _recheck_noted(workspace: Workspace) -> dict[str, Any]:
     try:
         return {"pid": 0, "labels": [], "replicates": 0, "stop": False} | json.loads(
-            _recheck_paths(workspace)[0].read_text()
+            (workspace.folder / _RECHECK).read_text()
         )
     except (OSError, ValueError, TypeError):
         return {}
@@ -139,7 +140,7 @@ def recheck(workspace: Workspace) -> tuple[bool, str]:
     reap()
     if process_is_alive(noted["pid"]):
         return True, ""
-    return False, "" if noted["stop"] else complaint_in(_recheck_paths(workspace)[1], "it ended unexpectedly")
+    return False, "" if noted["stop"] else complaint_in(_recheck_log(workspace), "it ended unexpectedly")
 
 
 def recheck_job(workspace: Workspace) -> Job:
@@ -169,14 +170,14 @@ def cancel_recheck(workspace: Workspace) -> None:
     """Ask for an end to running finalists again; what is done stays."""
     noted = _recheck_noted(workspace)
     if noted and recheck(workspace)[0]:
-        _recheck_paths(workspace)[0].write_text(json.dumps({**noted, "stop": True}))
+        workspace.keep(_RECHECK, json.dumps({**noted, "stop": True}))
         _ask(workspace)
 
 
 def cancel(workspace: Workspace) -> None:
     """Ask the sweep to stop; what is done stays.  Until it does it is stopping."""
     if (noted := _noted(workspace))["pid"]:
-        _job_path(workspace).write_text(json.dumps({**noted, "stop": True}))
+        workspace.keep(_JOB, json.dumps({**noted, "stop": True}))
     _ask(workspace)
 
 

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
-from contextlib import nullcontext, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import FrameType
+from typing import IO, Any
 
 from engine.datasets import names
 from engine.errors import EngineError
+from engine.resources import user_folder
+from frontier_app.guard import MARK
 from frontier_app.opening import opened
-from frontier_app.settings import streamlit_flags
-from frontier_app.workspace import doorway, link, link_board
+from frontier_app.workspace import Workspace, digest, link, link_board, new_token
 
-APP = Path(__file__).resolve().parent / "app.py"
+_HERE = Path(__file__).resolve().parent
 HOST = "127.0.0.1"
 _PATIENCE = 60.0  # seconds until a server that does not answer is given up
 
@@ -46,26 +51,28 @@ def _check_port(port: int) -> None:
 
 def command(port: int) -> list[str]:
     """The server's command line.  ``-P`` keeps the folder it is started in, which may hold anything, out of imports."""
-    return [
-        sys.executable,
-        "-P",
-        "-m",
-        "streamlit",
-        "run",
-        str(APP),
-        f"--server.port={port}",
-        *streamlit_flags(),
-    ]
+    return [sys.executable, "-P", "-m", "frontier_app.server", str(port)]
 
 
 def environment() -> dict[str, str]:
-    """The server's environment: finds this package from any folder; a study travels in the address instead."""
-    env = {name: value for name, value in os.environ.items() if name not in ("FRONTIER_STUDY", "FRONTIER_DATA")}
-    here = str(APP.parents[1])
+    """The environment of started processes: they find this package from any folder."""
+    env = dict(os.environ)
     if env.get("FRONTIER_HOME"):
         env["FRONTIER_HOME"] = str(Path(env["FRONTIER_HOME"]).expanduser().absolute())
-    env["PYTHONPATH"] = os.pathsep.join(filter(None, [here, env.get("PYTHONPATH", "")]))
+    env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_HERE.parent), env.get("PYTHONPATH", "")]))
     return env
+
+
+@contextmanager
+def standard_input(told: Any) -> Iterator[IO[bytes]]:
+    """What a started process is to know, as JSON in a private file without a name, to be its standard input.
+
+    Command lines can be read by every user of the machine.
+    """
+    with tempfile.TemporaryFile(dir=user_folder()) as file:
+        file.write(json.dumps(told).encode())
+        file.seek(0)
+        yield file
 
 
 def launch(
@@ -75,26 +82,29 @@ def launch(
 
     With ``board``, a member's bundle, it shows that and nothing else.
 
-    The address holds the secret name of the workspace, so that other users of this machine cannot open the study, nor
-    read files through the server.  It is printed, and never on a command line (:mod:`frontier_app.opening`).
+    The address holds the secret token of this launch, so that other users of this machine cannot open the study, nor
+    read files through the server.  It is printed, never on a command line (:mod:`frontier_app.opening`), and good until
+    the server ends.
     """
     if data is not None and data not in names():
         data = str(Path(data).expanduser().absolute())
+    workspace: Workspace | None = None
     if board is not None:
         workspace = link_board(board)
-    else:
-        workspace = link(study, data) if study or data else doorway()
-    workspace.note(owner=True)
+    elif study or data:
+        workspace = link(study, data)
     if port is None:
         port = free_port()
     else:
         _check_port(port)
-    begin = "explore" if study else ""
-    address = f"http://{HOST}:{port}/{begin}?w={workspace.token}"
-    # Streamlit prints an address of its own on standard output, without the workspace.
+    token = new_token()
+    address = f"http://{HOST}:{port}/{'explore' if study else ''}?w={token}"
+    told = {"token": digest(token), "workspace": str(workspace.folder.absolute()) if workspace else ""}
+    # Streamlit prints an address of its own on standard output, without the token.
     # Its look is beside the script when installed, and at the top of a checkout.
-    here = None if (APP.parent / ".streamlit").exists() else APP.parents[1]
-    server = subprocess.Popen(command(port), env=environment(), cwd=here, stdout=subprocess.DEVNULL)
+    here = None if (_HERE / ".streamlit").exists() else _HERE.parent
+    with standard_input(told) as given:
+        server = subprocess.Popen(command(port), env=environment(), cwd=here, stdin=given, stdout=subprocess.DEVNULL)
     try:
         previous = signal.signal(signal.SIGTERM, _stop)
         try:
@@ -120,7 +130,14 @@ def _wait_until_up(server: subprocess.Popen[bytes], port: int) -> bool:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     until = time.monotonic() + _PATIENCE
     while server.poll() is None and time.monotonic() < until:
-        with suppress(urllib.error.URLError, OSError), opener.open(f"http://{HOST}:{port}/_stcore/health", timeout=5):
+        with suppress(urllib.error.URLError, OSError):
+            with opener.open(f"http://{HOST}:{port}/_stcore/health", timeout=5) as answer:
+                guarded = MARK in answer.headers
+            if not guarded:
+                raise EngineError(
+                    "what answers at the dashboard's port is not the dashboard with its guard; start it again, and"
+                    " install the version of streamlit that requirements.lock names if that does not help"
+                )
             return True
         time.sleep(0.1)
     return False

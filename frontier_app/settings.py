@@ -1,7 +1,7 @@
 """How the dashboard's server is started: on this machine only, reporting to nobody.
 
-``.streamlit/config.toml`` says the same for a plain ``streamlit run``, but Streamlit reads that file from the directory
-it is started in; the flags hold wherever the package is installed.
+``.streamlit/config.toml`` says the same, but Streamlit reads that file from the directory it is started in; the server
+sets these wherever the package is installed, and nobody's own settings come before them.
 """
 
 from __future__ import annotations
@@ -38,12 +38,3 @@ CONTRAST_CSS = """<style>
 label of an input that cannot be changed now in a grey of 2.7:1; that input itself stays grey.
 What is chosen in a list that cannot be changed now is no filled button, and has no button to remove it.
 Of buttons beside each other, the chosen one has its words in blue on a blue tint, 3.9:1 while it has the focus."""
-
-
-def streamlit_flags() -> list[str]:
-    """:data:`PRIVACY` as command-line flags of ``streamlit run``; an option with several values comes several times."""
-    flags = []
-    for option, value in PRIVACY.items():
-        for item in value if isinstance(value, list) else [value]:
-            flags.append(f"--{option}={str(item).lower() if isinstance(item, bool) else item}")
-    return flags

@@ -1,18 +1,22 @@
-"""A workspace: one private folder for what a person works on, found again by an unguessable name in the address.
+"""A workspace: one private folder for what a person works on, found again by an unguessable token in the address.
 
-It holds the uploaded file, the plan, the studies with their keys and what was exported.  The name is 128 secret bits;
-the folder can be read by its owner alone.  Nothing of the data is in the address.
+It holds the uploaded file, the plan, the studies with their keys and what was exported.  The token is 128 secret bits,
+of which the folder keeps a digest only: neither its name, which others can see, nor its files tell the token.  The
+folder can be read by its owner alone.  Nothing of the data is in the address.
 """
 
 from __future__ import annotations
 
+import hmac
 import json
 import os
 import re
 import secrets
 import shutil
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +24,18 @@ from engine.errors import EngineError
 from engine.places import write_private
 from engine.resources import user_folder
 
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")
+TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """A workspace's folder; ``about.json`` in it says which data and which study belong to it."""
+    """A workspace's folder; ``about.json`` in it says which data and which study belong to it.
+
+    ``token`` is the one by which it was found or with which it was made; "" where the folder was found otherwise.
+    """
 
     folder: Path
-
-    @property
-    def token(self) -> str:
-        """The unguessable name."""
-        return self.folder.name
+    token: str = field(default="", compare=False, repr=False)
 
     @property
     def about(self) -> dict[str, Any]:
@@ -45,7 +48,17 @@ class Workspace:
 
     def note(self, **changes: Any) -> None:
         """Replace entries of :attr:`about`."""
-        _replace(self.folder / "about.json", json.dumps({**self.about, **changes}).encode())
+        self.keep("about.json", json.dumps({**self.about, **changes}))
+
+    def keep(self, name: str, text: str) -> None:
+        """Write a file, whole or not at all, that the owner alone can read."""
+        path = self.folder / name
+        aside = path.with_name(f".{name}.{secrets.token_hex(4)}")
+        try:
+            write_private(aside, text.encode())
+            os.replace(aside, path)
+        finally:
+            aside.unlink(missing_ok=True)
 
     @property
     def study(self) -> Path | None:
@@ -58,13 +71,6 @@ class Workspace:
         """The member's bundle that is looked at instead of a study."""
         path = self.about.get("board")
         return Path(path) if path else None
-
-    @property
-    def is_doorway(self) -> bool:
-        """Whether nothing has been opened in it: it only shows that its address came from who started the server."""
-        about = self.about
-        nothing = about["data"] is None and about["study"] is None and not about.get("board")
-        return bool(about.get("owner")) and nothing
 
     @property
     def codebook_path(self) -> Path:
@@ -88,11 +94,11 @@ class Workspace:
 
     def save_look(self, text: str) -> None:
         """Keep how the map is looked at."""
-        _replace(self.look_path, text.encode())
+        self.keep(self.look_path.name, text)
 
     def save_plan(self, text: str) -> None:
         """Keep the plan."""
-        _replace(self.plan_path, text.encode())
+        self.keep(self.plan_path.name, text)
 
     def save_upload(self, name: str, content: Any) -> Path:
         """Keep an uploaded file (bytes or a buffer) under a harmless form of its name; an earlier one goes."""
@@ -133,10 +139,14 @@ class Workspace:
             raise EngineError("the workspace could not be deleted completely; close programs that use it and try again")
 
 
-def _replace(path: Path, content: bytes) -> None:
-    aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    write_private(aside, content)
-    os.replace(aside, path)
+def new_token() -> str:
+    """A token that nobody can guess: 128 bits, safe in an address."""
+    return secrets.token_urlsafe(16)
+
+
+def digest(token: str) -> str:
+    """What may be kept of a token: it recognises the token and does not tell it."""
+    return sha256(token.encode()).hexdigest()
 
 
 def _home() -> Path:
@@ -145,53 +155,64 @@ def _home() -> Path:
     return home
 
 
-def create() -> Workspace:
-    """A new, empty workspace."""
-    folder = _home() / secrets.token_urlsafe(16)
+def _all() -> Iterator[Workspace]:
+    """Every workspace of this user."""
+    for folder in _home().iterdir():
+        if (folder / "about.json").is_file():
+            yield Workspace(folder)
+
+
+def _made() -> Path:
+    folder = _home() / secrets.token_hex(8)
     folder.mkdir(mode=0o700)
-    return Workspace(folder)
+    return folder
+
+
+def create() -> Workspace:
+    """A new, empty workspace with a token of its own."""
+    made = Workspace(_made(), new_token())
+    made.note(token=digest(made.token))
+    return made
 
 
 def find(token: str | None) -> Workspace | None:
-    """The workspace of that name, if there is one; anything but a well-formed name finds nothing."""
-    if not token or not _TOKEN.fullmatch(token):
+    """The workspace with that token, if there is one; anything but a well-formed token finds nothing.
+
+    Earlier versions named the folder by its token; such a name finds nothing any more.
+    """
+    if not token or not TOKEN.fullmatch(token):
         return None
-    folder = _home() / token
-    return Workspace(folder) if (folder / "about.json").is_file() else None
-
-
-def doorway() -> Workspace:
-    """An empty workspace whose address only who started the server knows; the one made earlier, if there is one."""
-    for folder in _home().iterdir():
-        workspace = find(folder.name)
-        if workspace and workspace.is_doorway:
-            return workspace
-    workspace = create()
-    workspace.note(owner=True)
-    return workspace
+    wanted = digest(token).encode()
+    for one in _all():
+        if hmac.compare_digest(str(one.about.get("token", "")).encode(), wanted):
+            return Workspace(one.folder, token)
+    return None
 
 
 def link(study: Path | None, data: str | None) -> Workspace:
-    """A workspace on a study and data that lie elsewhere; the one made for the same study earlier, if there is one."""
-    wanted = {"data": data, "study": str(study.absolute()) if study else None}
-    if study:
-        for folder in _home().iterdir():
-            workspace = find(folder.name)
-            if workspace and workspace.about["study"] == wanted["study"]:
-                workspace.note(data=data or workspace.about["data"])
-                return workspace
-    workspace = create()
-    workspace.note(**wanted)
-    return workspace
+    """A workspace on a study and data that lie elsewhere; the one with the same study, if there is one, or without a
+    study the one made for the same data.
+
+    It has no token: the launch's own opens it (:mod:`frontier_app.access`).
+    """
+    wanted = study.absolute() if study else None
+    for one in _all():
+        about = one.about
+        at = one.study.absolute() if one.study else None
+        if at == wanted if wanted else about.get("begun_on") == data:
+            one.note(data=data or about["data"])
+            return one
+    made = Workspace(_made())
+    made.note(data=data, study=str(wanted) if wanted else None, begun_on=None if wanted else data)
+    return made
 
 
 def link_board(bundle: Path) -> Workspace:
     """A workspace that shows a member's bundle and nothing else; the one made for it earlier, if there is one."""
-    wanted = str(bundle.absolute())
-    for folder in _home().iterdir():
-        workspace = find(folder.name)
-        if workspace and workspace.about.get("board") == wanted:
-            return workspace
-    workspace = create()
-    workspace.note(board=wanted)
-    return workspace
+    wanted = bundle.absolute()
+    for one in _all():
+        if one.board == wanted:
+            return one
+    made = Workspace(_made())
+    made.note(board=str(wanted))
+    return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.plan.codebook import FIELDS
-from frontier_app import actions, parts, state
+from frontier_app import access, actions, parts, state
 from frontier_app.filing.opening import attempt
 from frontier_app.workspace import Workspace
 
@@ -64,10 +64,15 @@ def workspace() -> None:
     """Where the work is, how to leave it, and how to delete it."""
     now = state.get()
     assert now.workspace is not None
-    st.markdown(
-        "Your work is in a private folder on this machine, found through this page's address. **Keep the address** to"
-        " come back to it; whoever has it can open this workspace on this machine."
-    )
+    if access.is_the_launch(now.workspace.token):
+        back = (
+            "It opens the work until the dashboard is ended; *frontier app*, started with the same study or data, then"
+            " finds it again at a new address. Whoever has the address can open the work, and files of yours by their"
+            " path: **give it to nobody**."
+        )
+    else:
+        back = "**Keep the address** to come back to it; whoever has it can open this workspace on this machine."
+    st.markdown(f"Your work is in a private folder on this machine, found through this page's address. {back}")
     if st.button("Open other data", icon=":material/arrow_back:"):
         actions.leave()
         st.query_params.clear()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.steps import PATIENCE, dashboard
+from tests.browser.steps import PATIENCE, dashboard, keeping_to_itself
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -31,8 +31,9 @@ def address(home: Path) -> Iterator[str]:
 def page(browser: Browser, address: str) -> Iterator[Page]:
     """A window on the first page."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
-    opened = context.new_page()
-    opened.set_default_timeout(PATIENCE)
-    opened.goto(address)
-    yield opened
+    with keeping_to_itself(context, address):
+        opened = context.new_page()
+        opened.set_default_timeout(PATIENCE)
+        opened.goto(address)
+        yield opened
     context.close()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import BrowserContext, Locator, Page
 
     from frontier_app.workspace import Workspace
 
@@ -146,6 +146,28 @@ def served(
                 process.wait(20)
             finally:
                 process.kill()  # else a server that does not end would be waited for without end
+
+
+@contextmanager
+def keeping_to_itself(context: BrowserContext, address: str) -> Iterator[None]:
+    """While it lasts, the windows of a context ask this server alone, and break no rule of its
+    Content-Security-Policy."""
+    strange: list[str] = []
+    ours = tuple(f"{kind}://{address.split('/')[2]}/" for kind in ("http", "ws"))
+
+    def asked(url: str) -> None:
+        if not url.startswith((*ours, "data:", f"blob:{ours[0]}", "about:")):
+            strange.append(f"asked {url}")
+
+    context.expose_binding("brokenPolicy", lambda source, what: strange.append(f"{source['page'].url}: {what}"))
+    context.add_init_script(
+        "addEventListener('securitypolicyviolation', e => brokenPolicy("
+        "`${e.effectiveDirective} forbids ${e.blockedURI} (${e.sourceFile}, line ${e.lineNumber})`))"
+    )
+    context.on("request", lambda request: asked(request.url))
+    context.on("page", lambda page: page.on("websocket", lambda socket: asked(socket.url)))
+    yield
+    assert not strange, strange
 
 
 def settled(page: Page) -> None:

@@ -9,11 +9,24 @@ import subprocess
 import sys
 import urllib.request
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from tests.browser.steps import PATIENCE, button, environment, open_at, settled, workspace_with
+from benchmarks.dashboard import large
+from tests.browser.steps import (
+    PAGES,
+    PATIENCE,
+    at_home,
+    button,
+    environment,
+    keeping_to_itself,
+    map_drawn,
+    no_trouble,
+    open_at,
+    settled,
+    workspace_with,
+)
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -44,7 +57,7 @@ def test_two_browsers_never_see_each_others_data(browser: Browser, address: str,
         assert theirs.locator(".js-plotly-plot").count() == 0
     # A name that is nearly right opens nothing; and without the starter's address no file is opened by its path.
     theirs.goto(f"{origin}/explore?w={'A' * 22}")
-    theirs.get_by_text("does not exist any more").wait_for()
+    theirs.get_by_text("opens nothing any more").wait_for()
     theirs.goto(origin)
     button(theirs, "Open czech").wait_for()
     assert theirs.get_by_label("A file where it lies on this machine").count() == 0
@@ -56,6 +69,49 @@ def test_two_browsers_never_see_each_others_data(browser: Browser, address: str,
     assert "fair" not in mine.get_by_test_id("stMain").inner_text()
     for page in (mine, theirs):
         page.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_keeps_to_this_server(
+    browser: Browser, address: str, home: Path, tmp_path: Path, scheme: Literal["light", "dark"]
+):
+    """All pages and figures, a large cloud (WebGL), a picture, a download and an upload, in both schemes."""
+    at, crowded = workspace_with(home), workspace_with(home, swept=False)
+    with at_home(home):
+        crowded.note(study=large(crowded, 4_000).name)
+    (tmp_path / "people.csv").write_text("age,sex\n" + "young,f\nold,m\n" * 20)
+    context = browser.new_context(color_scheme=scheme, viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    with keeping_to_itself(context, address):
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE)
+        for name in PAGES:
+            open_at(page, address, at, name)
+            no_trouble(page)
+        for one, figures in (
+            (at, ("By rate", "Pooled", "Labelled", "Runs", "Measures")),
+            (crowded, ("Measures", "Map")),
+        ):
+            open_at(page, address, one, "explore")
+            for figure in figures:
+                page.get_by_test_id("stButtonGroup").get_by_role("radio", name=figure, exact=True).first.click()
+                settled(page)
+            map_drawn(page)
+        kinds = page.evaluate("() => document.querySelector('.js-plotly-plot')._fullData.map(one => one.type)")
+        assert "scattergl" in kinds, kinds
+        assert page.locator(".js-plotly-plot .no-webgl").count() == 0
+        page.locator(".js-plotly-plot").hover()
+        with page.expect_download() as picture:
+            page.locator(".modebar-btn[data-title*='Download']").click()
+        assert picture.value.path().stat().st_size > 10_000
+        page.goto(address)
+        page.locator("input[type=file]").first.set_input_files(tmp_path / "people.csv")
+        page.get_by_role("heading", name="people.csv").wait_for()
+        settled(page)
+        button(page, "Plan file").click()
+        with page.expect_download() as plan:
+            page.get_by_role("button", name="Save the plan").click()
+        assert 'name = "age"' in plan.value.path().read_text()
+    context.close()
 
 
 def test_started_in_another_folder_the_server_is_on_this_machine_only(address: str):

@@ -10,6 +10,7 @@ import pytest
 
 from engine import datasets
 from engine.plan import edit_plan
+from frontier_app import access, workspace
 from frontier_app.workspace import Workspace
 from tests.frontier_app.kept import Kept
 
@@ -36,9 +37,15 @@ def once_as_in_a_server() -> Iterator[None]:
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Workspaces of a test live in its own folder."""
     monkeypatch.setenv("FRONTIER_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("FRONTIER_STUDY", raising=False)
-    monkeypatch.delenv("FRONTIER_DATA", raising=False)
+    access.begin("", None)  # no launch: a server of its own each test
     return tmp_path / "home"
+
+
+def launched(at: Workspace | None) -> str:
+    """The token of a launch on a workspace, as if this process were its server."""
+    token = workspace.new_token()
+    access.begin(workspace.digest(token), at.folder if at else None)
+    return token
 
 
 @pytest.fixture(scope="session")

@@ -142,7 +142,8 @@ def test_every_part_of_one_candidate(weighted: Workspace):
 
 
 def test_without_data_only_the_runs_are_shown(swept: Callable[..., Workspace]):
-    at = workspace.link(swept().folder / "study-1.study", None)
+    at = swept()
+    at.note(data=None)
     made = inspect(opened(at), "levels")
     assert not made.exception and any("data of this study are not open" in info.value for info in made.info)
     assert not inspect(made, "runs").info

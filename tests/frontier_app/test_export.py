@@ -129,8 +129,8 @@ def test_what_is_asked_for_is_started_and_kept(at: Workspace, monkeypatch):
     assert tier_of(made).value == "member"
     write_button(made).click().run()
     (arguments,) = started
-    assert arguments[3:5] == ["engine", "export"]
-    asked = dict(zip(arguments[6::2], arguments[7::2], strict=True))
+    assert arguments[:2] == ["export", str(at.study)]
+    asked = dict(zip(arguments[2::2], arguments[3::2], strict=True))
     assert (asked["--tier"], asked["--formats"], asked["--data"]) == ("member", "csv,sav", "czech")
     assert Path(asked["--out"]).parent == at.folder / "exports"
 
@@ -166,7 +166,8 @@ def test_an_export_needs_a_format_and_the_data(at: Workspace):
     made = opened(at)
     made.multiselect(key="export-formats").set_value([]).run()
     assert write_button(made).disabled
-    made = to(app(workspace.link(at.folder / "study-1.study", None)), "release")
+    at.note(data=None)
+    made = to(app(at), "release")
     assert not made.exception and any("not open here" in one.value for one in made.info)
 
 
@@ -231,8 +232,9 @@ def test_a_refusal_is_told_with_what_to_do_and_where(at: Workspace, kind: str, m
 
 
 def test_without_data_nothing_is_started(at: Workspace):
+    at.note(data=None)
     with pytest.raises(EngineError, match="needs the data"):
-        exports.start(workspace.link(at.folder / "study-1.study", None), "x", "public", ["csv"], [], False)
+        exports.start(at, "x", "public", ["csv"], [], False)
 
 
 def test_what_was_written_is_listed_and_zipped_on_disk(at: Workspace):

@@ -9,10 +9,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.plan import plan_to_toml
+from engine.resources import user_folder
 from engine.survey import survey
-from frontier_app import workspace
 from frontier_app.workspace import Workspace
-from tests.frontier_app.conftest import APP
+from tests.frontier_app.conftest import APP, launched
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries inside the app are not ours to fail on
 
@@ -34,7 +34,7 @@ def _people(folder: Path) -> Path:
 def _start(owner: bool = True) -> AppTest:
     made = AppTest.from_file(str(APP), default_timeout=60)
     if owner:
-        made.query_params["w"] = workspace.doorway().token
+        made.query_params["w"] = launched(None)
     return made.run()
 
 
@@ -117,7 +117,7 @@ def test_what_cannot_be_opened_is_said_and_nothing_is_left_behind(tmp_path: Path
     _click(made, "Open this file")
     assert not made.exception
     assert said in made.error[0].value and str(tmp_path) not in made.error[0].value
-    assert len([f for f in workspace.doorway().folder.parent.iterdir() if f.is_dir()]) == 1
+    assert not list(user_folder().glob("workspaces/*"))
     assert any(b.label == "Open fair" for b in made.button)
 
 

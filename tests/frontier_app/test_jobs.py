@@ -64,7 +64,7 @@ def test_a_stop_before_the_sweep_listens_is_not_lost(monkeypatch: pytest.MonkeyP
         study.take(100, 40)
         assert not study.beat(40) and jobs.status(at).state == "stopping" and study.beat(40)
         study.release("cancelled")
-    jobs._job_path(at).unlink()
+    (at.folder / "job.json").unlink()
     assert jobs.status(at).state == "cancelled"
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import time
 import webbrowser
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.parse import unquote, urlparse
 
 import pytest
@@ -58,16 +59,16 @@ def test_a_browser_that_cannot_be_started_stops_nothing(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("browser", [True, False])
-def test_no_command_line_holds_the_secret_name(
+def test_no_command_line_holds_the_token_or_the_workspace(
     asked: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], browser: bool
 ) -> None:
-    started: list[list[str]] = []
+    started: list[tuple[list[str], dict[str, str], Any]] = []
 
     class Server:
         returncode = 0
 
-        def __init__(self, words: list[str], **rest: Any) -> None:
-            started.append(words)
+        def __init__(self, words: list[str], env: dict[str, str], stdin: IO[bytes], **rest: Any) -> None:
+            started.append((words, env, json.load(stdin)))
 
         def poll(self) -> int:
             return 0
@@ -79,7 +80,11 @@ def test_no_command_line_holds_the_secret_name(
     monkeypatch.setattr(launch, "_wait_until_up", lambda server, port: True)
     assert launch.launch(None, "czech", None, browser) == 0
     match = re.search(r"\?w=([\w-]{22})", capsys.readouterr().out)
-    assert match and workspace.find(match[1]) is not None
-    assert len(asked) == int(browser) and len(started) == 1
-    assert not any(match[1] in words for words in (*asked, *started[0]))
+    ((words, env, told),) = started
+    assert match and len(asked) == int(browser)
+    token, folder = match[1], Path(told["workspace"])
+    seen = (*asked, *words, *env.values())
+    assert not any(secret in one for one in seen for secret in (token, told["token"], folder.name))
+    assert told["token"] == workspace.digest(token) and (folder / "about.json").is_file()
+    assert workspace.find(token) is None, "nothing on disk knows the launch's token"
     assert pages() == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from engine.mechanisms import mechanism, names
 from engine.study import Study
 from frontier_app import workspace
 from frontier_app.workspace import Workspace
-from tests.frontier_app.conftest import APP
+from tests.frontier_app.conftest import APP, launched
 
 PAGES = ("data", "threat", "plan", "sweep", "explore", "compare", "recommend", "release", "glossary")
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries inside the app are not ours to fail on
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries inside t
 def app(at: Workspace | None = None) -> AppTest:
     made = AppTest.from_file(str(APP), default_timeout=60)
     if at is not None:
-        made.query_params["w"] = at.token
+        made.query_params["w"] = at.token or launched(at)
     return made.run()
 
 
@@ -164,7 +165,8 @@ def test_every_option_of_the_map(swept: Callable[..., Workspace]):
 
 
 def test_a_study_without_its_data_can_be_explored(swept: Callable[..., Workspace], tmp_path: Path):
-    study = swept().folder / "study-1.study"
+    study = tmp_path / "mine.study"
+    shutil.copy(swept().folder / "study-1.study", study)
     at = workspace.link(study, None)
     assert not to(app(at), "explore").exception
     made = to(app(at), "release")

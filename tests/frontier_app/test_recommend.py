@@ -19,7 +19,7 @@ from engine.plan.lock import lock
 from engine.rerun import reevaluate
 from engine.states import decide, state_of, withhold
 from engine.study import Study
-from frontier_app import cards, workspace
+from frontier_app import cards
 from frontier_app.workspace import Workspace
 from tests.frontier_app.test_pages import app, to, words
 
@@ -245,7 +245,8 @@ def test_a_locked_plan_and_its_departures(at: Workspace):
 
 def test_a_study_without_its_data(at: Workspace):
     recommend(at, fresh=False)
-    made = to(app(workspace.link(at.folder / "study-1.study", None)), "recommend")
+    at.note(data=None)
+    made = to(app(at), "recommend")
     assert not made.exception and not made.error
     assert any("need the data of the study" in one.value for one in made.caption)
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 from streamlit import config
-from streamlit.web.cli import main as streamlit_command
 
-from frontier_app.settings import PRIVACY, streamlit_flags
+from frontier_app.settings import PRIVACY
 
 CONFIG = Path(__file__).parents[2] / ".streamlit" / "config.toml"
 
@@ -40,19 +39,6 @@ def test_streamlit_knows_the_theme_options():
     for name, value in read_config()["theme"].items():
         for option in [f"theme.{name}.{inner}" for inner in value] if isinstance(value, dict) else [f"theme.{name}"]:
             assert option in known
-
-
-def test_streamlit_reads_the_flags_as_they_are_meant():
-    run = streamlit_command.commands["run"]
-    read = run.make_context("run", [*streamlit_flags(), "--", "app.py"]).params
-    for option, value in PRIVACY.items():
-        got = read[option.replace(".", "_")]
-        if isinstance(value, list):
-            assert list(got) == value
-        elif option == "client.showErrorLinks":  # takes "auto" too, so Streamlit keeps it as text
-            assert got == "false"
-        else:
-            assert got == value and type(got) is type(value)
 
 
 def test_nothing_leaves_and_nothing_comes_in():

@@ -1,0 +1,97 @@
+"""What an address opens: the rights of who started the server belong to the launch, never to a workspace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from frontier_app import access, workspace
+from tests.frontier_app.conftest import APP, launched
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries inside the app are not ours to fail on
+
+
+def visited(token: str) -> AppTest:
+    """A new session at an address with this token."""
+    made = AppTest.from_file(str(APP), default_timeout=60)
+    made.query_params["w"] = token
+    return made.run()
+
+
+def is_owner(made: AppTest) -> bool:
+    """Whether the session may open files by their path."""
+    offered = any(box.key == "open-path-text" for box in made.text_input)
+    held = bool(made.session_state["frontier"].owner)
+    assert offered == held or made.session_state["frontier"].workspace is not None
+    return held
+
+
+def opened(made: AppTest, name: str = "fair") -> AppTest:
+    """The session after a sample was opened in it."""
+    return made.button(key=f"open-{name}").click().run()
+
+
+def token_in(made: AppTest) -> str:
+    """The token in the address of a session."""
+    held = made.query_params["w"]
+    return held[0] if isinstance(held, list) else held
+
+
+def test_without_a_launch_no_token_is_the_launchs() -> None:
+    assert not access.is_the_launch("") and access.opened_by("") is None and access.opened_by(None) is None
+    assert access.opened_by("é" * 22) is None
+
+
+def test_the_launchs_address_has_the_owners_rights_and_keeps_them_when_loaded_again() -> None:
+    token = launched(None)
+    made = visited(token)
+    assert is_owner(made) and token_in(made) == token
+    made = opened(made)
+    mine = token_in(made)
+    assert mine != token and is_owner(visited(mine)), "a workspace made in this launch, its page loaded again"
+    assert visited(mine).title[0].value == "fair"
+
+
+def test_a_later_launch_takes_the_rights_of_an_earlier_ones_addresses() -> None:
+    first = launched(None)
+    mine = token_in(opened(visited(first)))
+    second = launched(None)
+    assert second != first
+    assert not is_owner(visited(first)) and any("nothing any more" in one.value for one in visited(first).info)
+    kept = visited(mine)
+    assert kept.title[0].value == "fair", "the work itself is found"
+    assert not is_owner(kept)
+    left = next(button for button in kept.button if button.label == "Open other data").click().run()
+    assert not is_owner(left)
+
+
+def test_who_comes_without_the_launchs_address_gets_no_rights_by_a_workspace() -> None:
+    launched(None)
+    stranger = AppTest.from_file(str(APP), default_timeout=60).run()
+    assert not is_owner(stranger)
+    assert not is_owner(visited(token_in(opened(stranger))))
+    at = workspace.create()
+    at.note(data="czech", owner=True)  # as earlier versions noted it
+    assert not is_owner(visited(at.token))
+
+
+def test_a_launch_on_a_study_opens_its_workspace_and_outlives_its_deletion(tmp_path: Path) -> None:
+    at = workspace.link(tmp_path / "mine.study", "czech")
+    made = visited(token := launched(at))
+    assert made.title[0].value == "czech" and is_owner(made) and token_in(made) == token
+    assert workspace.link(tmp_path / "mine.study", None) == at
+    at.delete()
+    again = visited(token)
+    assert is_owner(again) and again.session_state["frontier"].workspace is None and not again.exception
+
+
+def test_the_rights_are_in_no_file(home: Path) -> None:
+    made = opened(visited(token := launched(None)))
+    mine = token_in(made)
+    said = [path.read_text(errors="replace") for path in home.rglob("*") if path.is_file()]
+    assert said
+    for secret in (token, workspace.digest(token), mine):
+        assert not any(secret in text for text in said)
+    assert not any('"owner"' in text for text in said)
