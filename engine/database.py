@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from engine.errors import EngineError, UsageError
 from engine.places import is_network_path
+from engine.untrusted import open_plain
 
 _APPLICATION_ID = 0x53574150  # "SWAP"
 PATIENCE = 30
@@ -100,13 +101,15 @@ class Database:
         if path.is_dir():
             raise EngineError(f"'{path.name}' is a folder, not a study")
         with spoken(path):
-            with open(path, "rb") as file:
+            with open_plain(path, follow=True) as file:
                 if file.read(16) != b"SQLite format 3\x00":
                     raise EngineError(f"'{path.name}' is no study; a study is made by `frontier sweep`")
             db = connected(path)
             try:
                 if db.execute("pragma application_id").fetchone()[0] != _APPLICATION_ID:
                     raise EngineError(f"'{path.name}' is a database but no study; a study is made by `frontier sweep`")
+                if db.execute("select 1 from sqlite_master where type not in ('table', 'index')").fetchone():
+                    raise EngineError(f"'{path.name}' is no study: it holds more than tables and their indices")
                 # a write-ahead log lets readers go on beside the writer, but needs shared memory, which network drives
                 # lack
                 with suppress(sqlite3.OperationalError):

@@ -6,18 +6,19 @@ Whoever changes a file can write the list of digests anew, so a bundle alone can
 
 from __future__ import annotations
 
-import json
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin, get_type_hints
 
-from engine.bundle.files import SUMS, sha256
+from engine.bundle.files import SUMS
 from engine.bundle.manifest import INTERNAL, read_manifest
 from engine.decision_log import Entry, entries
 from engine.decision_log import verify as verify_chain
 from engine.errors import EngineError
 from engine.log_seal import check_seal
 from engine.study import Study
+from engine.untrusted import is_plain, read_json, read_plain
 
 LOG = "decision-log.json"
 """The decision log in an analyst's bundle, as it was when that was written."""
@@ -31,9 +32,9 @@ _UP = 3  # folders above a bundle in which a study lies beside it: one of the ex
 def compare(bundle: Path, tier: str, study: Path | None) -> tuple[tuple[str, ...], str]:
     """What is wrong with a bundle according to the study (the one given, else those beside it) or the analyst's bundle
     beside it; and, where neither speaks of such a bundle, a sentence that says so (else empty)."""
-    if not (bundle / SUMS).is_file():
+    if not is_plain(bundle / SUMS):
         return (f"{SUMS} is missing, so there is nothing to compare",), ""
-    digest = sha256(bundle / SUMS)
+    digest = hashlib.sha256(read_plain(bundle / SUMS)).hexdigest()
     written = _of_studies([study], tier) if study is not None else _of_studies(_beside(bundle), tier, lenient=True)
     if digest in written:
         return (), ""
@@ -52,8 +53,27 @@ def digests_in(log: Iterable[Entry], tier: str) -> Iterator[str]:
             yield str(sums[tier])
 
 
+def read_log(analyst: Path) -> list[Entry]:
+    """The decision log in an analyst's bundle; one that is no log, or whose chain is broken, is refused."""
+    try:
+        found = read_json(analyst / INTERNAL / LOG)
+    except OSError:
+        raise EngineError("the decision log is missing or cannot be read") from None
+    kinds = get_type_hints(Entry)
+    for entry in found if isinstance(found, list) else [None]:
+        if not isinstance(entry, dict) or {*entry} != {*kinds}:
+            raise EngineError("the decision log is missing or damaged")
+        if not all(isinstance(value, get_origin(kinds[name]) or kinds[name]) for name, value in entry.items()):
+            raise EngineError("the decision log is missing or damaged")
+    log = [Entry(**entry) for entry in found]
+    verify_chain(log)
+    return log
+
+
 def _beside(bundle: Path) -> list[Path]:
-    return [path for folder in bundle.absolute().parents[:_UP] for path in sorted(folder.glob("*.study"))]
+    """The studies beside a bundle; what only has the name of one, such as a pipe, is left alone."""
+    found = [path for folder in bundle.absolute().parents[:_UP] for path in sorted(folder.glob("*.study"))]
+    return [path for path in found if is_plain(path)]
 
 
 def _of_studies(paths: Iterable[Path], tier: str, *, lenient: bool = False) -> dict[str, str]:
@@ -83,8 +103,7 @@ def _of_analyst(bundle: Path, tier: str, digest: str) -> tuple[tuple[str, ...], 
     manifest: dict[str, Any] = read_manifest(analyst)
     if not manifest["intact"]:
         return ("the manifest of the analyst's bundle beside it was changed, so there is nothing to compare",), ""
-    log = [Entry(**entry) for entry in json.loads((analyst / INTERNAL / LOG).read_text(encoding="utf-8"))]
-    verify_chain(log)
+    log = read_log(analyst)
     if digest in (manifest["bundles"].get(tier), *digests_in(log, tier)):
         return (), ""
     if tier in manifest["bundles"]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.bundle.contents import members
 from engine.bundle.refused import Refused
 from engine.bundle.unpack import prose
 from engine.telling import EXPOSED, EXTENT, exposed_shares, names_candidate, says_extent, says_rate, says_share
@@ -92,7 +93,7 @@ def _leaves(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
 
 def _no_ids(folder: Path, tier: str, made: Package) -> None:
     """No candidate's own id, no spec: readers of these tiers know letters."""
-    for where, text in prose(folder):
+    for where, text in prose(folder, members(folder)):
         found = names_candidate(made.study, text)
         if found:
             _refuse(tier, where, found)

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.bundle.rows import Rows
-from engine.errors import UsageError
+from engine.errors import EngineError, UsageError
 from engine.remake import Remade, released_columns
+from engine.untrusted import open_plain, read_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -92,8 +93,8 @@ def _write_labelled(
 
 
 def sha256(path: Path) -> str:
-    """SHA-256 of a file."""
-    with open(path, "rb") as file:
+    """SHA-256 of a plain file."""
+    with open_plain(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -107,8 +108,8 @@ def write_sums(folder: Path) -> None:
 def read_sums(folder: Path) -> dict[str, str] | None:
     """The digests that a folder lists by relative path; None where it lists none or the list is damaged."""
     try:
-        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
+        lines = read_text(folder / SUMS).splitlines()
+    except (OSError, EngineError):
         return None
     pairs = [line.partition("  ") for line in lines]
     if not all(len(digest) == 64 and path for digest, _, path in pairs):

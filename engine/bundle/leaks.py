@@ -19,11 +19,11 @@ from json import dumps
 from pathlib import Path
 from urllib.parse import quote
 
+from engine.bundle.contents import members
 from engine.bundle.fields import check_fields
 from engine.bundle.package import Package
 from engine.bundle.pairs import possible
 from engine.bundle.refused import Refused
-from engine.bundle.tiers import members
 from engine.bundle.unpack import Part, parts_of
 from engine.places import hostname
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import os
 import platform
 import re
 import time
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from engine import __version__
 from engine.errors import EngineError
 from engine.places import write_private
 from engine.streams import STREAM_VERSION
+from engine.untrusted import read_json, read_plain
 
 FORMAT = 3
 RELEASE, INTERNAL = "release", "internal"
@@ -48,17 +50,17 @@ _NEEDED = (
     "log",
     "seal",
 )
-_KINDS = {
-    "sha256": dict,
-    "internal": dict,
-    "bundles": dict,
-    "figures": dict,
-    "params": list,
-    "include": list,
-    "formats": list,
-    "plan": str,
-    "spec": str,
+_KINDS: dict[str, Any] = {
+    **dict.fromkeys(("candidate", "mechanism", "spec", "rate", "rule", "status", "plan"), str),
+    **dict.fromkeys(("fingerprint", "log", "seal", "version"), str),
+    **dict.fromkeys(("records_changed", "n_records", "tables"), int),
+    **dict.fromkeys(("sha256", "internal", "bundles"), dict[str, str]),
+    **dict.fromkeys(("include", "formats", "drawn_anew"), list[str]),
+    "figures": dict[str, float | None],
+    "params": list[list[str]],
+    "made_with": dict[str, Any],
 }
+"""What the fields hold; those that are not needed may be missing."""
 
 
 def iso(at: float | None = None) -> str:
@@ -111,6 +113,22 @@ def write_manifest(folder: Path, content: dict[str, Any], secrets: dict[str, str
     write_private(folder / MANIFEST, _text({**content, "seal": hashlib.sha256(annex).hexdigest()}))
 
 
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether a plain value is of a kind: a type, or a list or dict of one."""
+    if kind is Any:
+        return True
+    inner = get_args(kind)
+    if get_origin(kind) is list:
+        return isinstance(value, list) and all(_fits(one, inner[0]) for one in value)
+    if get_origin(kind) is dict:
+        return isinstance(value, dict) and all(_fits(one, inner[1]) for one in value.values())
+    if inner:  # one of several types
+        return any(_fits(value, one) for one in inner)
+    if kind is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, kind) and not (kind is int and isinstance(value, bool))
+
+
 def _keyed(content: dict[str, Any], secret: str) -> str:
     plain = json.dumps({k: v for k, v in content.items() if k != "seal"}, sort_keys=True, separators=(",", ":"))
     return hmac.new(bytes.fromhex(secret), plain.encode(), hashlib.sha256).hexdigest()
@@ -126,18 +144,21 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     ``intact`` in it says whether its fields are those that were sealed.  An annex of another manifest is refused.
     """
     path = Path(path)
-    if path.is_dir():
+    named = not path.is_dir()
+    if not named:
         inside = path / INTERNAL / MANIFEST
-        path = inside if inside.is_file() else path / "analyst" / INTERNAL / MANIFEST
-    manifest = _read(path)
+        path = inside if os.path.lexists(inside) else path / "analyst" / INTERNAL / MANIFEST
+    manifest = _read(path, follow=named)
     missing = [name for name in _NEEDED if name not in manifest]
     if "format" in manifest and manifest["format"] != FORMAT:
         raise EngineError(f"'{path.name}' has format {manifest['format']}, this version reads format {FORMAT}")
     if missing:
         raise EngineError(f"'{path.name}' is no manifest of an export: it lacks '{missing[0]}'")
     for name, kind in _KINDS.items():
-        if not isinstance(manifest[name], kind):
+        if name in manifest and not _fits(manifest[name], kind):
             raise EngineError(f"'{path.name}' is damaged: '{name}' does not hold what it should")
+    if any(len(pair) != 2 for pair in manifest["params"]):
+        raise EngineError(f"'{path.name}' is damaged: 'params' does not hold pairs of name and value")
     for part, of in (("sha256", "a release"), ("internal", "its folder")):
         if any(Path(name).name != name for name in manifest[part]):
             raise EngineError(f"'{path.name}' names a file that cannot be one of {of}")
@@ -148,7 +169,7 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
         )
     annex = path.with_name(SEEDS)
     seeds = _read(annex)
-    if hashlib.sha256(annex.read_bytes()).hexdigest() != manifest["seal"]:
+    if hashlib.sha256(read_plain(annex)).hexdigest() != manifest["seal"]:
         raise EngineError("the seed annex is not the one that was sealed with the manifest: one of them was changed")
     try:
         secrets = {name: bytes.fromhex(seeds[name]).hex() for name in SECRETS}
@@ -158,15 +179,15 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     return {**manifest, **secrets, "intact": intact}
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path, *, follow: bool = False) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json(path, follow=follow)
     except FileNotFoundError:
         raise EngineError(
             f"'{path.name}' does not exist; give the manifest of an export, or the folder of an analyst's bundle"
         ) from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError):
-        raise EngineError(f"'{path.name}' is no manifest of an export") from None
+    except OSError as error:
+        raise EngineError(f"'{path.name}' cannot be read: {error.strerror}") from None
     if not isinstance(content, dict):
         raise EngineError(f"'{path.name}' is no manifest of an export: it holds no fields")
     return content

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from engine.bundle.contents import why_unopened
 from engine.bundle.files import labels_of, sha256, tables_of, write_tables
 from engine.bundle.folder import new_folder, scratch_folder
 from engine.bundle.manifest import RELEASE, made_with
@@ -23,6 +24,7 @@ from engine.plan.fates import check_fates
 from engine.remake import Remade, remake
 from engine.spec import AttributeSpec, ReleaseSpec, short_ids
 from engine.streams import fingerprint
+from engine.untrusted import is_plain
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ def _altered(bundle: Path, name: str, digest: str) -> bool:
     if not bundle.is_dir():
         return False
     file = analyst_in(bundle) / RELEASE / name
-    return not file.is_file() or sha256(file) != digest
+    return not is_plain(file) or bool(why_unopened(file)) or sha256(file) != digest
 
 
 def _why(manifest: dict[str, Any]) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
+from engine.bundle.contents import Contents, members, why_unopened
 from engine.bundle.files import SUMS
 from engine.errors import EngineError, UsageError
+from engine.untrusted import kind_of
 
 TIERS = ("analyst", "chair", "member", "public")
 """Readers, from the one who sees all to those who see only the release."""
@@ -47,8 +50,11 @@ def tiers_of(tier: str) -> tuple[str, ...]:
 
 
 def tier_of(folder: Path) -> str | None:
-    """Which reader's bundle a folder is, by the file that only that bundle has; None where it is none."""
-    found = [tier for tier in TIERS if (folder / _MARKS[tier]).is_file()]
+    """Which reader's bundle a folder is, by the file that only that bundle has; None where it is none.
+
+    The file may be a link or a pipe as well: whoever opens the bundle says so.
+    """
+    found = [tier for tier in TIERS if os.path.lexists(folder / _MARKS[tier])]
     return found[0] if len(found) == 1 else None
 
 
@@ -57,17 +63,28 @@ def bundles_in(folder: Path) -> dict[str, Path]:
     tier = tier_of(folder)
     if tier is not None:
         return {tier: folder}
-    return {name: folder / name for name in TIERS if tier_of(folder / name) == name}
+    return {name: folder / name for name in TIERS if is_folder(folder / name) and tier_of(folder / name) == name}
 
 
-def members(folder: Path) -> list[str]:
-    """All files below a folder by their relative path, in order; links count as what they are."""
-    return sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if not p.is_dir() or p.is_symlink())
+def is_folder(path: Path) -> bool:
+    """Whether a folder of its own stands there, and no link to one."""
+    return os.path.lexists(path) and kind_of(path) == "a folder"
+
+
+def contents_of(folder: Path, tier: str) -> Contents:
+    """The files of a tier's bundle; refused are those that are no plain files, not on its list, or too large."""
+    names = members(folder)
+    why = {name: why_unopened(folder / name) or _not_listed(name, tier) for name in names}
+    return Contents(folder, tier, tuple(names), {name: text for name, text in why.items() if text})
+
+
+def _not_listed(name: str, tier: str) -> str:
+    return "" if _PATTERNS[tier].fullmatch(name) else "is not on the list of what this reader gets"
 
 
 def strangers(folder: Path, tier: str) -> list[str]:
     """Files that a tier's bundle must not hold."""
-    return [name for name in members(folder) if not _PATTERNS[tier].fullmatch(name) or (folder / name).is_symlink()]
+    return list(contents_of(folder, tier).refused)
 
 
 def check_files(folder: Path, tier: str) -> None:

@@ -9,22 +9,31 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from html import unescape
 from pathlib import Path
+from typing import IO, TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from engine.bundle.pairs import pairs_in
-from engine.bundle.tiers import members
+from engine.errors import EngineError
+from engine.untrusted import in_words, open_plain, read_plain
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _DEEPEST = 6
-_MOST = 1 << 28  # bytes that one packed part may unfold to
-_STREAM = re.compile(rb"stream\r?\n(.*?)\r?\n?endstream", re.DOTALL)
+_UNPACKED, _TIMES = 1 << 25, 4
+_MOST_DIRECTORY = 1 << 20  # bytes of an archive's list of members
+_MOST_CELLS, _CELLS_A_BYTE = 1 << 26, 128
+_MOST_VALUES, _VALUES_A_BYTE = 1 << 28, 64
+_STREAM = re.compile(rb"stream\r?\n")
+_INFO = re.compile(rb"/(?:Title|Author|Subject|Keywords|Creator|Producer)\s{0,16}(?=([(<]))")
 _EMBEDDED = re.compile(rb"base64,([A-Za-z0-9+/=\s]{24,})")
-_TAG = re.compile(r"<[^>]*>")
+_TAG = re.compile(r"<[^<>]*>")
 _PLAIN = (".csv", ".parquet", ".sav", ".dta", ".xpt")
 _PIECE, _OVERLAP = 1 << 26, 1 << 12
 _PROSE = (".docx", ".pptx", ".xlsx", ".html", ".json")
@@ -45,13 +54,75 @@ class Part:
         return pairs_in(self.content)
 
 
+class Unpacked(EngineError):
+    """A file unpacks to more than any file of a bundle does."""
+
+
+class Budget:
+    """How many bytes a file may unpack to yet: what an honest document has many times over, and more the larger it is.
+
+    An archive of a few kilobytes can unpack to more than any disk holds.
+    """
+
+    def __init__(self, name: str, size: int) -> None:
+        self.name = name
+        self.most = self.left = _UNPACKED + _TIMES * size
+
+    def take(self, n_bytes: int) -> None:
+        """Count bytes that were unpacked; too many are refused (:class:`Unpacked`)."""
+        self.left -= n_bytes
+        if self.left < 0:
+            raise Unpacked(f"'{self.name}' unpacks to more than {in_words(self.most)}; it was not unpacked any further")
+
+    def inflate(self, content: bytes) -> bytes:
+        """The bytes of a deflated stream."""
+        inner = zlib.decompressobj().decompress(content, self.left + 1)
+        self.take(len(inner))
+        return inner
+
+    def read(self, file: IO[bytes] | gzip.GzipFile) -> bytes:
+        """The bytes of a file that is unpacked while it is read."""
+        inner = io.BytesIO()
+        while block := file.read(_MOST_DIRECTORY):  # no more at once than of an archive may be read at once
+            self.take(len(block))
+            inner.write(block)
+        return inner.getvalue()
+
+
+class Archive(zipfile.ZipFile):
+    """A zip for reading whose list of members is no larger than that of any document."""
+
+    def __init__(self, file: BinaryIO | io.BytesIO) -> None:
+        super().__init__(_Capped(file))
+
+
+class _Capped:
+    """A file that is read in pieces: an archive's whole list of members is read at once, before anything is known of
+    it."""
+
+    def __init__(self, file: BinaryIO | io.BytesIO) -> None:
+        self._file = file
+        self.seek, self.tell, self.seekable, self.close = file.seek, file.tell, file.seekable, file.close
+
+    def read(self, n_bytes: int = -1) -> bytes:
+        """The next bytes, or all; more at once than a list of members has are refused."""
+        content = self._file.read(_MOST_DIRECTORY + 1 if n_bytes < 0 else min(n_bytes, _MOST_DIRECTORY + 1))
+        if len(content) > _MOST_DIRECTORY:
+            raise zipfile.BadZipFile("a list of members without end")
+        return content
+
+
 def parts_of(path: Path) -> Iterator[Part]:
     """The file itself and everything packed in it: members of archives, compressed streams, embedded pictures, and the
-    values, names and labels of Parquet, SPSS, Stata and SAS files."""
+    values, names and labels of Parquet, SPSS, Stata and SAS files.
+
+    One that unpacks to more than any document does is refused (:class:`Unpacked`).
+    """
     if path.suffix in _PLAIN:
         yield from _pieces(path)
     else:
-        yield from unpacked(path.name, path.read_bytes())
+        content = read_plain(path)
+        yield from unpacked(path.name, content, Budget(path.name, len(content)))
     if path.suffix == ".parquet":
         yield from _parquet(path)
     elif path.suffix.lower() in _LABELLED:
@@ -60,67 +131,81 @@ def parts_of(path: Path) -> Iterator[Part]:
 
 def _pieces(path: Path) -> Iterator[Part]:
     """A file that packs nothing, in pieces that overlap by more than any secret is long: it may not fit into memory."""
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         kept = b""
         while block := file.read(_PIECE):
             yield Part(path.name, kept + block)
             kept = (kept + block)[-_OVERLAP:]
 
 
-def unpacked(where: str, content: bytes, depth: int = 0) -> Iterator[Part]:
+def unpacked(where: str, content: bytes, budget: Budget, depth: int = 0) -> Iterator[Part]:
     """A piece and, as far as it is packed, what is in it."""
     yield Part(where, content, metadata=bool(re.search(r"docProps/|/Info$|\bcore\.xml$|\bapp\.xml$", where)))
     if depth == _DEEPEST:
         return
     if content[:4] == b"PK\x03\x04":
-        yield from _zip(where, content, depth)
+        yield from _zip(where, content, budget, depth)
     elif content[:2] == b"\x1f\x8b":
-        yield from _gzip(where, content, depth)
+        yield from _gzip(where, content, budget, depth)
     elif content[:5] == b"%PDF-":
-        yield from _pdf(where, content)
+        yield from _pdf(where, content, budget)
     elif content[:8] == b"\x89PNG\r\n\x1a\n":
-        yield from _png(where, content)
+        yield from _png(where, content, budget)
     for number, match in enumerate(_EMBEDDED.finditer(content)):
         try:
             inner = base64.b64decode(re.sub(rb"\s", b"", match[1]), validate=True)
         except binascii.Error:
             continue
-        yield from unpacked(f"{where}: embedded {number + 1}", inner, depth + 1)
+        yield from unpacked(f"{where}: embedded {number + 1}", inner, budget, depth + 1)
 
 
-def _zip(where: str, content: bytes, depth: int) -> Iterator[Part]:
+def _zip(where: str, content: bytes, budget: Budget, depth: int) -> Iterator[Part]:
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        with Archive(io.BytesIO(content)) as archive:
             names = [archive.comment, *(i.filename.encode() + b"\n" + i.comment + i.extra for i in archive.infolist())]
             yield Part(f"{where}: directory", b"\n".join(names), metadata=True)
             for info in archive.infolist():
-                if info.file_size <= _MOST:
-                    yield from unpacked(f"{where}: {info.filename}", archive.read(info), depth + 1)
-    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError):
+                with archive.open(info) as file:
+                    inner = budget.read(file)
+                yield from unpacked(f"{where}: {info.filename}", inner, budget, depth + 1)
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError):
         return
 
 
-def _gzip(where: str, content: bytes, depth: int) -> Iterator[Part]:
+def _gzip(where: str, content: bytes, budget: Budget, depth: int) -> Iterator[Part]:
     try:
         with gzip.open(io.BytesIO(content)) as file:
-            inner = file.read(_MOST)
+            inner = budget.read(file)
     except (OSError, EOFError, zlib.error):
         return
-    yield from unpacked(f"{where}: unpacked", inner, depth + 1)
+    yield from unpacked(f"{where}: unpacked", inner, budget, depth + 1)
 
 
-def _pdf(where: str, content: bytes) -> Iterator[Part]:
-    info = b"\n".join(re.findall(rb"/(?:Title|Author|Subject|Keywords|Creator|Producer)\s*(\(.*?\)|<.*?>)", content))
-    yield Part(f"{where}: Info", info, metadata=True)
-    for number, match in enumerate(_STREAM.finditer(content)):
+def _pdf(where: str, content: bytes, budget: Budget) -> Iterator[Part]:
+    info = [text for sign, end in ((b"(", b")"), (b"<", b">")) for text in _between(content, _INFO, end, sign)]
+    yield Part(f"{where}: Info", b"\n".join(info), metadata=True)
+    for number, packed in enumerate(_between(content, _STREAM, b"endstream")):
         try:
-            inner = zlib.decompressobj().decompress(match[1], _MOST)
+            inner = budget.inflate(packed)
         except zlib.error:
             continue
         yield Part(f"{where}: stream {number + 1}", inner)
 
 
-def _png(where: str, content: bytes) -> Iterator[Part]:
+def _between(content: bytes, begin: re.Pattern[bytes], end: bytes, sign: bytes = b"") -> Iterator[bytes]:
+    """What stands between each beginning (those before ``sign`` only) and the next end after it, in one pass."""
+    at = 0
+    while match := begin.search(content, at):
+        if sign and match[1] != sign:
+            at = match.end()
+            continue
+        at = content.find(end, match.end())
+        if at < 0:
+            return
+        yield content[match.end() : at + len(sign)]
+
+
+def _png(where: str, content: bytes, budget: Budget) -> Iterator[Part]:
     at = 8
     while at + 12 <= len(content):
         length = int.from_bytes(content[at : at + 4], "big")
@@ -129,30 +214,64 @@ def _png(where: str, content: bytes) -> Iterator[Part]:
         if kind not in (b"tEXt", b"zTXt", b"iTXt", b"eXIf"):
             continue
         yield Part(f"{where}: text", data, metadata=True)
-        packed = data.find(b"\x78")
-        while packed >= 0:
+        for packed in _texts_of_png(kind, data):
             try:
-                yield Part(f"{where}: text", zlib.decompressobj().decompress(data[packed:], _MOST), metadata=True)
-                break
+                yield Part(f"{where}: text", budget.inflate(packed), metadata=True)
             except zlib.error:
-                packed = data.find(b"\x78", packed + 1)
+                continue
+
+
+def _texts_of_png(kind: bytes, data: bytes) -> Iterator[bytes]:
+    """The compressed text of a chunk: after its keyword, and in iTXt after two flags, a language and a translation."""
+    _, _, rest = data.partition(b"\0")
+    if kind == b"zTXt":
+        yield rest[1:]
+    elif kind == b"iTXt" and rest[:1] == b"\1":
+        yield rest[2:].split(b"\0", 2)[-1]
 
 
 def _parquet(path: Path) -> Iterator[Part]:
-    from pyarrow import parquet
+    from pyarrow import parquet, types
 
     from engine.values import as_text
 
-    with parquet.ParquetFile(path) as file:
+    check_parquet(path)
+    schema = parquet.read_schema(path)
+    texts = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
+    with parquet.ParquetFile(path, read_dictionary=texts) as file:
         meta = file.schema_arrow.metadata or {}
         described = [file.metadata.created_by or "", *(f"{k!r}={v!r}" for k, v in meta.items())]
         described += [f"{k!r}={v!r}" for k, v in (file.metadata.metadata or {}).items()]
         described += [f"{f.name} {f.metadata or ''}" for f in file.schema_arrow]
         yield Part(f"{path.name}: description", "\n".join(described).encode(), metadata=True)
+        last: dict[str, pa.Array] = {}
         for batch in file.iter_batches(1 << 16):
             for name, column in zip(batch.schema.names, batch.columns, strict=True):
-                values = as_text(column.unique()).drop_null().to_pylist()
+                # Of texts what is stored, once; a few bytes may stand for millions of them.
+                found = column.dictionary if types.is_dictionary(column.type) else column.unique()
+                if name in last and found.equals(last[name]):
+                    continue
+                last[name] = found
+                values = as_text(found).drop_null().to_pylist()
                 yield Part(f"{path.name}: {name}", "\n".join(map(str, values)).encode())
+
+
+def check_parquet(path: Path) -> None:
+    """Refuse (:class:`Unpacked`) a Parquet file that says of itself that it unpacks to more than its size can hold."""
+    from pyarrow import parquet
+
+    with open_plain(path) as file:
+        size = file.seek(0, 2)
+        held = parquet.read_metadata(file)
+    groups = [held.row_group(g) for g in range(held.num_row_groups)]
+    unpacked_to = sum(group.total_byte_size for group in groups)
+    if held.num_rows * max(1, held.num_columns) > _MOST_CELLS + _CELLS_A_BYTE * size:
+        raise Unpacked(
+            f"'{path.name}' has {in_words(size)} and says that it holds {held.num_rows:,} records of "
+            f"{held.num_columns:,} columns; it was not read"
+        )
+    if unpacked_to > _MOST_VALUES + _VALUES_A_BYTE * size:
+        raise Unpacked(f"'{path.name}' has {in_words(size)} and unpacks to {in_words(unpacked_to)}; it was not read")
 
 
 def _labelled(path: Path) -> Iterator[Part]:
@@ -167,10 +286,10 @@ def _labelled(path: Path) -> Iterator[Part]:
         yield Part(f"{path.name}: {column.name}", "\n".join(texts(column.values)).encode())
 
 
-def prose(folder: Path) -> Iterator[tuple[str, str]]:
-    """What people read in the documents and records of a bundle, each text with where it stands; style sheets, scripts,
-    themes and relations between parts are none."""
-    for name in members(folder):
+def prose(folder: Path, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """What people read in the documents and records among a bundle's files, each text with where it stands; style
+    sheets, scripts, themes and relations between parts are none."""
+    for name in names:
         if Path(name).suffix not in _PROSE:
             continue
         for part in parts_of(folder / name):

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from engine.bundle.contents import members, why_unopened
 from engine.bundle.files import SUMS, read_sums, sha256
 from engine.bundle.manifest import INTERNAL, MANIFEST, SEEDS, read_manifest
-from engine.bundle.tiers import members
 from engine.errors import EngineError
 
 
@@ -42,7 +42,7 @@ def changed_inside(bundle: Path, manifest: Mapping[str, Any]) -> list[str]:
     return [
         f"{INTERNAL}/{name}"
         for name in sorted({*wanted, *there})
-        if not (inside / name).is_file() or wanted.get(name) != sha256(inside / name)
+        if name not in there or why_unopened(inside / name) or wanted.get(name) != sha256(inside / name)
     ]
 
 

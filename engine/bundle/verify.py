@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import csv
-import json
+import io
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.bundle.binding import LOG, compare
+from engine.bundle.binding import compare, read_log
+from engine.bundle.contents import Contents, why_unopened
 from engine.bundle.files import SUMS, read_sums, sha256
 from engine.bundle.leaks import here
-from engine.bundle.manifest import INTERNAL, RELEASE, read_manifest
+from engine.bundle.manifest import RELEASE, read_manifest
 from engine.bundle.public import METHODS
-from engine.bundle.tiers import TIERS, bundles_in, members, strangers
+from engine.bundle.tiers import TIERS, bundles_in, contents_of, is_folder
 from engine.bundle.unpack import parts_of, prose
 from engine.bundle.untouched import changed_inside
-from engine.bundle.whole import is_whole
-from engine.decision_log import START, Entry
-from engine.decision_log import verify as verify_chain
+from engine.bundle.whole import fault
+from engine.bundle.xml_names import read_elements
+from engine.decision_log import START
 from engine.errors import EngineError
 from engine.telling import LABEL
+from engine.untrusted import is_plain, open_plain, read_text, spelt
 
 if TYPE_CHECKING:
     from engine.report.chair import ChairFacts
+
+_MOST_HEADER = 1 << 24
+_MOST_BESIDE = 1000  # names that are listed, of as many as there may be
 
 
 @dataclass(frozen=True)
@@ -55,24 +61,38 @@ def verify(path: str | Path, study: str | Path | None = None) -> list[Checked]:
         )
     found = []
     for tier, bundle in bundles.items():
+        files, first = _openable(bundle, tier)
+        found += first
         found += [
-            Checked(tier, what, tuple(_spoken(check, bundle, tier)))
-            for what, check in _CHECKS.items()
-            if tier in _FOR[what]
+            Checked(tier, what, tuple(_spoken(check, files))) for what, check in _CHECKS.items() if tier in _FOR[what]
         ]
         found.append(_bound(bundle, tier, None if study is None else Path(study)))
     if len(bundles) > 1 or folder not in bundles.values():
-        beside = [p.name for p in folder.iterdir() if p not in bundles.values()]
+        beside = [spelt(p.name) for p in islice(folder.iterdir(), _MOST_BESIDE) if p not in bundles.values()]
         found.append(Checked("all", "nothing lies beside the bundles", tuple(f"'{name}' does" for name in beside)))
     if {"analyst", "public"} <= set(bundles):
         found.append(Checked("all", "the release is the same in every bundle", tuple(_same_release(bundles))))
     return found
 
 
-def _spoken(check: Callable[[Path, str], Iterator[str]], bundle: Path, tier: str) -> Iterator[str]:
+def _openable(bundle: Path, tier: str) -> tuple[Contents, list[Checked]]:
+    """The files of a bundle, those refused that no other check may open, and the two checks that tell them apart:
+    what lies there is looked at before any of it is opened, and what is in it before any of that is used."""
+    files = contents_of(bundle, tier)
+    faults = {name: why for name in files.sound if (why := fault(bundle / name))}
+    return files.without(faults), [
+        Checked(tier, what, tuple(f"'{spelt(name)}' {why}" for name, why in refused.items()))
+        for what, refused in (
+            ("only files that this reader gets", files.refused),
+            ("every file can be opened as what it is", faults),
+        )
+    ]
+
+
+def _spoken(check: Callable[[Contents], Iterator[str]], files: Contents) -> Iterator[str]:
     """What a check finds; a file that is damaged in a way that no check foresees is a finding too."""
     try:
-        yield from check(bundle, tier)
+        yield from check(files)
     except EngineError as error:
         yield str(error)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -90,32 +110,26 @@ def _bound(bundle: Path, tier: str, study: Path | None) -> Checked:
     return Checked(tier, what, problems, note)
 
 
-def _digests(bundle: Path, tier: str) -> Iterator[str]:
-    listed = read_sums(bundle)
+def _digests(files: Contents) -> Iterator[str]:
+    listed = read_sums(files.folder)
     if listed is None:
         yield f"{SUMS} is missing or damaged"
         return
-    there = {name for name in members(bundle) if name != SUMS}
+    there = {name for name in files.names if name != SUMS}
     yield from (f"'{name}' is listed and not there" for name in sorted(set(listed) - there))
-    yield from (f"'{name}' is there and not listed" for name in sorted(there - set(listed)))
+    yield from (f"'{spelt(name)}' is there and not listed" for name in sorted(there - set(listed)))
     yield from (
-        f"'{name}' was changed" for name in sorted(there & set(listed)) if sha256(bundle / name) != listed[name]
+        f"'{name}' was changed"
+        for name in files.sound
+        if name in listed and sha256(files.folder / name) != listed[name]
     )
 
 
-def _whole(bundle: Path, tier: str) -> Iterator[str]:
-    yield from (f"'{name}' cannot be opened as what it is" for name in members(bundle) if not is_whole(bundle / name))
-
-
-def _allowed(bundle: Path, tier: str) -> Iterator[str]:
-    yield from (f"'{name}' is not on the list of what this reader gets" for name in strangers(bundle, tier))
-
-
-def _nobodys(bundle: Path, tier: str) -> Iterator[str]:
+def _nobodys(files: Contents) -> Iterator[str]:
     """Names and paths of this machine; of another one they cannot be known."""
-    secrets, contact = here(), _contact(bundle) if tier == "member" else ""
-    for name in members(bundle):
-        for part in parts_of(bundle / name):
+    secrets, contact = here(), _contact(files.folder) if files.tier == "member" else ""
+    for name in files.sound:
+        for part in parts_of(files.folder / name):
             for secret in secrets:
                 if secret.found_in(part, contact):
                     yield f"'{part.where}' holds {secret.what}"
@@ -123,71 +137,59 @@ def _nobodys(bundle: Path, tier: str) -> Iterator[str]:
 
 def _contact(bundle: Path) -> str:
     """The contact that a member's bundle names; it may be who made it."""
+    from engine.report.findings import read_board
+
     try:
-        return str(json.loads((bundle / "board.json").read_text(encoding="utf-8"))["cover"]["contact"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return read_board(bundle).cover.contact
+    except EngineError:  # another check says so
         return ""
 
 
-def _chain(bundle: Path, tier: str) -> Iterator[str]:
-    try:
-        log = [Entry(**entry) for entry in json.loads((bundle / INTERNAL / LOG).read_text(encoding="utf-8"))]
-        verify_chain(log)
-        if (log[-1].digest if log else START) != read_manifest(bundle)["log"]:
-            yield "the decision log ends elsewhere than the manifest says: entries were cut off or added"
-    except EngineError as error:
-        yield str(error)
-    except (OSError, ValueError, TypeError):
-        yield "the decision log is missing or damaged"
+def _chain(files: Contents) -> Iterator[str]:
+    log = read_log(files.folder)
+    if (log[-1].digest if log else START) != read_manifest(files.folder)["log"]:
+        yield "the decision log ends elsewhere than the manifest says: entries were cut off or added"
 
 
-def _manifest(bundle: Path, tier: str) -> Iterator[str]:
-    try:
-        manifest = read_manifest(bundle)
-    except EngineError as error:
-        yield str(error)
-        return
+def _manifest(files: Contents) -> Iterator[str]:
+    bundle, manifest = files.folder, read_manifest(files.folder)
     if not manifest["intact"]:
         yield "the manifest is not the one that was sealed with its seed annex: a field was changed"
     for name, digest in manifest["sha256"].items():
-        file = bundle / RELEASE / name
-        if not file.is_file() or sha256(file) != digest:
+        if f"{RELEASE}/{name}" not in files.sound or sha256(bundle / RELEASE / name) != digest:
             yield f"the released file '{name}' is not the one of the manifest"
     yield from (
         f"'{name}' is not the one of the manifest: it was changed, added or removed"
         for name in changed_inside(bundle, manifest)
     )
-    for file in sorted((bundle / RELEASE).iterdir()) if (bundle / RELEASE).is_dir() else ():
-        if file.name not in manifest["sha256"]:
-            yield f"the released file '{file.name}' is not in the manifest"
+    for name in files.sound:
+        folder, _, file = name.partition("/")
+        if folder == RELEASE and file not in manifest["sha256"]:
+            yield f"the released file '{file}' is not in the manifest"
 
 
-def _board(bundle: Path, tier: str) -> Iterator[str]:
+def _board(files: Contents) -> Iterator[str]:
     from engine.report.findings import read_board
 
-    try:
-        read_board(bundle / "board.json")
-    except EngineError as error:
-        yield str(error)
+    read_board(files.folder)
+    yield from ()
 
 
-def _chair(bundle: Path, tier: str) -> Iterator[str]:
-    try:
-        _chair_facts(bundle)
-    except EngineError as error:
-        yield str(error)
+def _chair(files: Contents) -> Iterator[str]:
+    _chair_facts(files.folder)
+    yield from ()
 
 
 def _chair_facts(bundle: Path) -> ChairFacts:
     from engine.report.chair import CHAIR, ChairFacts
 
-    return ChairFacts.from_json((bundle / CHAIR).read_text(encoding="utf-8"))
+    return ChairFacts.from_json(read_text(bundle / CHAIR))
 
 
-def _no_ids(bundle: Path, tier: str) -> Iterator[str]:
+def _no_ids(files: Contents) -> Iterator[str]:
     """Candidates' own names; these readers know letters.  Names of the data that the bundle declares may read so."""
-    declared = _declared(bundle) if tier == "member" else _attributes(bundle)
-    for where, text in prose(bundle):
+    declared = _declared(files.folder) if files.tier == "member" else _attributes(files.folder)
+    for where, text in prose(files.folder, files.sound):
         match = next((m for m in LABEL.finditer(text) if m[0] not in declared), None)
         if match:
             yield f"'{where}' holds '{match[0]}', which reads like the id of a candidate"
@@ -204,10 +206,10 @@ def _attributes(bundle: Path) -> frozenset[str]:
 
 def _declared(bundle: Path) -> frozenset[str]:
     """What reads like an id in names of attributes, columns and levels of a member's bundle."""
-    from engine.report.findings import BOARD, read_board
+    from engine.report.findings import read_board
 
     try:
-        found = read_board(bundle / BOARD)
+        found = read_board(bundle)
     except EngineError:  # another check says so
         return frozenset()
     names = [name for a in found.design.attributes for name in (a.name, *a.columns, a.coding)]
@@ -220,22 +222,23 @@ def _declared(bundle: Path) -> frozenset[str]:
     return frozenset(match[0] for name in names for match in LABEL.finditer(name))
 
 
-def _columns(bundle: Path, tier: str) -> Iterator[str]:
+def _columns(files: Contents) -> Iterator[str]:
     """Data files hold the columns of the codebook and say nothing else."""
-    from xml.etree import ElementTree
-
     from pyarrow import parquet
 
-    try:
-        book = ElementTree.parse(bundle / "codebook.xml")
-    except (OSError, ElementTree.ParseError):
+    known: set[str] = set()
+
+    def each(element: str, attributes: dict[str, str]) -> None:
+        if element == "ddi:codebook:2_5 var":
+            known.add(attributes.get("name", ""))
+
+    if "codebook.xml" not in files.sound:
         yield "'codebook.xml' is missing or damaged"
         return
-    known = {v.attrib["name"] for v in book.iter("{ddi:codebook:2_5}var")}
-    for path in sorted(bundle.iterdir()):
+    read_elements(files.folder / "codebook.xml", each)
+    for path in (files.folder / name for name in files.sound):
         if path.suffix == ".csv":
-            with path.open(encoding="utf-8", newline="") as file:
-                names = next(csv.reader(file), [])
+            names = _header(path)
         elif path.suffix == ".parquet":
             schema = parquet.read_schema(path)
             names = schema.names
@@ -250,8 +253,18 @@ def _columns(bundle: Path, tier: str) -> Iterator[str]:
         )
 
 
-def _methods(bundle: Path, tier: str) -> Iterator[str]:
-    text = (bundle / METHODS).read_text(encoding="utf-8")
+def _header(path: Path) -> list[str]:
+    """The names in the first row of a CSV file."""
+    with open_plain(path) as file:
+        head = file.read(_MOST_HEADER).decode("utf-8", "replace")
+    try:
+        return next(csv.reader(io.StringIO(head, newline="")), [])
+    except csv.Error:
+        raise EngineError(f"'{path.name}' has a header that cannot be read") from None
+
+
+def _methods(files: Contents) -> Iterator[str]:
+    text = read_text(files.folder / METHODS)
     if text.count("\n") != 1 or not text.endswith("\n"):
         yield f"'{METHODS}' is not one paragraph"
     if re.search(r"\b(seed|replicate|study key)\b", text) or LABEL.search(text):
@@ -260,16 +273,14 @@ def _methods(bundle: Path, tier: str) -> Iterator[str]:
 
 def _same_release(bundles: dict[str, Path]) -> Iterator[str]:
     inside = bundles["analyst"] / RELEASE
-    for file in sorted(inside.iterdir()) if inside.is_dir() else ():
+    for file in sorted(inside.iterdir()) if is_folder(inside) else ():
         other = bundles["public"] / file.name
-        if not other.is_file() or sha256(other) != sha256(file):
+        if why_unopened(file) or not is_plain(other) or why_unopened(other) or sha256(other) != sha256(file):
             yield f"'{file.name}' of the analyst is another one than the public's"
 
 
-_CHECKS: dict[str, Callable[[Path, str], Iterator[str]]] = {
+_CHECKS: dict[str, Callable[[Contents], Iterator[str]]] = {
     "every file is the one that was written": _digests,
-    "only files that this reader gets": _allowed,
-    "every file can be opened as what it is": _whole,
     "no name or path of this machine": _nobodys,
     "the decision log is unbroken": _chain,
     "manifest, seed annex and release belong together": _manifest,
@@ -281,8 +292,6 @@ _CHECKS: dict[str, Callable[[Path, str], Iterator[str]]] = {
 }
 _FOR = {
     "every file is the one that was written": TIERS,
-    "only files that this reader gets": TIERS,
-    "every file can be opened as what it is": TIERS,
     "no name or path of this machine": ("member", "public"),
     "the decision log is unbroken": ("analyst",),
     "manifest, seed annex and release belong together": ("analyst",),

@@ -2,36 +2,53 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.parsers.expat import ExpatError
 
+from engine.bundle.unpack import Archive, Budget, Unpacked, check_parquet
+from engine.bundle.xml_names import read_elements
+from engine.errors import EngineError
+from engine.untrusted import open_plain, read_json, read_text
+
+_DAMAGED = "cannot be opened as what it is"
 _TAIL = 1024
 _BEGIN = {".sav": b"$FL2", ".dta": b"<stata_dta>", ".xpt": b"HEADER RECORD*******LIBRARY HEADER RECORD"}
 _PIECE = 1 << 20
 
 
 def is_whole(path: Path) -> bool:
-    """Whether a file can be opened as what its ending says.
+    """Whether nothing is wrong with a file (:func:`fault`)."""
+    return not fault(path)
+
+
+def fault(path: Path) -> str:
+    """Why a file cannot be used as what its ending says; empty where it can.
 
     Archives are unpacked and their check sums compared, structured texts are read, of data files begin and end are
     looked at, and of any other file whether it is text.
     """
     try:
-        return _LOOKS.get(path.suffix.lower(), _text)(path)
-    except (OSError, ValueError, RecursionError, zipfile.BadZipFile, zlib.error, ElementTree.ParseError):
-        return False
+        return "" if _LOOKS.get(path.suffix.lower(), _text)(path) else _DAMAGED
+    except Unpacked as error:
+        return str(error).removeprefix(f"'{path.name}' ")
+    except (EngineError, OSError, ValueError, RecursionError, zipfile.BadZipFile, zlib.error, ExpatError):
+        return _DAMAGED
     except (RuntimeError, NotImplementedError, EOFError):  # what archives of unknown kinds raise
-        return False
+        return _DAMAGED
 
 
 def _office(path: Path) -> bool:
-    with zipfile.ZipFile(path) as archive:
-        return "[Content_Types].xml" in archive.namelist() and archive.testzip() is None
+    with open_plain(path) as file, Archive(file) as archive:
+        budget = Budget(path.name, file.seek(0, 2))
+        for info in archive.infolist():
+            with archive.open(info) as part:
+                while block := part.read(_PIECE):
+                    budget.take(len(block))
+        return "[Content_Types].xml" in archive.namelist()
 
 
 def _pdf(path: Path) -> bool:
@@ -40,10 +57,10 @@ def _pdf(path: Path) -> bool:
 
 
 def _parquet(path: Path) -> bool:
-    from pyarrow import ArrowException, parquet
+    from pyarrow import ArrowException
 
     try:
-        parquet.read_metadata(path)
+        check_parquet(path)
     except ArrowException:
         return False
     return True
@@ -54,16 +71,16 @@ def _labelled(path: Path) -> bool:
 
 
 def _json(path: Path) -> bool:
-    json.loads(path.read_text(encoding="utf-8"))
+    read_json(path)
     return True
 
 
 def _toml(path: Path) -> bool:
-    return bool(tomllib.loads(path.read_text(encoding="utf-8")))
+    return bool(tomllib.loads(read_text(path)))
 
 
 def _xml(path: Path) -> bool:
-    ElementTree.parse(path)
+    read_elements(path, lambda name, attributes: None)
     return True
 
 
@@ -75,7 +92,7 @@ def _html(path: Path) -> bool:
 def _text(path: Path) -> bool:
     """Whether there is something in it and no NUL."""
     size = 0
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         while block := file.read(_PIECE):
             if b"\0" in block:
                 return False
@@ -85,7 +102,7 @@ def _text(path: Path) -> bool:
 
 def _ends(path: Path) -> tuple[bytes, bytes]:
     """The first and the last bytes of a file."""
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         head = file.read(_TAIL)
         file.seek(max(0, file.seek(0, 2) - _TAIL))
         return head, file.read()

@@ -10,6 +10,7 @@ from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from engine.errors import EngineError
+from engine.untrusted import plain_json
 
 T = TypeVar("T")
 _LARGEST = 1 << 53  # whole numbers above have no exact figure
@@ -69,14 +70,6 @@ def decode(kind: Any, plain: Any, where: str = "the file") -> Any:
     raise EngineError(f"{where} is {plain!r}, must be {kind.__name__}")
 
 
-def _finite(text: str) -> float:
-    """A figure as JSON has it; not a number and infinite ones are refused."""
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(text)
-    return value
-
-
 def to_text(value: Any) -> str:
     """JSON text of a value."""
     return json.dumps(encode(value), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
@@ -84,9 +77,5 @@ def to_text(value: Any) -> str:
 
 def from_text(kind: type[T], text: str, where: str) -> T:
     """The value of that type in a JSON text."""
-    try:
-        plain = json.loads(text, parse_float=_finite, parse_constant=_finite)
-    except (ValueError, RecursionError):  # no JSON, a number without end, lists in lists in lists
-        raise EngineError(f"{where} cannot be read: it is no JSON of plain figures and texts") from None
-    found: T = decode(kind, plain, where)
+    found: T = decode(kind, plain_json(text, where), where)
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,9 +21,9 @@ from engine.report.facts import (
     Utility,
 )
 from engine.report.map_facts import Map, Recommendation
+from engine.untrusted import read_text
 
 FORMAT = 1
-_MOST_BYTES = 1 << 26
 BOARD = "board.json"
 """The file of a member's bundle that holds the findings."""
 
@@ -64,13 +65,12 @@ class Findings:
 def read_board(path: str | Path) -> Findings:
     """The findings of a member's bundle: of its folder, or of the file itself."""
     path = Path(path)
-    at = next((p for p in (path / BOARD, path / "member" / BOARD) if p.is_file()), None) if path.is_dir() else path
+    inside = (path / BOARD, path / "member" / BOARD)
+    at = next((p for p in inside if os.path.lexists(p)), None) if path.is_dir() else path
     if at is None:
         raise EngineError(f"'{path.name}' is no bundle for the board: it holds no {BOARD}")
     try:
-        if at.stat().st_size > _MOST_BYTES:
-            raise EngineError(f"'{at.name}' is larger than any file for a board can be")
-        text = at.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        text = read_text(at, follow=at == path)
+    except OSError:
         raise EngineError(f"'{at.name}' cannot be read") from None
     return Findings.from_json(text)

@@ -55,14 +55,14 @@ def test_a_hostile_file_is_refused_in_a_sentence(case: Case, change: Any, words:
 
 @pytest.mark.parametrize("text", ["[" * 200_000, '{"format": ' + "9" * 5000 + "}", '{"format": 1e999}', "NaN"])
 def test_endless_lists_and_numbers_are_refused_in_a_sentence(text: str):
-    with pytest.raises(EngineError, match="plain figures"):
+    with pytest.raises(EngineError, match=r"plain figures|more than 64 deep"):
         Findings.from_json(text)
 
 
 def test_a_file_that_is_far_too_large_is_not_read(tmp_path: Path):
     with (tmp_path / BOARD).open("wb") as file:
         file.truncate(1 << 30)  # takes no room on the disk
-    with pytest.raises(EngineError, match="larger than any"):
+    with pytest.raises(EngineError, match="larger than 64 MB"):
         read_board(tmp_path)
 
 
