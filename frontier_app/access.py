@@ -3,7 +3,8 @@
 The token in an address belongs either to the launch, the start of this server, or to a workspace.  The launch's token
 is in the address that `frontier app` printed.  It opens the workspace that the launch is on and carries the rights of
 who started the server: to open files by their path.  A workspace's token opens that workspace.  It carries those rights
-only if the workspace was made in a session that had them, and only until the server ends: all of it is in this
+only if the workspace was made in a session that had them, and only until the server ends.  A door's token carries the
+rights and opens nothing: it is in the address while such a session has nothing open.  Who has the rights is in this
 process's memory, as digests, and no file says it.
 """
 
@@ -14,17 +15,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from frontier_app import workspace
-from frontier_app.workspace import Workspace, digest
+from frontier_app.workspace import Workspace, digest, new_token
 
 
 @dataclass
 class _Launch:
-    """Digest of the launch's token ("" before there is a launch), the folder it opens, and digests of tokens of
-    workspaces that were made with the rights of who started the server."""
+    """Digest of the launch's token ("" before there is a launch), the folder it opens, and digests of the tokens that
+    carry the rights of who started the server: of workspaces, and of doors."""
 
     token: str = ""
     folder: Path | None = None
     owned: set[str] = field(default_factory=set)
+    doors: set[str] = field(default_factory=set)
 
 
 _launch = _Launch()
@@ -42,6 +44,7 @@ def begin(token: str, folder: Path | None) -> None:
     """A launch begins: ``token`` is the digest of its token, ``folder`` the workspace that it is on, if any."""
     _launch.token, _launch.folder = token, folder
     _launch.owned.clear()
+    _launch.doors.clear()
 
 
 def is_the_launch(token: str) -> bool:
@@ -54,6 +57,18 @@ def own(token: str) -> None:
     _launch.owned.add(digest(token))
 
 
+def door() -> str:
+    """A new token that carries the rights of who started the server and opens nothing."""
+    token = new_token()
+    _launch.doors.add(digest(token))
+    return token
+
+
+def _among(token: str, digests: set[str]) -> bool:
+    wanted = digest(token).encode()
+    return any(hmac.compare_digest(one.encode(), wanted) for one in digests)
+
+
 def opened_by(token: str | None) -> Opened | None:
     """What a token opens; None if it opens nothing."""
     if not token or not workspace.TOKEN.fullmatch(token):
@@ -63,8 +78,7 @@ def opened_by(token: str | None) -> Opened | None:
         if folder is None or not folder.is_dir():  # it may have been deleted since
             return Opened(None, True)
         return Opened(Workspace(folder, token), True)
+    if _among(token, _launch.doors):
+        return Opened(None, True)
     found = workspace.find(token)
-    if found is None:
-        return None
-    wanted = digest(token).encode()
-    return Opened(found, any(hmac.compare_digest(one.encode(), wanted) for one in _launch.owned))
+    return Opened(found, _among(token, _launch.owned)) if found else None

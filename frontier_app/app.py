@@ -98,6 +98,8 @@ def main() -> None:
         state.renew()
     if now.workspace and st.query_params.get("w") != now.workspace.token:
         st.query_params["w"] = now.workspace.token
+    elif now.owner and "w" not in st.query_params:
+        st.query_params["w"] = access.door()  # so that the page loaded again is still theirs
     if now.notice:
         st.info(now.notice, icon=":material/info:")
         state.put(notice="")

@@ -67,6 +67,16 @@ def test_a_later_launch_takes_the_rights_of_an_earlier_ones_addresses() -> None:
     assert not is_owner(left)
 
 
+def test_with_nothing_open_the_page_loaded_again_is_still_its_owners() -> None:
+    made = opened(visited(launched(None)))
+    left = next(button for button in made.button if button.label == "Open other data").click().run()
+    assert is_owner(left) and left.session_state["frontier"].workspace is None
+    again = visited(token_in(left))
+    assert is_owner(again) and again.session_state["frontier"].workspace is None and not again.info
+    launched(None)
+    assert not is_owner(visited(token_in(left)))
+
+
 def test_who_comes_without_the_launchs_address_gets_no_rights_by_a_workspace() -> None:
     launched(None)
     stranger = AppTest.from_file(str(APP), default_timeout=60).run()

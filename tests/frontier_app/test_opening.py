@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
+import threading
 import time
 import webbrowser
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import unquote, urlparse
 
 import pytest
 
+from engine.errors import EngineError
 from engine.resources import user_folder
 from frontier_app import launch, opening, workspace
 
@@ -88,3 +92,34 @@ def test_no_command_line_holds_the_token_or_the_workspace(
     assert told["token"] == workspace.digest(token) and (folder / "about.json").is_file()
     assert workspace.find(token) is None, "nothing on disk knows the launch's token"
     assert pages() == []
+
+
+def test_a_server_without_its_guard_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Bare(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    class Server:
+        def poll(self) -> None:
+            return None
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Bare) as bare:
+        listener = threading.Thread(target=bare.serve_forever)
+        listener.start()
+        try:
+            with pytest.raises(EngineError, match="not the dashboard with its guard"):
+                launch._wait_until_up(Server(), bare.server_port)  # type: ignore[arg-type]
+        finally:
+            bare.shutdown()
+            listener.join()
+
+
+def test_what_a_process_is_told_is_in_a_private_file_without_a_name() -> None:
+    with launch.standard_input(["sweep", "Äpfel.csv", "\udcff"]) as given:
+        assert json.loads(given.read()) == ["sweep", "Äpfel.csv", "\udcff"]
+        if os.name != "nt":
+            assert os.fstat(given.fileno()).st_mode & 0o077 == 0 and os.fstat(given.fileno()).st_nlink == 0

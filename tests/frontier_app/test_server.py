@@ -278,3 +278,5 @@ def test_no_command_line_tells_a_path_a_token_or_a_reason(tmp_path: Path) -> Non
             assert not any(word in line for word in ("Secret", at.token, at.folder.name, "people.csv", "study-1")), line
         jobs.stop(at)
         assert not {p.name for p in at.folder.iterdir() if p.stat().st_mode & 0o077}
+        written = [path for path in (tmp_path / "home").rglob("*") if path.is_file()]
+        assert at.log_path in written and not [p.name for p in written if at.token.encode() in p.read_bytes()]
