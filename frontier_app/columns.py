@@ -65,6 +65,7 @@ def rows(raw: RawTable, plan: Plan | None, seen: pd.DataFrame) -> pd.DataFrame:
         fate = single.get(name) or ("drop" if found and name in found.dropped else "carry")
         table.append((fate, "", False, False, False, NONE))
     named = pd.DataFrame(table, columns=["fate", "attribute", *ROLES, "on_missing"])
+    named = named.astype(dict.fromkeys(ROLES, "boolean"))  # the grid lets a mark be cleared, which is none
     return pd.concat([seen.reset_index(drop=True), named], axis=1)
 
 
@@ -73,6 +74,7 @@ def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Pla
 
     An attribute that is new takes part in everything; one whose columns lose the column it was coded by starts afresh.
     """
+    edited = edited.fillna(dict.fromkeys(ROLES, False))
     if plan is not None and edited.equals(before):
         return plan
     edited = _completed(edited, before)

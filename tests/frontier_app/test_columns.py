@@ -68,6 +68,16 @@ def test_marks_become_roles(czech: tuple[RawTable, Plan]):
     assert made.data == plan.data
 
 
+def test_a_cleared_mark_is_none(czech: tuple[RawTable, Plan]):
+    """The key Delete leaves a cell of the grid without a value."""
+    raw, plan = czech
+    before = table(raw, plan)
+    after = before.copy()
+    after.iat[0, list(after.columns).index("keys")] = None  # as the grid does it
+    made = columns.plan_of(after, before, raw, plan)
+    assert made is not None and made.keys == ("B", "C", "D", "E", "F")
+
+
 def test_a_role_without_attributes_is_refused(czech: tuple[RawTable, Plan]):
     raw, plan = czech
     with pytest.raises(UsageError, match="no attribute is marked keys"):
