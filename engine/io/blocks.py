@@ -38,12 +38,14 @@ def join(name: str, blocks: list[tuple[pa.Array, np.ndarray]]) -> RawColumn:
 
 
 def check_names(file: str, names: list[str]) -> None:
-    """Refuse an empty or repeated column name."""
+    """Refuse a column name that is empty, repeated or holds a zero byte."""
     for place, name in enumerate(names, 1):
         if not name.strip():
             raise EngineError(
                 f"file '{file}': column {place} of {len(names)} has no name; name every column in the header line"
             )
+        if "\0" in name:
+            raise EngineError(f"file '{file}': the name of column {place} of {len(names)} holds a zero byte; rename it")
     twice = first_twice(names)
     if twice is not None:
         raise EngineError(f"file '{file}' has two columns called '{twice}'; give each column a name of its own")

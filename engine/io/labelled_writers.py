@@ -4,6 +4,8 @@ Values are never altered to fit: what a format cannot hold is refused in one sen
 (a column's name, an over-long label, a declaration of missing codes) is done as far as it goes and said in a note,
 which belongs into the codebook.  Times of writing and the library's name are overwritten in the headers, so that equal
 columns give equal bytes.  SPSS, Stata and SAS have no empty value of text beside "": a null becomes "".
+
+A file is written aside, read back value by value and only then given its name: the library does not notice a full disk.
 """
 
 from __future__ import annotations
@@ -16,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.errors import EngineError
+from engine.io.aside import aside
 from engine.io.held import TAG, Held, fitting, hold
 from engine.io.names import short_names
+from engine.io.read_back import check_labelled
 from engine.labels import NO_LABELS, ColumnLabels
 from engine.values import is_number
 
@@ -35,22 +39,25 @@ def write_sav(path: str | Path, columns: Columns, labels: Mapping[str, ColumnLab
     value_labels = {h.name: _value_labels(h) for h in held if h.about.values}
     lost = [h.name for h in held if len(value_labels.get(h.name, ())) < len(h.about.values)]
     missing = {h.name: _spss_missing(h) for h in held if h.about.missing or h.about.missing_ranges}
-    _write(
-        path,
-        pyreadstat.write_sav,
-        frame,
-        column_labels=_column_labels(held),
-        variable_value_labels={name: pairs for name, pairs in value_labels.items() if pairs},
-        missing_ranges={name: codes for name, codes in missing.items() if codes},
-        variable_measure={h.name: h.about.measure for h in held if h.about.measure},
-        variable_format={h.name: h.format for h in held if h.format},
-        row_compress=True,
-    )
-    with Path(path).open("r+b") as file:
-        file.seek(4)
-        file.write(b"@(#) SPSS DATA FILE".ljust(60))
-        file.seek(92)
-        file.write(b"01 Jan 7000:00:00")
+    with aside(path) as part:
+        _write(
+            part,
+            Path(path).name,
+            pyreadstat.write_sav,
+            frame,
+            column_labels=_column_labels(held),
+            variable_value_labels={name: pairs for name, pairs in value_labels.items() if pairs},
+            missing_ranges={name: codes for name, codes in missing.items() if codes},
+            variable_measure={h.name: h.about.measure for h in held if h.about.measure},
+            variable_format={h.name: h.format for h in held if h.format},
+            row_compress=True,
+        )
+        with part.open("r+b") as file:
+            file.seek(4)
+            file.write(b"@(#) SPSS DATA FILE".ljust(60))
+            file.seek(92)
+            file.write(b"01 Jan 7000:00:00")
+        check_labelled(part, Path(path).name, "sav", {h.name: h.values for h in held})
     return (*notes, *(f"'{name}' is a number: labels of values that are none are in the codebook." for name in lost))
 
 
@@ -76,17 +83,21 @@ def write_dta(path: str | Path, columns: Columns, labels: Mapping[str, ColumnLab
             value_labels[h.name] = {v if isinstance(v, str) else int(v): label for v, label in pairs.items()}
         if any(not TAG.fullmatch(code) for code in h.about.missing) or h.about.missing_ranges:
             more.append(f"'{h.name}': its missing codes are plain values in Stata; the load script can mark them.")
-    _write(
-        path,
-        pyreadstat.write_dta,
-        frame,
-        version=14,
-        column_labels=_column_labels(held),
-        variable_value_labels=value_labels,
-        missing_user_values={h.name: list(h.tags) for h in held if h.tags},
-        variable_format={h.name: h.format for h in held if h.format},
-    )
-    _overwrite(path, rb"(<timestamp>\x11)\d\d \w{3} \d{4} \d\d:\d\d", rb"\g<1>01 Jan 1970 00:00")
+    with aside(path) as part:
+        _write(
+            part,
+            Path(path).name,
+            pyreadstat.write_dta,
+            frame,
+            version=14,
+            column_labels=_column_labels(held),
+            variable_value_labels=value_labels,
+            missing_user_values={h.name: list(h.tags) for h in held if h.tags},
+            variable_format={h.name: h.format for h in held if h.format},
+        )
+        stamp = rb"(<timestamp>\x11)\d\d \w{3} \d{4} \d\d:\d\d"
+        _overwrite(part, Path(path).name, stamp, rb"\g<1>01 Jan 1970 00:00")
+        check_labelled(part, Path(path).name, "dta", {h.name: h.values for h in held})
     return (*notes, *more)
 
 
@@ -100,22 +111,25 @@ def write_xpt(path: str | Path, columns: Columns, labels: Mapping[str, ColumnLab
 
     from engine.io.sas_formats import formats_program
 
-    frame, held, notes = _frame(path, columns, labels or {}, "xpt")
-    _write(
-        path,
-        pyreadstat.write_xport,
-        frame,
-        file_format_version=5,
-        table_name="RELEASE",
-        column_labels=_column_labels(held),
-        variable_format={h.name: h.format for h in held if h.format},
-    )
-    _overwrite(path, rb"\d\d[A-Z]{3}\d\d:\d\d:\d\d:\d\d", b"01JAN70:00:00:00")
-    _overwrite(path, rb"bsd4\.2", b"SAS   ")
     path = Path(path)
+    frame, held, notes = _frame(path, columns, labels or {}, "xpt")
     short = short_names(list(columns), "xpt")
-    text = formats_program(path.name, short, labels or {}, {h.name for h in held if h.is_text})
-    path.with_name(f"{path.stem}_formats.sas").write_text(text, encoding="utf-8", newline="\n")
+    program = formats_program(path.name, short, labels or {}, {h.name for h in held if h.is_text})
+    with aside(path) as part, aside(path.with_name(f"{path.stem}_formats.sas")) as beside:
+        _write(
+            part,
+            path.name,
+            pyreadstat.write_xport,
+            frame,
+            file_format_version=5,
+            table_name="RELEASE",
+            column_labels=_column_labels(held),
+            variable_format={h.name: h.format for h in held if h.format},
+        )
+        _overwrite(part, path.name, rb"\d\d[A-Z]{3}\d\d:\d\d:\d\d:\d\d", b"01JAN70:00:00:00")
+        _overwrite(part, path.name, rb"bsd4\.2", b"SAS   ")
+        check_labelled(part, path.name, "xpt", {h.name: h.values for h in held})
+        beside.write_text(program, encoding="utf-8", newline="\n")
     return notes
 
 
@@ -188,25 +202,24 @@ def _too_many(held: Held) -> EngineError:
     )
 
 
-def _write(path: str | Path, write: Any, frame: Any, **options: Any) -> None:
+def _write(part: Path, file: str, write: Any, frame: Any, **options: Any) -> None:
+    """Let the library write to ``part`` what will be called ``file``."""
     from pyreadstat import PyreadstatError, ReadstatError
 
-    Path(path).open("wb").close()  # a folder that is not there or not writable is said in the words of the system
     try:
-        write(frame, str(path), **{what: value for what, value in options.items() if value})
+        write(frame, str(part), **{what: value for what, value in options.items() if value})
     except (ReadstatError, PyreadstatError) as error:
-        Path(path).unlink(missing_ok=True)
         # Only the reader's own short sentences; the other kind of error may quote a path or a value.
         reason = str(error) if isinstance(error, ReadstatError) else "a name or value does not fit the format"
-        raise EngineError(f"file '{Path(path).name}' could not be written: {reason}") from None
+        raise EngineError(f"file '{file}' could not be written: {reason}") from None
 
 
-def _overwrite(path: str | Path, pattern: bytes, new: bytes) -> None:
+def _overwrite(part: Path, name: str, pattern: bytes, new: bytes) -> None:
     """Replace what the header says; the header is within the first 4 kB and keeps its length."""
-    with Path(path).open("r+b") as file:
+    with part.open("r+b") as file:
         head = file.read(4096)
         changed = re.sub(pattern, new, head, flags=re.DOTALL)
         if len(changed) != len(head):
-            raise EngineError(f"file '{Path(path).name}' has a header of an unknown form; it was not released")
+            raise EngineError(f"file '{name}' has a header of an unknown form; it was not released")
         file.seek(0)
         file.write(changed)

@@ -6,6 +6,7 @@ multiple of the coded table and not of the file.  Messages name the file, never 
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,12 +45,15 @@ def read_table(path_or_name: str | Path) -> RawTable:
         what = f"'{extension}'" if extension else "no extension"
         raise UsageError(f"file '{path.name}' has {what}, supported are {_or(EXTENSIONS)}; export it as one of these")
     try:
-        if path.stat().st_size == 0:
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode):
+            raise UsageError(f"'{path.name}' is a pipe or a device; give a file, whose end can be known")
+        if about.st_size == 0:
             raise EngineError(f"file '{path.name}' is empty; it needs a header line and records")
         if extension in STATISTICAL:
-            from engine.io.statistical import read_statistical
+            from engine.io.apart import read_apart
 
-            return read_statistical(path)
+            return read_apart(path)
         return _read_parquet(path) if extension == ".parquet" else _read_csv(path)
     except OSError as error:
         raise EngineError(
@@ -76,6 +80,9 @@ def _read_csv(path: Path) -> RawTable:
                 continue
             raise EngineError(sniff.diagnose(path, names, delimiter)) from None
     n_records = len(columns[0].codes)
+    unclosed = n_records > 0 and _ends_in_quotes(path, columns, delimiter)
+    if unclosed or any(_holds_nul(column.values) for column in columns):
+        raise EngineError(sniff.diagnose(path, names, delimiter))
     if n_records == 0:
         raise EngineError(
             f"file '{path.name}' has a header but no records; it needs at least one line below the header"
@@ -103,7 +110,7 @@ def _csv_columns(path: Path, names: list[str], delimiter: str, block_size: int) 
             return [RawColumn(name, pa.array([], pa.string()), np.zeros(0, dtype=np.int8)) for name in names]
         raise
     with reader:
-        if reader.schema.names != names:
+        if _names_of(reader.schema) != names:
             raise pa.ArrowInvalid("header read differently")
         for batch in reader:
             for kept, column in zip(blocks, batch.columns, strict=True):
@@ -117,6 +124,32 @@ def _csv_columns(path: Path, names: list[str], delimiter: str, block_size: int) 
     return [join(name, blocks.pop(0)) for name in names]
 
 
+def _names_of(schema: pa.Schema) -> list[str] | None:
+    """Column names; None where one is no UTF-8."""
+    try:
+        return list(schema.names)
+    except UnicodeDecodeError:
+        return None
+
+
+def _holds_nul(values: pa.Array) -> bool:
+    """Whether a text has a zero byte, as text in UTF-16 has."""
+    import pyarrow.compute as pc
+
+    return bool(pc.any(pc.match_substring(values, "\0")).as_py())
+
+
+def _ends_in_quotes(path: Path, columns: list[RawColumn], delimiter: str) -> bool:
+    """Whether the last field's quote is never closed: then it may hold many records, and the reader says nothing."""
+    last = columns[-1].values[int(columns[-1].codes[-1])].as_py()
+    end = ('"' + last.replace('"', '""')).encode()
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - len(end) - 1))
+        found = file.read()
+    return found[1:] == end and found[:1] in (delimiter.encode(), b"\n", b"\r")
+
+
 def _read_parquet(path: Path) -> RawTable:
     import pyarrow as pa
     from pyarrow import parquet
@@ -127,14 +160,17 @@ def _read_parquet(path: Path) -> RawTable:
     try:
         with parquet.ParquetFile(path) as file:
             schema = file.schema_arrow
-            check_names(path.name, schema.names)
+            names = _names_of(schema)
+            if names is None:
+                raise corrupt
+            check_names(path.name, names)
             if file.metadata.num_rows == 0:
                 raise EngineError(f"file '{path.name}' has columns but no records")
-            if not schema.names:
+            if not names:
                 raise EngineError(f"file '{path.name}' has no columns")
             for column in schema:
                 _refuse_type(path.name, column)
-            columns = dict(_parquet_columns(path.name, file, schema.names))
+            columns = dict(_parquet_columns(path.name, file, names))
             return RawTable(columns, file.metadata.num_rows, path.name)
     except (pa.ArrowInvalid, pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno:
@@ -174,5 +210,8 @@ def _parquet_columns(file: str, source: Any, names: list[str]) -> Iterator[tuple
             ) from None
         if isinstance(coded, pa.ChunkedArray):
             coded = coded.combine_chunks()
+        if len(coded) != source.metadata.num_rows:
+            raise pa.ArrowInvalid("a column of another length")
+        coded.dictionary.validate(full=True)
         indices = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         yield name, RawColumn(name, coded.dictionary, smallest(indices, len(coded.dictionary)))

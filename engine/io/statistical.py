@@ -9,7 +9,7 @@ memory is a small multiple of the coded table.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.errors import EngineError
+from engine.io.apart import unreadable
 from engine.io.blocks import check_names, join
+from engine.io.cut import refuse_cut
 from engine.labels import MEASURES, ColumnLabels
 from engine.microdata import RawColumn, RawTable
 from engine.values import as_text, index_codes
@@ -36,8 +38,10 @@ _SAS_WIDTH = re.compile(r"\d*\.?\d*$")  # a format is named without its width, w
 _ENCODINGS = ("utf-8", "windows-1252", "latin1")
 
 
-def read_statistical(path: Path) -> RawTable:
-    """The records of a .sav, .zsav, .por, .dta, .sas7bdat or .xpt file.
+def read_statistical(path: Path, beat: Callable[[], None] = lambda: None) -> RawTable:
+    """The records of a .sav, .zsav, .por, .dta, .sas7bdat or .xpt file; ``beat`` is called after every block.
+
+    The library may crash on a damaged file: :func:`engine.io.apart.read_apart` calls this in a process of its own.
 
     Value labels of a SAS file come from a catalogue beside it: one that is called like it, else formats.sas7bcat.
     A file that is corrupt, encrypted, in an unknown encoding, without records or with two columns of one name is an
@@ -55,12 +59,15 @@ def read_statistical(path: Path) -> RawTable:
         ".xpt": pyreadstat.read_xport,
     }[extension]
     _refuse_encrypted(path)
+    refuse_cut(path, extension)
     options: dict[str, Any] = {"output_format": "dict", "disable_datetime_conversion": True}
     if extension in (".sav", ".zsav", ".dta", ".sas7bdat"):
         options["user_missing"] = True
     meta, options = _described(path, read, {**options, "metadataonly": True})
     del options["metadataonly"]
     names = list(meta.column_names)
+    if None in names:
+        raise unreadable(path)
     check_names(path.name, names)
     if not names:
         raise EngineError(f"file '{path.name}' has no columns")
@@ -70,9 +77,17 @@ def read_statistical(path: Path) -> RawTable:
     chunks: dict[str, list[tuple[pa.Array, np.ndarray]]] = {name: [] for name in names}
     n_records = 0
     for block in _blocks(path, read, options, len(names)):
+        if list(block) != names:
+            raise unreadable(path)
+        beat()
         for name in names:
             chunks[name].append(_encoded(block.pop(name), types.get(name) == "string"))
         n_records += len(chunks[names[0]][-1][1])
+    if meta.number_rows is not None and n_records != meta.number_rows >= 0:
+        raise EngineError(
+            f"file '{path.name}' is cut short: it says that it holds {meta.number_rows:,} records, and {n_records:,} "
+            "are there; write or copy it again"
+        )
     if n_records == 0:
         raise EngineError(f"file '{path.name}' has columns but no records")
     columns = {}
@@ -94,7 +109,8 @@ def _refuse_encrypted(path: Path) -> None:
 
 def _described(path: Path, read: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """The file's description, and the options with the encoding that reads it."""
-    for encoding in (None, *_ENCODINGS[1:]):
+    others = () if path.suffix.lower() == ".por" else _ENCODINGS[1:]  # a portable file has an alphabet of its own
+    for encoding in (None, *others):
         tried = {**options, "encoding": encoding} if encoding else options
         try:
             return _called(path, read, **tried)[1], tried
@@ -135,11 +151,7 @@ def _called(path: Path, read: Any, **options: Any) -> Any:
             raise _Encoding from None
         if isinstance(error, MemoryError):
             raise
-        # The library's message may quote a value, so it is not shown.
-        raise EngineError(
-            f"file '{path.name}' is no readable {path.suffix.lower()} file (corrupt, cut short or of an unknown "
-            "version); write or copy it again"
-        ) from None
+        raise unreadable(path) from None
 
 
 def _blocks(path: Path, read: Any, options: dict[str, Any], n_columns: int) -> Iterator[dict[str, Any]]:
@@ -149,7 +161,7 @@ def _blocks(path: Path, read: Any, options: dict[str, Any], n_columns: int) -> I
         try:
             block = _called(path, read, row_offset=start, row_limit=rows, **options)[0]
         except _Encoding:
-            if options.get("encoding"):
+            if options.get("encoding") or path.suffix.lower() == ".por":
                 raise EngineError(
                     f"file '{path.name}' holds text in an unknown encoding; save it as UTF-8 (Unicode)"
                 ) from None

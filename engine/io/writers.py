@@ -2,15 +2,19 @@
 
 CSV holds text exactly as it was read, quoted only where it must be; a null is empty.  Parquet is written without the
 schema copies and library metadata that could carry an original's traces; ``created_by`` alone is forced by the library.
+A file is written aside, read back and only then given its name.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import EngineError
+from engine.io.aside import aside
+from engine.io.read_back import check_bytes, check_parquet
 from engine.values import as_text
 
 if TYPE_CHECKING:
@@ -30,11 +34,18 @@ def write_csv(path: str | Path, columns: Mapping[str, pa.Array | pa.ChunkedArray
     # A lone empty value would be an empty line, which readers skip; quotes keep it a record.
     nothing = '""' if alone else ""
     ends = [","] * (len(columns) - 1) + ["\n"]
-    with Path(path).open("wb") as file:
-        file.write((",".join(_header_text(name) for name in columns) + "\n").encode())
-        for start in range(0, n_records, _ROWS):
-            parts = [values.slice(start, _ROWS) for values in columns.values()]
-            file.write(_block(pa, [_lines(part, nothing, end) for part, end in zip(parts, ends, strict=True)]))
+    written = hashlib.sha256()
+    with aside(path) as part:
+        with part.open("wb") as file:
+            header = (",".join(_header_text(name) for name in columns) + "\n").encode()
+            file.write(header)
+            written.update(header)
+            for start in range(0, n_records, _ROWS):
+                slices = [values.slice(start, _ROWS) for values in columns.values()]
+                block = _block(pa, [_lines(values, nothing, end) for values, end in zip(slices, ends, strict=True)])
+                file.write(block)
+                written.update(block)
+        check_bytes(part, Path(path).name, written.digest())
 
 
 def _lines(values: pa.Array | pa.ChunkedArray, nothing: str, end: str) -> pa.Array:
@@ -81,10 +92,12 @@ def write_parquet(path: str | Path, columns: Mapping[str, pa.Array | pa.ChunkedA
     kinds = {name: values.type for name, values in columns.items()}
     plain_kinds = {name: k.value_type if pa.types.is_dictionary(k) else k for name, k in kinds.items()}
     schema = pa.schema(list(plain_kinds.items()))
-    with parquet.ParquetWriter(path, schema, store_schema=False, compression="snappy", version="2.6") as file:
-        for start in range(0, max(n_records, 1), _GROUP):
-            parts = [plain(values.slice(start, _GROUP)) for values in columns.values()]
-            file.write_table(pa.table(parts, schema=schema), row_group_size=_GROUP)
+    with aside(path) as part:
+        with parquet.ParquetWriter(part, schema, store_schema=False, compression="snappy", version="2.6") as file:
+            for start in range(0, max(n_records, 1), _GROUP):
+                parts = [plain(values.slice(start, _GROUP)) for values in columns.values()]
+                file.write_table(pa.table(parts, schema=schema), row_group_size=_GROUP)
+        check_parquet(part, Path(path).name, columns)
 
 
 def plain(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

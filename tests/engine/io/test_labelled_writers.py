@@ -16,6 +16,7 @@ from engine.errors import EngineError, UsageError
 from engine.io.labelled_writers import write_dta, write_sav, write_xpt
 from engine.io.names import short_names
 from engine.io.readers import read_table
+from engine.io.statistical import read_statistical
 from engine.labels import ColumnLabels
 from tests.engine.io.labelled import COLUMNS, LABELS, arrays_of, columns_of, labels_of
 from tests.examples import examples
@@ -121,7 +122,7 @@ def test_any_whole_numbers_and_texts_survive(
     columns = {"i": pa.array(whole[:n], pa.int64()), "t": pa.array(words[:n])}
     for name, write in WRITERS[:2]:
         write(folder / name, columns)
-        found = columns_of(read_table(folder / name))
+        found = columns_of(read_statistical(folder / name))
         assert found["i"] == whole[:n]
         if not any(str(w).strip().lstrip("+-").replace(".", "").isdigit() or w != w.rstrip(" ") for w in words[:n]):
             assert [w or "" for w in found["t"]] == words[:n], name
@@ -242,6 +243,6 @@ def test_what_the_library_refuses_leaves_no_file_and_names_no_folder(tmp_path: P
         raise PyreadstatError(f"cannot write {path}")
 
     with pytest.raises(EngineError, match=r"file 'a\.sav' could not be written: a name or value") as error:
-        labelled_writers._write(tmp_path / "a.sav", refuse, None)
+        labelled_writers._write(tmp_path / "b.part", "a.sav", refuse, None)
     assert tmp_path.name not in str(error.value)
     assert not (tmp_path / "a.sav").exists()
