@@ -70,6 +70,11 @@ def workspace() -> None:
             " finds it again at a new address. Whoever has the address can open the work, and files of yours by their"
             " path: **give it to nobody**."
         )
+    elif now.owner:
+        back = (
+            "**Keep the address** to come back to it, and **give it to nobody**: whoever has it can open this workspace"
+            " on this machine and, until the dashboard is ended, files of yours by their path."
+        )
     else:
         back = "**Keep the address** to come back to it; whoever has it can open this workspace on this machine."
     st.markdown(f"Your work is in a private folder on this machine, found through this page's address. {back}")

@@ -105,3 +105,13 @@ def test_the_rights_are_in_no_file(home: Path) -> None:
     for secret in (token, workspace.digest(token), mine):
         assert not any(secret in text for text in said)
     assert not any('"owner"' in text for text in said)
+
+
+def test_the_page_says_what_its_address_is_good_for() -> None:
+    def said(made: AppTest) -> str:
+        return next(one.value for one in made.markdown if one.value.startswith("Your work is in a private folder"))
+
+    at = workspace.link(None, "czech")
+    assert "until the dashboard is ended; *frontier app*" in said(visited(launched(at)))
+    assert "**give it to nobody**" in said(opened(visited(launched(None))))
+    assert "nobody" not in said(opened(AppTest.from_file(str(APP), default_timeout=60).run()))
