@@ -19,10 +19,10 @@ class Kind:
 
 
 KINDS = {
-    "plans": Kind("tests.hunt.plans", 2000, 100),
-    "arguments": Kind("tests.hunt.arguments", 1500, 75),
-    "studies": Kind("tests.hunt.studies", 1500, 75),
-    "bundles": Kind("tests.hunt.bundles", 1000, 50),
+    "plans": Kind("tests.hunt.plans", 2000, 40),
+    "arguments": Kind("tests.hunt.arguments", 1500, 40),
+    "studies": Kind("tests.hunt.studies", 1500, 40),
+    "bundles": Kind("tests.hunt.bundles", 1000, 30),
     "sweeps": Kind("tests.hunt.killed_sweeps", 100, 0),
     "exports": Kind("tests.hunt.killed_exports", 40, 0),
     "browser": Kind("tests.hunt.browser", 300, 0),
