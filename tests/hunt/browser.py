@@ -111,12 +111,7 @@ class Walk:
         self.begin()
         for step in range(steps):
             began = time.monotonic()
-            try:
-                done = self.step()
-            except Exception as error:  # the hand slipped: what it reached for went away under it
-                if type(error).__module__.split(".")[0] != "playwright":
-                    raise
-                done = f"missed: {str(error).splitlines()[0][:80]}"
+            done = self.tried()
             trouble = self.trouble()
             name = f"walk {self.number} ({self.start}) step {step}: {done}"
             took = time.monotonic() - began
@@ -134,6 +129,20 @@ class Walk:
                 if step == _options.step:
                     return
         self.kept.whole = True
+
+    def tried(self) -> str:
+        """One thing that was really done: what the hand reaches for may go away under it."""
+        missed = ""
+        for _ in range(4):
+            try:
+                return missed + self.step()
+            except Exception as error:
+                if type(error).__module__.split(".")[0] != "playwright":
+                    raise
+                missed = f"missed ({str(error).splitlines()[0][:60]}), then "
+                if not self.quiet():
+                    break
+        return missed + "nothing"
 
     def begin(self) -> None:
         """Get to where the walk starts."""
