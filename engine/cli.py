@@ -31,9 +31,10 @@ from engine.commands_decide import run_choose, run_decide
 from engine.commands_plan import run_plan_propose, run_space
 from engine.commands_review import run_diff, run_plan_document, run_plan_lock, run_selftest
 from engine.errors import EngineError, UsageError
+from engine.keys import key_path
 from engine.options import add_plan_options, measures, names, number, whole
 from engine.output import escape_unknown_signs
-from engine.places import external_beside
+from engine.places import external_beside, open_to_others, private_files
 
 _DATA = "a sample's name (see `frontier datasets`) or a CSV, Parquet, SPSS, Stata or SAS file"
 
@@ -48,7 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if argv is None else list(argv)
     try:
         args = build_parser().parse_args(_told() if given == ["-"] else given)
-        with external_beside(getattr(args, name, None) for name in ("plan", "data", "study")):
+        with private_files(), external_beside(getattr(args, name, None) for name in ("plan", "data", "study")):
+            _say_open_key(args)
             return int(args.run(args) or 0)
     except EngineError as error:
         print(f"frontier: {error}", file=sys.stderr)
@@ -81,6 +83,20 @@ def _told() -> list[str]:
     if not isinstance(told, list) or not all(isinstance(one, str) for one in told):
         raise UsageError("standard input holds no arguments; after '-' it must be a JSON list of texts")
     return told
+
+
+def _say_open_key(args: argparse.Namespace) -> None:
+    """A study key that others may read undoes what it protects; whose it is decides, so its rights stay as they are."""
+    study, named = getattr(args, "study", None), getattr(args, "key_file", None)
+    if not (study or named):
+        return
+    key = key_path(study or "", named)
+    if mode := open_to_others(key):
+        print(
+            f"frontier: warning: others on this machine may read the key file '{key.name}' (mode {mode}); make it your "
+            f"own with: chmod 600 {key.name}",
+            file=sys.stderr,
+        )
 
 
 def build_parser() -> argparse.ArgumentParser:

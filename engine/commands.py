@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from engine.errors import UsageError
 from engine.options import grown, plan_of
 from engine.output import write_file_text
+from engine.places import write_private
 from engine.wording import duration
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def run_plan_init(args: argparse.Namespace) -> None:
     out = Path(args.out)
     if out.exists():
         raise UsageError(f"'{out.name}' exists already; name another file with --out")
-    out.write_text(text, encoding="utf-8")
+    write_private(out, text.encode())
     print(f"wrote {out}; read it, edit it, then: frontier space {args.data} --plan {out}")
     if plan is None:
         print(f"which columns belong together: frontier plan propose {args.data}")

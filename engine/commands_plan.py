@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from engine.errors import UsageError, did_you_mean
 from engine.options import plan_of
 from engine.output import write_file_text
+from engine.places import write_private
 from engine.wording import duration
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def run_plan_propose(args: argparse.Namespace) -> None:
         if args.out == "-":
             write_file_text(plan_to_toml(plan))
         else:
-            Path(args.out).write_text(plan_to_toml(plan), encoding="utf-8", newline="\n")
+            write_private(Path(args.out), plan_to_toml(plan).encode())
             print(f"wrote {args.out}; check it, then: frontier space {args.data} --plan {args.out}")
 
 

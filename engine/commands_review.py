@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
 from engine.errors import EngineError, UsageError
+from engine.places import write_private
 
 
 def run_plan_lock(args: argparse.Namespace) -> None:
@@ -28,14 +28,10 @@ def run_plan_lock(args: argparse.Namespace) -> None:
     for name, value in vars(locked).items():
         section[name] = tomlkit.string(value, multiline=True) if name == "approved" else value
     document["lock"] = section
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        aside.write_text(tomlkit.dumps(document), encoding="utf-8", newline="\n")
-        os.replace(aside, path)
+        write_private(path, tomlkit.dumps(document).encode(), replace=True)
     except OSError as error:
         raise EngineError(f"plan '{path.name}' could not be written: {error.strerror}; it is as it was") from None
-    finally:
-        aside.unlink(missing_ok=True)
     print(f"{path.name} is locked as {locked.number}, approved by {locked.by}; only replicates may grow")
 
 

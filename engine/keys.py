@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from engine.errors import EngineError, UsageError
@@ -26,9 +27,9 @@ def read_key(path: Path) -> bytes:
     except OSError:
         raise EngineError(f"key file '{path.name}' cannot be read") from None
     try:
-        key = content if len(content) == KEY_BYTES else bytes.fromhex(content.decode("ascii").strip())
+        key = bytes.fromhex(content.decode("ascii").strip())  # half a key in digits has as many bytes as a whole one
     except ValueError:
-        key = b""
+        key = content
     if len(key) != KEY_BYTES:
         raise UsageError(f"key file '{path.name}' holds no study key; wanted {2 * KEY_BYTES} hexadecimal digits")
     return key
@@ -39,5 +40,6 @@ def read_or_make_key(path: Path) -> bytes:
     if not path.exists():
         if not path.parent.is_dir():
             raise UsageError(f"the folder of key file '{path.name}' does not exist; make it first")
-        write_private(path, new_key().hex().encode() + b"\n")
+        with suppress(FileExistsError):  # another process has made one meanwhile, which counts
+            write_private(path, new_key().hex().encode() + b"\n")
     return read_key(path)

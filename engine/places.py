@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import secrets
 import socket
+import stat
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -110,13 +112,98 @@ def external_beside(files: Iterable[str | None]) -> Iterator[None]:
             os.environ[EXTERNAL] = before
 
 
-def write_private(path: Path, content: bytes) -> None:
-    """Write a new file that its owner alone can read; refuses to replace one."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-    if sys.platform == "win32":  # the mode above means nothing there: take inherited rights away, grant the owner
+@contextmanager
+def private_files() -> Iterator[None]:
+    """Meanwhile every new file and folder of this process, and of those that it starts, is its owner's alone.
+
+    Studies, plans, logs and bundles hold what only some may see; what is published gets its rights by name
+    (:func:`publish`).
+    """
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def publish(folder: Path) -> None:
+    """Let everybody read a folder and what is in it."""
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def keep_private(folder: Path) -> None:
+    """Let the owner alone read a folder and what is in it."""
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o700 if path.is_dir() else 0o600)
+    _take_inherited_rights(folder, "(OI)(CI)F")
+
+
+@contextmanager
+def aside(path: str | Path, *, replace: bool = True) -> Iterator[Path]:
+    """An empty new file in the folder of ``path`` to write to; it becomes ``path`` at the end of the block.
+
+    Its owner alone can read it until then.  What the system still holds in memory goes to the disk before: some drives
+    say only then that they are full.  Whatever goes wrong, ``path`` stays what it was and nothing is left beside it.
+    An :class:`OSError` names ``path``; without ``replace``, a file that is there is a :class:`FileExistsError`.
+    """
+    path = Path(path)
+    part = path.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        yield part
+        with part.open("r+b") as file:
+            os.fsync(file.fileno())
+        if replace:
+            os.replace(part, path)
+        else:
+            appear(part, path)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror or os.strerror(error.errno), str(path)) from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_private(path: Path, content: bytes, *, replace: bool = False) -> None:
+    """Write a file that its owner alone can read: it appears whole or not at all (:func:`aside`)."""
+    with aside(path, replace=replace) as part:
+        part.write_bytes(content)
+        _take_inherited_rights(part, "F")
+
+
+def appear(part: Path, path: Path) -> None:
+    """Give a whole file its name, unless another has it: :class:`FileExistsError`."""
+    if os.name == "nt":
+        os.rename(part, path)  # which replaces nothing there
+        return
+    try:
+        os.link(part, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a drive without links: whoever makes the empty file may replace it
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        os.replace(part, path)
+    else:
+        part.unlink()
+
+
+def _take_inherited_rights(path: Path, rights: str) -> None:
+    """On Windows, where modes mean nothing: take inherited rights away and grant the owner these."""
+    if sys.platform == "win32":
         user = os.environ.get("USERNAME", "")
-        subprocess.run(
-            ["icacls", str(path), "/inheritance:r", "/grant:r", f"{user}:F"], check=True, capture_output=True
-        )
+        words = ["icacls", str(path), "/inheritance:r", "/grant:r", f"{user}:{rights}"]
+        subprocess.run(words, check=True, capture_output=True)
+
+
+def open_to_others(path: Path) -> str:
+    """The mode of a file that others on this machine may read or change, such as "644"; empty where nobody else may, or
+    where modes mean nothing."""
+    if os.name == "nt":
+        return ""
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode)
+    except OSError:
+        return ""
+    return f"{mode:03o}" if mode & 0o077 else ""

@@ -186,7 +186,8 @@ def _write(made: Package, out: Path, tier: str, tiers: tuple[str, ...], say: Tel
         say("attacking the release itself")
         found = attack(made)
     search = leaks.search_of(made, out)
-    with new_folder(out) as (aside, finish):
+    published = {"public": ".", ALL: "public"}.get(tier)
+    with new_folder(out, public=[published] if published else ()) as (aside, finish):
         digests: dict[str, dict[str, str]] = {}
         sums: dict[str, str] = {}
         for name in reversed(tiers):  # the analyst's last: it says which the others are

@@ -12,13 +12,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from engine.bundle import guardian
 from engine.errors import EngineError, UsageError
-from engine.places import hostname, process_is_alive
+from engine.places import hostname, keep_private, process_is_alive, publish
 
 _FREE = 1 << 16  # a disk with less room than this is full
 _PART = re.compile(r"\..+\.([0-9a-f]{8})\.(\d+)\.[0-9a-f]{8}\.part")
@@ -30,8 +30,10 @@ class Failed(EngineError):
 
 
 @contextmanager
-def new_folder(out: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
+def new_folder(out: Path, *, public: Iterable[str] = ()) -> Iterator[tuple[Path, Callable[[], None]]]:
     """A hidden folder beside ``out`` to write into, and the step that makes it ``out``.
+
+    It is its owner's alone, but for the folders in it that are ``public`` ("." is itself), which everybody may read.
 
     Whatever goes wrong before that step, nothing is left.  Where this process is killed, another one that outlives it
     (:mod:`engine.bundle.guardian`) removes the hidden folder; where all processes of the machine ended at once, the
@@ -48,7 +50,9 @@ def new_folder(out: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
             raise Failed(f"cannot write beside '{out.name}': {_reason(error, parent)}; choose another --out") from None
 
         def finish() -> None:
-            os.chmod(aside, 0o755)
+            keep_private(aside)
+            for name in public:
+                publish(aside / name)
             if out.exists():
                 out.rmdir()
             os.rename(aside, out)

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.errors import EngineError
-from engine.io.aside import aside
 from engine.io.held import TAG, Held, fitting, hold
 from engine.io.names import short_names
 from engine.io.read_back import check_labelled
 from engine.labels import NO_LABELS, ColumnLabels
+from engine.places import aside
 from engine.values import is_number
 
 if TYPE_CHECKING:

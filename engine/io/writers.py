@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import EngineError
-from engine.io.aside import aside
 from engine.io.read_back import check_bytes, check_parquet
+from engine.places import aside
 from engine.values import as_text
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import EngineError, UsageError
+from engine.places import write_private
 from engine.report.document import Bullets, Document, Entries, Paragraph, Section, grid
 from engine.report.memo import BANNER
 from engine.report.parameters import (
@@ -216,17 +217,11 @@ def write_plan_document(document: Document, path: Path) -> None:
 
     It appears whole or not at all; an existing file and another ending are refused.
     """
-    import os
-
     if path.suffix.lower() not in FORMATS:
         raise UsageError(f"'{path.name}' must end in {' or '.join(FORMATS)}")
     if path.exists():
         raise UsageError(f"'{path.name}' exists already; name another file with --out")
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        aside.write_bytes(document_bytes(document, path.suffix.lower()))
-        os.replace(aside, path)
+        write_private(path, document_bytes(document, path.suffix.lower()))
     except OSError as error:
         raise EngineError(f"'{path.name}' could not be written: {error.strerror}") from None
-    finally:
-        aside.unlink(missing_ok=True)

@@ -16,10 +16,10 @@ from pyarrow import parquet
 
 from engine.errors import EngineError
 from engine.io import writers
-from engine.io.aside import aside
 from engine.io.labelled_writers import write_dta, write_sav, write_xpt
 from engine.io.readers import read_table
 from engine.io.writers import write_csv, write_parquet
+from engine.places import aside
 from tests.engine.io.labelled import columns_of
 
 ROOT = Path(__file__).resolve().parents[3]
