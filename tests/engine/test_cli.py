@@ -96,7 +96,7 @@ BAD_CALLS = {
     "absent plan": (["space", "people.csv", "--plan", "absent.toml"], 2, "does not exist"),
     "absent study": (["show", "absent.study"], 1, "does not exist"),
     "no study": (["show", "people.csv"], 1, "is no study"),
-    "it is no JSON": (["replay", "people.csv", "--data", "people.csv"], 1, "no manifest"),
+    "no manifest": (["replay", "people.csv", "--data", "people.csv"], 1, "it is no JSON"),
     "unknown command": (["swap"], 2, "invalid choice"),
     "bad number": (["show", "s.study", "--max-risk", "low"], 2, "no number"),
 }
