@@ -6,7 +6,7 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from engine.report.document import BLANK, Bullets, Document, Entries, Grid, Paragraph, Picture
-from engine.report.office import without_traces
+from engine.report.office import parts_of_docx, without_traces
 
 if TYPE_CHECKING:
     from engine.report.document import Block
@@ -57,9 +57,7 @@ def docx_bytes(document: Document) -> bytes:
             _add(made, block)
             if i < section.opening:
                 made.paragraphs[-1].paragraph_format.keep_with_next = True
-    out = io.BytesIO()
-    made.save(out)
-    return without_traces(out.getvalue(), document.title)
+    return without_traces(parts_of_docx(made), document.title)
 
 
 def _font(style: Any) -> None:

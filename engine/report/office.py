@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from typing import Any
 
 _DATE = (1980, 1, 1, 0, 0, 0)
 _APP = (
@@ -20,16 +21,60 @@ _CORE = (
 _DROPPED = ("docProps/thumbnail.jpeg", "docProps/custom.xml", "customXml/", "ppt/printerSettings/")
 
 
-def without_traces(content: bytes, title: str) -> bytes:
-    """The file with its metadata replaced, parts in order and the dates of the zip fixed."""
+class Parts(dict[str, bytes]):
+    """The parts of an office file by name, as the libraries that make one write them.
+
+    Left to themselves they write a zip dated by the clock, and a zip knows no year before 1980.
+    """
+
+    def write(self, uri: Any, blob: bytes) -> None:
+        """Take a part; ``uri`` is the library's name of it."""
+        self[uri.membername] = blob
+
+
+def parts_of_docx(document: Any) -> Parts:
+    """The parts of a document of python-docx."""
+    from docx.opc.pkgwriter import PackageWriter
+
+    found: Any = Parts()
+    package = document.part.package
+    for part in package.parts:
+        part.before_marshal()
+    PackageWriter._write_content_types_stream(found, package.parts)
+    PackageWriter._write_pkg_rels(found, package.rels)
+    PackageWriter._write_parts(found, package.parts)
+    return found
+
+
+def parts_of_pptx(presentation: Any) -> Parts:
+    """The parts of a presentation of python-pptx."""
+    from pptx.opc.serialized import PackageWriter
+
+    found: Any = Parts()
+    package = presentation.part.package
+    writer = PackageWriter("", package._rels, tuple(package.iter_parts()))
+    writer._write_content_types_stream(found)
+    writer._write_pkg_rels(found)
+    writer._write_parts(found)
+    return found
+
+
+def parts_of_zip(content: bytes) -> Parts:
+    """The parts of an office file that is packed already."""
+    with zipfile.ZipFile(io.BytesIO(content)) as packed:
+        return Parts({name: packed.read(name) for name in packed.namelist()})
+
+
+def without_traces(parts: Parts, title: str) -> bytes:
+    """The file of these parts with its metadata replaced, parts in order and the dates of the zip fixed."""
     from html import escape
 
     out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
-        for name in sorted(old.namelist(), key=lambda n: (n != "[Content_Types].xml", n)):
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in sorted(parts, key=lambda n: (n != "[Content_Types].xml", n)):
             if name.startswith(_DROPPED):
                 continue
-            part = old.read(name)
+            part = parts[name]
             if name == "docProps/app.xml":
                 part = _APP
             elif name == "docProps/core.xml":

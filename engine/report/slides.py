@@ -21,7 +21,7 @@ from engine.report.answers import (
 )
 from engine.report.coherence import coherence
 from engine.report.memo import BANNER
-from engine.report.office import without_traces
+from engine.report.office import parts_of_pptx, without_traces
 from engine.report.safe import lower_first
 from engine.report.words import about
 
@@ -95,9 +95,7 @@ def slides_bytes(found: Findings) -> bytes:
             _lines(slide, lines, 0.7, top, 4.6, 5.4, 18)
             _picture(slide, picture, 5.6, top, 7.2, 5.3)
         _lines(slide, [banner], 0.7, 6.95, 11.9, 0.4, 11, bullet=False)
-    out = io.BytesIO()
-    made.save(out)
-    return without_traces(out.getvalue(), "Disclosure review")
+    return without_traces(parts_of_pptx(made), "Disclosure review")
 
 
 def _title(slide: Any, text: str) -> None:

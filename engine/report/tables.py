@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from engine.report.answers import ten_questions
-from engine.report.office import without_traces
+from engine.report.office import parts_of_zip, without_traces
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,4 +80,4 @@ def tables_bytes(found: Findings) -> bytes:
                 elif value is not None:
                     sheet.write_number(i, j, value)
     book.close()
-    return without_traces(out.getvalue(), "Tables of the disclosure review memo")
+    return without_traces(parts_of_zip(out.getvalue()), "Tables of the disclosure review memo")
