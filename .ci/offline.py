@@ -81,7 +81,7 @@ def environment(platform: str, python: str) -> dict[str, str]:
 
 def needed(target: Mapping[str, str], project: str = PROJECT) -> set[str]:
     """Names of everything that the program needs on the target, following what installed packages say they need."""
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
     found: set[str] = set()
     waiting = [(project, frozenset[str]())]
     seen = set(waiting)
@@ -123,7 +123,11 @@ def main() -> None:
         raise SystemExit(f"'{args.out}' exists already; choose another folder")
     target = environment(args.platform, args.python)
     names = needed(target)
-    chosen = {name: entry for name, entry in locked((ROOT / "requirements.lock").read_text(), target) if name in names}
+    chosen = {
+        name: entry
+        for name, entry in locked((ROOT / "requirements.lock").read_text(encoding="utf-8"), target)
+        if name in names
+    }
     if missing := names - set(chosen):
         raise SystemExit(f"requirements.lock lacks {', '.join(sorted(missing))}; run `make lock`")
     aside = Path(tempfile.mkdtemp(prefix=f".{args.out.name}.", dir=args.out.absolute().parent))
@@ -136,7 +140,7 @@ def main() -> None:
     (wheel,) = wheels.glob("*.whl")
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
     others = aside / "requirements.txt"
-    others.write_text("\n".join(chosen.values()) + "\n")
+    others.write_text("\n".join(chosen.values()) + "\n", encoding="utf-8")
     platforms = [args.platform, *_older(args.platform)]
     subprocess.run(
         [*run, "download", "--no-deps", "--require-hashes", "--only-binary", ":all:", "--implementation", "cp"]
@@ -144,12 +148,12 @@ def main() -> None:
         + ["--python-version", args.python, "--dest", str(wheels), "--requirement", str(others)],
         check=True,
     )
-    with others.open("a") as file:
+    with others.open("a", encoding="utf-8") as file:
         file.write(f"{PROJECT}=={wheel.name.split('-')[1]} --hash=sha256:{digest}\n")
     if args.platform.startswith("win"):
-        (aside / "install.bat").write_text(_BAT.format(python=args.python), newline="\r\n")
+        (aside / "install.bat").write_text(_BAT.format(python=args.python), encoding="utf-8", newline="\r\n")
     else:
-        (aside / "install.sh").write_text(_SH.format(python=args.python))
+        (aside / "install.sh").write_text(_SH.format(python=args.python), encoding="utf-8")
         (aside / "install.sh").chmod(0o755)
     os.chmod(aside, 0o755)
     os.replace(aside, args.out)

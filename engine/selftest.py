@@ -316,13 +316,13 @@ def _leaks(folder: Path) -> str:
     hidden = folder / "hidden"
     hidden.mkdir()
     (hidden / "plain.csv").write_bytes(b"a,b\n" + KEY)
-    (hidden / "digits.csv").write_text("a,b\n" + KEY.hex().upper())
+    (hidden / "digits.csv").write_text("a,b\n" + KEY.hex().upper(), encoding="utf-8")
     (hidden / "packed.gz").write_bytes(gzip.compress(KEY.hex().encode()))
     with zipfile.ZipFile(hidden / "memo.docx", "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("docProps/core.xml", "made with " + KEY.hex())
     for path in hidden.iterdir():
         _must(any(secret.found_in(part) for part in parts_of(path)), f"the key in {path.name} was not found")
-    (folder / "clean.csv").write_text("a,b\n1,2\n")
+    (folder / "clean.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     _must(not any(secret.found_in(part) for part in parts_of(folder / "clean.csv")), "a key was found where none is")
     return "a key is found in plain, written, compressed and packed files, and nowhere else"
 

@@ -104,7 +104,7 @@ def job(at: Workspace) -> Exporting:
     """How the latest export is going."""
     noted, log_path = _paths(at)
     try:
-        about = json.loads(noted.read_text())
+        about = json.loads(noted.read_text(encoding="utf-8"))
         pid, out, tier = int(about["pid"]), str(about["out"]), str(about["tier"])
     except (OSError, ValueError, KeyError, TypeError):
         return Exporting("none")

@@ -46,7 +46,7 @@ class Job:
 def _noted(workspace: Workspace) -> dict[str, Any]:
     nothing = {"pid": 0, "began": 0, "at": 0.0, "stop": False}
     try:
-        return {**nothing, **json.loads((workspace.folder / _JOB).read_text())}
+        return {**nothing, **json.loads((workspace.folder / _JOB).read_text(encoding="utf-8"))}
     except (OSError, ValueError, TypeError):
         return nothing
 
@@ -126,7 +126,7 @@ def start_recheck(workspace: Workspace, labels: Sequence[str], replicates: int, 
 def _recheck_noted(workspace: Workspace) -> dict[str, Any]:
     try:
         return {"pid": 0, "labels": [], "replicates": 0, "stop": False} | json.loads(
-            (workspace.folder / _RECHECK).read_text()
+            (workspace.folder / _RECHECK).read_text(encoding="utf-8")
         )
     except (OSError, ValueError, TypeError):
         return {}

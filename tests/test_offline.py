@@ -26,7 +26,7 @@ def test_the_lock_has_everything_that_is_needed(offline: ModuleType, platform: s
     names = offline.needed(target)
     assert {"streamlit", "numpy", "pyreadstat", "python-docx", "numba"} <= names
     assert not names & {"pytest", "playwright", "mypy", "ruff", "hypothesis", "swap-frontier"}
-    locked = dict(offline.locked((ROOT / "requirements.lock").read_text(), target))
+    locked = dict(offline.locked((ROOT / "requirements.lock").read_text(encoding="utf-8"), target))
     assert names <= set(locked)
     for name in names:
         assert "--hash=sha256:" in locked[name] and ";" not in locked[name].splitlines()[0]

@@ -240,7 +240,7 @@ def test_short_items_in_the_boards_file_are_checked(every: Path, reopened: Packa
     copy = tmp_path / "bundle"
     shutil.copytree(every / "member", copy)
     check_fields(copy, "member", reopened)
-    board = json.loads((copy / "board.json").read_text())
+    board = json.loads((copy / "board.json").read_text(encoding="utf-8"))
     label = reopened.scenario.label
     changed, figure = int(reopened.made.changed.sum()), reopened.made.figures["small_cells[n_rule=8]"]
     assert 0.01 < figure < 1  # else the words below would name no such figure
@@ -254,7 +254,7 @@ def test_short_items_in_the_boards_file_are_checked(every: Path, reopened: Packa
         (f"a risk of {100 * figure:.2f} % is low", "a small-cell risk as a share"),
     ):
         board["recommendation"]["why"] = words
-        (copy / "board.json").write_text(json.dumps(board))
+        (copy / "board.json").write_text(json.dumps(board), encoding="utf-8")
         with pytest.raises(Refused, match=what):
             check_fields(copy, "member", reopened)
 
@@ -262,9 +262,9 @@ def test_short_items_in_the_boards_file_are_checked(every: Path, reopened: Packa
 def test_names_that_people_give_are_read_too(every: Path, reopened: Package, tmp_path: Path) -> None:
     copy = tmp_path / "bundle"
     shutil.copytree(every / "member", copy)
-    board = json.loads((copy / "board.json").read_text())
+    board = json.loads((copy / "board.json").read_text(encoding="utf-8"))
     board["checks"][0]["name"] = "rule for the 15 % run"
-    (copy / "board.json").write_text(json.dumps(board))
+    (copy / "board.json").write_text(json.dumps(board), encoding="utf-8")
     with pytest.raises(Refused, match="the rate"):
         check_fields(copy, "member", reopened)
 
