@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -60,6 +61,9 @@ def connected(path: Path) -> sqlite3.Connection:
             raise
         address = f"{path.absolute().as_uri()}?immutable=1"
         db = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
+    except BaseException:
+        db.close()
+        raise
     return db
 
 
@@ -73,11 +77,13 @@ def write_new(path: Path, fill: Callable[[sqlite3.Connection], None]) -> None:
     with spoken(path):
         try:
             db = sqlite3.connect(aside, isolation_level=None)
-            db.execute(f"pragma application_id = {_APPLICATION_ID}")
-            db.execute("begin")
-            fill(db)
-            db.execute("commit")
-            db.close()
+            try:
+                db.execute(f"pragma application_id = {_APPLICATION_ID}")
+                db.execute("begin")
+                fill(db)
+                db.execute("commit")
+            finally:
+                db.close()
             os.replace(aside, path)
         finally:
             with suppress(OSError):
@@ -90,6 +96,8 @@ class Database:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._db = connection
+        # A connection that nobody holds any more is closed with this object: of one left open, Python 3.13 warns.
+        weakref.finalize(self, connection.close).atexit = False
 
     @staticmethod
     def connection_to(path: Path) -> sqlite3.Connection:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -297,7 +298,7 @@ def test_a_figure_that_is_not_the_studys_refuses_the_export(made: tuple[Path, Ra
 
     for name in ("s.study", "s.study.key"):
         shutil.copy(made[0] / name, tmp_path / name)
-    with sqlite3.connect(tmp_path / "s.study") as db:
+    with closing(sqlite3.connect(tmp_path / "s.study")) as db, db:
         db.execute("update realisation set m1 = m1 + 0.01")
     with Study.open(tmp_path / "s.study") as study, pytest.raises(EngineError, match="hellinger"):
         export(study, made[1], label_of(study, "age"), tmp_path / "out")

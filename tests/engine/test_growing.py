@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -102,7 +103,8 @@ def test_every_direction_is_turned_as_measures_turn_it():
             "m0", "x"
         )
         query = f"select {expression} from (select -2.0 as x union all select 3.0)"
-        turned[one.better] = [value for (value,) in sqlite3.connect(":memory:").execute(query)]
+        with closing(sqlite3.connect(":memory:")) as db:
+            turned[one.better] = [value for (value,) in db.execute(query)]
         assert turned[one.better] == one.loss(np.array([-2.0, 3.0])).tolist()
     assert set(turned) == {"lower", "higher", "zero"}
 

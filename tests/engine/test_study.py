@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sqlite3
 import stat
@@ -298,3 +299,12 @@ def test_scenarios_at_hand_are_those_in_the_file(tmp_path):
         assert [s.spec for s in made.scenarios] == [*specs, extra[0], extra[2]]
         with Study.open(made.path) as read:
             assert read.scenarios == made.scenarios
+
+
+def test_a_study_that_nobody_holds_is_closed(study):
+    held = Study.open(study.path)
+    connection = held._db
+    del held
+    gc.collect()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("select 1")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -275,7 +276,7 @@ def test_a_log_that_was_rewritten_vouches_for_nothing(home: tuple[Path, RawTable
     old = sha256(tmp_path / "member" / SUMS)
     other_figure(tmp_path / "member")
     shutil.copy(home[0] / "household.study", tmp_path / "own.study")
-    with sqlite3.connect(tmp_path / "own.study") as db:
+    with closing(sqlite3.connect(tmp_path / "own.study")) as db, db:
         db.execute("update log set detail = replace(detail, ?, ?)", (old, sha256(tmp_path / "member" / SUMS)))
     assert "the decision log is broken at entry" in exported(tmp_path / "member")["member"]
 
