@@ -22,7 +22,7 @@ def unnamed(source: str) -> Iterator[str]:
         place = 0 if method and called == "open" else 1  # of the mode; that of a file in an archive stands second
         mode = words.get("mode", node.args[place] if len(node.args) > place else None)
         text = (
-            called in ("read_text", "write_text")
+            (method and called in ("read_text", "write_text"))
             or ("text" in words and called in ("run", "Popen", "check_output"))
             or (called in ("open", "fdopen") and getattr(mode, "value", None) in ("r", "w", "a", "x", "r+", "w+"))
             or (called == "open" and not method and mode is None)

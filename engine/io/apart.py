@@ -136,7 +136,7 @@ def main() -> None:
     os.dup2(2, 1)  # the library may print
     name, size = json.loads(sys.stdin.buffer.read())
     still = _STILL + size / _SLOWEST
-    nowhere = open(os.devnull, "w")  # noqa: SIM115 (as long as the process)
+    nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (as long as the process)
 
     def send(kind: bytes, content: bytes | memoryview = b"") -> None:
         faulthandler.dump_traceback_later(still, exit=True, file=nowhere)
