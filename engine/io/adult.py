@@ -10,10 +10,11 @@ import csv
 import hashlib
 import io
 import os
+import stat
 import tempfile
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from engine.errors import EngineError, UsageError
@@ -70,6 +71,7 @@ def read_files(paths: Sequence[Path]) -> list[Row]:
     rows: list[Row] = []
     for path in paths:
         try:
+            _refuse_other(path)
             text = path.read_text(encoding="utf-8-sig")
         except FileNotFoundError:
             raise UsageError(f"file '{path.name}' does not exist; check the spelling and the folder") from None
@@ -79,6 +81,15 @@ def read_files(paths: Sequence[Path]) -> list[Row]:
             raise EngineError(f"file '{path.name}' could not be read: {error.strerror}; {_HINT}") from None
         rows += recode(text, path.name)
     return rows
+
+
+def _refuse_other(path: Path) -> None:
+    """Refuse a pipe or a device, which may have no end, and what is far larger than the Adult file."""
+    about = path.stat()
+    if not stat.S_ISREG(about.st_mode):
+        raise UsageError(f"'{path.name}' is a folder, a pipe or a device; {_HINT}")
+    if about.st_size > _MOST_BYTES:
+        raise UsageError(f"file '{path.name}' has more than {_MOST_BYTES >> 20} MB and is not the Adult file; {_HINT}")
 
 
 def read_bytes(archive: bytes) -> list[Row]:
@@ -117,7 +128,7 @@ def recode(text: str, file: str) -> list[Row]:
     places = {name: place for name, (place, _) in _COLUMNS.items()}
     width, begun = 15, False
     reader = csv.reader(io.StringIO(text), skipinitialspace=True)
-    for fields in reader:
+    for fields in _records(reader, file):
         if not fields or fields[0].startswith("|") or fields == [""]:
             continue
         first, begun = not begun, True
@@ -136,6 +147,13 @@ def recode(text: str, file: str) -> list[Row]:
                 f"file '{file}': line {reader.line_num} is no record of the Adult file; {_HINT}"
             ) from None
     return rows
+
+
+def _records(reader: Iterator[list[str]], file: str) -> Iterator[list[str]]:
+    try:
+        yield from reader
+    except csv.Error:
+        raise EngineError(f"file '{file}' is no CSV text, so it is not the Adult file; {_HINT}") from None
 
 
 def _header(fields: Sequence[str], file: str) -> dict[str, int]:

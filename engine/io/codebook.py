@@ -54,15 +54,15 @@ def read_codebook(path: str | Path) -> Codebook:
 def _row(entry: dict[str, str]) -> CodebookRow | None:
     if not any(entry.values()):
         return None
-    missing, ranges = _ranges(_list(entry.get("missing", "")))
+    missing, ranges = _ranges(_list(entry, "missing"))
     return CodebookRow(
         entry["name"],
         entry.get("label", ""),
         tuple(dict.fromkeys(entry.get("role", "").casefold().replace(",", " ").replace(";", " ").split())),
         entry.get("block", ""),
         missing,
-        _list(entry.get("skip", "")),
-        tuple(_pair(entry["name"], part) for part in _list(entry.get("values", ""))),
+        _list(entry, "skip"),
+        tuple(_pair(entry["name"], part) for part in _list(entry, "values")),
         entry.get("measure", "").casefold(),
         ranges,
     )
@@ -101,8 +101,14 @@ def _joined(parts: Sequence[str]) -> str:
     return text.getvalue()
 
 
-def _list(text: str) -> tuple[str, ...]:
-    parts = next(csv.reader([text], delimiter=";", skipinitialspace=True), [])
+def _list(entry: dict[str, str], field: str) -> tuple[str, ...]:
+    text = entry.get(field, "")
+    try:
+        parts = next(csv.reader([text], delimiter=";", skipinitialspace=True), [])
+    except csv.Error:  # a line end outside of quotes, or more text than a list can be
+        raise UsageError(
+            f"column '{entry['name']}': {field} is no list with ; between; write a part that holds a line end in quotes"
+        ) from None
     return tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
 
 

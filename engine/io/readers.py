@@ -74,7 +74,7 @@ def _read_csv(path: Path) -> RawTable:
         try:
             columns = _csv_columns(path, names, delimiter, block_size)
             break
-        except pa.ArrowInvalid as error:
+        except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             # The message quotes the record, so it is only looked at here, never shown.
             if "straddl" in str(error) and block_size == _BLOCK:
                 continue
@@ -110,7 +110,7 @@ def _csv_columns(path: Path, names: list[str], delimiter: str, block_size: int) 
             return [RawColumn(name, pa.array([], pa.string()), np.zeros(0, dtype=np.int8)) for name in names]
         raise
     with reader:
-        if _names_of(reader.schema) != names:
+        if reader.schema.names != names:
             raise pa.ArrowInvalid("header read differently")
         for batch in reader:
             for kept, column in zip(blocks, batch.columns, strict=True):
@@ -122,14 +122,6 @@ def _csv_columns(path: Path, names: list[str], delimiter: str, block_size: int) 
                 )
     # Popping frees a column's blocks as soon as it is joined.
     return [join(name, blocks.pop(0)) for name in names]
-
-
-def _names_of(schema: pa.Schema) -> list[str] | None:
-    """Column names; None where one is no UTF-8."""
-    try:
-        return list(schema.names)
-    except UnicodeDecodeError:
-        return None
 
 
 def _holds_nul(values: pa.Array) -> bool:
@@ -160,9 +152,7 @@ def _read_parquet(path: Path) -> RawTable:
     try:
         with parquet.ParquetFile(path) as file:
             schema = file.schema_arrow
-            names = _names_of(schema)
-            if names is None:
-                raise corrupt
+            names = schema.names
             check_names(path.name, names)
             if file.metadata.num_rows == 0:
                 raise EngineError(f"file '{path.name}' has columns but no records")
@@ -172,7 +162,7 @@ def _read_parquet(path: Path) -> RawTable:
                 _refuse_type(path.name, column)
             columns = dict(_parquet_columns(path.name, file, names))
             return RawTable(columns, file.metadata.num_rows, path.name)
-    except (pa.ArrowInvalid, pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:  # a name may be no UTF-8
         if isinstance(error, OSError) and error.errno:
             raise
         raise corrupt from None

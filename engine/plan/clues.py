@@ -46,7 +46,8 @@ def is_id(column: Partition, seen: Facts) -> bool:
     values = numbers(column.raw.values)
     whole = bool((np.mod(values[np.isfinite(values)], 1) == 0).all())
     # A household's number: whole, rising with the file and never coming back.
-    rising = whole and bool((np.diff(np.append(values, np.nan)[column.raw.codes]) >= 0).all())
+    along = np.append(values, np.nan)[column.raw.codes]
+    rising = whole and bool((along[1:] >= along[:-1]).all())
     return rising or (named and whole)
 
 
@@ -78,7 +79,7 @@ def skip_like(column: Partition) -> list[tuple[int, str | None]]:
     codes |= {i for i, text in enumerate(spoken) if _SKIP_WORDS.fullmatch(text.strip())}
     if len(spoken) <= _MOST_VALUES:
         values = numbers(raw.values)
-        below = np.flatnonzero(values < 0)
+        below = np.flatnonzero((values < 0) & np.isfinite(values))
         if 0 < len(below) <= 6 and (values[below] % 1 == 0).all() and (values >= 0).sum() > 1:
             codes |= set(below.tolist())
     found = []

@@ -140,8 +140,8 @@ def _monotone(a: Partition, b: Partition) -> bool:
     x, y = (numbers(c.raw.values) for c in (a, b))
     if len(x) != len(y) or np.isnan(x).any() or np.isnan(y).any():
         return False
-    steps = np.diff(y[np.argsort(x)])
-    return bool((steps > 0).all() or (steps < 0).all())
+    along = y[np.argsort(x)]
+    return bool((along[1:] > along[:-1]).all() or (along[1:] < along[:-1]).all())
 
 
 _Members = list[tuple[Partition, str | None]]  # columns with the raw value that says "skipped"

@@ -101,6 +101,11 @@ def test_its_own_name_wins_over_a_pattern_and_the_first_pattern_over_the_next() 
         ("name,role\nsex,key\nsex,swap\n", "two rows for 'sex'"),
         ("name,role\n,key\n", "names no column"),
         ("name,measure\nsex,big\n", "measure is 'big', must be one of nominal, ordinal, scale"),
+        (
+            'name,missing\nsex,"a\nb"\n',
+            "column 'sex': missing is no list with ; between; write a part",
+        ),
+        ('name,values\nsex,"1=a\rb"\n', "column 'sex': values is no list with ; between"),
         ("name,values\nsex,Male\n", "column 'sex': values holds 'Male', must be written as 1=Male; 2=Female"),
     ],
 )

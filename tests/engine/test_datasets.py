@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import http.server
 import io
+import os
 import runpy
 import threading
 import zipfile
@@ -304,3 +305,21 @@ def test_a_sample_is_written_and_read_back(tmp_path: Path, form: str) -> None:
 def test_a_sample_is_written_only_in_known_forms(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"file 'a\.doc' must end in \.csv, \.parquet, \.sav, \.dta, \.xpt"):
         datasets.write("czech", tmp_path / "a.doc")
+
+
+def test_a_file_that_cannot_be_the_adult_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipe held the command for ever, and a link to an endless file took all memory."""
+    path = tmp_path / "adult.data"
+    with path.open("wb") as file:
+        file.truncate(65 << 20)
+    with pytest.raises(UsageError, match=r"file 'adult\.data' has more than 64 MB and is not the Adult file"):
+        datasets.add("cps8d", path)
+    path.write_bytes(b"39, a\rb, 1\r\rc" + b'"' + b"x" * 200_000)
+    with pytest.raises(EngineError, match=r"file 'adult\.data'"):
+        datasets.add("cps8d", path)
+    with pytest.raises(UsageError, match="is a folder, a pipe or a device"):
+        datasets.add("cps8d", tmp_path)
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe.data")
+        with pytest.raises(UsageError, match=r"'pipe\.data' is a folder, a pipe or a device"):
+            datasets.add("cps8d", tmp_path / "pipe.data")

@@ -132,3 +132,11 @@ def test_a_proposal_is_checked() -> None:
         Proposal("id", (), "", "")
     with pytest.raises(EngineError, match="a link is of kind 'x'"):
         Link("a", "b", "x")
+
+
+def test_infinite_numbers_bring_no_warning() -> None:
+    """A damaged file may hold them."""
+    numbers = [float(i) for i in range(120)]
+    ends = [-np.inf, -np.inf, *numbers[:116], np.inf, np.inf]
+    table = table_of(a=ends, b=[-x for x in ends], c=[-np.inf, 1.0, 2.0] * 40, d=["x", "y", "z"] * 40)
+    assert not [p for p in propose(table, None, dependencies(table)) if p.kind == "missing"]

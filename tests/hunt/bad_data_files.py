@@ -157,6 +157,14 @@ _MUTATIONS: Sequence[Callable[[bytes, random.Random], bytes]] = (
     _spliced,
 )
 
+
+def mutated(data: bytes, draw: random.Random) -> bytes:
+    """The content after one to three mutations."""
+    for _ in range(draw.choice((1, 1, 1, 2, 3))):
+        data = draw.choice(_MUTATIONS)(data, draw) or data
+    return data
+
+
 _NAMES = ("A", "B", 'scr 15"', '"x"', '"', "", " ", "a,b", "\ufeff", "é", "\0", "=1+1", "A", "x" * 300, "\t", "a\nb")
 _CELLS = (
     "1",
@@ -209,8 +217,6 @@ def bad_files(seed: int, forms: Sequence[str] = FORMS) -> Iterator[tuple[str, by
         if form == "csv" and draw.random() < 0.6:
             data = written_csv(draw)
         else:
-            data = good_file(form)
-            for _ in range(draw.choice((1, 1, 1, 2, 3))):
-                data = draw.choice(_MUTATIONS)(data, draw) or data
+            data = mutated(good_file(form), draw)
         ending = draw.choice(FORMS) if draw.random() < 0.03 else form
         yield f"{seed}-{number}.{ending}", data

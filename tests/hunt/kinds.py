@@ -19,6 +19,8 @@ class Kind:
 
 
 KINDS = {
+    "data": Kind("tests.hunt.data_files", 3000, 40),
+    "codebooks": Kind("tests.hunt.codebooks", 500, 20),
     "plans": Kind("tests.hunt.plans", 2000, 40),
     "arguments": Kind("tests.hunt.arguments", 1500, 40),
     "studies": Kind("tests.hunt.studies", 1500, 40),
@@ -27,4 +29,3 @@ KINDS = {
     "exports": Kind("tests.hunt.killed_exports", 40, 0),
     "browser": Kind("tests.hunt.browser", 300, 0),
 }
-"""Also to come: csv, labelled"""

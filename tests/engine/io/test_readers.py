@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from datetime import date
@@ -224,3 +225,66 @@ def test_small_csv_is_read_and_coded_without_pandas() -> None:
         "sys.exit('pandas' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[3]).returncode == 0
+
+
+def test_a_quote_inside_a_header_is_a_sign_like_others(tmp_path: Path) -> None:
+    table = read_table(write(tmp_path / "a.csv", 'A,scr 15",B\n1,2,3\n4,5" x,6\n'))
+    assert table.names == ("A", 'scr 15"', "B")
+    assert column(table, 'scr 15"') == ["2", '5" x']
+    assert read_table(write(tmp_path / "a.csv", '"A";"B ""x"";";C\n1;2;3\n')).names == ("A", 'B "x";', "C")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            "A,scr\n1,2\n".encode("utf-16-le"),
+            "file 'a.csv' is UTF-16 text, without a mark that says so; UTF-8 is wanted; "
+            "save it as UTF-8 (in a spreadsheet: 'CSV UTF-8')",
+        ),
+        (
+            "A,scr\n1,2\n".encode("utf-16-be"),
+            "file 'a.csv' is UTF-16 text, without a mark that says so; UTF-8 is wanted; "
+            "save it as UTF-8 (in a spreadsheet: 'CSV UTF-8')",
+        ),
+        (
+            b"A,B\n1,2\n3,\0\n",
+            "file 'a.csv': line 3 holds a zero byte, which no text has; "
+            "save it as UTF-8 (in a spreadsheet: 'CSV UTF-8')",
+        ),
+        ('a|"b\nc",d,e\n1,2,3\n', "file 'a.csv': the header has a misplaced quote or one never closed"),
+    ],
+)
+def test_text_that_is_no_csv_is_a_sentence(tmp_path: Path, content: str | bytes, message: str) -> None:
+    with pytest.raises(EngineError) as caught:
+        read_table(write(tmp_path / "a.csv", content))
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("extension", ["csv", "parquet", "sav", "xpt"])
+def test_a_file_without_an_end_is_refused(tmp_path: Path, extension: str) -> None:
+    path = tmp_path / f"a.{extension}"
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("Windows has no pipes among its files")
+    os.mkfifo(path)
+    (tmp_path / f"b.{extension}").symlink_to("/dev/zero")
+    for name in (path.name, f"b.{extension}"):
+        with pytest.raises(UsageError) as caught:
+            read_table(tmp_path / name)
+        assert str(caught.value) == f"'{name}' is a pipe or a device; give a file, whose end can be known"
+
+
+def test_a_zero_byte_in_a_name_is_refused(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"a": [1], "b\0": [2]}), tmp_path / "a.parquet")
+    with pytest.raises(EngineError, match="the name of column 2 of 2 holds a zero byte; rename it"):
+        read_table(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize(("old", "new"), [(b"tag_ge", b"t\xe6g_ge"), (b"value", b"v\xffl\xfee")])
+def test_parquet_whose_text_is_no_utf8(tmp_path: Path, old: bytes, new: bytes) -> None:
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"tag_ge": ["value", "other"]}), path, compression="none", store_schema=False)
+    content = path.read_bytes()
+    assert old in content
+    with pytest.raises(EngineError, match=r"file 'a\.parquet' is no readable Parquet file"):
+        read_table(write(path, content.replace(old, new)))

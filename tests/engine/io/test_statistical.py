@@ -192,3 +192,43 @@ def test_labels_are_no_part_of_the_digest(tmp_path: Path) -> None:
     one, two = read_table(tmp_path / "a.sav"), read_table(tmp_path / "b.sav")
     assert one.columns["a"].about != two.columns["a"].about
     assert one.content_digest() == two.content_digest()
+
+
+@pytest.mark.parametrize("extension", ["sav", "por"])
+def test_a_file_without_a_known_encoding_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, extension: str
+) -> None:
+    """A portable file was read again with an option that its reader does not have."""
+    path = tmp_path / f"a.{extension}"
+    write: Any = {"sav": pyreadstat.write_sav, "por": pyreadstat.write_por}[extension]
+    write(pd.DataFrame({"A": [1.0]}), path)
+
+    def read_por(file: str, **options: Any) -> None:
+        assert "encoding" not in options
+        raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "no")
+
+    def read_sav(file: str, **options: Any) -> None:
+        raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "no")
+
+    monkeypatch.setattr(pyreadstat, "read_por", read_por)
+    monkeypatch.setattr(pyreadstat, "read_sav", read_sav)
+    with pytest.raises(EngineError, match="holds text in an unknown encoding"):
+        statistical.read_statistical(path)
+
+
+@pytest.mark.parametrize("names", [["a", None], ["a", "other"]])
+def test_a_file_whose_names_are_damaged_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: list[Any]
+) -> None:
+    path = tmp_path / "a.sav"
+    pyreadstat.write_sav(pd.DataFrame({"a": [1.0], "b": [2.0]}), path)
+    read = pyreadstat.read_sav
+
+    def damaged(file: str, **options: Any) -> Any:
+        data, meta = read(file, **options)
+        meta.column_names = names
+        return data, meta
+
+    monkeypatch.setattr(pyreadstat, "read_sav", damaged)
+    with pytest.raises(EngineError, match=r"file 'a\.sav' is no readable \.sav file"):
+        statistical.read_statistical(path)

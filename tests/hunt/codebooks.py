@@ -1,0 +1,106 @@
+"""Commands on codebooks, and on files to make a sample of, that are wrong in some way."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from tests.hunt.bad_data_files import mutated
+from tests.hunt.case import Case
+
+DATA = b"sex,age,income\n" + b"".join(
+    b"%d,%d,%d\n" % (i % 2 + 1, 20 + i % 9, i % 7 * 100 - 9 * (i % 3)) for i in range(60)
+)
+GOOD = (
+    b"name,label,role,block,missing,skip,values,measure\n"
+    b'sex,Sex,key swap,,,,1=Male; 2=Female,nominal\nage,"Age, years",analyse,,99,,,scale\n'
+    b'income,Income,,,-99 to -90;-9,-1,"""1=Yes; often"";2=No",scale\n'
+)
+ADULT = (
+    b"39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, 2174, 0, 40, US, "
+    b"<=50K\n"
+)
+_HEADINGS = ("name", "label", "role", "block", "missing", "skip", "values", "measure", "Name ", "NAME", "other", "")
+_ENTRIES = (
+    *(
+        "sex",
+        "age",
+        "income",
+        "*",
+        "*_WT",
+        "[",
+        "?",
+        "nobody",
+        "",
+        " ",
+        "\0",
+        "\\",
+        "=",
+        "1=",
+        "=x",
+        "1=Male; 1=Female",
+        "1=a=b",
+    ),
+    *(
+        "key",
+        "swap",
+        "weight",
+        "id",
+        "weight id",
+        "key drop",
+        "attribute,key",
+        "chief",
+        "nominal",
+        "x" * 5000,
+        "\x1b[31m",
+        ";;;",
+    ),
+    *(
+        "-99 to -90",
+        "9 to 1",
+        "nan to inf",
+        "1e999 to 2",
+        " to ",
+        "a to b",
+        '"',
+        '"1=Yes; often"',
+        '"open',
+        "1=a\nb",
+        "\\=",
+        "1\\",
+    ),
+)
+
+
+def written_codebook(rng: random.Random) -> bytes:
+    """A table of odd headings and odd entries."""
+
+    def quoted(text: str) -> str:
+        return text if rng.random() < 0.1 else '"' + text.replace('"', '""') + '"'
+
+    headings = ["name", *rng.choices(_HEADINGS[:8] if rng.random() < 0.8 else _HEADINGS, k=rng.randrange(6))]
+    if rng.random() < 0.8:
+        headings = list(dict.fromkeys(headings))
+    rows = [[rng.choice(_ENTRIES) for _ in headings] for _ in range(rng.randrange(1, 5))]
+    for row in rows:
+        if rng.random() < 0.7:
+            row[0] = rng.choice(("sex", "age", "income", "*"))
+    return "".join(",".join(map(quoted, row)) + "\n" for row in [headings, *rows]).encode()
+
+
+def cases(rng: random.Random, count: int) -> Iterator[Case]:
+    for number in range(count):
+        way = rng.random()
+        if way < 0.1:
+            data = mutated(ADULT * 3, rng)
+            yield Case(
+                "codebooks",
+                f"adult {number}",
+                {"adult.data": data},
+                ["datasets", "add", "cps8d", "--from", "adult.data"],
+            )
+            continue
+        book = written_codebook(rng) if way < 0.7 else mutated(GOOD, rng)
+        argv = ["plan", "propose", "data.csv", "--codebook", "book.csv"]
+        argv += ["--accept", "all", "--out", "-"] if rng.random() < 0.3 else []
+        yield Case("codebooks", f"codebook {number}", {"data.csv": DATA, "book.csv": book}, argv)
