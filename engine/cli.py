@@ -32,7 +32,7 @@ from engine.commands_plan import run_plan_propose, run_space
 from engine.commands_review import run_diff, run_plan_document, run_plan_lock, run_selftest
 from engine.errors import EngineError, UsageError
 from engine.keys import key_path
-from engine.options import add_plan_options, measures, names, number, whole
+from engine.options import add_plan_options, check_texts, measures, names, number, port, whole, workers
 from engine.output import escape_unknown_signs
 from engine.places import external_beside, open_to_others, private_files
 
@@ -48,7 +48,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     escape_unknown_signs()
     given = sys.argv[1:] if argv is None else list(argv)
     try:
-        args = build_parser().parse_args(_told() if given == ["-"] else given)
+        asked = _told() if given == ["-"] else given
+        check_texts(asked)
+        args = build_parser().parse_args(asked)
         with private_files(), external_beside(getattr(args, name, None) for name in ("plan", "data", "study")):
             _say_open_key(args)
             return int(args.run(args) or 0)
@@ -123,7 +125,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--data", metavar="DATA", help="the study's data, for before-and-after tables and export: " + _DATA
     )
     for made in (demo, app):
-        made.add_argument("--port", type=whole, metavar="N", help="port on this machine (default: a free one)")
+        made.add_argument("--port", type=port, metavar="N", help="port on this machine (default: a free one)")
         made.add_argument("--no-browser", action="store_true", help="do not open a browser; the address is printed")
 
     datasets = command("datasets", run_datasets, "list the samples, or add one that is not shipped")
@@ -188,7 +190,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_plan_options(sweep)
     sweep.add_argument("--replicates", type=whole, metavar="N", help="runs per scenario (default 20)")
     sweep.add_argument("--key-file", metavar="PATH", help="the study key (default: STUDY.key, made when absent)")
-    sweep.add_argument("--workers", type=whole, metavar="N", help="processes (default: as many as pay off)")
+    sweep.add_argument("--workers", type=workers, metavar="N", help="processes (default: as many as pay off)")
     sweep.add_argument(
         "--cluster",
         metavar="ADDRESS",
@@ -251,7 +253,7 @@ def build_parser() -> argparse.ArgumentParser:
     adding_measures.add_argument("--data", required=True, metavar="DATA", help=_DATA)
     adding_measures.add_argument("--measures", type=measures, required=True, metavar="NAMES")
     adding_measures.add_argument("--key-file", metavar="PATH")
-    adding_measures.add_argument("--workers", type=whole, metavar="N")
+    adding_measures.add_argument("--workers", type=workers, metavar="N")
 
     recheck = command("recheck", run_recheck, "run finalists again on fresh replicates")
     recheck.add_argument("study", metavar="STUDY")

@@ -130,9 +130,10 @@ def run_plan_init(args: argparse.Namespace) -> None:
 
 def run_plan_check(args: argparse.Namespace) -> int:
     """List what differs between a plan and a file; exit code 1 when something does."""
-    from engine.plan import check_plan, read_plan
+    from engine.plan import read_plan
+    from engine.ready import plan_problems
 
-    problems = check_plan(read_plan(args.plan), _open(args.data)[0])
+    problems = plan_problems(read_plan(args.plan), _open(args.data)[0])
     for problem in problems:
         print(problem)
     if not problems:

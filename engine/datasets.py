@@ -18,6 +18,7 @@ from engine import resources
 from engine.errors import EngineError, UsageError, did_you_mean
 from engine.io.readers import EXTENSIONS, read_table
 from engine.microdata import RawColumn, RawTable
+from engine.places import expanded
 from engine.plan import Plan, read_plan
 from engine.values import texts
 
@@ -59,7 +60,7 @@ def open_data(text: str) -> tuple[RawTable, Plan | None]:
     """What the command line calls DATA: a sample's name (with its plan) or the path of a file (without one)."""
     if text in _SAMPLES:
         return load(text)
-    path = Path(text).expanduser()
+    path = expanded(text)
     if path.suffix.lower() in EXTENSIONS or path.exists():
         return read_table(path), None
     raise UsageError(
@@ -84,7 +85,7 @@ def add(name: str, from_files: str | Path | Sequence[str | Path] | None = None) 
     if from_files is None or not list(from_files):
         rows = adult.read_bytes(adult.download())
     else:
-        rows = adult.read_files([Path(file).expanduser() for file in from_files])
+        rows = adult.read_files([expanded(file) for file in from_files])
     resources.user_folder()
     return adult.store(rows, _own_file(name))
 
@@ -98,7 +99,7 @@ def write(name: str, to: str | Path) -> tuple[str, ...]:
 
     from engine.io import labelled_writers, writers
 
-    path = Path(to).expanduser()
+    path = expanded(to)
     labelled = {
         ".sav": labelled_writers.write_sav,
         ".dta": labelled_writers.write_dta,

@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 import csv
 import re
+from collections.abc import Sequence
 from dataclasses import replace
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from engine.errors import UsageError
+
+_WHOLE = re.compile(r"\s*[+-]?[0-9]{1,9}\s*")
 
 if TYPE_CHECKING:
     from engine.microdata import RawTable
@@ -17,7 +21,23 @@ if TYPE_CHECKING:
 
 def names(text: str) -> list[str]:
     """``A,B`` as a list; a name that holds a comma stands in double quotes."""
-    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True)) if name.strip()]
+    try:
+        found = next(csv.reader([text], skipinitialspace=True), [])
+    except csv.Error:
+        raise argparse.ArgumentTypeError(f"{shown(text)} is no list of names; write A,B in one line") from None
+    return [name.strip() for name in found if name.strip()]
+
+
+def check_texts(argv: Sequence[str]) -> None:
+    """Refuse arguments of bytes that are no text: nothing that is kept or written can hold them."""
+    for place, text in enumerate(argv, 1):
+        if any("\ud800" <= sign <= "\udfff" for sign in text):
+            raise UsageError(f"argument {place} holds bytes that are no text; rename the file, or write the name anew")
+
+
+def shown(text: str) -> str:
+    """What was typed, in quotes; of very long texts the beginning."""
+    return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
 def measures(text: str) -> list[str]:
@@ -31,9 +51,9 @@ def cut(text: str) -> tuple[str, list[float]]:
     try:
         if not equals or not column:
             raise ValueError
-        return column.strip(), [float(edge) for edge in edges.split(",")]
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no cut; write COLUMN=EDGE,EDGE such as Age=25,55") from None
+        return column.strip(), [number(edge) for edge in edges.split(",")]
+    except (ValueError, argparse.ArgumentTypeError):
+        raise argparse.ArgumentTypeError(f"{shown(text)} is no cut; write COLUMN=EDGE,EDGE such as Age=25,55") from None
 
 
 class _MechanismName(argparse.Action):
@@ -173,8 +193,8 @@ def plan_of(args: argparse.Namespace, raw: RawTable, sample_plan: Plan | None, s
         )
     sizes = None
     if args.swap_sizes is not None:
-        if not all(size.isdecimal() for size in args.swap_sizes):
-            raise UsageError(f"swap sizes == {','.join(args.swap_sizes)}, must be whole numbers such as 1,2.")
+        if not all(_WHOLE.fullmatch(size) for size in args.swap_sizes):
+            raise UsageError(f"swap sizes == {shown(','.join(args.swap_sizes))}, must be whole numbers such as 1,2.")
         sizes = [int(size) for size in args.swap_sizes]
     replicates = getattr(args, "replicates", None)
     asked = None
@@ -221,11 +241,27 @@ def grown(old: Plan, new: Plan) -> Plan:
 
 
 def whole(text: str) -> int:
-    """A whole number, said in the project's words when it is none."""
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
+    """A whole number of at most nine digits, said in the project's words when it is none."""
+    if not _WHOLE.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{shown(text)} is no whole number of at most nine digits")
+    return int(text)
+
+
+def workers(text: str) -> int:
+    """A number of processes."""
+    return _within(text, 1, 1024, "processes are 1 to 1,024")
+
+
+def port(text: str) -> int:
+    """A port of this machine."""
+    return _within(text, 1, 65_535, "ports are 1 to 65,535")
+
+
+def _within(text: str, low: int, high: int, words: str) -> int:
+    value = whole(text)
+    if not low <= value <= high:
+        raise argparse.ArgumentTypeError(f"{shown(text)}: {words}")
+    return value
 
 
 def number(text: str) -> float:
@@ -234,6 +270,6 @@ def number(text: str) -> float:
         value = float(text)
     except ValueError:
         value = float("nan")
-    if value != value:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number; write it such as 0.014")
+    if not isfinite(value):
+        raise argparse.ArgumentTypeError(f"{shown(text)} is no number; write it such as 0.014")
     return value

@@ -97,11 +97,17 @@ def external_file(name: str) -> Path | None:
     return next((folder / name for folder in (*folders, Path.cwd()) if (folder / name).is_file()), None)
 
 
+def expanded(text: str | Path) -> Path:
+    """A path as it was typed, with ``~`` as the home folder; ``~nobody`` stays a name where there is no such user."""
+    path = Path(text)
+    return Path(os.path.expanduser(path))
+
+
 @contextmanager
 def external_beside(files: Iterable[str | None]) -> Iterator[None]:
     """Meanwhile look for external files beside these files too, before the current folder."""
     before = os.environ.get(EXTERNAL)
-    beside = [str(Path(file).expanduser().absolute().parent) for file in files if file]
+    beside = [str(expanded(file).absolute().parent) for file in files if file]
     os.environ[EXTERNAL] = os.pathsep.join(dict.fromkeys([*(before.split(os.pathsep) if before else ()), *beside]))
     try:
         yield

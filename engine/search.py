@@ -35,6 +35,7 @@ from engine.streams import derive, generator
 from engine.table import ContingencyTable
 from engine.tradeoff import hypervolume
 
+NONE_TO_START = "no candidate release is possible: no swap of one or two attributes can work on these data"
 _START = 300  # most specs to start with
 _STEP = 20  # fewest specs looked at before the frontier is looked at anew; a tenth of those known, when that is more
 
@@ -192,7 +193,7 @@ def run_search(filling: Filling, search: Search) -> Found:
 
     new = search.start()
     if not new:
-        raise UsageError("no candidate release is possible: no swap of one or two attributes can work on these data")
+        raise UsageError(NONE_TO_START)
     losses = look(new)
     while new := search.ask(losses):
         losses = look(new)

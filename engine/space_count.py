@@ -12,7 +12,8 @@ from engine.space import check_listable, outside_roles
 from engine.spec import AttributeSpec
 
 MOST_LISTED = 20_000
-"""Up to so many swaps all are listed and looked at one by one."""
+"""Up to so many swaps all are listed and looked at one by one, of not too many attributes."""
+_MOST_ROLES = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,9 @@ def counted(plan: Plan, data: Microdata) -> Counted | None:
     may = set(plan.swap)
     able = [j for j, name in enumerate(names) if name in may and name not in outside]
     wide = [j for j in able if table.levels_in_use[j] > 1]
-    if _all(len(able), asked.swap_sizes) <= MOST_LISTED or len(names) - len(outside) < 3:
+    every_one = _all(len(able), asked.swap_sizes)
+    few = every_one <= MOST_LISTED and every_one * len(names) <= _MOST_ROLES
+    if few or len(names) - len(outside) < 3:
         return None  # with so few free attributes swaps may be the same as others
     check_listable(len(able), asked.swap_sizes, len(names))
     free = [j for j, name in enumerate(names) if name not in outside]
@@ -78,11 +81,10 @@ def counted(plan: Plan, data: Microdata) -> Counted | None:
         if size < len(names) and able_to_change and (differ or n_wide > size):
             ahead.append((size, some))
     distinct = sum(many for _, many in ahead)
-    if distinct <= MOST_LISTED:
-        return None
+    if not distinct:
+        return None  # said why, where they are listed
     unswapped = "".join(outside.get(name, "U") for name in names)
-    all_of_them = _all(len(able), asked.swap_sizes)
-    return Counted(legal, feasible, distinct, all_of_them - distinct, tuple(ahead), tuple(wide), unswapped, names)
+    return Counted(legal, feasible, distinct, every_one - distinct, tuple(ahead), tuple(wide), unswapped, names)
 
 
 def _all(n: int, sizes: Sequence[int]) -> int:

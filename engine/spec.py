@@ -23,6 +23,8 @@ from engine.errors import UsageError, did_you_mean
 ROLES = "SFCU"
 RULES = ("strict", "loose")
 RANDOM_SWAP = "random_swap"
+MOST_DECIMALS = 28
+"""Of a rate: what exact arithmetic holds."""
 
 
 @lru_cache(maxsize=256, typed=True)
@@ -35,6 +37,12 @@ def rate_text(text: str | float | Decimal) -> str:
         rate = Decimal(str(text).strip())
     except InvalidOperation:
         raise UsageError(f"rate == {text!r}, must be a number between 0 and 1, such as 0.02.") from None
+    if (
+        rate
+        and rate.is_finite()
+        and not (-rate.adjusted() <= MOST_DECIMALS and len(rate.as_tuple().digits) <= MOST_DECIMALS)
+    ):
+        raise UsageError(f"rate has more than {MOST_DECIMALS} decimals, must be a number such as 0.02.")
     if not rate.is_finite() or not 0 <= rate <= 1:
         hint = f" Did you mean {rate / 100:f}?" if rate.is_finite() and 1 < rate <= 100 else ""
         raise UsageError(f"rate == {text}, must be between 0 and 1.{hint}")

@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from engine.adaptive import run_adaptively
-from engine.candidates import release_warnings, remarks, scenarios_of
+from engine.candidates import release_warnings, remarks
 from engine.cluster import check_address, connected
 from engine.decision import risk_utility_map
 from engine.errors import EngineError, UsageError
-from engine.evaluator import Question, question
+from engine.evaluator import Question
 from engine.filling import Announce, Cancelled, Filling, Tick, announce_compilation, no_collection
-from engine.io.recode import code
 from engine.keys import key_path, read_key, read_or_make_key
 from engine.microdata import Microdata, RawTable
 from engine.plan import Plan
 from engine.plan_changes import change_plan, check_change, check_departures, record_plan
+from engine.ready import ready
 from engine.search import Search, run_search, search_of
 from engine.spec import RANDOM_SWAP, ReleaseSpec
 from engine.streams import fingerprint, key_check
@@ -69,11 +69,8 @@ def sweep(
             if old is None:
                 raise UsageError("a new study needs a plan")
             plan = old.plan
-        data = code(raw, plan)
-        asked = question(plan, data, old.measures if old else None)
-        _check_objectives(plan, asked)
-        with no_collection():
-            specs, found = scenarios_of(plan, data, {s.spec for s in old.scenarios} if old else ())
+        made = ready(raw, plan, old.measures if old else None, {s.spec for s in old.scenarios} if old else ())
+        data, asked, specs, found = made.data, made.asked, made.specs, made.found
         key = read_or_make_key(key_path(path, key_file)) if is_new else read_key(key_path(path, key_file))
         for remark in remarks(plan, found, data.n_records) if is_new and found else ():
             say(remark)
@@ -114,15 +111,6 @@ def sweep(
 def _searched(spec: ReleaseSpec, plan: Plan) -> bool:
     """Whether a scenario is one that the plan's search may look at."""
     return plan.space.search and spec.mechanism == RANDOM_SWAP and spec.rate in plan.space.rates
-
-
-def _check_objectives(plan: Plan, asked: Question) -> None:
-    if plan.space.adaptive or plan.space.search:
-        for kind in ("risk", "utility"):
-            if not any(call.measure.kind == kind for call in asked.calls):
-                raise UsageError(
-                    f"adaptive replicates and a search compare risk with utility, and the plan has no measure of {kind}"
-                )
 
 
 def _about(raw: RawTable, data: Microdata, asked: Question, key: bytes) -> dict[str, Any]:

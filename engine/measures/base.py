@@ -92,6 +92,9 @@ class MeasureCall:
         return {**self.measure.parameters, **dict(self.parameters)}
 
 
+_MOST_DIGITS = 9
+
+
 def parse_call(text: str, measures: Mapping[str, Measure]) -> MeasureCall:
     """Read ``name`` or ``name[parameter=value;...]``, such as ``small_cells[n_rule=5;attributes=Age+Sex]``."""
     match = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*(?:\[(.*)\])?\s*", text, re.DOTALL)
@@ -117,9 +120,10 @@ def parse_call(text: str, measures: Mapping[str, Measure]) -> MeasureCall:
             )
         elif isinstance(measure.parameters[key], int):
             try:
-                given[key] = int(value)
+                given[key] = int(value if len(value) <= _MOST_DIGITS else "")
             except ValueError:
-                raise UsageError(f"{name}: {key} == '{value}', must be a whole number.") from None
+                most = f" of at most {_MOST_DIGITS} digits" if len(value) > _MOST_DIGITS else ""
+                raise UsageError(f"{name}: {key} == '{value[:60]}', must be a whole number{most}.") from None
         else:
             given[key] = value
     call = MeasureCall(measure, tuple((key, given[key]) for key in measure.parameters if key in given), attributes)

@@ -22,6 +22,9 @@ from engine.streams import derive, generator
 KINDS = ("decimal", "whole", "choice", "names", "text", "truth")
 
 
+_MOST_DIGITS = 18
+
+
 @dataclass(frozen=True)
 class Parameter:
     """One parameter: its ``kind``, its default as text (None: it must be given), its legal range and its meaning.
@@ -59,6 +62,8 @@ class Parameter:
         except InvalidOperation:
             value = Decimal("nan")
         whole = self.kind == "whole"
+        if value.is_finite() and not -_MOST_DIGITS <= value.adjusted() <= _MOST_DIGITS:
+            value = Decimal("nan") if value else Decimal(0)  # written out it would fill the memory
         if not value.is_finite() or (whole and value != int(value)):
             raise UsageError(f"{self.name} == {text!r}, must be {'a whole number' if whole else 'a number'}.")
         if (self.low is not None and value < Decimal(self.low)) or (

@@ -88,6 +88,8 @@ def _check(tree: ast.AST, text: str, who: str, attributes: Mapping[str, int], ou
     if isinstance(tree, ast.Constant) and isinstance(tree.value, int | float):
         return
     if isinstance(tree, ast.BinOp) and type(tree.op) in _OPERATORS:
+        if isinstance(tree.op, ast.Pow) and not any(isinstance(part, ast.Name) for part in ast.walk(tree)):
+            raise UsageError(f"{who}: write the number in place of the power in '{text}'")
         inner = (tree.left, tree.right)
     elif isinstance(tree, ast.UnaryOp) and type(tree.op) in _OPERATORS:
         inner = (tree.operand,)

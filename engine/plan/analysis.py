@@ -15,6 +15,8 @@ FUNCTIONS = ("log", "log10", "exp", "sqrt", "abs", "center", "standardize")
 """Functions of numbers that a formula may call."""
 CODINGS = ("C", "Q", "I", "Treatment", "Sum")
 """Formula words: C(name, Treatment("level")), Q("odd name"), I(expression)."""
+MOST_CHARACTERS, MOST_SIGNS, MOST_BRACKETS = 20_000, 200, 20
+"""Of a formula."""
 ALL = "all"
 """What a measure's parameter says for every declared analysis; no analysis may be called so."""
 
@@ -50,6 +52,7 @@ class AnalysisPlan:
             )
         if not isinstance(self.formula, str) or not all(side.strip() for side in self.sides) or len(self.sides) != 2:
             raise UsageError(f'{me}: formula is {self.formula!r}, must be written as "outcome ~ first + second"')
+        self._check_size(me)
         if self.family not in FAMILIES:
             raise UsageError(
                 f"{me}: family is {self.family!r}, must be one of {', '.join(FAMILIES)}."
@@ -58,6 +61,19 @@ class AnalysisPlan:
         if not isinstance(self.weighted, bool):
             raise UsageError(f"{me}: weighted is {self.weighted!r}, must be true or false")
         set_fields(self, by=names_tuple(self.by, f"{me}: by"))
+
+    def _check_size(self, me: str) -> None:
+        """A parser's memory ends somewhere, and with thousands of terms no regression is meant."""
+        bare = re.sub(r"'[^']*'|\"[^\"]*\"", "", self.formula)
+        signs, depth, deepest = len(re.findall(r"[-+*/:^~<>=,(\[{|&%@!]", bare)), 0, 0
+        for bracket in re.findall(r"[()\[\]{}]", bare):
+            depth += 1 if bracket in "([{" else -1
+            deepest = max(deepest, depth)
+        if len(self.formula) > MOST_CHARACTERS or signs > MOST_SIGNS or deepest > MOST_BRACKETS:
+            raise UsageError(
+                f"{me}: the formula has {len(self.formula):,} characters, {signs:,} operators and brackets, and up to "
+                f"{deepest:,} within each other; at most {MOST_CHARACTERS:,}, {MOST_SIGNS} and {MOST_BRACKETS} are read"
+            )
 
     @property
     def sides(self) -> tuple[str, ...]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from engine.errors import EngineError, UsageError, did_you_mean
+from engine.errors import UsageError, did_you_mean
 from engine.microdata import EditRule
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.attribute import AttributePlan
 from engine.plan.context import AboutPlan, LockPlan, PublishPlan, TablePlan, ThreatPlan, TolerancePlan
 from engine.plan.mechanism import MechanismPlan
+from engine.plan.reading import plan_text, toml_entries
 from engine.plan.types import (
     DEFAULT_MEASURES,
     DataPlan,
@@ -99,14 +99,7 @@ _NEVER_EMPTY = (
 def read_plan(path: str | Path) -> Plan:
     """The plan in a TOML file; every error names the file."""
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise UsageError(f"plan '{path.name}' does not exist; `frontier plan init DATA` writes a first one") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"plan '{path.name}' is not UTF-8 text; save it as UTF-8") from None
-    except OSError as error:
-        raise EngineError(f"plan '{path.name}' could not be read: {error.strerror}") from None
+    text = plan_text(path)
     try:
         return plan_from_toml(text)
     except UsageError as error:
@@ -115,10 +108,7 @@ def read_plan(path: str | Path) -> Plan:
 
 def plan_from_toml(text: str) -> Plan:
     """The plan written in ``text``; a mistake in it is a :class:`UsageError` that names the entry."""
-    try:
-        entries = tomllib.loads(text.removeprefix("\ufeff"))
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"not valid TOML: {error}") from None
+    entries = toml_entries(text)
     for name, section in entries.items():
         if name not in _SECTIONS:
             raise UsageError(f"unknown section '{name}'.{did_you_mean(name, _SECTIONS)}")

@@ -22,6 +22,8 @@ KINDS = {
     "data": Kind("tests.hunt.data_files", 3000, 40),
     "codebooks": Kind("tests.hunt.codebooks", 500, 20),
     "plans": Kind("tests.hunt.plans", 2000, 40),
+    "entries": Kind("tests.hunt.bad_plans", 3000, 40),
+    "checked": Kind("tests.hunt.checked_plans", 1000, 0),
     "arguments": Kind("tests.hunt.arguments", 1500, 40),
     "studies": Kind("tests.hunt.studies", 1500, 40),
     "bundles": Kind("tests.hunt.bundles", 1000, 30),

@@ -1,0 +1,56 @@
+"""A plan that `plan check` finds no fault with is one that a sweep runs, and a plan that a sweep refuses is found."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from engine.errors import EngineError
+from engine.io.readers import read_table
+from engine.microdata import RawTable
+from engine.plan import check_plan, edit_plan, plan_from_toml
+from engine.ready import plan_problems
+from engine.sweep import sweep
+from tests.hunt import bad_plans
+from tests.hunt.case import Outcome
+
+
+def trials(rng: random.Random, count: int) -> Iterator[Outcome]:
+    """Try plans of :mod:`tests.hunt.bad_plans` both ways."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "data.csv"
+        data.write_text(bad_plans.DATA)
+        raw = read_table(data)
+        for number in range(count):
+            text = bad_plans.text(rng)
+            began = time.monotonic()
+            verdict, detail = compare(text, raw, Path(folder) / f"{number}.study")
+            yield Outcome("checked", f"a plan {number}", verdict, detail, time.monotonic() - began, number)
+
+
+def compare(text: str, raw: RawTable, path: Path) -> tuple[str, str]:
+    """What came of a plan: refused by both, accepted by both, or a fault."""
+    try:
+        plan = edit_plan(plan_from_toml(text), replicates=1)
+        if plan.space.adaptive or plan.space.search:
+            plan = edit_plan(plan, replicates=plan.space.screen, budget=min(plan.space.budget, 10))
+    except EngineError as error:
+        return "refused", str(error)
+    problems = plan_problems(plan, raw)
+    try:
+        with sweep(raw, plan, path, workers=1) as study:
+            done = study.progress.state == "finished"
+    except EngineError as error:
+        left = sorted(one.name for one in path.parent.glob(path.name + "*"))
+        if left and not problems:
+            return "left", f"{left}: {error}\n{text}"
+        return ("refused", str(error)) if problems else ("wrong", f"checked, and refused: {error}\n{text}")
+    finally:
+        for one in path.parent.glob(path.stem + ".*"):
+            one.unlink()
+    if problems and not check_plan(plan, raw):
+        return "wrong", f"run, and found fault with: {problems}\n{text}"
+    return ("accepted", "") if done else ("wrong", f"not finished\n{text}")
