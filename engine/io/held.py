@@ -114,7 +114,8 @@ def _as_numbers(text: pa.Array, about: ColumnLabels) -> np.ndarray | None:
     if not told or not all(is_number(t) for t in told):
         return None
     parsed = numbers(pa.array(told))
-    whole = (np.mod(parsed, 1) == 0) & (np.abs(parsed) < 2**53)
+    whole = np.abs(parsed) < 2**53
+    whole[whole] = np.mod(parsed[whole], 1) == 0
     same = [str(int(x)) if w else as_text(pa.array([x]))[0].as_py() for x, w in zip(parsed, whole, strict=True)]
     if same != told:
         return None

@@ -42,6 +42,10 @@ class Facts:
         )
 
 
+def _all_whole(values: np.ndarray) -> bool:
+    return bool(np.isfinite(values).all()) and bool((np.mod(values, 1) == 0).all())
+
+
 def facts(column: RawColumn, n_records: int, missing: Sequence[str] = DEFAULT_MISSING) -> Facts:
     """The :class:`Facts` of one column; linear in its distinct values."""
     mask = missing_mask(column, missing)
@@ -51,7 +55,7 @@ def facts(column: RawColumn, n_records: int, missing: Sequence[str] = DEFAULT_MI
     gone = n_missing(column, mask)
     all_distinct = n_records > 50 and n_distinct == n_records - gone and n_distinct > 50
     # a measurement may be all distinct too, but hardly in whole numbers
-    counts_up = numeric and all_distinct and not gone and bool((np.mod(numbers(column.values), 1) == 0).all())
+    counts_up = numeric and all_distinct and not gone and _all_whole(numbers(column.values))
     looks_like_id = counts_up or (not numeric and (n_distinct > MOST_TEXT_LEVELS or all_distinct))
     label_of = column.about.label_of
     labelled = len(label_of) >= n_distinct > 0 and all(text in label_of for text in texts(column.values.filter(~mask)))

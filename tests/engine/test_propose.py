@@ -140,3 +140,8 @@ def test_infinite_numbers_bring_no_warning() -> None:
     ends = [-np.inf, -np.inf, *numbers[:116], np.inf, np.inf]
     table = table_of(a=ends, b=[-x for x in ends], c=[-np.inf, 1.0, 2.0] * 40, d=["x", "y", "z"] * 40)
     assert not [p for p in propose(table, None, dependencies(table)) if p.kind == "missing"]
+
+
+def test_distinct_numbers_with_an_infinite_one_bring_no_warning() -> None:
+    table = table_of(a=[float(i) for i in range(99)] + [np.inf], b=["x", "y"] * 50)
+    assert first_plan(table).names == ("b",)

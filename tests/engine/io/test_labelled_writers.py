@@ -246,3 +246,9 @@ def test_what_the_library_refuses_leaves_no_file_and_names_no_folder(tmp_path: P
         labelled_writers._write(tmp_path / "b.part", "a.sav", refuse, None)
     assert tmp_path.name not in str(error.value)
     assert not (tmp_path / "a.sav").exists()
+
+
+def test_a_text_beyond_all_numbers_stays_text(tmp_path: Path) -> None:
+    """``1e999`` is written as a number is, and none is that large."""
+    write_sav(tmp_path / "a.sav", {"x": pa.array(["1e999", "1"])})
+    assert columns_of(read_statistical(tmp_path / "a.sav"))["x"] == ["1e999", "1"]
