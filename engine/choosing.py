@@ -28,11 +28,7 @@ from engine.wording import lower_first
 
 def runs_of(study: Study, place: int, table: str = "realisation") -> Results:
     """The runs of one scenario (``table`` realisation or fresh), by replicate: a study may hold millions of others."""
-    columns = ", ".join(["scenario, replicate, status, changed", *(f"m{k}" for k in range(len(study.measures)))])
-    rows = study.read(f"select {columns} from {table} where scenario = ? order by replicate", (place,))
-    data = np.array(rows, dtype=float).reshape(len(rows), 4 + len(study.measures))
-    whole = data[:, :4].astype(np.int64)
-    return Results(whole[:, 0], whole[:, 1], whole[:, 2], whole[:, 3], data[:, 4:])
+    return study.runs_of([place], table)
 
 
 def planned_places(study: Study, view: RiskUtilityMap) -> list[int]:

@@ -30,6 +30,7 @@ from engine.commands_bundle import run_apply, run_export, run_replay, run_verify
 from engine.commands_decide import run_choose, run_decide
 from engine.commands_plan import run_plan_propose, run_space
 from engine.commands_review import run_diff, run_plan_document, run_plan_lock, run_selftest
+from engine.commands_study import run_cancel, run_status
 from engine.errors import EngineError, UsageError
 from engine.keys import key_path
 from engine.options import add_plan_options, check_texts, measures, names, number, port, whole, workers
@@ -223,6 +224,12 @@ def build_parser() -> argparse.ArgumentParser:
         "--slope", type=number, metavar="A", help="mark the best for a trade-off of A units of risk per unit of utility"
     )
     show.add_argument("--format", choices=("table", "csv", "json"), default="table")
+
+    for name, run, words in (
+        ("status", run_status, "say how far a study is and who is at work on it"),
+        ("cancel", run_cancel, "ask whoever is at work on a study to stop; what is done is kept"),
+    ):
+        command(name, run, words).add_argument("study", metavar="STUDY")
 
     choose = command("choose", run_choose, "record the choice of a scenario and its reason")
     choose.add_argument("study", metavar="STUDY")

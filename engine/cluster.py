@@ -20,7 +20,7 @@ import threading
 import time
 import uuid
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,17 +37,19 @@ from engine.workers import Bundle, Crew
 _PATIENCE = 10.0  # seconds until a scheduler that does not answer counts as unreachable
 _POLL = 0.5  # seconds without a result after which the sweep looks whether somebody cancelled it
 _WAITING = 3  # bundles handed out per thread of the cluster
+_ALONE = 3.0  # seconds without any worker after which the sweep says that it waits for one
+_SILENT = 60.0  # seconds after which it says that those who are there do not answer
 
 
 def check_address(address: str) -> str:
     """An address that may be used: ``tls://host:port`` anywhere, ``tcp://host:port`` on this machine only."""
     text = address if "://" in address else f"tcp://{address}"
-    parts = urlsplit(text)
     try:
-        port = parts.port
-    except ValueError:
-        port = None
-    if parts.scheme not in ("tcp", "tls") or not parts.hostname or port is None:
+        parts = urlsplit(text)
+        sound = parts.scheme in ("tcp", "tls") and parts.hostname and parts.port is not None
+    except ValueError:  # half a bracket, a port that is none
+        sound = False
+    if not sound:
         raise UsageError(f"cluster == '{address}', must be tls://HOST:PORT, or tcp://127.0.0.1:PORT on this machine.")
     if parts.scheme == "tcp" and not _is_here(parts.hostname):
         raise UsageError(
@@ -124,14 +126,16 @@ def work(loaded: Loaded, errand: Errand, wanted: str) -> Outcome | str:
 class Cluster:
     """A crew of Dask workers.  The study key stays here, to derive the keys that each bundle needs."""
 
-    def __init__(self, client: Any, question: Question, key: bytes) -> None:
+    def __init__(self, client: Any, question: Question, key: bytes, say: Callable[[str], None] | None = None) -> None:
         self._client, self._question, self._key = client, question, key
+        self._say = say or (lambda text: None)
+        self._heard, self._told = time.monotonic(), ""
         # submitted rather than scattered: when every worker that holds it has died, the scheduler makes it again
         packed = pickle.dumps(Loaded(question))
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph")
             self._loaded = client.submit(load, packed, key=f"question-{uuid.uuid4().hex}", pure=False)
-        self._looked, self._room = 0.0, _WAITING
+        self._looked, self._threads = 0.0, 0
 
     def run(self, bundles: Iterable[Bundle]) -> Iterator[Outcome]:
         """Every outcome as it comes; an empty one whenever nothing came for a while."""
@@ -139,7 +143,9 @@ class Cluster:
 
         todo = iter(bundles)
         left = True
-        waiting: Any = as_completed([], loop=self._client.loop)
+        # with results: a worker that is frozen keeps those it has for itself, and nobody else's wait for them
+        waiting: Any = as_completed([], loop=self._client.loop, with_results=True, raise_errors=False)
+        self._heard = time.monotonic()
         out = 0
         nothing = Outcome(np.zeros((0, 4)), [])
         try:
@@ -153,12 +159,14 @@ class Cluster:
                     out += 1
                 if not out:
                     break
-                future = self._next(waiting)
-                if future is None:
+                found = self._next(waiting)
+                if found is None:
+                    self._say_what_it_waits_for()
                     yield nothing
                     continue
                 out -= 1
-                yield self._outcome(future)
+                self._heard, self._told = time.monotonic(), ""
+                yield self._outcome(*found)
         finally:
             if out:
                 with suppress(Exception):
@@ -176,9 +184,20 @@ class Cluster:
             self._looked = now
             if self._client.status != "running":
                 raise EngineError(_LOST)
-            threads = members(self._client)
-            self._room = _WAITING * max(1, sum(threads.values()))
-        return self._room
+            self._threads = sum(members(self._client).values())
+        return _WAITING * max(1, self._threads)
+
+    def _say_what_it_waits_for(self) -> None:
+        """Nothing comes: is there nobody who works, or does nobody answer?"""
+        silent = time.monotonic() - self._heard
+        text = ""
+        if not self._threads and silent > _ALONE:
+            text = "waiting for workers: none is at the cluster; the sweep goes on when one joins"
+        elif silent > _SILENT:
+            text = "waiting: no worker of the cluster has answered for a minute; the sweep goes on when one does"
+        if text and text != self._told:
+            self._say(text)
+            self._told = text
 
     def _next(self, waiting: Any) -> Any | None:
         until = time.monotonic() + _POLL
@@ -189,28 +208,24 @@ class Cluster:
             time.sleep(0.005)
         return next(waiting)
 
-    def _outcome(self, future: Any) -> Outcome:
-        from asyncio import CancelledError as AsyncCancelled
-        from concurrent.futures import CancelledError
-
+    def _outcome(self, future: Any, found: Any) -> Outcome:
         from distributed import KilledWorker
 
-        try:
-            found = future.result(timeout=60)
-        except KilledWorker:
+        if future.status == "error":
+            wrong = found[1]
+            if isinstance(wrong, KilledWorker):
+                raise EngineError(
+                    "several workers of the cluster ended while they ran the same task, perhaps for want of memory; the"
+                    " same command goes on where this one stopped"
+                )
             raise EngineError(
-                "several workers of the cluster ended while they ran the same task, perhaps for want of memory; the "
-                "same command goes on where this one stopped"
-            ) from None
-        except (CancelledError, AsyncCancelled, OSError, TimeoutError):
-            raise EngineError(_LOST) from None
-        except Exception as error:
-            raise EngineError(
-                f"the cluster could not run a task ({type(error).__name__}); its scheduler and workers need "
+                f"the cluster could not run a task ({type(wrong).__name__}); its scheduler and workers need "
                 f"{versions()}"
-            ) from None
+            )
         if isinstance(found, str):
             raise EngineError(found)
+        if not isinstance(found, Outcome):  # it was given up, since there is no scheduler any more
+            raise EngineError(_LOST)
         return found
 
 
@@ -231,8 +246,9 @@ def members(client: Any) -> dict[str, int]:
 
 
 @contextmanager
-def connected(question: Question, key: bytes, address: str) -> Iterator[Crew]:
-    """The workers of the cluster whose scheduler is at ``address``, for as long as the context lasts."""
+def connected(question: Question, key: bytes, address: str, say: Callable[[str], None] | None = None) -> Iterator[Crew]:
+    """The workers of the cluster whose scheduler is at ``address``, for as long as the context lasts; ``say`` is told
+    what the sweep waits for."""
     address = check_address(address)
     try:
         from distributed import Client
@@ -240,28 +256,22 @@ def connected(question: Question, key: bytes, address: str) -> Iterator[Crew]:
         raise UsageError(
             "--cluster needs the package 'distributed'; install it with `pip install swap-frontier[cluster]`"
         ) from None
-    with _quiet():
-        client = _connected(Client, address)
-        try:
-            members(client)
-            yield Cluster(client, question, key)
-        finally:
-            with suppress(Exception):
-                client.close(timeout=2)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """No complaints of Dask's own: what matters is said in one sentence of ours."""
-    loggers = [logging.getLogger(f"distributed.{name}") for name in ("client", "comm", "core")]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL)
+    _quiet()
+    client = _connected(Client, address)
     try:
-        yield
+        members(client)
+        yield Cluster(client, question, key, say)
     finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
+        with suppress(Exception):
+            client.close(timeout=2)
+
+
+def _quiet() -> None:
+    """No complaints of Dask's own, to the end: what matters is said in one sentence of ours, and what is left of a lost
+    connection complains later."""
+    theirs = ("distributed", "tornado", "asyncio")
+    for name in (*theirs, *(name for name in logging.root.manager.loggerDict if name.startswith(theirs))):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def _connected(Client: Any, address: str) -> Any:

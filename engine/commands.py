@@ -294,8 +294,6 @@ def run_measure(args: argparse.Namespace) -> None:
     from engine.rerun import add_measures
     from engine.study import Study
 
-    if args.workers is not None and args.workers < 1:
-        raise UsageError(f"workers == {args.workers}, must be at least 1.")
     raw, _ = _open(args.data)
     with Study.open(args.study) as study:
         key = read_key(key_path(study.path, args.key_file))

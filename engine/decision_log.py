@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.database import spoken
 from engine.errors import EngineError
 from engine.log_seal import key_at_hand, put_seal, sealed_length
+from engine.stored import from_json, is_whole
 from engine.study import Study
 
 EVENTS = {
@@ -42,6 +42,7 @@ _TABLE = (
 )
 START = "0" * 64
 """What stands for the digest before the first entry."""
+_UNREADABLE = "an entry of the decision log cannot be read"
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,8 @@ def append(
     with study.transaction() as db:
         db.execute(_TABLE)
         last = db.execute("select number, digest from log order by number desc limit 1").fetchone() or (0, START)
+        if not (is_whole(last[0]) and isinstance(last[1], str)):
+            raise study.damaged(_UNREADABLE)
         if after is not None and last[1] != after:
             raise EngineError("somebody else has added to the decision log meanwhile; look at it and do it again")
         number = last[0] + 1
@@ -101,11 +104,24 @@ def append(
 
 def entries(study: Study) -> list[Entry]:
     """All entries, oldest first."""
-    with spoken(study.path):
-        if not study.has_table("log"):
-            return []
-        rows = study.read("select number, at, by, event, detail, previous, digest from log order by number")
-    return [Entry(n, at, by, event, json.loads(detail), before, own) for n, at, by, event, detail, before, own in rows]
+    if not study.has_table("log"):
+        return []
+    rows = study.read("select number, at, by, event, detail, previous, digest from log order by number")
+    return [_entry(study, *row) for row in rows]
+
+
+def _entry(study: Study, number: Any, *texts: Any) -> Entry:
+    """A stored entry, if it is one."""
+    at, by, event, detail, previous, digest = texts
+    try:
+        said = from_json(detail)
+    except ValueError:
+        said = None
+    if not (is_whole(number) and all(isinstance(one, str) for one in texts) and isinstance(said, dict)):
+        raise study.damaged(_UNREADABLE)
+    if event not in EVENTS:
+        raise study.damaged(f"entry {number} of the decision log tells of nothing that this version knows")
+    return Entry(number, at, by, event, said, previous, digest)
 
 
 def verify(log: Sequence[Entry]) -> None:

@@ -7,19 +7,17 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from engine.candidates import group
 from engine.evaluator import Question
+from engine.spec import MOST_REPLICATES
 from engine.study import Study
 from engine.workers import Crew, bundles
 
 Announce = Callable[[str], None]
 Tick = Callable[[int, int], None]
 
-FRESH_FROM = 1_000_001
+FRESH_FROM = MOST_REPLICATES + 1
 """First replicate index of re-evaluations, so that they never meet the replicates that led to a choice."""
 
 
@@ -50,7 +48,7 @@ class Filling:
         held = self.study.held(table, before)
         for outcome in self._crew.run(bundles(groups, held, replicates, before)):
             if len(outcome.rows):
-                added = self.study.add_results(plain(outcome.rows), outcome.notes, table)
+                added = self.study.add_results(outcome.rows, outcome.notes, table)
                 self.done = min(self.total, self.done + added)
             self.report()
 
@@ -61,15 +59,6 @@ class Filling:
         asked_to_stop = self.study.beat(self.done, self.total)
         if asked_to_stop and self.done < self.total:  # who asks after the last run has a finished study
             raise Cancelled
-
-
-def plain(rows: np.ndarray) -> list[tuple[Any, ...]]:
-    """Rows for SQLite: whole numbers first, undefined figures as nulls."""
-    whole = rows[:, :4].astype(np.int64).tolist()
-    return [
-        (*head, *(None if v != v else v for v in values))
-        for head, values in zip(whole, rows[:, 4:].tolist(), strict=True)
-    ]
 
 
 @contextmanager

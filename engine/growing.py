@@ -10,15 +10,14 @@ other.  So whatever comes near the frontier is added up once more, as the map do
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from engine.decision import objective_places, summary_name
 from engine.errors import UsageError
-from engine.evaluation import FAILED, Results, summarise
+from engine.evaluation import FAILED, summarise
 from engine.frontier import undominated
 from engine.study import Study
 from engine.tradeoff import hypervolume
@@ -123,20 +122,8 @@ def _near_frontier(losses: np.ndarray, slack: np.ndarray) -> np.ndarray:
 
 def _as_mapped(study: Study, objectives: Sequence[int], allow_partial: bool, places: np.ndarray) -> np.ndarray:
     """Mean losses of some scenarios (their places in ascending order), to the last bit as the map has them."""
-    columns = ", ".join(f"m{k}" for k in objectives)
-    rows = study.read(
-        f"select scenario, replicate, status, changed, {columns} from realisation"
-        " where scenario in (select value from json_each(?)) order by scenario, replicate",
-        (json.dumps(places.tolist()),),
-    )
-    found = np.array(rows, dtype=float).reshape(-1, 4 + len(objectives))
-    runs = Results(
-        np.searchsorted(places, found[:, 0].astype(np.int64)),
-        found[:, 1].astype(np.int64),
-        found[:, 2].astype(np.int64),
-        found[:, 3].astype(np.int64),
-        found[:, 4:],
-    )
+    found = study.runs_of(places.tolist())
+    runs = replace(found, scenario=np.searchsorted(places, found.scenario), values=found.values[:, list(objectives)])
     return summarise(runs, [study.measures[k].measure for k in objectives], len(places), allow_partial).loss
 
 

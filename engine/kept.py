@@ -2,12 +2,17 @@
 
 Each lies in the table ``aggregate`` as plain bytes, column after column, behind one line that says what they are:
 reading a million figures copies them once.  A name begins with what it rests on (``scenario``, ``realisation`` or
-``fresh``), and :func:`forget` drops it in the very transaction that changes that, so nothing kept is ever stale.
+``fresh``), and :func:`forget` drops it in the very transaction that changes that, so nothing kept is ever stale.  It
+also tells of which measures the columns are, so arrays of fewer are never taken for those of all.  Every value carries
+its check sum, and a list says which there are: where one does not fit, all are worked out again from the runs.
 """
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
+from hashlib import blake2b
+from zlib import crc32
 
 import numpy as np
 
@@ -18,48 +23,61 @@ _MOST = 2**28  # bytes up to which a matrix is one value of the table, which tak
 _SAME = b"="  # before the name of an array with the same bits
 
 
-def _key(name: str) -> str:
-    """The name under which this version of the program keeps something: another might work it out otherwise."""
+def _key(name: str, measures: Sequence[str]) -> str:
+    """The name under which this version of the program keeps something of these measures: another version might work it
+    out otherwise."""
     first, _, rest = name.partition(" ")
-    return f"{first} {__version__} {rest}".rstrip()
+    which = "" if first == "scenario" else " " + blake2b("\n".join(measures).encode(), digest_size=6).hexdigest()
+    return f"{first} {__version__}{which} {rest}".rstrip()
 
 
-def recall(db: sqlite3.Connection, name: str) -> dict[str, np.ndarray] | None:
-    """The arrays kept under a name, by their own names (read-only); None where nothing is kept."""
+def recall(db: sqlite3.Connection, name: str, measures: Sequence[str] = ()) -> dict[str, np.ndarray] | None:
+    """The arrays kept under a name for these measures, by their own names (read-only); None where nothing is kept, or
+    where it is not what was put there."""
     if not db.execute("select 1 from sqlite_master where name = 'aggregate'").fetchone():
         return None
-    key = _key(name)
+    key = _key(name, measures)
+    # "0" follows "/": everything that begins with the key and a slash, in the order of its columns
+    rows = db.execute(
+        "select name, value from aggregate where name > ? and name < ? order by name", (f"{key}/", f"{key}0")
+    ).fetchall()
+    listed = db.execute("select value from aggregate where name = ?", (f"{key}/",)).fetchone()
+    if listed is None or listed[0] != _list_of(rows):
+        return None
     found: dict[str, list[np.ndarray]] = {}
     same: dict[str, str] = {}
-    # "0" follows "/": everything that begins with the key and a slash, in the order of its columns
-    for row, value in db.execute(
-        "select name, value from aggregate where name > ? and name < ? order by name", (f"{key}/", f"{key}0")
-    ):
+    for row, value in rows:
         own = row.split("/")[1]
         if value[:1] == _SAME:
             same[own] = value[1:].decode()
         else:
             found.setdefault(own, []).append(_unpacked(value))
-    if not found:
-        return None
     arrays = {own: parts[0] if len(parts) == 1 else _joined(parts) for own, parts in found.items()}
     return arrays | {own: arrays[other] for own, other in same.items()}
 
 
-def keep(db: sqlite3.Connection, name: str, arrays: dict[str, np.ndarray]) -> None:
+def keep(db: sqlite3.Connection, name: str, arrays: dict[str, np.ndarray], measures: Sequence[str] = ()) -> None:
     """Keep arrays of up to two dimensions under a name, within a transaction of the caller's."""
     db.execute(TABLE)
+    key = _key(name, measures)
     before: dict[str, np.ndarray] = {}
+    rows: list[tuple[str, bytes]] = []
     for own, array in arrays.items():
         other = next((known for known, one in before.items() if _alike(one, array)), None)
         if other is not None:
-            rows = [(f"{_key(name)}/{own}/0000", _SAME + other.encode())]
+            rows.append((f"{key}/{own}/0000", _SAME + other.encode()))
         else:
             before[own] = array
             wide = array.ndim == 2 and array.nbytes > _MOST
             parts = [array[:, k : k + 1] for k in range(array.shape[1])] if wide else [array]
-            rows = [(f"{_key(name)}/{own}/{k:04}", _packed(part)) for k, part in enumerate(parts)]
-        db.executemany("insert or replace into aggregate values (?, ?)", rows)
+            rows += [(f"{key}/{own}/{k:04}", _packed(part)) for k, part in enumerate(parts)]
+    db.execute("delete from aggregate where name >= ? and name < ?", (f"{key}/", f"{key}0"))
+    db.executemany("insert into aggregate values (?, ?)", [(f"{key}/", _list_of(sorted(rows))), *rows])
+
+
+def _list_of(rows: Sequence[tuple[str, bytes]]) -> bytes:
+    """Names and check sums of rows in their order."""
+    return "\n".join(f"{crc32(value):08x} {name}" for name, value in rows if isinstance(value, bytes)).encode()
 
 
 def forget(db: sqlite3.Connection, changed: str) -> None:

@@ -14,6 +14,7 @@ import sqlite3
 
 from engine.errors import EngineError
 from engine.keys import key_path, read_key
+from engine.stored import is_whole
 from engine.streams import derive, key_check
 from engine.study import Study
 
@@ -30,8 +31,7 @@ def key_at_hand(study: Study) -> bytes | None:
         key = read_key(key_path(study.path))
     except EngineError:  # it lies elsewhere: :func:`seal_words` says so
         return None
-    rows = study.read("select value from about where name = 'key_check'")
-    return key if rows and rows[0][0] == f'"{key_check(key)}"' else None
+    return key if study.about.get("key_check") == key_check(key) else None
 
 
 def sealed_length(study: Study, key: bytes) -> int | None:
@@ -41,7 +41,9 @@ def sealed_length(study: Study, key: bytes) -> int | None:
     row = next(iter(study.read("select length, seal from log_seal")), None)
     if row is None:
         return None
-    length, seal = int(row[0]), str(row[1])
+    length, seal = row
+    if not (is_whole(length) and isinstance(seal, str) and seal.isascii()):
+        raise study.damaged("the seal of its decision log cannot be read")
     end = next(iter(study.read("select digest from log where number = ?", (length,))), None)
     if end is None:
         held = study.read("select count(*) from log")[0][0]

@@ -61,6 +61,40 @@ def process_is_alive(pid: int) -> bool:
     return True
 
 
+def process_birth(pid: int) -> str:
+    """What a process is, beside its number, which others get after it: the running system (on Linux also the space in
+    which numbers count) and when it was started, as this system tells it; empty where it tells nothing, or of a process
+    that has ended."""
+    if not process_is_alive(pid):
+        return ""
+    if os.name == "nt":
+        return _windows_birth(pid)
+    with suppress(OSError, IndexError):
+        if sys.platform == "linux":
+            started = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+            system = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+            return f"{system}/{os.stat('/proc/self/ns/pid').st_ino} {started}"
+        told = subprocess.run(
+            ["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}
+        )
+        return " ".join(told.stdout.split()).replace(" ", "_")
+    return ""
+
+
+def _windows_birth(pid: int) -> str:
+    import ctypes
+    from ctypes import wintypes
+
+    kernel32 = ctypes.windll.kernel32  # type: ignore[attr-defined,unused-ignore]
+    handle = kernel32.OpenProcess(0x1000, False, pid)
+    if not handle:
+        return ""
+    times = [wintypes.FILETIME() for _ in range(4)]
+    told = kernel32.GetProcessTimes(handle, *map(ctypes.byref, times))
+    kernel32.CloseHandle(handle)
+    return f"{times[0].dwHighDateTime}:{times[0].dwLowDateTime}" if told else ""
+
+
 def is_network_path(path: Path, mounts: str | None = None) -> bool:
     """Whether a path lies on a network drive; ``mounts`` is the text of /proc/mounts (read when None)."""
     resolved = str(path.resolve())

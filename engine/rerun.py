@@ -12,15 +12,17 @@ from engine.decision_log import append
 from engine.errors import EngineError, UsageError
 from engine.evaluation import count_place
 from engine.evaluator import question
-from engine.filling import FRESH_FROM, Announce, Tick, announce_compilation, plain
+from engine.filling import FRESH_FROM, Announce, Tick, announce_compilation
 from engine.io.recode import code
-from engine.measures import call
+from engine.lease import MEASURE, RECHECK
+from engine.measures import MeasureCall, call
 from engine.microdata import RawTable
 from engine.record_runs import DIAGNOSTICS
-from engine.spec import ReleaseSpec
+from engine.runs import TABLES
+from engine.spec import MOST_REPLICATES, ReleaseSpec
 from engine.study import Study
 from engine.sweep import check_same
-from engine.workers import TASK, Alone, Bundle, bundles, crew, default_workers
+from engine.workers import TASK, Alone, Bundle, bundles, check_workers, crew, default_workers
 
 
 def add_measures(
@@ -35,45 +37,63 @@ def add_measures(
 ) -> list[str]:
     """Add measures to a study by remaking its releases from the same streams; returns the names of those added.
 
-    Figures stored before stay as they are.  Killed or cancelled half-way, the study is as it was.
+    Figures stored before stay as they are.  Killed or cancelled half-way, the study is as it was.  Of measures that the
+    study has already, those runs are remade that lack them (:meth:`engine.runs.Runs.gaps`).
     """
+    check_workers(workers)
     check_same(study, raw, key)
-    have = {str(c) for c in study.measures}
-    calls = [call(text) for text in dict.fromkeys(str(call(text)) for text in texts) if text not in have]
-    if not calls:
-        return []
-    plan = replace(study.plan, measures=(*study.plan.measures, *map(str, calls)))
-    asked = question(plan, code(raw, plan), calls)
-    original = asked.original()
-    tables: dict[str, np.ndarray] = {}
-    for table in ("realisation", "fresh"):
-        results = study.results(table)
-        tables[table] = np.column_stack([results.scenario, results.replicate])
-    total = sum(len(rows) for rows in tables.values())
-    study.take(total, 0)
-    done = 0
+    study.take(task=MEASURE)
     try:
-        announce_compilation(announce)
-        columns = study.begin_measures(calls)
-        with crew(asked, key, workers or default_workers(total, asked)) as hands:
-            for table, held in tables.items():
-                again = _held_tasks(group([(s.place, s.spec) for s in study.scenarios], asked.table), held)
-                for outcome in hands.run(again):
-                    rows = [(*row[4:], int(row[0]), int(row[1])) for row in plain(outcome.rows)]
-                    notes = [
-                        (place, replicate, _column_of(k, columns), text) for place, replicate, k, text in outcome.notes
-                    ]
-                    study.update_results(columns, rows, notes, table)
-                    done += len(rows)
-                    if tick:
-                        tick(done, total)
-                    if study.beat(done):
-                        study.release("finished", "adding measures was cancelled")
-                        raise EngineError("cancelled; the study is as it was before")
-        study.finish_measures(plan, calls, original)
+        have = [str(c) for c in study.measures]
+        calls = [call(text) for text in dict.fromkeys(str(call(text)) for text in texts)]
+        new = [c for c in calls if str(c) not in have]
+        old = [c for c in calls if str(c) in have]
+        added = []
+        for c in old:
+            k = have.index(str(c))
+            tables = {table: np.array(study.gaps(table, k), np.int64).reshape(-1, 2) for table in TABLES}
+            if any(map(len, tables.values())):
+                _remake(study, raw, key, [c], [k], tables, workers, tick, announce)
+                added.append(str(c))
+        if new:
+            tables = {table: study.keys_of_runs(table) for table in TABLES}
+            original = _remake(study, raw, key, new, study.begin_measures(new), tables, workers, tick, announce)
+            study.finish_measures(new, original)
+        return added + [str(c) for c in new]
     finally:
-        study.release("finished")
-    return [str(c) for c in calls]
+        study.release()
+
+
+def _remake(
+    study: Study,
+    raw: RawTable,
+    key: bytes,
+    calls: Sequence[MeasureCall],
+    columns: Sequence[int],
+    tables: dict[str, np.ndarray],
+    workers: int | None,
+    tick: Tick | None,
+    announce: Announce | None,
+) -> dict[str, float]:
+    """Fill columns of these runs (scenario, replicate); returns the measures on the unaltered data."""
+    plan = replace(study.plan, measures=tuple(dict.fromkeys((*study.plan.measures, *map(str, calls)))))
+    asked = question(plan, code(raw, plan), calls)
+    done, total = 0, sum(map(len, tables.values()))
+    announce_compilation(announce)
+    with crew(asked, key, workers or default_workers(total, asked)) as hands:
+        for table, held in tables.items():
+            again = _held_tasks(group([(s.place, s.spec) for s in study.scenarios], asked.table), held)
+            for outcome in hands.run(again):
+                notes = [
+                    (place, replicate, _column_of(k, columns), text) for place, replicate, k, text in outcome.notes
+                ]
+                study.update_results(columns, outcome.rows, notes, table)
+                done += len(outcome.rows)
+                if tick:
+                    tick(done, total)
+                if study.beat():
+                    raise EngineError("cancelled; the study is as it was before")
+    return asked.original()
 
 
 def _column_of(k: int, columns: Sequence[int]) -> int:
@@ -104,18 +124,21 @@ def reevaluate(study: Study, raw: RawTable, key: bytes, places: Sequence[int], r
     what is held already is not run again.  Stops early, keeping everything, when the study is cancelled."""
     if replicates < 2:
         raise UsageError(f"replicates == {replicates}, must be at least 2 for a standard error.")
+    if replicates > MOST_REPLICATES:
+        raise UsageError(f"replicates == {replicates}, must be at most {MOST_REPLICATES:,}.")
     check_same(study, raw, key)
-    asked = question(study.plan, code(raw, study.plan), study.measures)
     wanted = set(places)
-    if study.progress.state != "running":  # an earlier sweep may have been cancelled
-        with study.transaction() as db:
-            db.execute("update run set cancel=0")
-    groups = group([(s.place, s.spec) for s in study.scenarios if s.place in wanted], asked.table)
-    for outcome in Alone(asked, key).run(
-        bundles(groups, study.held("fresh", FRESH_FROM - 1), replicates, FRESH_FROM - 1)
-    ):
-        study.add_results(plain(outcome.rows), outcome.notes, table="fresh")
-        if study.read("select cancel from run")[0][0]:
-            raise EngineError("stopped by request; what is done is kept")
+    study.take(task=RECHECK)
+    try:
+        asked = question(study.plan, code(raw, study.plan), study.measures)
+        groups = group([(s.place, s.spec) for s in study.scenarios if s.place in wanted], asked.table)
+        for outcome in Alone(asked, key).run(
+            bundles(groups, study.held("fresh", FRESH_FROM - 1), replicates, FRESH_FROM - 1)
+        ):
+            study.add_results(outcome.rows, outcome.notes, table="fresh")
+            if study.beat():
+                raise EngineError("stopped by request; what is done is kept")
+    finally:
+        study.release()
     labels = [study.scenarios[place].label for place in sorted(wanted)]
     append(study, "rechecked", {"candidates": labels, "replicates": replicates})

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, overload
 
 import numpy as np
 
-from engine.spec import AttributeSpec, ReleaseSpec
+from engine.errors import UsageError
+from engine.spec import ROLES, RULES, AttributeSpec, ReleaseSpec, rate_text
+from engine.stored import from_json, sum_of
 
 CODED = ("mechanism", "rate", "rule", "roles", "params")
 """What a study says about a scenario besides its label."""
+LABEL = re.compile("x[0-9a-f]{3,20}")
+"""What a candidate's own id looks like."""
 _CHUNK = 50_000  # rows read at once: Python's own objects for all of them would take many times the memory
 
 
@@ -45,20 +50,33 @@ class Scenarios(Sequence[Scenario]):
 
     @classmethod
     def of_rows(
-        cls, names: tuple[str, ...], rows: Iterable[tuple[Any, ...]], specs: Sequence[ReleaseSpec] | None = None
+        cls,
+        names: tuple[str, ...],
+        rows: Iterable[tuple[Any, ...]],
+        specs: Sequence[ReleaseSpec] | None = None,
+        *,
+        sums: bool = False,
     ) -> Scenarios:
-        """Those of the rows (place, label, mechanism, rate, rule, roles, params), in the order of their places."""
+        """Those of the rows (place, label, mechanism, rate, rule, roles, params), in the order of their places; with
+        ``sums`` each ends with its check sum.  :class:`ValueError` says what in them cannot be."""
         labels: list[bytes] = []
         where: dict[str, dict[str, int]] = {name: {} for name in CODED}
         parts: dict[str, list[np.ndarray]] = {name: [np.zeros(0, np.int32)] for name in CODED}
         left = iter(rows)
         while chunk := list(islice(left, _CHUNK)):
+            if sums and any(sum_of(row[:7]) != row[7] for row in chunk):
+                raise ValueError("a candidate does not fit its check sum")
+            if [row[0] for row in chunk] != list(range(len(labels), len(labels) + len(chunk))):
+                raise ValueError("a candidate is missing")
+            if not all(isinstance(row[1], str) and LABEL.fullmatch(row[1]) for row in chunk):
+                raise ValueError("a candidate has no id as candidates have")
             labels += [row[1].encode() for row in chunk]
             for at, name in enumerate(CODED, start=2):
                 known, column = where[name], [row[at] for row in chunk]
                 for value in dict.fromkeys(column):
                     known.setdefault(value, len(known))
                 parts[name].append(np.fromiter(map(known.__getitem__, column), np.int32, len(column)))
+        _check_values(names, where)
         arrays = {"label": np.array(labels or np.zeros(0, "S1"))}
         for name in CODED:
             arrays |= {name: np.concatenate(parts[name]), f"{name} values": np.array(list(where[name]), np.str_)}
@@ -168,9 +186,27 @@ class Choice:
     record: dict[str, Any]
 
 
+def _check_values(names: tuple[str, ...], values: Mapping[str, Iterable[Any]]) -> None:
+    """Refuse (:class:`ValueError`) what no scenario says of itself: each value once, for there are few."""
+    for name, fits in (
+        ("mechanism", lambda text: text.isidentifier()),
+        ("rate", lambda text: not text or rate_text(text) == text),
+        ("rule", lambda text: text in RULES),
+        ("roles", lambda text: len(text) == len(names) and not set(text) - set(ROLES)),
+        ("params", lambda text: all(isinstance(one, str) for pair in _params(text) for one in pair)),
+    ):
+        for value in values[name]:
+            try:
+                sound = isinstance(value, str) and fits(value)
+            except (ValueError, TypeError, UsageError):
+                sound = False
+            if not sound:
+                raise ValueError(f"a candidate has no {name} as candidates have")
+
+
 def _params(text: str) -> tuple[tuple[str, str], ...]:
     """A mechanism's parameters as they are stored; the random swap, of which there are very many, has none."""
-    return () if len(text) < 3 else tuple((name, value) for name, value in json.loads(text))
+    return () if len(text) < 3 else tuple((name, value) for name, value in from_json(text))
 
 
 def params_text(params: tuple[tuple[str, str], ...]) -> str:

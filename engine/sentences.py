@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.decision import RiskUtilityMap
-from engine.evaluation import FAILED, count_place
+from engine.evaluation import count_place
 from engine.measures import MeasureCall
 from engine.spec import RANDOM_SWAP, ReleaseSpec
 from engine.study import Study
@@ -33,13 +33,8 @@ class Exposed:
 
 def runs_of(study: Study, place: int, allow_partial: bool) -> np.ndarray:
     """The counted runs of one scenario as rows (replicate, records changed, one value per measure), by replicate."""
-    columns = ", ".join(["replicate", "changed", *(f"m{k}" for k in range(len(study.measures)))])
-    rows = study.read(
-        f"select {columns} from realisation where scenario = ? and (status != ? or ?) order by replicate",
-        (place, FAILED, int(allow_partial)),
-    )
-    found = np.array(rows, dtype=float)  # undefined figures come as None and become NaN
-    return found.reshape(len(rows), 2 + len(study.measures))
+    runs = study.runs_of([place])
+    return np.column_stack([runs.replicate, runs.changed, runs.values])[runs.counted(allow_partial)]
 
 
 def unaltered(
@@ -69,8 +64,7 @@ def counted(study: Study, k: int) -> dict[tuple[int, int], float]:
 
     A swap of one table needs none: its share and its number of records changed give the count.
     """
-    rows = study.read("select scenario, replicate, text from note where measure = ?", (count_place(k),))
-    return {(scenario, replicate): float(text) for scenario, replicate, text in rows}
+    return {(scenario, replicate): float(text) for scenario, replicate, text in study.notes_on(count_place(k))}
 
 
 def small_words(n_rule: int) -> str:

@@ -25,6 +25,10 @@ RULES = ("strict", "loose")
 RANDOM_SWAP = "random_swap"
 MOST_DECIMALS = 28
 """Of a rate: what exact arithmetic holds."""
+MOST_REPLICATES = 1_000_000
+"""Most runs of a scenario: fresh ones are numbered from there on."""
+MOST_SCENARIOS = 1_000_000_000
+"""Most scenarios of a study."""
 
 
 @lru_cache(maxsize=256, typed=True)

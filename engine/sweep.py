@@ -28,7 +28,7 @@ from engine.search import Search, run_search, search_of
 from engine.spec import RANDOM_SWAP, ReleaseSpec
 from engine.streams import fingerprint, key_check
 from engine.study import Study
-from engine.workers import Crew, crew, default_workers
+from engine.workers import Crew, check_workers, crew, default_workers
 
 
 def sweep(
@@ -54,8 +54,7 @@ def sweep(
     """
     path = Path(path)
     say = announce or (lambda text: None)
-    if workers is not None and workers < 1:
-        raise UsageError(f"workers == {workers}, must be at least 1.")
+    check_workers(workers)
     if cluster is not None:
         if workers is not None:
             raise UsageError("workers are processes on this machine; a cluster has its own, so give one of the two")
@@ -161,15 +160,15 @@ def fill(
     replicates = space.replicates
     total = replicates * (len(study.scenarios) if search is None else max(space.budget, len(study.scenarios)))
     staged = space.adaptive or space.search
-    done = study.stored(replicates)
-    study.take(total, done)
+    study.take(total, study.stored(replicates))
     try:
+        done = study.stored(replicates)  # nobody else adds to it from now on
         if tick:
             tick(done, total)
         message = ""
         if done < total or staged:
             announce_compilation(announce)
-            with hired(asked, key, workers, cluster, total - done) as hands:
+            with hired(asked, key, workers, cluster, total - done, announce) as hands:
                 filling = Filling(study, asked, hands, tick)
                 filling.done, filling.total = done, total
                 if search is not None:
@@ -192,11 +191,18 @@ def fill(
 
 
 @contextmanager
-def hired(asked: Question, key: bytes, workers: int | None, address: str | None, candidates: int) -> Iterator[Crew]:
+def hired(
+    asked: Question,
+    key: bytes,
+    workers: int | None,
+    address: str | None,
+    candidates: int,
+    announce: Announce | None = None,
+) -> Iterator[Crew]:
     """Those who do so much work: a cluster, or as many processes as asked for or as pay off."""
     if address is None:
         with crew(asked, key, workers or default_workers(candidates, asked)) as hands:
             yield hands
         return
-    with connected(asked, key, address) as hands:
+    with connected(asked, key, address, announce) as hands:
         yield hands

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
+
 from engine.errors import UsageError
 from engine.scenarios import Scenario
 from engine.study import Study
@@ -77,9 +79,9 @@ def _counted(study: Study, scenario: Scenario, text: str, record: Mapping[str, A
     text = _without_rates(study, text)
     if not re.search(r"\d", _plain_numbers(text)):
         return ""
-    query = "select distinct changed from realisation where scenario = ?"
     n_records = int(study.about["n_records"])
-    if any(says_extent(text, int(number), n_records) for (number,) in study.read(query, (scenario.place,))):
+    changed = np.unique(study.runs_of([scenario.place]).changed)
+    if any(says_extent(text, number, n_records) for number in changed.tolist()):
         return EXTENT
     return EXPOSED if any(says_share(text, share) for share in exposed_shares(study, scenario, record)) else ""
 

@@ -17,13 +17,16 @@ from typing import Protocol
 import numpy as np
 
 from engine.candidates import Group
-from engine.errors import EngineError
+from engine.errors import EngineError, UsageError
 from engine.evaluator import Evaluator, Outcome, Question, Task
 
 TASK = 400
 """Candidates per bundle: long enough to pay for its commit, short enough to cancel at once."""
 ON_RECORDS = 100
 """What a run of a mechanism that draws over records counts as, in candidates: it takes milliseconds to seconds."""
+
+MOST_WORKERS = 61 if os.name == "nt" else 1024
+"""Most processes of a sweep; Windows waits for no more."""
 
 Bundle = list[Task]
 
@@ -95,6 +98,14 @@ def default_workers(candidates: int, asked: Question) -> int:
     """One process for little work (starting others costs more), else one per core."""
     each = len(asked.table) + 1000 if asked.data is None else 100_000 * len(asked.on_records)
     return 1 if candidates * each < 30_000_000 else os.cpu_count() or 1
+
+
+def check_workers(workers: int | None) -> None:
+    """Refuse (:class:`UsageError`) a number of processes that cannot be; None leaves it to the program."""
+    if workers is not None and workers < 1:
+        raise UsageError(f"workers == {workers}, must be at least 1.")
+    if workers is not None and workers > MOST_WORKERS:
+        raise UsageError(f"workers == {workers}, must be at most {MOST_WORKERS}; one per core is all that helps.")
 
 
 _evaluator: Evaluator | None = None

@@ -302,7 +302,7 @@ def fresh_map(view: RiskUtilityMap) -> RiskUtilityMap | None:
         n = study.read("select count(*) from fresh")[0][0]
         if not n:
             return None
-        depends = (str(study.path), n, study.n_scenarios, risk, utility, view.allow_partial)
+        depends = (str(study.path), n, study.n_scenarios, len(study.measures), risk, utility, view.allow_partial)
         return now.memo.get(
             "fresh",
             depends,

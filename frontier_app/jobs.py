@@ -234,7 +234,7 @@ def status(workspace: Workspace) -> Job:
     if study.exists():
         with Study.open(study) as opened:
             progress = opened.progress
-            (told,) = opened.read("select cancel from run")[0]
+            told = opened.asked_to_stop
             if asked and not told and progress.state == "running":
                 opened.cancel()  # asked before the process listened, it would not have heard
         if progress.state == "running" and (asked or told):

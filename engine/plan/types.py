@@ -21,7 +21,7 @@ from engine.plan.context import AboutPlan, LockPlan, PublishPlan, TablePlan, Thr
 from engine.plan.decimals import decimal_text
 from engine.plan.mechanism import MechanismPlan, check_mechanisms
 from engine.space import can_list
-from engine.spec import RANDOM_SWAP, RULES, AttributeSpec, rate_text
+from engine.spec import MOST_REPLICATES, MOST_SCENARIOS, RANDOM_SWAP, RULES, AttributeSpec, rate_text
 
 DEFAULT_MISSING = ("", "NA", "N/A", "NaN", "null", ".")
 """Raw codes that mean missing when a plan says nothing."""
@@ -139,12 +139,18 @@ class SpacePlan:
             )
         if self.rule not in RULES:
             raise UsageError(f"rule is {self.rule!r}, must be one of {', '.join(RULES)}")
-        for what, least in (("replicates", 1), ("screen", 2), ("budget", 1)):
+        for what, least, most in (
+            ("replicates", 1, MOST_REPLICATES),
+            ("screen", 2, MOST_REPLICATES),
+            ("budget", 1, MOST_SCENARIOS),
+        ):
             number = getattr(self, what)
             if isinstance(number, bool) or not isinstance(number, int):
                 raise UsageError(f"{what} is {number!r}, must be a whole number")
             if number < least:
                 raise UsageError(f"{what} == {number}, must be at least {least}.")
+            if number > most:
+                raise UsageError(f"{what} == {number}, must be at most {most}.")
         if (self.adaptive or self.search) and self.screen > self.replicates:
             raise UsageError(f"screen == {self.screen}, must be at most {self.replicates}, the number of replicates.")
         set_fields(self, swap_sizes=tuple(sorted(set(sizes))), rates=self._rates())

@@ -8,6 +8,7 @@ import io
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -174,6 +175,33 @@ def test_refusals_leave_study_and_export_untouched(study: Path, here: Path, caps
     assert "key file" in said(capsys)
     (here / "elsewhere").rename(here / "s.study.key")
     assert untouched(here) == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--replicates", str(2**63)),
+        ("--replicates", "1000001"),
+        ("--replicates", "-1"),
+        ("--screen", str(2**63)),
+        ("--search", "--budget", str(2**63)),
+        ("--swap-sizes", str(2**63)),
+        ("--workers", str(2**63)),
+        ("--rates", "1e-999999999"),
+        ("--cluster", "tcp://[::1"),
+    ],
+)
+def test_a_number_that_cannot_be_leaves_no_study(here: Path, capsys: pytest.CaptureFixture[str], words) -> None:
+    before = untouched(here)
+    with suppress(SystemExit):
+        assert run("sweep", "people.csv", "--study", "none.study", *words) == 2
+    assert ": " in said(capsys).strip().splitlines()[-1]
+    assert untouched(here) == before
+
+
+def test_fresh_runs_are_not_more_than_have_numbers(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("recheck", "s.study", "--data", "people.csv", "--replicates", "1000001") == 2
+    assert "must be at most 1,000,000" in said(capsys)
 
 
 @needs.FILE_SIZES

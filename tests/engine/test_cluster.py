@@ -59,7 +59,19 @@ def test_another_host_is_reached_over_tls_only(address, tmp_path):
     assert not (tmp_path / "s.study").exists()
 
 
-@pytest.mark.parametrize("address", ["tls://grid", "ws://127.0.0.1:1", "inproc://x/1/1", "tls://grid:port", ""])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "tls://grid",
+        "ws://127.0.0.1:1",
+        "inproc://x/1/1",
+        "tls://grid:port",
+        "",
+        "tcp://[::1",
+        "tls://]:1",
+        "tcp://[::1]",
+    ],
+)
 def test_what_is_no_address_is_refused(address):
     with pytest.raises(UsageError, match=r"must be tls://HOST:PORT, or tcp://127.0.0.1:PORT on this machine"):
         check_address(address)
@@ -351,7 +363,84 @@ def test_the_only_worker_dies_with_what_it_knew_and_another_comes(grid, tmp_path
 
 
 @pytest.mark.slow
-def test_a_sweep_on_a_cluster_is_cancelled_with_and_without_workers(grid, tmp_path):
+@pytest.mark.skipif(os.name == "nt", reason="Windows freezes no process")
+def test_a_frozen_worker_keeps_its_own_bundles_waiting_and_no_others(grid, tmp_path, monkeypatch):
+    monkeypatch.setattr("engine.workers.TASK", 60)
+    monkeypatch.setattr(cluster_module, "_SILENT", 2.0)
+    for _ in range(2):
+        grid.add()
+    frozen_at: list[int] = []
+    said: list[str] = []
+    most = 0
+
+    def tick(done: int, total: int) -> None:
+        nonlocal most
+        most = max(most, done)
+        if done and not frozen_at and len(members_of(grid)) == 2:
+            frozen_at.append(done)
+            grid.workers[0].send_signal(signal.SIGSTOP)
+
+    def announce(text: str) -> None:
+        said.append(text)
+        if "no worker of the cluster has answered" in text:
+            grid.workers[0].send_signal(signal.SIGCONT)
+
+    with sweep(
+        RAW, plan_of(space=LONG), study_at(tmp_path, "c"), cluster=grid.address, tick=tick, announce=announce
+    ) as s:
+        assert s.progress.state == "finished" and frozen_at and most > frozen_at[0]
+        found = table_of(s)
+    assert any("no worker of the cluster has answered" in text for text in said)
+    with sweep(RAW, plan_of(space=LONG), study_at(tmp_path, "one"), workers=1) as study:
+        assert found == table_of(study)
+
+
+def members_of(grid: Grid) -> list[int]:
+    """Workers that have joined."""
+    return [1] * grid.logs().count(b"Registered to")
+
+
+SWEPT = """
+import sys
+import engine.workers
+from engine.sweep import sweep
+from tests.engine.sweeps import RAW, plan_of
+from engine.errors import EngineError
+
+engine.workers.TASK = 60
+if __name__ == "__main__":
+    try:
+        sweep(RAW, plan_of(space={"replicates": 400}), sys.argv[1], cluster=sys.argv[2],
+              tick=lambda done, total: print(done, flush=True)).close()
+    except EngineError as error:
+        print(error, file=sys.stderr)
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_scheduler_makes_the_library_say_nothing(grid, tmp_path):
+    grid.add()
+    script = tmp_path / "swept.py"
+    script.write_text(SWEPT)
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(study_at(tmp_path, "c")), grid.address],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout and grid.scheduler
+    next(line for line in process.stdout if int(line))
+    grid.scheduler.kill()
+    grid.scheduler.wait()
+    grid.scheduler = None
+    assert process.communicate(timeout=60)[1] == cluster_module._LOST + "\n"
+
+
+@pytest.mark.slow
+def test_a_sweep_on_a_cluster_is_cancelled_with_and_without_workers(grid, tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster_module, "_ALONE", 0.3)
     path = study_at(tmp_path, "c")
     began = time.monotonic()
     ticks = []
@@ -362,9 +451,13 @@ def test_a_sweep_on_a_cluster_is_cancelled_with_and_without_workers(grid, tmp_pa
             with Study.open(path) as other:
                 other.cancel()
 
-    with sweep(RAW, plan_of(), path, cluster=grid.address, tick=cancel) as study:
+    said: list[str] = []
+    with sweep(RAW, plan_of(), path, cluster=grid.address, tick=cancel, announce=said.append) as study:
         assert study.progress.state == "cancelled" and study.progress.message == "cancelled by request"
     assert set(ticks) == {0} and time.monotonic() - began < 20
+    assert [text for text in said if text.startswith("waiting")] == [
+        "waiting for workers: none is at the cluster; the sweep goes on when one joins"
+    ]
     grid.add()
     with sweep(RAW, None, path, cluster=grid.address) as study:
         assert study.progress.state == "finished" and len(study.results()) == 80

@@ -43,6 +43,9 @@ def test_specs_are_kept_in_canonical_form() -> None:
         (lambda: SpacePlan(rates=()), "rates is empty"),
         (lambda: SpacePlan(rates="0.1"), "rates is '0.1', must be a list"),  # type: ignore[arg-type]
         (lambda: SpacePlan(replicates=0), "replicates == 0, must be at least 1."),
+        (lambda: SpacePlan(replicates=2**63), f"replicates == {2**63}, must be at most 1000000."),
+        (lambda: SpacePlan(screen=2**63), f"screen == {2**63}, must be at most 1000000."),
+        (lambda: SpacePlan(budget=2**63), f"budget == {2**63}, must be at most 1000000000."),
         (lambda: SpacePlan(swap_sizes=(0,)), "swap size == 0, must be at least 1"),
         (lambda: SpacePlan(swap_sizes=(True,)), "swap_sizes holds True, must hold whole numbers"),
         (

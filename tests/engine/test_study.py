@@ -18,6 +18,7 @@ from engine.keys import key_path, read_key, read_or_make_key
 from engine.places import hostname
 from engine.plan import SpacePlan
 from engine.spec import ReleaseSpec
+from engine.stored import sums_of
 from engine.study import Study
 from tests import needs
 from tests.examples import examples
@@ -242,7 +243,9 @@ def test_a_reader_sees_whole_transactions_beside_a_writer(study):
     with Study.open(study.path) as reader:
         before = reader.stamp()
         with study.transaction() as db:
-            db.execute("insert into realisation values (0, 1, 0, 2, 0.1, 0.2)")
+            row = [0.0, 1, 0, 2, 0.1, 0.2]
+            values = (*row, *sums_of(np.array([row])))
+            db.execute("insert into realisation values (?, ?, ?, ?, ?, ?, ?)", values)
             assert len(reader.results()) == 0, "not yet"
         assert len(reader.results()) == 1
         study.beat(1)
