@@ -102,7 +102,7 @@ def test_a_study_that_a_killed_sweep_left_is_read_where_no_file_can_grow(path, t
     script = (
         "import os, sys; from engine.sweep import sweep; from pathlib import Path\n"
         "from tests.engine.sweeps import RAW, plan_of\n"
-        "sweep(RAW, plan_of(), Path(sys.argv[1]), workers=1)\n"
+        "study = sweep(RAW, plan_of(), Path(sys.argv[1]), workers=1)\n"
         "os._exit(0)"
     )
     subprocess.run([sys.executable, "-c", script, str(path)], cwd=ROOT, check=True)
