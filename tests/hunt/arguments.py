@@ -124,6 +124,8 @@ FITTING: dict[str, list[str]] = {
     "weight": ["w", "B", "Z"],
     "only": ["1"],
 }
+_WEIGHTS = {"sweep": 5, "space": 3, "export": 2, "recheck": 2, "measure": 2, "propose": 2}
+"""Commands with many options come more often."""
 _SLOW = {"all_specs", "search"}
 """Options after which a command may rightly run for long."""
 
@@ -135,9 +137,10 @@ def prepare() -> None:
 
 def cases(rng: random.Random, count: int) -> Iterator[Case]:
     parsers = leaves()
+    weights = [_WEIGHTS.get(words[-1], 1) for words, _ in parsers]
     files = {**stock.bundles(), **FILES, "plan.toml": stock.bundles()["out/analyst/internal/plan.toml"]}
     for number in range(count):
-        words, parser = rng.choice(parsers)
+        words, parser = rng.choices(parsers, weights)[0]
         argv = arguments(rng, words, parser)
         writes = [stock.STUDY]
         if words == ["plan", "lock"] or "--out" in argv:

@@ -156,7 +156,7 @@ class Walk:
             button(self.page, "Open czech").click()
             button(self.page, "Next: threat and uses").wait_for()
         elif self.start == "own":
-            self.page.locator("input[type=file]").first.set_input_files(self.files[0])
+            self.page.locator("input[type=file]").first.set_input_files(self.files[self.number // len(STARTS) % 2])
             button(self.page, "Next: threat and uses").wait_for()
         self.quiet()
 
@@ -304,17 +304,13 @@ class Kept:
 
 
 def upload(folder: Path) -> list[Path]:
-    """Files to be uploaded: one with hostile names that can be opened, and others that cannot, or are no data."""
+    """Files to be uploaded: two with hostile names that can be opened, and others that cannot, or are no data."""
     folder.mkdir()
-    names = ["![x](http://127.0.0.1:9/a.png)", ":red[b]", "$c$", "<b>d</b>", "=1+1", "e|f", "[g](http://x)", "w"]
-    rng = random.Random(5)
-    levels = ["<script>alert(1)</script>", ":material/home:", "**x**", "a`b", "é", "=2"]
-    rows = [
-        [rng.choice(levels[: 2 + k % 4]) for k in range(len(names) - 1)] + [str(rng.randint(1, 9))] for _ in range(300)
-    ]
-    lines = [",".join(f'"{cell}"' for cell in row) for row in (names, *rows)]
+    marked = ["![x](http://127.0.0.1:9/a.png)", ":red[b]", "$c$", "<b>d</b>", "=1+1", "e|f", "[g](http://x)", "w"]
+    strange = ["long " * 60, "two\nlines", "\u202eback", "tab\there", "Ünïcödé", "🦊", "A", "a "]
     contents = {
-        "hostile.csv": "\n".join(lines).encode(),
+        "hostile.csv": _table(marked, ["<script>alert(1)</script>", ":material/home:", "**x**", "a`b", "é", "=2"]),
+        "strange.csv": _table(strange, ["word " * 80, "\u200b", "x\ny", "-1", "~~z~~", "\x1b[31m"]),
         "small.csv": b"A,B\n1,x\n2,y\n1,y\n" * 5,
         "empty.csv": b"",
         "![x](y).csv": b"a,b\n1,2\n",
@@ -326,3 +322,10 @@ def upload(folder: Path) -> list[Path]:
     for name, content in contents.items():
         (folder / name).write_bytes(content)
     return [folder / name for name in contents]
+
+
+def _table(names: list[str], levels: list[str]) -> bytes:
+    rng = random.Random(5)
+    rows = [[rng.choice(levels[: 2 + k % 4]) for k in range(len(names) - 1)] for _ in range(300)]
+    lines = [names, *([*row, str(rng.randint(1, 9))] for row in rows)]
+    return "\n".join(",".join(f'"{cell}"' for cell in line) for line in lines).encode()
