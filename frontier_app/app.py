@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from engine.errors import EngineError
-from frontier_app import access, actions, charts, failing, state, tour
+from frontier_app import access, actions, charts, failing, markup, state, tour
 from frontier_app.settings import CONTRAST_CSS
 
 VIEWS = Path(__file__).parent / "views"
@@ -111,4 +111,5 @@ def main() -> None:
 
 
 failing.prepare()
+markup.prepare()
 main()

@@ -10,6 +10,7 @@ from engine.comparison import differences
 from engine.decision import RiskUtilityMap
 from engine.spec import RANDOM_SWAP
 from frontier_app import drawing, mechanisms, text
+from frontier_app.markup import Markdown, joined, markdown, table
 
 
 def named(view: RiskUtilityMap, place: int, letters: Mapping[int, str]) -> str:
@@ -18,29 +19,27 @@ def named(view: RiskUtilityMap, place: int, letters: Mapping[int, str]) -> str:
     return f"{letters[place]} · {label}" if place in letters else label
 
 
-def badges(view: RiskUtilityMap, place: int, optimum: int | None = None) -> str:
+def badges(view: RiskUtilityMap, place: int, optimum: int | None = None) -> Markdown:
     """Where it stands, in labels."""
     found = []
     if not np.isnan(view.risk_loss[place]):
         on = view.dominance.undominated[place]
-        found.append(":blue-badge[:material/check: on the frontier]" if on else ":gray-badge[dominated]")
-        found.append(":gray-badge[clear]" if view.dominance.clear[place] else ":orange-badge[uncertain]")
+        found.append(markdown(":blue-badge[:material/check: on the frontier]" if on else ":gray-badge[dominated]"))
+        found.append(markdown(":gray-badge[clear]" if view.dominance.clear[place] else ":orange-badge[uncertain]"))
     tables = mechanisms.tables_of(view.scenarios[place].spec)
     if tables > 1:
-        found.append(f":violet-badge[D={tables} tables together]")
+        found.append(markdown(":violet-badge[D={} tables together]", tables))
     if view.riskier_than_original[place]:
-        found.append(":red-badge[:material/warning: riskier than doing nothing]")
+        found.append(markdown(":red-badge[:material/warning: riskier than doing nothing]"))
     if view.summary.failed[place]:
-        found.append(f":red-badge[{text.plural(int(view.summary.failed[place]), 'failed run')}]")
+        found.append(markdown(":red-badge[{}]", text.plural(int(view.summary.failed[place]), "failed run")))
     if place == optimum:
-        found.append(":blue-badge[:material/star: recommended]")
-    return " ".join(found)
+        found.append(markdown(":blue-badge[:material/star: recommended]"))
+    return joined(" ", found)
 
 
-def figures(view: RiskUtilityMap, place: int, *, narrow: bool = False) -> str:
+def figures(view: RiskUtilityMap, place: int, *, narrow: bool = False) -> Markdown:
     """All figures against the original, as a table; a narrow one says changes in percent beside the names."""
-    lines = ["| | original | mean ± SE |", "|:--|--:|--:|"] if narrow else []
-    lines = lines or ["| | original | mean ± SE | change |", "|:--|--:|--:|--:|"]
     order = [view.risk, view.utility, *(k for k in range(len(view.measures)) if k not in (view.risk, view.utility))]
     joint = drawing.joint_measure(view)
     if joint is not None:
@@ -48,17 +47,20 @@ def figures(view: RiskUtilityMap, place: int, *, narrow: bool = False) -> str:
         beside = next(k for k in order if view.measures[k].measure.name in ("r1", "r1_share"))
         order.remove(joint)
         order.insert(order.index(beside) + 1, joint)
+    rows: list[list[str]] = []
     for k in order:
         mean, se, original = view.summary.mean[place, k], view.summary.se[place, k], view.original[k]
         name = text.measure_title(view.measures[k]) + (" (R2)" if k == joint else "")
-        name = f"**{name}**" if k in (view.risk, view.utility) else name
+        name = markdown("**{}**", name) if k in (view.risk, view.utility) else name
         share = text.relative(mean, original)
-        figures = f"{text.figure(original)} | {text.with_error(mean, se)}"
+        figures = [text.figure(original), text.with_error(mean, se)]
         if narrow:
-            lines.append(f"| {name} {share.replace(' ', chr(0xA0))} | {figures} |")
+            rows.append([name + f" {share.replace(' ', chr(0xA0))}", *figures])
         else:
-            lines.append(f"| {name} | {figures} | {share or text.signed(mean - original)} |")
-    return "\n".join(lines)
+            rows.append([name, *figures, share or text.signed(mean - original)])
+    if narrow:
+        return table(("", "original", "mean ± SE"), "lrr", rows)
+    return table(("", "original", "mean ± SE", "change"), "lrrr", rows)
 
 
 def sureness(view: RiskUtilityMap, place: int, runs: int, failed: int) -> str:
@@ -86,25 +88,28 @@ def sureness(view: RiskUtilityMap, place: int, runs: int, failed: int) -> str:
     return " ".join(sentences)
 
 
-def joint_words(view: RiskUtilityMap, place: int) -> str:
+def joint_words(view: RiskUtilityMap, place: int) -> Markdown:
     """What several tables mean for the risk; nothing where there is one."""
     tables = mechanisms.tables_of(view.scenarios[place].spec)
     if tables < 2:
-        return ""
+        return markdown("")
     joint = drawing.joint_measure(view)
     if joint is None:
-        return (
-            f"An intruder may hold all {tables} tables: a risk that is measured one table at a time understates it."
-            " Measure R2 too."
+        return markdown(
+            "An intruder may hold all {} tables: a risk that is measured one table at a time understates it."
+            " Measure R2 too.",
+            tables,
         )
     figures = text.with_error(view.summary.mean[place, joint], view.summary.se[place, joint])
-    return (
-        f"R1 judges one table at a time. An intruder who holds all {tables} finds **R2 = {figures}** records, of"
-        f" {text.figure(view.original[joint])} in the original."
+    return markdown(
+        "R1 judges one table at a time. An intruder who holds all {} finds **R2 = {}** records, of {} in the original.",
+        tables,
+        figures,
+        text.figure(view.original[joint]),
     )
 
 
-def difference(view: RiskUtilityMap, place: int, other: int, *, together: int = 1) -> str:
+def difference(view: RiskUtilityMap, place: int, other: int, *, together: int = 1) -> Markdown:
     """How another candidate, one of ``together`` that are shown, differs from this one on both measures: signed,
     absolute, in percent, and whether within noise."""
     parts, found = [], differences(view, other, place, together=together)
@@ -119,7 +124,7 @@ def difference(view: RiskUtilityMap, place: int, other: int, *, together: int = 
             f"{name} {text.figure(here)} → {text.figure(there)}"
             f" ({text.signed(there - here)}{f', {share}' if share else ''}): {which}"
         )
-    return "  \n".join(parts)
+    return joined("  \n", parts)
 
 
 def neighbours(view: RiskUtilityMap, place: int, among: Sequence[int] | None = None) -> dict[str, int]:
@@ -137,12 +142,12 @@ def neighbours(view: RiskUtilityMap, place: int, among: Sequence[int] | None = N
     return found
 
 
-def before_and_after(view: RiskUtilityMap, again: RiskUtilityMap, letters: Mapping[int, str]) -> str:
+def before_and_after(view: RiskUtilityMap, again: RiskUtilityMap, letters: Mapping[int, str]) -> Markdown:
     """Finalists as swept and on fresh replicates, side by side, as a table; with the letters of those that have one."""
     kinds = (("risk", view.risk), ("utility", view.utility))
     names = [f"{kind}, {when}" for kind, _ in kinds for when in ("as swept", "fresh", "change")]
     head = ["candidate", *names, "runs", "unbeaten"]
-    lines = ["| " + " | ".join(head) + " |", "|:--|" + "--:|" * 6 + "--:|:--|"]
+    rows = []
     places = np.flatnonzero((again.summary.counted > 0) | (again.summary.failed > 0)).tolist()
     for i in sorted(places, key=lambda i: (view.risk_loss[i], view.utility_loss[i])):
         scenario = view.scenarios[i]
@@ -156,10 +161,10 @@ def before_and_after(view: RiskUtilityMap, again: RiskUtilityMap, letters: Mappi
             ]
         runs = f"{int(view.summary.counted[i])} → {int(again.summary.counted[i])}"
         stood, stands = ("yes" if at.dominance.undominated[i] else "no" for at in (view, again))
-        label = f"**{named(view, i, letters)}** {text.swap_short(scenario.spec)}"
-        lines.append(f"| {label} | " + " | ".join(cells) + f" | {runs} | {stood} → {stands} |")
+        label = markdown("**{}** {}", named(view, i, letters), text.swap_short(scenario.spec))
+        rows.append([label, *cells, runs, f"{stood} → {stands}"])
     about = (
         "Runs and “unbeaten” are as swept → on fresh runs. A candidate is unbeaten if no other one is as safe and as"
         " useful, and better in one of the two: of all candidates as swept, of those in this table on fresh runs."
     )
-    return "\n".join([*lines, "", about])
+    return joined("\n\n", [table(head, "l" + "r" * 7 + "l", rows), about])

@@ -15,6 +15,7 @@ from engine.states import Standing, decide
 from engine.study import Study
 from frontier_app import actions, cards, compare_table, jobs, parts, state, text
 from frontier_app.finalists import watch_runs
+from frontier_app.markup import Markdown, bullets, joined, markdown
 
 _STEPS = {
     "draft": ("Draft", "edit_note"),
@@ -40,31 +41,31 @@ def where_it_stands(study: Study, standing: Standing) -> None:
             st.markdown(_steps(standing.state))
         st.markdown(_words(study, standing))
         if standing.conditions:
-            st.warning(f"**On condition:** {standing.conditions}", icon=":material/rule:")
+            st.warning(markdown("**On condition:** {}", standing.conditions), icon=":material/rule:")
 
 
-def _steps(current: str) -> str:
+def _steps(current: str) -> Markdown:
     reached = list(_STEPS).index("submitted" if current == "returned" else current)
     found = []
     for i, (name, (words, icon)) in enumerate(_STEPS.items()):
         if name == current:
-            found.append(f":blue-badge[:material/{icon}: **{words}: now**]")
+            found.append(markdown(":blue-badge[:material/{}: **{}: now**]", icon, words))
         elif i == reached and current == "returned":
-            found.append(":orange-badge[:material/undo: **Returned: now**]")
+            found.append(markdown(":orange-badge[:material/undo: **Returned: now**]"))
         elif i < reached:
-            found.append(f":gray-badge[:material/check: {words}]")
+            found.append(markdown(":gray-badge[:material/check: {}]", words))
         else:
-            found.append(f":gray[{words}]")
-    return " → ".join(found)
+            found.append(markdown(":gray[{}]", words))
+    return joined(" → ", found)
 
 
-def _words(study: Study, standing: Standing) -> str:
+def _words(study: Study, standing: Standing) -> Markdown:
     who = f" by {standing.by}" if standing.by else ""
     stamp = f" on {when(standing.at)}" if standing.at else ""
     if standing.choice is None:
-        said = f"**{standing.words}**"
+        said = markdown("**{}**", standing.words)
         if standing.state == "withheld":
-            said = f"**Nothing is released.** Decided{who}{stamp}: {standing.why}"
+            said = markdown("**Nothing is released.** Decided{}{}: {}", who, stamp, standing.why)
         return said
     choice = standing.choice
     scenario = study.find(choice.label)[0]
@@ -75,12 +76,12 @@ def _words(study: Study, standing: Standing) -> str:
         "approved": f"Approved under number {standing.number}",
         "released": f"Released under approval {standing.number}",
     }
-    said = (
-        f"**A · {choice.label}** – {text.swap_short(scenario.spec)} – run {choice.replicate}, {choice.rule}.  \n"
-        f"{verbs[standing.state]}{who}{stamp}. Reason of the recommendation: {choice.why}"
+    said = markdown(
+        "**A · {}** – {} – run {}, {}.  \n", choice.label, text.swap_short(scenario.spec), choice.replicate, choice.rule
     )
+    said += f"{verbs[standing.state]}{who}{stamp}. Reason of the recommendation: {choice.why}"
     if standing.state == "returned":
-        said += f"  \n**Why it was returned:** {standing.why}"
+        said += markdown("  \n**Why it was returned:** {}", standing.why)
     return said
 
 
@@ -94,14 +95,12 @@ def approved_plan(study: Study) -> None:
     except EngineError as error:
         parts.complain(error)
         return
-    words = f"The plan was approved under number **{lock.number}** by {lock.by} on {when(lock.at)}."
+    words = markdown("The plan was approved under number **{}** by {} on {}.", lock.number, lock.by, when(lock.at))
     if not gone:
-        st.success(f"{words} The plan of the study is still the approved one.", icon=":material/lock:")
+        st.success(words + " The plan of the study is still the approved one.", icon=":material/lock:")
         return
-    lines = "\n".join(f"* {line}" for line in gone.values())
-    st.warning(
-        f"{words} The study **departs from it**, which the board has to approve:\n{lines}", icon=":material/lock_open:"
-    )
+    departs = markdown(" The study **departs from it**, which the board has to approve:\n{}", bullets(gone.values()))
+    st.warning(words + departs, icon=":material/lock_open:")
 
 
 # -- the next step ---------------------------------------------------------------------------------------------------
@@ -117,8 +116,8 @@ def next_step(study: Study, view: RiskUtilityMap, standing: Standing) -> None:
     depends = (str(study.path), study.stamp(), choice.at, fresh is None, str(fresh))
     notes = now.memo.get("cautions", depends, lambda: cautions_now(study, choice, now.look.partial))
     if notes and standing.state != "released":
-        lines = "\n".join(f"* {note[:1].upper()}{note[1:]}." for note in notes)
-        st.warning(f"**To bear in mind**\n{lines}", icon=":material/info:")
+        lines = bullets(f"{note[:1].upper()}{note[1:]}." for note in notes)
+        st.warning(markdown("**To bear in mind**\n{}", lines), icon=":material/info:")
     if standing.state == "released":
         return
     st.subheader("Next step", anchor=False)
@@ -139,7 +138,7 @@ def _fresh_runs(study: Study, view: RiskUtilityMap, place: int) -> None:
     done = again is not None and bool(again.summary.counted[place])
     letters = lettered(view, place)
     if again is not None:
-        st.markdown("#### On fresh runs, beside the sweep’s own")
+        st.markdown(markdown("#### On fresh runs, beside the sweep’s own"))
         st.markdown(cards.before_and_after(view, again, {i: letter for letter, i in letters.items()}))
     if at is None or now.raw is None:
         if not done:
@@ -212,7 +211,7 @@ def _board(study: Study) -> None:
         parts.go("release", "Write the members' bundle", primary=False)
     left, right = st.columns(2, gap="large")
     with left.form("decide-approve", enter_to_submit=False):
-        st.markdown("**The board approves**")
+        st.markdown(markdown("**The board approves**"))
         by = st.text_input("Who approves", key="decide-approve-by")
         number = st.text_input("Approval number", key="decide-approve-number")
         conditions = st.text_area("Conditions, if any", key="decide-approve-conditions", height=80)
@@ -223,7 +222,7 @@ def _board(study: Study) -> None:
 
 
 def _return_inputs(study: Study, title: str, label: str) -> None:
-    st.markdown(f"**{title}**")
+    st.markdown(markdown("**{}**", title))
     by = st.text_input("Who returns it", key="decide-return-by")
     why = st.text_area("Reason", key="decide-return-why", height=80)
     if st.form_submit_button(label, icon=":material/undo:"):
@@ -233,7 +232,7 @@ def _return_inputs(study: Study, title: str, label: str) -> None:
 def _publish(study: Study) -> None:
     left, right = st.columns(2, gap="large")
     with left.form("decide-release", enter_to_submit=False):
-        st.markdown("**The release is published**")
+        st.markdown(markdown("**The release is published**"))
         st.caption("Export the public bundle first; record here when it has been published.")
         by = st.text_input("Who published it", key="decide-release-by")
         if st.form_submit_button("Record the publication", type="primary", icon=":material/public:"):

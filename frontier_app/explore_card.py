@@ -14,7 +14,8 @@ from engine.pins import Pin, pin, unpin
 from engine.sentences import exposed, spread
 from engine.spec import RANDOM_SWAP
 from engine.study import Study
-from frontier_app import actions, cards, drawing, mechanisms, parts, state, text
+from frontier_app import actions, cards, drawing, markup, mechanisms, parts, state, text
+from frontier_app.markup import markdown
 from frontier_app.recommendation import Rule
 
 _PICKED = 2000  # scenarios up to which all are in the list
@@ -96,21 +97,26 @@ def _picker(view: RiskUtilityMap, rule: Rule, place: int | None) -> None:
 
 
 def _invitation(view: RiskUtilityMap) -> None:
-    st.markdown("**No candidate selected**")
+    st.markdown(markdown("**No candidate selected**"))
     st.markdown(
-        "Click on a point of the map, or on a row of the table below it. To get a **recommendation**, set the largest"
-        " acceptable risk α on the left: the most useful candidate within it gets a ring and the letter A, its"
-        " neighbours other letters.\n\n"
-        "**Filled** points are the frontier: no other candidate is, on average, both safer and more useful. **Hollow**"
-        " ones are dominated. The triangle is the data as they are."
+        markdown(
+            "Click on a point of the map, or on a row of the table below it. To get a **recommendation**, set the"
+            " largest acceptable risk α on the left: the most useful candidate within it gets a ring and the letter A,"
+            " its neighbours other letters.\n\n"
+            "**Filled** points are the frontier: no other candidate is, on average, both safer and more useful."
+            " **Hollow** ones are dominated. The triangle is the data as they are."
+        )
     )
     riskier = int(view.riskier_than_original.sum())
     if riskier:
         st.markdown(
-            f"**{riskier:,} of {text.plural(len(view.scenarios), 'scenario')}** "
-            + ("is" if riskier == 1 else "are")
-            + " on average *riskier than doing nothing*, which is also the most useful: swapping can leave more"
-            " unaltered records alone in small cells."
+            markdown(
+                "**{:,} of {}** {} on average *riskier than doing nothing*, which is also the most useful: swapping can"
+                " leave more unaltered records alone in small cells.",
+                riskier,
+                text.plural(len(view.scenarios), "scenario"),
+                "is" if riskier == 1 else "are",
+            )
         )
 
 
@@ -119,7 +125,7 @@ def _head(view: RiskUtilityMap, rule: Rule, place: int, pinned: Pin | None) -> N
     left, right = st.columns([3, 2], vertical_alignment="center")
     letter = rule.letter_of(place)
     named = f" · {pinned.name}" if pinned and pinned.name else ""
-    left.markdown(f"#### {f'{letter} · ' if letter else ''}{label}{named}")
+    left.markdown(markdown("#### {}{}{}", f"{letter} · " if letter else "", label, named))
     with right.popover(
         "Pinned" if pinned else "Pin", icon=":material/keep:" if pinned else ":material/keep_off:", width="stretch"
     ):
@@ -151,14 +157,13 @@ def _counts(study: Study, view: RiskUtilityMap, place: int) -> None:
         between = "" if found.low == found.high else f", from {found.low:,.10g} to {found.high:,.10g} in its runs"
         each = f" Each run counts as the mean of its {found.tables} tables." if found.tables > 1 else ""
         count = f"{found.mean:,.0f}"
-        stand = "unaltered record** stands" if count == "1" else "unaltered records** stand"
-        st.markdown(
-            f"**{count} {stand} in cells {found.cells}{between}; **{found.original:,}** if nothing is done.{each}"
-        )
+        words = markdown("**{} unaltered record** stands" if count == "1" else "**{} unaltered records** stand", count)
+        rest = markdown(" in cells {}{}; **{:,}** if nothing is done.{}", found.cells, between, found.original, each)
+        st.markdown(words + rest)
     for k, call in enumerate(view.measures):
         if call.measure.name == "edit_failures" and np.isfinite(view.original[k]):
             mean = text.with_error(view.summary.mean[place, k], view.summary.se[place, k])
-            st.markdown(f"**{mean} records** break an edit rule; {view.original[k]:,.0f} in the original.")
+            st.markdown(markdown("**{} records** break an edit rule; {:,.0f} in the original.", mean, view.original[k]))
 
 
 def _worst(view: RiskUtilityMap, place: int) -> None:
@@ -166,7 +171,7 @@ def _worst(view: RiskUtilityMap, place: int) -> None:
     told = mechanisms.said(actions.notes(place))
     for k, lines in told.items():
         if k < len(view.measures) and lines:
-            st.caption(f"**{text.measure_title(view.measures[k])}:** {'; '.join(lines)}")
+            st.caption(markdown("**{}:** {}", text.measure_title(view.measures[k]), "; ".join(lines)))
 
 
 def _why_not(view: RiskUtilityMap, rule: Rule, place: int) -> None:
@@ -177,7 +182,7 @@ def _why_not(view: RiskUtilityMap, rule: Rule, place: int) -> None:
     better = [int(i) for i in view.dominators(place) if view.dominance.undominated[i]]
     better.sort(key=lambda i: (view.utility_loss[i], view.risk_loss[i]))
     if better:
-        st.markdown(f"**Better than {view.scenarios[place].label}:** no worse on either, better on one.")
+        st.markdown(markdown("**Better than {}:** no worse on either, better on one.", view.scenarios[place].label))
         for i in better[:3]:
             _other(view, rule, place, i, "dominator")
         if len(better) > 3:
@@ -187,7 +192,7 @@ def _why_not(view: RiskUtilityMap, rule: Rule, place: int) -> None:
     beside = cards.neighbours(view, place, [one.place for one in groups])
     for words, title in (("safer", "Next safer"), ("more useful", "Next more useful")):
         if words in beside and beside[words] not in better[:3]:
-            st.markdown(f"**{title}:**")
+            st.markdown(markdown("**{}:**", title))
             _other(view, rule, place, beside[words], "next")
         elif words not in beside:
             st.caption(f"No candidate of the frontier is clearly {words}.")
@@ -211,11 +216,8 @@ def _other(view: RiskUtilityMap, rule: Rule, place: int, other: int, kind: str) 
 def _runs(study: Study, view: RiskUtilityMap, place: int) -> None:
     found = spread(study, view, place)
     if found and view.summary.counted[place] > 1:
-        lines = ["| | least | greatest |", "|:--|--:|--:|"]
-        lines += [
-            f"| {text.measure_title(view.measures[k])} | {text.figure(a)} | {text.figure(b)} |" for k, a, b in found
-        ]
-        st.markdown("\n".join(lines))
+        rows = [(text.measure_title(view.measures[k]), text.figure(a), text.figure(b)) for k, a, b in found]
+        st.markdown(markup.table(("", "least", "greatest"), "lrr", rows))
 
 
 def _settings(view: RiskUtilityMap, place: int) -> None:
@@ -229,10 +231,11 @@ def _settings(view: RiskUtilityMap, place: int) -> None:
     with st.popover("Settings, and what its runs said", icon=":material/notes:", width="stretch"):
         st.markdown(f"When to use it: {mechanism(spec.mechanism).when}.")
         rows = mechanisms.parameter_rows(spec)
-        st.markdown("\n".join(["| parameter | value |", "|:--|--:|", *(f"| `{n}` – {m} | {v} |" for n, v, m in rows)]))
+        shown = [(markdown("**{}** – {}", name, meaning), value) for name, value, meaning in rows]
+        st.markdown(markup.table(("parameter", "value"), "lr", shown))
         if counted:
-            st.markdown("**Counted in its runs** (means)")
-            st.markdown("\n".join(["| | |", "|:--|--:|", *(f"| {name} | {value} |" for name, value in counted)]))
+            st.markdown(markdown("**Counted in its runs** (means)"))
+            st.markdown(markup.table(("", ""), "lr", counted))
 
 
 def at_hand(view: RiskUtilityMap, rule: Rule) -> int | None:

@@ -11,7 +11,7 @@ import streamlit as st
 from engine.decision import RiskUtilityMap
 from engine.measures import MeasureCall
 from engine.selection import middle
-from frontier_app import drawing, kinds, mechanisms, state, text
+from frontier_app import drawing, kinds, markup, mechanisms, state, text
 from frontier_app.recommendation import Rule
 
 SPANS = {
@@ -172,10 +172,10 @@ def _slope(view: RiskUtilityMap, now: Rule) -> None:
         _slope_inputs(now.slope, min(edges) / 3, max(edges) * 3)
     if not intervals:
         return
-    lines = ["| wins | for slopes |", "|:--|--:|"]
+    rows = []
     for place, low, high in intervals[:12]:
         until = "and above" if high == math.inf else f"to {text.figure(high, 3)}"
-        lines.append(f"| {view.scenarios[place].label} | {text.figure(low, 3)} {until} |")
+        rows.append((view.scenarios[place].label, f"{text.figure(low, 3)} {until}"))
     with st.popover("Knee and slopes", icon=":material/line_axis:", width="stretch"):
         if knee is not None:
             label = view.scenarios[knee].label
@@ -187,7 +187,7 @@ def _slope(view: RiskUtilityMap, now: Rule) -> None:
             st.caption(
                 "The candidate farthest from the line between the frontier's ends: an aid to look at, not a rule."
             )
-        st.markdown("\n".join(lines))
+        st.markdown(markup.table(("wins", "for slopes"), "lr", rows))
         if len(intervals) > 12:
             st.caption(f"and {len(intervals) - 12} more corners of the frontier")
 

@@ -16,6 +16,7 @@ import streamlit as st
 from streamlit.elements import exception as shown_by_streamlit
 
 from frontier_app import parts
+from frontier_app.markup import markdown
 
 _LOG = "streamlit.error_util"
 _OWN = Path(__file__).resolve().parents[1]
@@ -62,7 +63,7 @@ def caught() -> Iterator[None]:
         yield
     except Exception as error:
         logging.getLogger(_LOG).error("", exc_info=error)
-        st.error(f"**This page could not be shown.** {WORDS}", icon=":material/error:")
+        st.error(markdown("**This page could not be shown.** {}", WORDS), icon=":material/error:")
         st.caption(f"The failure: {place_of(error)}.")
         with st.container(horizontal=True):
             st.button("Try again", type="primary", key="failed-again", icon=":material/refresh:")

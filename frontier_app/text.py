@@ -12,6 +12,7 @@ from engine.mechanisms import mechanism
 from engine.report.safe import lower_first
 from engine.spec import RANDOM_SWAP, AttributeSpec, ReleaseSpec, pairs_wanted, percent
 from frontier_app import mechanisms
+from frontier_app.markup import Markdown, markdown
 
 _AXIS = 56  # signs of the upright axis' title on one line
 ROLE_WORDS = {
@@ -113,30 +114,29 @@ def rate_words(rate: str) -> str:
     return percent(rate) if rate else "no rate"
 
 
-def spec_words(spec: ReleaseSpec, n_records: int) -> str:
+def spec_words(spec: ReleaseSpec, n_records: int) -> Markdown:
     """What a candidate does, in sentences."""
     roles = spec.attributes
     if spec.mechanism != RANDOM_SWAP:
         made, tables = mechanism(spec.mechanism), mechanisms.tables_of(spec)
         may = listed(roles.names_having("S")) or "no attribute, only numbers"
         short = mechanisms.settings(spec)
-        return (
-            f"**{made.title}**{f' with {short}' if short else ''} may change {may}. Its amount counts {made.rate}."
-            + (f" **{tables} tables** are published together." if tables > 1 else "")
-        )
+        changes = f"{f' with {short}' if short else ''} may change {may}. Its amount counts {made.rate}."
+        together = markdown(" **{} tables** are published together.", tables) if tables > 1 else ""
+        return markdown("**{}**{}{}", made.title, changes, together)
     to_swap = 2 * pairs_wanted(spec.rate, n_records)[1]
     swapped = listed(roles.names_having("S"))
-    text = f"About {to_swap:,} of {n_records:,} records ({percent(spec.rate)}) exchange **{swapped}** in pairs"
+    about = f"About {to_swap:,} of {n_records:,} records ({percent(spec.rate)}) exchange "
     limits = [
         f"{verb} on {listed(names)}"
         for role, verb in (("F", "agree"), ("C", "differ"))
         if (names := roles.names_having(role))
     ]
-    text += " that " + " and ".join(limits) if limits else ""
+    rest = " that " + " and ".join(limits) if limits else ""
     free = roles.names_having("U")
     if free:
-        text += f"; {'the other attributes' if len(free) > 3 else listed(free)} may agree or differ"
-    return text + "."
+        rest += f"; {'the other attributes' if len(free) > 3 else listed(free)} may agree or differ"
+    return markdown("{}**{}** in pairs{}.", about, swapped, rest)
 
 
 def measure_title(call: MeasureCall) -> str:

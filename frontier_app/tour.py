@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from frontier_app import state
+from frontier_app.markup import markdown
 
 STEPS = {
     "File": "Open data and say what becomes of every column: which are answers that may be exchanged, which only stay"
@@ -54,7 +55,8 @@ def strip(page: str) -> None:
     number = names.index(page)
     with st.container(border=True, key="tour"):
         words, ways = st.columns([5, 1], vertical_alignment="center", gap="medium")
-        words.markdown(f":material/tour: **Step {number + 1} of {len(names)}: {page}.** {STEPS[page]}")
+        said = number + 1, len(names), page, STEPS[page]
+        words.markdown(markdown(":material/tour: **Step {} of {}: {}.** {}", *said))
         with ways:
             if number + 1 < len(names):
                 following = names[number + 1]

@@ -7,6 +7,7 @@ import streamlit as st
 from engine.plan.codebook import FIELDS
 from frontier_app import access, actions, parts, state
 from frontier_app.filing.opening import attempt
+from frontier_app.markup import joined, markdown
 from frontier_app.workspace import Workspace
 
 
@@ -46,14 +47,19 @@ def codebook() -> None:
     """Labels, roles and blocks from a table."""
     now = state.get()
     st.markdown(
-        "A CSV file with a row for each column of the data, or for a pattern such as \\*\\_WT, under the headings "
-        + ", ".join(f"**{name}**" for name in FIELDS)
-        + ". Only **name** must be there."
+        markdown(
+            "A CSV file with a row for each column of the data, or for a pattern such as {}, under the headings {}."
+            " Only **name** must be there.",
+            "*_WT",
+            joined(", ", (markdown("**{}**", name) for name in FIELDS)),
+        )
     )
     st.caption(
-        "**role** is one or more of key, swap, analyse, attribute, or one of weight, id, carry, drop. Where any column"
-        " has one of the first four, exactly those columns become attributes. **missing** and **skip** list codes with"
-        " semicolons between, **values** labels as 1=Male; 2=Female."
+        markdown(
+            "**role** is one or more of key, swap, analyse, attribute, or one of weight, id, carry, drop. Where any"
+            " column has one of the first four, exactly those columns become attributes. **missing** and **skip** list"
+            " codes with semicolons between, **values** labels as 1=Male; 2=Female."
+        )
     )
     upload = st.file_uploader("A codebook", type=["csv"], key=f"codebook-{now.version}")
     if upload is not None:
@@ -65,7 +71,7 @@ def workspace() -> None:
     now = state.get()
     assert now.workspace is not None
     if access.is_the_launch(now.workspace.token):
-        back = (
+        back = markdown(
             "It opens the work until the dashboard is ended; *frontier app*, started with the same study or data, then"
             " finds it again at a new address. Whoever has the address can open the work, and files of yours by their"
             " path: **give it to nobody**."
@@ -76,8 +82,12 @@ def workspace() -> None:
             " on this machine and, until the dashboard is ended, files of yours by their path."
         )
     else:
-        back = "**Keep the address** to come back to it; whoever has it can open this workspace on this machine."
-    st.markdown(f"Your work is in a private folder on this machine, found through this page's address. {back}")
+        back = markdown(
+            "**Keep the address** to come back to it; whoever has it can open this workspace on this machine."
+        )
+    st.markdown(
+        markdown("Your work is in a private folder on this machine, found through this page's address. {}", back)
+    )
     if st.button("Open other data", icon=":material/arrow_back:"):
         actions.leave()
         st.query_params.clear()

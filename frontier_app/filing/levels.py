@@ -18,6 +18,7 @@ from engine.values import numbers
 from frontier_app import actions, parts, state, text
 from frontier_app.filing import picture
 from frontier_app.filing.table import looks
+from frontier_app.markup import markdown
 
 _HOW = {"cut": "Cut numbers", "merge": "Put together", "missing": "Missing, skipped"}
 _MOST_TO_PICK = 2000  # levels from which they are not picked by hand
@@ -231,7 +232,9 @@ def _effect(plan: Plan, part: AttributePlan | None, tried: AttributePlan, raw: R
         return
     with parts.spoken():
         if after != plan:
-            st.markdown("**With these levels**, not used yet:" if not new else "**As an attribute**, not used yet:")
+            st.markdown(
+                markdown("**With these levels**, not used yet:" if not new else "**As an attribute**, not used yet:")
+            )
             if tried.name in after.keys:
                 found, before = picture.of(after), picture.of(plan)
                 if found is not None:

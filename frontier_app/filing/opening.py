@@ -9,6 +9,7 @@ import streamlit as st
 from engine.datasets import Sample, describe
 from engine.io.readers import EXTENSIONS
 from frontier_app import actions, parts, state, tour
+from frontier_app.markup import markdown
 from frontier_app.settings import PRIVACY
 
 _FIRST = "fair"
@@ -20,9 +21,11 @@ def start() -> None:
     """The first page."""
     st.title("How much swapping, of what?", anchor=False)
     st.markdown(
-        "Data swapping protects people by exchanging some answers between records. This tool tries many ways to do it,"
-        " measures for each how exposed people remain and how useful the data stay, and shows the ones worth"
-        " choosing among: the **risk–utility frontier**. You choose one, say why, and export it."
+        markdown(
+            "Data swapping protects people by exchanging some answers between records. This tool tries many ways to do"
+            " it, measures for each how exposed people remain and how useful the data stay, and shows the ones worth"
+            " choosing among: the **risk–utility frontier**. You choose one, say why, and export it."
+        )
     )
     tour.offer()
     st.subheader("Start with a sample", anchor=False)
@@ -45,11 +48,11 @@ def start() -> None:
 
 
 def _sample(sample: Sample) -> None:
-    st.markdown(f"**{sample.name}**" + (" :gray-badge[synthetic]" if sample.synthetic else ""))
+    st.markdown(markdown("**{}** :gray-badge[synthetic]" if sample.synthetic else "**{}**", sample.name))
     summary = sample.summary.removeprefix("SYNTHETIC ").removesuffix("; to be added first")
     st.caption(f"{summary[:1].upper()}{summary[1:]}. {sample.n_records:,} records, {sample.n_attributes} attributes.")
     if not sample.here:
-        st.caption(f"Add it with *frontier datasets add {sample.name}*.")
+        st.caption(markdown("Add it with *frontier datasets add {}*.", sample.name))
     elif st.button(
         f"Open {sample.name}",
         type="primary" if sample.name == _FIRST else "secondary",
@@ -74,10 +77,12 @@ def _upload() -> None:
 
 def _path() -> None:
     if not state.get().owner:
-        st.markdown("**A file where it lies**")
+        st.markdown(markdown("**A file where it lies**"))
         st.caption(
-            "To open a file of this machine by its path, without a copy and of any size, come back by the address that"
-            " *frontier app* printed. This page was reached without it, so it might be somebody else's."
+            markdown(
+                "To open a file of this machine by its path, without a copy and of any size, come back by the address"
+                " that *frontier app* printed. This page was reached without it, so it might be somebody else's."
+            )
         )
         return
     with st.form("open-path", border=False):

@@ -7,6 +7,7 @@ import streamlit as st
 from engine.plan import Plan
 from engine.plan.key_table import N_RULE, KeyTable, key_table
 from frontier_app import parts, state, text
+from frontier_app.markup import Markdown, markdown
 
 MOST_KEYS = 40
 """Keys from which the table is not made: nobody knows as many, and every record is alone on them."""
@@ -66,10 +67,11 @@ def draw(found: KeyTable, before: KeyTable | None = None) -> None:
         )
 
 
-def keys_line(plan: Plan) -> str:
+def keys_line(plan: Plan) -> Markdown:
     """Which table it is."""
     shown = ", ".join(plan.keys[:10]) + (" …" if len(plan.keys) > 10 else "")
-    return f"**What an intruder could single out**: the table of {text.plural(len(plan.keys), 'key')} – {shown}"
+    keys = text.plural(len(plan.keys), "key")
+    return markdown("**What an intruder could single out**: the table of {} – {}", keys, shown)
 
 
 def live(plan: Plan) -> None:
@@ -77,8 +79,11 @@ def live(plan: Plan) -> None:
     found = of(plan)
     if found is None:
         st.warning(
-            f"The plan has {len(plan.keys)} keys. Nobody knows as many answers of a person, and on so many every record"
-            " is alone. Choose under **Roles** what an intruder really knows.",
+            markdown(
+                "The plan has {} keys. Nobody knows as many answers of a person, and on so many every record is alone."
+                " Choose under **Roles** what an intruder really knows.",
+                len(plan.keys),
+            ),
             icon=":material/warning:",
         )
         return

@@ -10,6 +10,7 @@ from engine.errors import EngineError
 from engine.plan import Plan, Proposal, accept, dependencies, propose
 from engine.plan.proposal import KINDS
 from frontier_app import actions, parts, state, text
+from frontier_app.markup import markdown
 
 _MORE = 8  # proposals shown at first, and with every "more"
 
@@ -105,7 +106,7 @@ def _kind(plan: Plan, kind: str, mine: list[Proposal]) -> None:
     for proposal in mine[: state.get().filing.shown]:
         with st.container(border=True):
             said, buttons = st.columns([5, 2], vertical_alignment="center")
-            said.markdown(f"{_plain(proposal.sentence)}  \n:gray[{_plain(proposal.effect)}]")
+            said.markdown(markdown("{}  \n:gray[{}]", proposal.sentence, proposal.effect))
             with buttons.container(horizontal=True, horizontal_alignment="right"):
                 if st.button(
                     "Accept",
@@ -156,8 +157,3 @@ def _again(declined: int) -> None:
         at.note(declined=[])
         state.renew()
         st.rerun()
-
-
-def _plain(sentence: str) -> str:
-    """Names of columns may hold signs that Markdown reads as its own."""
-    return "".join(f"\\{sign}" if sign in "\\`*_[]$~<>#|:" else sign for sign in sentence)

@@ -9,19 +9,20 @@ from engine.plan import Plan
 from engine.plan.shaping import could_be, set_roles
 from frontier_app import actions, state
 from frontier_app.filing.opening import attempt
+from frontier_app.markup import markdown
 
 _MANY = 40  # attributes in a role from which a list of all would only be in the way
 ROLES = {
     "keys": (
-        "**Known to an intruder** (keys): what somebody may know about a person; risk is measured on these",
+        markdown("**Known to an intruder** (keys): what somebody may know about a person; risk is measured on these"),
         "choose columns",
     ),
     "swap": (
-        "**May be exchanged**: their values may go to another record; what is never exchanged stays exact",
+        markdown("**May be exchanged**: their values may go to another record; what is never exchanged stays exact"),
         "the keys, if none is chosen",
     ),
     "analyse": (
-        "**Tabulated by users**: what users cross in tables; utility is measured on these",
+        markdown("**Tabulated by users**: what users cross in tables; utility is measured on these"),
         "all that are chosen above, if none is chosen",
     ),
 }

@@ -9,6 +9,7 @@ from engine.inspection import SIZES, small_cells, weighted_levels
 from engine.remake import Remade
 from engine.study import Study
 from frontier_app import compare_charts, parts, state, text
+from frontier_app.markup import markdown
 
 _LEVELS = 20  # levels up to which a distribution is drawn
 Which = tuple[object, ...]
@@ -93,9 +94,13 @@ def cells(study: Study, made: Remade, found: Changes, table: int, which: Which) 
     st.markdown(f"Table of the {text.plural(len(keys), 'key')}: {text.listed(keys)}.")
     parts.occupancy(found.keys_after, found.keys_before)
     st.markdown(
-        f"Of the {text.plural(small.exposed, 'record')} that stand in cells of one or two in the original,"
-        f" **{small.unaltered:,}** {'does' if small.unaltered == 1 else 'do'} so in the release too, all keys"
-        " as they were. An intruder does not see which."
+        markdown(
+            "Of the {} that stand in cells of one or two in the original, **{:,}** {} so in the release too, all keys"
+            " as they were. An intruder does not see which.",
+            text.plural(small.exposed, "record"),
+            small.unaltered,
+            "does" if small.unaltered == 1 else "do",
+        )
     )
     words = [
         f"{low}" if low == high else f"{low} or more" if high is None else f"{low} to {high}" for low, high in SIZES

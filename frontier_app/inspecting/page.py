@@ -13,6 +13,7 @@ from engine.study import Study
 from frontier_app import parts, picking, recommendation, state, text
 from frontier_app.inspecting import counts, relations
 from frontier_app.inspecting.counts import Which
+from frontier_app.markup import markdown
 
 _PARTS = {
     "levels": "Distributions",
@@ -46,8 +47,10 @@ def one(study: Study, view: RiskUtilityMap) -> None:
         return
     if now.raw is None:
         st.info(
-            "The data of this study are not open, so the release cannot be remade here. Start with"
-            " `frontier app STUDY --data FILE` to see it before and after.",
+            markdown(
+                "The data of this study are not open, so the release cannot be remade here. Start with"
+                " `frontier app STUDY --data FILE` to see it before and after."
+            ),
             icon=":material/info:",
         )
         return
@@ -91,9 +94,15 @@ def _part(study: Study, made: Remade, table: int, part: str, which: Which) -> No
     found = memo.get("changes", which, lambda: changes(one_table(made, table), keys))
     n = made.data.n_records
     st.markdown(
-        f"This is run **{which[1]}/{which[2]}**, settled by the plan's rule and not by its figures:"
-        f" {found.records:,} of {text.plural(n, 'record')} have another value somewhere"
-        f"{f' in table {table + 1}' if len(made.tables) > 1 else ''}."
+        markdown(
+            "This is run **{}/{}**, settled by the plan's rule and not by its figures: {:,} of {} have another value"
+            " somewhere{}.",
+            which[1],
+            which[2],
+            found.records,
+            text.plural(n, "record"),
+            f" in table {table + 1}" if len(made.tables) > 1 else "",
+        )
     )
     if part == "levels":
         counts.distributions(study, made, found, table)

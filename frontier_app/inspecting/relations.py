@@ -13,6 +13,7 @@ from engine.remake import Remade
 from engine.study import Study
 from frontier_app import compare_charts, parts, state, text
 from frontier_app.inspecting.counts import Which
+from frontier_app.markup import markdown
 
 _MATRIX = 24  # attributes up to which associations are drawn
 _INTERVALS = 30
@@ -27,10 +28,16 @@ def associations(made: Remade, found: Changes, table: int, which: Which) -> None
         return
     worst = pairs[0]
     st.markdown(
-        f"{text.plural(len(pairs), 'two-way table')} changed, all others are as they were. **Cramér's V** says how"
-        " strongly two attributes are associated, from 0 (not at all) to 1 (one decides the other). It changed most for"
-        f" **{names[worst.i]} × {names[worst.j]}**: {text.figure(worst.before, 3)} → {text.figure(worst.after, 3)}"
-        f" ({'weaker' if worst.change < 0 else 'stronger'})."
+        markdown(
+            "{} changed, all others are as they were. **Cramér's V** says how strongly two attributes are associated,"
+            " from 0 (not at all) to 1 (one decides the other). It changed most for **{} × {}**: {} → {} ({}).",
+            text.plural(len(pairs), "two-way table"),
+            names[worst.i],
+            names[worst.j],
+            text.figure(worst.before, 3),
+            text.figure(worst.after, 3),
+            "weaker" if worst.change < 0 else "stronger",
+        )
     )
     chart, listed = st.columns([1, 1], gap="large")
     if len(names) <= _MATRIX:
@@ -81,7 +88,7 @@ def coefficients(study: Study, made: Remade, which: Which) -> None:
         " chance alone would rarely do. Overlap is 1 for equal intervals and below 0 where they have nothing in common."
     )
     for number, one in enumerate(found):
-        st.markdown(f"**{one.analysis}**")
+        st.markdown(markdown("**{}**", one.analysis))
         order = sorted(range(len(one.names)), key=lambda k: -abs(one.shift[k]) if one.shift[k] == one.shift[k] else 0)
         drawn = [k for k in order if one.shift[k] == one.shift[k]][:_INTERVALS]
         if drawn:

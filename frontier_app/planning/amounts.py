@@ -22,6 +22,7 @@ from engine.space import Space, scenarios
 from engine.space_size import n_specs
 from engine.spec import RANDOM_SWAP, ReleaseSpec, percent
 from frontier_app import actions, mechanisms, parts, state, text
+from frontier_app.markup import markdown, table
 
 _FORESEEN = 5000  # scenarios up to which failures are foreseen at once
 _PROBED = 500  # specs that an estimate of the time looks at where they share no work
@@ -67,12 +68,9 @@ def amounts(plan: Plan | None, complaint: str | None, data: Microdata) -> Callab
     if found:
         st.caption(f"{_sifted(found)} Each is tried at {rates}.")
     if others:
-        rows = ["| mechanism | scenarios | runs |", "|:--|--:|--:|"]
-        for name, n in ({RANDOM_SWAP: n_swaps} if found else {}).items():
-            rows.append(f"| {mechanisms.title(name)} | {n:,} | {n * plan.space.replicates:,} |")
-        for name, n in mechanisms.counts(others).items():
-            rows.append(f"| {mechanisms.title(name)} | {n:,} | {n * plan.space.replicates:,} |")
-        st.markdown("\n".join(rows))
+        counts = ({RANDOM_SWAP: n_swaps} if found else {}) | mechanisms.counts(others)
+        rows = [(mechanisms.title(name), f"{n:,}", f"{n * plan.space.replicates:,}") for name, n in counts.items()]
+        st.markdown(table(("mechanism", "scenarios", "runs"), "lrr", rows))
     if found:
         _explained(found)
         _foreseen(plan, found, data, n_swaps)
@@ -163,9 +161,9 @@ def _explained(found: Space) -> None:
             st.markdown("No two records can be exchanged this way.")
             reasons = Counter(why for _, why in found.impossible).most_common()
             for why, n in reasons[:_REASONS]:
-                st.markdown(f"- {n:,}: {why}")
+                st.markdown(markdown("- {:,}: {}", n, why))
             if rest := sum(n for _, n in reasons[_REASONS:]):
-                st.markdown(f"- {rest:,}: for other reasons, listed below")
+                st.markdown(markdown("- {:,}: for other reasons, listed below", rest))
             rows = [(str(a) or "nothing swapped", b) for a, b in found.impossible[:_LISTED]]
             st.dataframe(pd.DataFrame(rows, columns=["swap", "why"]), hide_index=True)
             _more(len(found.impossible))
@@ -217,7 +215,7 @@ def _time(plan: Plan, data: Microdata, found: Space | None, others: list[Release
             seconds = now.memo.get("estimate", timed, lambda: estimate(plan, data, specs=known, total=total)[1])
     if seconds is not None:
         most = "at most" if plan.space.adaptive or plan.space.search else "about"
-        st.markdown(f":material/timer: {most} **{text.duration(seconds)}** on this machine, from a probe")
+        st.markdown(markdown(":material/timer: {} **{}** on this machine, from a probe", most, text.duration(seconds)))
 
 
 def _dear(plan: Plan, others: list[ReleaseSpec]) -> str:
@@ -249,12 +247,16 @@ def _long(plan: Plan, n_swaps: int, n_scenarios: int) -> None:
     staged = space.adaptive or space.search
     times = f"up to {space.replicates}" if staged else str(space.replicates)
     words = f"{text.plural(n_scenarios, 'scenario')}, {times} runs of each"
-    took = f" take {'up to' if staged else 'about'} **{text.duration(seconds)}**" if seconds else " take long"
+    how = "up to" if staged else "about"
+    took = markdown(" take {} **{}**", how, text.duration(seconds)) if seconds else " take long"
     st.warning(
-        f"{words},{took} on this machine. Fewer attributes that may be swapped, fewer rates or fewer replicates make it"
-        " shorter. So does either of these, in one click:"
-        if not staged
-        else f"{words},{took} on this machine. Fewer attributes that may be swapped or fewer rates make it shorter.",
+        markdown("{},{} on this machine.", words, took)
+        + (
+            " Fewer attributes that may be swapped or fewer rates make it shorter."
+            if staged
+            else " Fewer attributes that may be swapped, fewer rates or fewer replicates make it shorter. So does"
+            " either of these, in one click:"
+        ),
         icon=":material/hourglass_top:",
     )
     with st.container(horizontal=True):

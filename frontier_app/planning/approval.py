@@ -14,6 +14,7 @@ from engine.plan_changes import change_plan
 from engine.study import Study
 from frontier_app import actions, parts, state
 from frontier_app.filing import keeping
+from frontier_app.markup import bullets, markdown
 from frontier_app.purpose.standing import departing
 
 WHAT = (
@@ -41,9 +42,11 @@ def shown(plan: Plan) -> None:
         return
     if said:
         st.warning(
-            "It departs from what was approved:\n"
-            + "\n".join(f"* {words}" for words in said)
-            + "\n\nThe page Sweep asks for the reason before it runs this plan.",
+            markdown(
+                "It departs from what was approved:\n{}\n\nThe page Sweep asks for the reason before it runs this"
+                " plan.",
+                bullets(said),
+            ),
             icon=":material/warning:",
         )
         if st.button("Go back to what was approved", icon=":material/undo:", key="back-to-approved"):
@@ -72,7 +75,8 @@ def section(plan: Plan, wrong: bool) -> None:
     assert now.workspace is not None
     st.subheader("The approval of this plan", anchor=False)
     if plan.lock is not None:
-        st.markdown(f":material/lock: Locked as **{plan.lock.number}**, approved by **{plan.lock.by}**, {_day(plan)}.")
+        who = plan.lock.number, plan.lock.by, _day(plan)
+        st.markdown(markdown(":material/lock: Locked as **{}**, approved by **{}**, {}.", *who))
         keeping.save_plan(
             now.workspace,
             "Save the locked plan",

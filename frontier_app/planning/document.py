@@ -12,9 +12,10 @@ from engine.plan import Plan
 from engine.space import Space
 from engine.spec import ReleaseSpec
 from frontier_app import state
+from frontier_app.markup import markdown
 from frontier_app.planning import amounts
 
-WHAT = (
+WHAT = markdown(
     "What the board approves is this plan as a document, its **Disclosure Analysis Plan**: data, attributes, threat,"
     " uses, methods, candidates, measures, the selection rule and what may change afterwards, with the counts of these"
     " data. Members must not see how much is exchanged, so the rates stand in the chair's version alone."

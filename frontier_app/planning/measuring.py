@@ -13,6 +13,7 @@ from engine.measures.distortion import SUMMARIES
 from engine.plan import Plan
 from engine.plan.analysis import ALL
 from frontier_app import text
+from frontier_app.markup import markdown
 from frontier_app.planning.complaints import Complaints
 
 PARAMETERS = {
@@ -45,7 +46,7 @@ def measures(base: Plan, tag: str, analyses: list[str], wrong: Complaints) -> li
         first.setdefault(c.measure.name, c)
     chosen: list[str] = []
     for place, kind in zip(st.columns(2), ("risk", "utility"), strict=True):
-        place.markdown("**Disclosure risk**" if kind == "risk" else "**Data utility**")
+        place.markdown(markdown("**Disclosure risk**" if kind == "risk" else "**Data utility**"))
         for needs, (words, explained) in NEEDS.items():
             options = [
                 name for name, m in MEASURES.items() if m.kind == kind and (m.needs == "counts") == (needs == "counts")
@@ -61,7 +62,7 @@ def measures(base: Plan, tag: str, analyses: list[str], wrong: Complaints) -> li
             for name in picked:
                 measure = MEASURES[name]
                 place.markdown(
-                    f"**{measure.title}** – {text.DIRECTION[measure.better]}",
+                    markdown("**{}** – {}", measure.title, text.DIRECTION[measure.better]),
                     help=f"{text.measure_help(measure)} Cost of one candidate: {measure.cost}.",
                 )
                 said = place.empty()

@@ -12,6 +12,7 @@ from engine.mechanisms.base import Parameter
 from engine.plan import MechanismPlan, Plan
 from engine.spec import RANDOM_SWAP
 from frontier_app import mechanisms
+from frontier_app.markup import markdown
 from frontier_app.planning.complaints import Complaints
 
 
@@ -44,7 +45,7 @@ def choice(base: Plan, tag: str) -> list[str]:
                     "Gomatam, Karr and Sanil (2005), Data swapping as a decision problem",
                 )
             )
-            st.markdown(f"**{mechanisms.title(name)}** (`{name}`) – when {when}.")
+            st.markdown(markdown("**{}** ({}) – when {}.", mechanisms.title(name), name, when))
             st.caption(f"Its amount counts {amount}. Source: {source}.")
     return picked
 
@@ -61,7 +62,8 @@ def grids(base: Plan, picked: list[str], tag: str, wrong: Complaints) -> list[Me
             entries.append(one or MechanismPlan(RANDOM_SWAP))
             continue
         made = mechanism(name)
-        with st.expander(f"**{made.title}**{_grid_words(one)}", expanded=one is None, icon=":material/tune:"):
+        words = markdown("**{}**{}", made.title, _grid_words(one))
+        with st.expander(words, expanded=one is None, icon=":material/tune:"):
             st.caption(
                 f"When {made.when}. Its amount counts {made.rate}."
                 + (" Several tables can be published together." if made.many_tables else "")

@@ -11,6 +11,7 @@ from engine.microdata import RawTable
 from engine.plan import Plan, ThreatPlan, edit_plan
 from frontier_app import parts, state
 from frontier_app.filing import picture
+from frontier_app.markup import markdown
 from frontier_app.planning.complaints import Complaints
 from frontier_app.purpose import warned
 
@@ -117,7 +118,12 @@ def _exposed(plan: Plan) -> None:
         )
         return
     st.markdown(
-        f"If nothing is done, **{found.small_records:,} of {found.n_records:,}** records"
-        f" ({parts.share(found.small_records, found.n_records)}) share their answers on these keys with at most one"
-        f" other record, and **{found.uniques:,}** are alone."
+        markdown(
+            "If nothing is done, **{:,} of {:,}** records ({}) share their answers on these keys with at most one other"
+            " record, and **{:,}** are alone.",
+            found.small_records,
+            found.n_records,
+            parts.share(found.small_records, found.n_records),
+            found.uniques,
+        )
     )

@@ -12,6 +12,7 @@ from engine.errors import EngineError, UsageError
 from engine.measures import MeasureCall, call
 from engine.plan import DecisionPlan, Plan, TolerancePlan
 from frontier_app import actions, state, text
+from frontier_app.markup import markdown
 from frontier_app.planning.complaints import Complaints
 from frontier_app.planning.measuring import meaning
 
@@ -143,7 +144,7 @@ def _doing_nothing(plan: Plan, risk: MeasureCall) -> None:
     if figure is None:
         st.caption("This measure works on records; what it says of doing nothing is known once a sweep has begun.")
     else:
-        st.markdown(f"Doing nothing has a risk of **{text.figure(figure)}** ({risk.measure.unit}).")
+        st.markdown(markdown("Doing nothing has a risk of **{}** ({}).", text.figure(figure), risk.measure.unit))
 
 
 def _realisation(old: DecisionPlan, tag: str, fixed: bool) -> str:

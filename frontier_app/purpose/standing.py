@@ -13,6 +13,7 @@ from engine.plan_changes import change_plan
 from engine.spec import percent
 from engine.study import Study
 from frontier_app import actions, mechanisms, parts, state, text
+from frontier_app.markup import bullets, markdown
 
 _LABELS = {
     "decision.risk": "Measure that judges risk",
@@ -69,8 +70,13 @@ def approval(plan: Plan) -> bool:
         return False
     lock = plan.lock
     st.info(
-        f"This plan was approved as **{lock.number}** by **{lock.by}** on {lock.at[:10]}. What was approved is shown"
-        " and cannot be changed; who asks may be completed.",
+        markdown(
+            "This plan was approved as **{}** by **{}** on {}. What was approved is shown and cannot be changed; who"
+            " asks may be completed.",
+            lock.number,
+            lock.by,
+            lock.at[:10],
+        ),
         icon=":material/lock:",
     )
     departing = st.toggle(
@@ -94,7 +100,7 @@ def kept(plan: Plan) -> None:
     """How the plan departs from its approval, whether results exist already, and what differs from their plan."""
     if said := departing(plan):
         st.warning(
-            "The plan departs from what was approved:\n" + "\n".join(f"* {words}" for words in said),
+            markdown("The plan departs from what was approved:\n{}", bullets(said)),
             icon=":material/gavel:",
         )
     path = actions.own_study()
@@ -119,14 +125,21 @@ def kept(plan: Plan) -> None:
     with st.container(border=True):
         if free:
             st.markdown(
-                f"**Changed after results were seen** ({progress.done:,} runs in {path.name}), not in the study yet:\n"
-                + "\n".join(f"* {words}" for words in free.values())
+                markdown(
+                    "**Changed after results were seen** ({:,} runs in {}), not in the study yet:\n{}",
+                    progress.done,
+                    path.name,
+                    bullets(free.values()),
+                )
             )
             _record(path.name, plan, exact=not others)
         if others:
             st.markdown(
-                "**These change figures**, so the study keeps its own; the page Sweep offers a new study for them:\n"
-                + "\n".join(f"* {words}" for words in list(others.values())[:8])
+                markdown(
+                    "**These change figures**, so the study keeps its own; the page Sweep offers a new study for"
+                    " them:\n{}",
+                    bullets(list(others.values())[:8]),
+                )
             )
             if st.button("Go back to the study's plan", key="back-to-study"):
                 actions.change(old, "back to the study's plan")

@@ -13,6 +13,7 @@ from engine.errors import EngineError
 from engine.plan import AnalysisPlan, Plan, TablePlan
 from engine.plan.analysis import FAMILIES
 from frontier_app import actions, parts, rules, state, text
+from frontier_app.markup import markdown
 
 T = TypeVar("T")
 _Kept = list[tuple[int, rules.Row]]  # rows with a number that stays theirs
@@ -25,16 +26,18 @@ def inputs(base: Plan, tag: str, fixed: bool) -> Plan:
     columns = raw.names if raw is not None else tuple(c for a in base.attributes for c in a.columns)
     left, right = st.columns([2, 3], gap="large")
     with left:
-        st.markdown("**Tables** that users make")
+        st.markdown(markdown("**Tables** that users make"))
         st.caption("Named in the memo to the board.")
         found = _tables(base, tag, fixed)
     plan = replace(base, tables=found) if found != base.tables else base
     with right:
-        st.markdown("**Regressions** that users run")
+        st.markdown(markdown("**Regressions** that users run"))
         st.caption(
-            "Written as *outcome ~ first + second*. Attributes enter as categories, other columns as numbers, and the"
-            " numbers behind a cut attribute as NAME_raw. Each is run on the original and on every release by the"
-            " measures of analyses on the page Plan."
+            markdown(
+                "Written as *outcome \\~ first + second*. Attributes enter as categories, other columns as numbers, and"
+                " the numbers behind a cut attribute as NAME_raw. Each is run on the original and on every release by"
+                " the measures of analyses on the page Plan."
+            )
         )
         declared = _analyses(plan, tag, fixed, columns)
         if declared != base.analyses:
@@ -172,7 +175,7 @@ def _try(plan: Plan) -> None:
             now.memo.get("tried", depends, lambda: _tried(plan))
     for name, words, fine in now.memo.peek("tried", depends) or ():
         if fine:
-            st.markdown(f":green[:material/check_circle:] **{name}** – {words}")
+            st.markdown(markdown(":green[:material/check_circle:] **{}** – {}", name, words))
         else:
             parts.complain(words)
 

@@ -13,6 +13,7 @@ from engine.spec import RANDOM_SWAP
 from engine.states import Standing
 from engine.study import Study
 from frontier_app import actions, parts, state
+from frontier_app.markup import markdown
 
 
 def shown(plan: Plan, *, refused_only: bool = False) -> None:
@@ -59,4 +60,4 @@ def before_submission(study: Study, standing: Standing) -> None:
 def _box(title: str, icon: str, lines: list[str]) -> None:
     if lines:
         words = " ".join(f"{line[:1].upper()}{line[1:]}." for line in lines)
-        st.warning(f"**{title}.** {words}", icon=f":material/{icon}:")
+        st.warning(markdown("**{}.** {}", title, words), icon=f":material/{icon}:")

@@ -3,7 +3,6 @@ changed here."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -25,14 +24,11 @@ from engine.report.safe import WITHHELD_WORDS, upper_first
 from engine.report.words import figure, plural
 from frontier_app import board_map, board_source, deciding, parts
 from frontier_app.board_source import Missing, NoRelease
+from frontier_app.markup import Markdown, bullets, markdown, table
 
 if TYPE_CHECKING:
     from engine.report.findings import Findings
 
-_SIGNS = {ord(sign): f"&#{ord(sign)};" for sign in "\\`*_{}[]<>#$~|:"}
-_LINKS = re.compile(r":(?=\S)|@(?=\S)|\bwww(?=\.)", re.IGNORECASE)
-_JOINER = "\u2060"
-_LISTS = re.compile(r"^(\d*)([.)+=-])")
 _CSS = """<style>
 .st-key-board [data-testid="stMarkdownContainer"] :is(p, li) {font-size: 1.2rem; line-height: 1.55;}
 .st-key-board [data-testid="stMarkdownContainer"] li {margin-bottom: .3rem;}
@@ -70,28 +66,17 @@ def page() -> None:
         _questions(found)
 
 
-def _plain(text: str) -> str:
-    """Text as it is, on one line: signs that Markdown would take for its own are kept, and nothing becomes a link, a
-    picture or a list.
-
-    Addresses and names of icons are looked for after such signs were read, so an invisible joiner parts them.
-    """
-    line = _LINKS.sub(lambda found: found[0] + _JOINER, " ".join(text.split()))
-    return _LISTS.sub(lambda found: f"{found[1]}&#{ord(found[2])};", line.translate(_SIGNS))
-
-
 def _head(found: Findings) -> None:
     cover, row = found.cover, recommended(found)
-    st.caption(_plain(cover.classification or BANNER))
+    st.caption(cover.classification or BANNER)
     about = " ".join(filter(None, [cover.survey, cover.vintage])) or cover.title
-    st.title(f"Candidate {_plain(row.letter)}" + (f" for {_plain(about)}" if about else ""), anchor=False)
-    st.markdown(f"**{_plain(cover.state_words)}**")
+    st.title(f"Candidate {row.letter}" + (f" for {about}" if about else ""), anchor=False)
+    st.markdown(markdown("**{}**", cover.state_words))
     with st.container(key="board-lead"):
-        st.markdown(_plain(" ".join(summary(found))))
+        st.markdown(" ".join(summary(found)))
     if found.recommendation.cautions:
         st.warning(
-            "**Before relying on it, the board should know:**\n\n"
-            + "\n".join(f"- {_plain(text)}" for text in found.recommendation.cautions),
+            markdown("**Before relying on it, the board should know:**\n\n{}", bullets(found.recommendation.cautions)),
             icon=":material/warning:",
         )
 
@@ -99,11 +84,11 @@ def _head(found: Findings) -> None:
 def _no_release(found: NoRelease) -> None:
     """The decision to release nothing."""
     st.title("No release", anchor=False)
-    st.markdown(f"**Nothing is released. Decided by {_plain(found.by)} on {deciding.when(found.at)}.**")
+    st.markdown(markdown("**Nothing is released. Decided by {} on {}.**", found.by, deciding.when(found.at)))
     with st.container(key="board-lead"):
-        st.markdown(_plain(f"Reason given: {found.why}"))
+        st.markdown(f"Reason given: {found.why}")
     st.header("What it rests on", anchor=False)
-    st.markdown("\n".join(f"- {_plain(line)}" for line in found.rests_on) or "No candidate has been run.")
+    st.markdown(bullets(found.rests_on) or "No candidate has been run.")
     st.caption(
         "To release nothing has no risk and no use. It can be decided otherwise: a new recommendation begins again as a"
         " draft, and this decision stays in the history."
@@ -139,11 +124,11 @@ def _map(found: Findings) -> None:
             else "as many as if nothing were done",
             delta_color="inverse" if change and not count_misleads(found) else "off",
             delta_arrow="auto" if change else "off",
-            help=_plain(risk_sentence(found)),
+            help=risk_sentence(found),
         )
         average = average_words(found)
         if average:
-            st.caption(_plain(f"{average[:1].upper()}{average[1:]}."))
+            st.caption(f"{average[:1].upper()}{average[1:]}.")
         flagged, eligible = sum(t.flagged for t in use.tallies), sum(t.eligible for t in use.tallies)
         st.metric("Figures beyond the tolerances", f"{flagged:,} of {eligible:,}")
         withheld = use.distance.hellinger is None
@@ -153,19 +138,19 @@ def _map(found: Findings) -> None:
         st.caption("These three are of the release itself; the map shows averages over runs.")
         st.metric("On the frontier", f"{at.n_frontier:,} of {plural(at.n_candidates, 'candidate')}")
     st.markdown(_table(board_map.board_table(found)))
-    st.caption(_plain(NOISE_WORDS))
+    st.caption(NOISE_WORDS)
 
 
-def _table(rows: list[dict[str, str]]) -> str:
+def _table(rows: list[dict[str, str]]) -> Markdown:
     """Rows as a table that a screen reader reads and the keyboard needs no way into."""
     names = list(rows[0])
-    lines = ["| " + " | ".join(map(_plain, names)) + " |", "|:--|:--|--:|--:|:--|"]
+    lines = []
     for row in rows:
-        cells = [_plain(row[name]) for name in names]
+        cells = [row[name] for name in names]
         if row["What it does"].endswith("(recommended)"):
-            cells = [f"**{cell}**" if cell else "" for cell in cells]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+            cells = [markdown("**{}**", cell) if cell else "" for cell in cells]
+        lines.append(cells)
+    return table(names, "llrrl", lines)
 
 
 def _questions(found: Findings) -> None:
@@ -176,8 +161,8 @@ def _questions(found: Findings) -> None:
             zip(st.columns(2, gap="large"), answers[begin : begin + 2], strict=True)
         ):
             with place.container(border=True, height="stretch"):
-                st.markdown(f"### {begin + number + 1}. {answer.question}")
-                st.markdown("\n".join(f"- {_plain(line)}" for line in answer.lines))
+                st.markdown(markdown("### {}. {}", begin + number + 1, answer.question))
+                st.markdown(bullets(answer.lines))
 
 
 page()

@@ -25,6 +25,7 @@ from frontier_app import (
     text,
 )
 from frontier_app.inspecting import page as inspect
+from frontier_app.markup import markdown
 
 _MODES = {"pinned": "Pinned, side by side", "one": "One candidate, before and after"}
 _MOST = 6  # columns that can still be read beside each other
@@ -70,8 +71,10 @@ def _pinned(study: Study, view: RiskUtilityMap) -> None:
 def _none_yet(study: Study, view: RiskUtilityMap) -> None:
     with st.container(border=True):
         st.markdown(
-            "**Nothing is pinned yet.** Pin the candidates that you want to set side by side: here, or with the pin"
-            " on the card of a candidate on the map. Pins are kept in the study with their names and notes."
+            markdown(
+                "**Nothing is pinned yet.** Pin the candidates that you want to set side by side: here, or with the pin"
+                " on the card of a candidate on the map. Pins are kept in the study with their names and notes."
+            )
         )
         begin = starting_points(view)
         names = _names(len(begin))
@@ -98,7 +101,7 @@ def _list(study: Study, view: RiskUtilityMap, kept: list[Pin], letters: Mapping[
         with st.container(border=True, key=f"pin-{one.label}"):
             inside_at, away_at = st.columns([5, 1], vertical_alignment="center")
             inside = inside_at.checkbox(
-                f"**{_named(one.label, letters)}** · {text.swap_short(scenario.spec)}",
+                markdown("**{}** · {}", _named(one.label, letters), text.swap_short(scenario.spec)),
                 one.label not in out,
                 key=f"pin-in-{one.label}",
             )

@@ -8,6 +8,7 @@ from engine.errors import EngineError
 from engine.plan import Plan
 from frontier_app import actions, parts, state, text, tour
 from frontier_app.filing import keeping, levels, opening, picture, proposing, roles, table
+from frontier_app.markup import markdown
 
 _FEW = 12  # columns up to which the table of columns says everything at a glance
 
@@ -49,7 +50,7 @@ def _undo() -> None:
     if filing.undo is None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(f":material/check: Done: {filing.done}.", width="content")
+        st.caption(markdown(":material/check: Done: {}.", filing.done), width="content")
         if st.button("Take back", icon=":material/undo:", key="undo", type="tertiary"):
             actions.undo()
             st.rerun()
@@ -120,8 +121,10 @@ if state.get().raw is not None:
 elif state.get().workspace is not None and actions.own_study():
     st.title("File", anchor=False)
     parts.nothing(
-        "A study is open, but not the data it was made from. Its map can be explored; before-and-after tables and the"
-        " export need the data: start with `frontier app STUDY --data FILE`.",
+        markdown(
+            "A study is open, but not the data it was made from. Its map can be explored; before-and-after tables and"
+            " the export need the data: start with `frontier app STUDY --data FILE`."
+        ),
         "explore",
         "Explore the map",
     )

@@ -32,6 +32,7 @@ from frontier_app.explore_card import at_hand, card
 from frontier_app.explore_controls import controls
 from frontier_app.explore_measures import measures
 from frontier_app.explore_table import table
+from frontier_app.markup import Markdown, joined, markdown
 from frontier_app.recommendation import Rule
 
 _WHAT = {
@@ -134,7 +135,8 @@ def _pins(study: Study, view: RiskUtilityMap) -> dict[int, Pin]:
 def _headline(study: Study, view: RiskUtilityMap, rule: Rule, place: int | None) -> None:
     """One sentence of counts; then where the recommendation comes from."""
     name = rule.letter or (view.scenarios[place].label if place is not None else "")
-    st.markdown(f"##### {headline(study, view, rule.place if rule.place is not None else place, name)}")
+    said = headline(study, view, rule.place if rule.place is not None else place, name)
+    st.markdown(markdown("##### {}", said))
     if rule.trouble:
         st.warning(rule.trouble[:1].upper() + rule.trouble[1:] + ".", icon=":material/warning:")
     elif rule.place is not None:
@@ -143,19 +145,20 @@ def _headline(study: Study, view: RiskUtilityMap, rule: Rule, place: int | None)
         st.caption("Nothing is recommended yet: set the largest acceptable risk α here, or under Threat and uses.")
 
 
-def _recommended(view: RiskUtilityMap, rule: Rule) -> str:
+def _recommended(view: RiskUtilityMap, rule: Rule) -> Markdown:
     """What is recommended and by what, and whose the letters are."""
     assert rule.place is not None
     label = view.scenarios[rule.place].label
     first = next((view.scenarios[place].label for letter, place in rule.letters if letter == "A"), "")
     rest = " Other letters are its neighbours, from the safest to the most useful."
     if rule.recorded:
-        return f"**A** ({label}) is the recorded recommendation: {rule.words}.{rest}"
+        return markdown("**A** ({}) is the recorded recommendation: {}.{}", label, rule.words, rest)
     if first == label:
-        return f"**A** ({label}) is recommended: {rule.words}.{rest} Only the page Recommend records it."
-    named = f"**{rule.letter}** ({label})" if rule.letter else f"**{label}**"
-    kept = f" **A** is still the recorded recommendation, {first}." if first else ""
-    return f"{named} would be recommended: {rule.words}.{kept}"
+        rest += " Only the page Recommend records it."
+        return markdown("**A** ({}) is recommended: {}.{}", label, rule.words, rest)
+    named = markdown("**{}** ({})", rule.letter, label) if rule.letter else markdown("**{}**", label)
+    kept = markdown(" **A** is still the recorded recommendation, {}.", first) if first else ""
+    return markdown("{} would be recommended: {}.{}", named, rule.words, kept)
 
 
 def _drawn() -> str:
@@ -287,11 +290,13 @@ def _below(view: RiskUtilityMap, rule: Rule, look: state.Look, many: bool) -> No
     joint = drawing.joint_measure(view)
     if joint is not None and joint != view.risk and drawing.several_tables(view):
         said.append(
-            "D = tables published together. The risk drawn here judges one table at a time; R2,"
-            f" *{text.measure_within(view.measures[joint])}*, judges all of them: choose it to compare"
-            " releases of several tables."
+            markdown(
+                "D = tables published together. The risk drawn here judges one table at a time; R2, *{}*, judges all of"
+                " them: choose it to compare releases of several tables.",
+                text.measure_within(view.measures[joint]),
+            )
         )
-    st.caption(" ".join(said))
+    st.caption(joined(" ", said))
 
 
 page()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import streamlit as st
 
 from engine.measures import MEASURES
 from engine.mechanisms import mechanism, names
 from engine.resources import glossary_path
 from frontier_app import text
+from frontier_app.markup import Markdown, markdown
 
 Entry = tuple[str, str]
 
@@ -19,11 +18,13 @@ def page() -> None:
     st.title("Glossary", anchor=False)
     whole = glossary_path().read_text(encoding="utf-8")
     head, *entries = whole.split("\n## ")
-    st.caption(head.partition("\n")[2].strip().replace("\n", " "))
+    st.caption(Markdown(head.partition("\n")[2].strip().replace("\n", " ")))
     word = st.text_input("Find a word or a symbol", placeholder="such as frontier", key="glossary-find").strip()
-    words = [(title, body.strip()) for title, _, body in (entry.partition("\n") for entry in entries)]
+    words: list[Entry] = [
+        (Markdown(title), Markdown(body.strip())) for title, _, body in (entry.partition("\n") for entry in entries)
+    ]
     shown = [
-        _listed("Words", words, word, str),
+        _listed("Words", words, word),
         _listed("Measures and their symbols", measures(), word),
         _listed("Mechanisms", mechanisms(), word),
     ]
@@ -45,7 +46,7 @@ def mechanisms() -> list[Entry]:
     ]
 
 
-def _listed(heading: str, entries: list[Entry], word: str, written: Callable[[str], str] | None = None) -> bool:
+def _listed(heading: str, entries: list[Entry], word: str) -> bool:
     """The entries that hold a word, those with it in their title first; says whether there are any."""
     wanted = word.casefold()
     found = [(title, body) for title, body in entries if wanted in f"{title} {body}".casefold()]
@@ -53,18 +54,12 @@ def _listed(heading: str, entries: list[Entry], word: str, written: Callable[[st
     if not found:
         return False
     st.subheader(heading, anchor=False)
-    sign = written or _plain
     left, right = st.columns(2, gap="large")
     half = (len(found) + 1) // 2
     for place, some in ((left, found[:half]), (right, found[half:])):
         for title, body in some:
-            place.markdown(f"**{sign(title)}**  \n{sign(body)}")
+            place.markdown(markdown("**{}**  \n{}", title, body))
     return True
-
-
-def _plain(words: str) -> str:
-    """Signs that Markdown would take for its own, as they are."""
-    return words.replace("*", "\\*").replace("_", "\\_").replace("$", "\\$").replace("~", "\\~").replace("|", "\\|")
 
 
 page()

@@ -12,6 +12,7 @@ from engine.microdata import Microdata
 from engine.plan import Plan, edit_plan
 from engine.spec import RANDOM_SWAP
 from frontier_app import actions, mechanisms, parts, state, text
+from frontier_app.markup import markdown
 from frontier_app.planning import amounts, approval, declaring, document, measuring, protection, space
 from frontier_app.planning.complaints import Complaints
 
@@ -57,7 +58,7 @@ def _inputs(base: Plan, tag: str, data: Microdata) -> tuple[Plan | None, str | N
             st.subheader("What is swapped at random", anchor=False)
             with st.popover("The four roles in plain words", icon=":material/help:"):
                 for role, words in text.ROLE_WORDS.items():
-                    st.markdown(f"**{role}** – {words}.")
+                    st.markdown(markdown("**{}** – {}.", role, words))
             plan = wrong.attempt(lambda: space.inputs(base, tag), base)
             rule = space.rule(base, tag)
             plan = replace(plan, space=replace(plan.space, rule=rule))

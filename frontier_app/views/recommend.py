@@ -14,6 +14,7 @@ from engine.states import Standing, state_of, withhold
 from engine.study import Study
 from engine.telling import told
 from frontier_app import actions, cards, deciding, drawing, on_study, parts, picking, recommendation, state, text
+from frontier_app.markup import markdown
 from frontier_app.purpose import warned
 
 _RULES = {
@@ -69,8 +70,10 @@ def _form(study: Study, view: RiskUtilityMap, standing: Standing) -> None:
     with right.container(border=True, height="stretch"):
         if how == "nothing":
             st.markdown(
-                "#### No release\nNo risk is taken, and nobody can use the data. To publish nothing is a decision like"
-                " any other: it is recorded with its reason and its author."
+                markdown(
+                    "#### No release\nNo risk is taken, and nobody can use the data. To publish nothing is a decision"
+                    " like any other: it is recorded with its reason and its author."
+                )
             )
         else:
             _at_hand(view, place, letters)
@@ -143,10 +146,10 @@ def _number(label: str, name: str, start: float | None, words: str) -> float | N
 
 def _at_hand(view: RiskUtilityMap, place: int | None, letters: dict[int, str]) -> None:
     if place is None:
-        st.markdown("#### No candidate at hand\nIts figures will be shown here.")
+        st.markdown(markdown("#### No candidate at hand\nIts figures will be shown here."))
         return
     scenario, summary = view.scenarios[place], view.summary
-    st.markdown(f"#### {cards.named(view, place, letters)}")
+    st.markdown(markdown("#### {}", cards.named(view, place, letters)))
     st.markdown(cards.badges(view, place))
     st.markdown(text.spec_words(scenario.spec, actions.n_records()))
     runs, failed = int(summary.counted[place]), int(summary.failed[place])
@@ -172,7 +175,7 @@ def _alternatives(view: RiskUtilityMap, place: int, letters: dict[int, str]) -> 
     rest = [other for other in lettered(view, place).values() if other != place]
     if not rest:
         return []
-    st.markdown("**Alternatives considered**, its neighbours from the safest to the most useful")
+    st.markdown(markdown("**Alternatives considered**, its neighbours from the safest to the most useful"))
     if letters and letters.get(place) != "A":
         st.caption("Letters are those of the present recommendation; once this one is recorded, it is A.")
     kept = dict(state.get().recommending.why_not)
@@ -182,7 +185,7 @@ def _alternatives(view: RiskUtilityMap, place: int, letters: dict[int, str]) -> 
         words, reason = st.columns([3, 2], vertical_alignment="center", gap="medium")
         difference = cards.difference(view, place, other, together=len(rest))
         name = cards.named(view, other, letters)
-        words.markdown(f"**{name}**, {text.swap_short(scenario.spec)}  \n{difference}")
+        words.markdown(markdown("**{}**, {}  \n{}", name, text.swap_short(scenario.spec), difference))
         why = reason.text_input(
             f"Why not {letters.get(other, scenario.label)}?",
             kept.get(scenario.label, ""),

@@ -14,6 +14,7 @@ from engine.report.parameters import besides_words
 from engine.states import Standing, state_of
 from engine.study import Study
 from frontier_app import actions, compare_table, deciding, exports, parts, state, text
+from frontier_app.markup import bullets, markdown
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -111,8 +112,10 @@ def _ask(study: Study, standing: Standing) -> None:
     assert choice is not None
     if now.raw is None or now.workspace is None:
         st.info(
-            "An export remakes the release from the data, which are not open here. Start with"
-            " `frontier app STUDY --data FILE`.",
+            markdown(
+                "An export remakes the release from the data, which are not open here. Start with"
+                " `frontier app STUDY --data FILE`."
+            ),
             icon=":material/info:",
         )
         return
@@ -154,12 +157,16 @@ def _failed(study: Study, why: str) -> None:
     """Why nothing was written; of a release that an attack undoes, what was found, what to do about it and where."""
     attacked = read_attacked(why)
     if attacked is None:
-        st.error(f"**Nothing was written.** {why[:1].upper()}{why[1:]}", icon=":material/block:")
+        st.error(markdown("**Nothing was written.** {}", why[:1].upper() + why[1:]), icon=":material/block:")
         return
     what, mend = (f"{words[:1].upper()}{words[1:]}." for words in attacked)
     st.error(
-        f"**The release was refused, and nothing was written.** It was attacked first, and an attack succeeded. {what}"
-        f"\n\n**What to do:** {mend}",
+        markdown(
+            "**The release was refused, and nothing was written.** It was attacked first, and an attack succeeded. {}"
+            "\n\n**What to do:** {}",
+            what,
+            mend,
+        ),
         icon=":material/block:",
     )
     blocked = [entry for entry in entries(study) if entry.event == "blocked"]
@@ -221,7 +228,7 @@ def _tier(study: Study, standing: Standing, at: DeltaGenerator) -> str:
     )
     at.caption(_rate_words(study, tier))
     if missing:
-        at.caption(f":material/lock: {missing}")
+        at.caption(markdown(":material/lock: {}", missing))
     return tier
 
 
@@ -302,15 +309,17 @@ def _one(one: exports.Export) -> None:
     for place, tier in zip(columns, one.bundles, strict=False):
         with place.container(border=True, height="stretch"):
             inside = tier == "analyst"
-            st.markdown(f"**{_TIERS[tier][0]}** – {_TIERS[tier][1]}")
+            st.markdown(markdown("**{}** – {}", *_TIERS[tier]))
             if inside:
-                st.markdown(":material/lock: Whoever has it can undo the swap. Keep it with the original data.")
+                st.markdown(
+                    markdown(":material/lock: Whoever has it can undo the swap. Keep it with the original data.")
+                )
             elif tier == "public":
-                st.markdown(":material/public: May leave the building.")
+                st.markdown(markdown(":material/public: May leave the building."))
             files = one.files(tier)
-            listed = "\n".join(f"* {name} ({_size(size)})" for name, size in files[:_LONG])
-            more = f"\n* and {len(files) - _LONG} more" if len(files) > _LONG else ""
-            st.markdown(listed + more)
+            listed = [f"{name} ({_size(size)})" for name, size in files[:_LONG]]
+            more = [f"and {len(files) - _LONG} more"] if len(files) > _LONG else []
+            st.markdown(bullets([*listed, *more]))
             archive = one.archive(tier)
             st.download_button(
                 "Download (zip)",

@@ -13,6 +13,7 @@ from engine.plan.differences import CONTEXT
 from engine.plan_changes import MAY_GROW, change_plan
 from engine.study import Study
 from frontier_app import actions, growing_map, jobs, mechanisms, parts, state, text
+from frontier_app.markup import bullets, markdown
 from frontier_app.planning import amounts
 from frontier_app.purpose.standing import departing, differences
 
@@ -69,9 +70,9 @@ def _start(job: jobs.Job) -> None:
         else:
             parts.go("explore", "Next: explore the map")
         return
-    st.markdown("**The plan has changed since this study was made:**")
+    st.markdown(markdown("**The plan has changed since this study was made:**"))
     for sentence in list(changed.values())[:8]:
-        st.markdown(f"- {sentence}")
+        st.markdown(markdown("- {}", sentence))
     if len(changed) > 8:
         st.caption(f"and {len(changed) - 8} more")
     why, by = _reason(plan)
@@ -113,9 +114,12 @@ def _reason(plan: Plan) -> tuple[str, str]:
     if not said or plan.lock is None:
         return "", ""
     st.warning(
-        f"The plan departs from the one approved as {plan.lock.number}:\n"
-        + "\n".join(f"* {words}" for words in said)
-        + "\n\nA deviation is recorded with its reason, and the board has to approve it anew.",
+        markdown(
+            "The plan departs from the one approved as {}:\n{}\n\nA deviation is recorded with its reason, and the"
+            " board has to approve it anew.",
+            plan.lock.number,
+            bullets(said),
+        ),
         icon=":material/gavel:",
     )
     left, right = st.columns([3, 1])
@@ -149,12 +153,12 @@ def _studies() -> None:
         with Study.open(path) as study:
             progress, n = study.progress, study.n_scenarios
             made = time.strftime("%Y-%m-%d %H:%M", time.localtime(study.about["created"]))
-        left.markdown(f"**{path.name}**, made {made}")
+        left.markdown(markdown("**{}**, made {}", path.name, made))
         middle.markdown(
             f"{text.plural(n, 'scenario')}, {progress.done:,} of {text.plural(progress.total, 'run')}, {progress.state}"
         )
         if path == at.study:
-            right.markdown(":material/check: at work")
+            right.markdown(markdown(":material/check: at work"))
         elif right.button("Open", key=f"study-{path.name}", width="stretch"):
             with parts.spoken():
                 actions.open_study(path)

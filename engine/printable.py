@@ -1,0 +1,22 @@
+"""Text from elsewhere on a terminal or a page: what would steer it is written out instead."""
+
+from __future__ import annotations
+
+import re
+
+# C0 and C1 controls but for line ends and tabs, marks and overrides of the direction of writing, line separators of
+# Unicode, halves of surrogate pairs.
+_STEERING = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def printable(text: str) -> str:
+    """``text`` with every sign that steers a terminal, or turns the direction of writing, written as ``\\x1b`` or
+    ``\\u202e``; line ends and tabs stay."""
+    return _STEERING.sub(_written_out, text)
+
+
+def _written_out(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
