@@ -3,7 +3,6 @@ in."""
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from engine.report.answers import utility_words
@@ -11,6 +10,7 @@ from engine.report.outline import staircase, window
 from engine.report.safe import upper_first
 from engine.report.words import about, bar, figure
 from frontier_app.charts import COLOURS, INK, QUIET
+from frontier_app.figure_text import drawn
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -69,8 +69,8 @@ def board_map(found: Findings, *, dark: bool) -> Figure:
         height=540,
         margin={"l": 84, "r": 16, "t": 10, "b": 68},
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "font": {"size": 14}},
-        xaxis={"title": {"text": f"{escape(at.utility_title)} — more useful →"}, "zeroline": False},
-        yaxis={"title": {"text": f"{escape(at.risk_title)} — riskier ↑"}, "zeroline": False},
+        xaxis={"title": {"text": f"{at.utility_title} — more useful →"}, "zeroline": False},
+        yaxis={"title": {"text": f"{at.risk_title} — riskier ↑"}, "zeroline": False},
     )
     across, up = window(at, 0.1) or ((0.0, 1.0), (0.0, 1.0))
     made.update_xaxes(range=across[::-1] if at.utility_better == "lower" else across)
@@ -93,7 +93,7 @@ def _lettered(found: Findings, recommended: bool, colour: str) -> Any:
         y=[c.risk for c in rows],
         mode="markers+text",
         name="recommended" if recommended else "neighbours on the frontier",
-        text=[escape(one) for one in words],
+        text=words,
         textposition=[
             "top left" if not recommended and (c.utility, c.risk) in others else "bottom right" for c in rows
         ],
@@ -101,7 +101,7 @@ def _lettered(found: Findings, recommended: bool, colour: str) -> Any:
         marker={"symbol": "star" if recommended else "circle", "size": 22 if recommended else 13, "color": colour},
         error_y={"array": [bar(c.risk, c.risk_se) for c in rows], "color": colour, "thickness": 1.2},
         error_x={"array": [bar(c.utility, c.utility_se) for c in rows], "color": colour, "thickness": 1.2},
-        customdata=[f"<b>{escape(c.letter)}</b> {escape(upper_first(c.words))}" for c in rows],
+        customdata=[drawn("<b>{}</b> {}", c.letter, upper_first(c.words)) for c in rows],
         hovertemplate="%{customdata}<extra></extra>",
     )
 

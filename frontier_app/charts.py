@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from frontier_app.figure_text import plainly
+
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
@@ -90,6 +92,7 @@ def framed(figure: Figure, *, picks: bool = False, size: int = _SMALL) -> Figure
         modebar={"bgcolor": "rgba(0, 0, 0, 0)", "color": QUIET, "activecolor": COLOURS[0]},
         datarevision=1,
     )
+    figure = plainly(figure)
     if picks:
         figure.update_layout(clickmode="event+select", hovermode="closest", dragmode="pan")
     axis = {"gridcolor": _GRID, "zerolinecolor": _GRID, "automargin": True, "ticks": "", "title_font_size": size + 2}

@@ -71,7 +71,8 @@ def small_map(
                 mode="markers",
                 name=name,
                 marker={"symbol": SHAPES[k % len(SHAPES)], "size": 14, "color": COLOURS[k % len(COLOURS)]},
-                hovertemplate=f"<b>{name}</b><br>%{{x:.4g}}, %{{y:.4g}}<extra></extra>",
+                hovertext=[name],
+                hovertemplate="<b>%{hovertext}</b><br>%{x:.4g}, %{y:.4g}<extra></extra>",
             )
         )
     figure.update_layout(

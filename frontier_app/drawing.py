@@ -16,6 +16,7 @@ from engine.spec import RANDOM_SWAP
 from frontier_app import mechanisms, text
 from frontier_app.charts import COLOURS, SHAPES
 from frontier_app.density import MANY
+from frontier_app.figure_text import drawn, stacked
 from frontier_app.kinds import abbreviations, binned, categories, coded, colourings, forms, rates, swap_label, swappable
 from frontier_app.map_figure import risk_utility
 from frontier_app.sheet import HEIGHT, Cloud, Marks
@@ -219,7 +220,7 @@ def standing(view: RiskUtilityMap, place: int) -> str:
 def words(view: RiskUtilityMap, place: int) -> str:
     """What the mouse shows over a scenario."""
     scenario, summary = view.scenarios[place], view.summary
-    lines = [f"<b>{scenario.label}</b> {text.swap_short(scenario.spec)}"]
+    lines: list[str] = [drawn("<b>{}</b> {}", scenario.label, text.swap_short(scenario.spec))]
     for k in (view.risk, view.utility):
         figures = text.with_error(summary.mean[place, k], summary.se[place, k])
         lines.append(f"{text.measure_name(view.measures[k])}: {figures}")
@@ -239,8 +240,8 @@ def words(view: RiskUtilityMap, place: int) -> str:
     if summary.failed[place]:
         lines.append(f"{text.plural(int(summary.failed[place]), 'run')} failed")
     if view.risk_loss[place] > view.original_losses[view.risk]:
-        lines.append("<b>riskier than doing nothing</b>")
-    return "<br>".join(lines)
+        lines.append(drawn("<b>riskier than doing nothing</b>"))
+    return stacked(lines)
 
 
 def joint_measure(view: RiskUtilityMap) -> int | None:
@@ -253,12 +254,12 @@ def joint_measure(view: RiskUtilityMap) -> int | None:
 
 def _run_words(view: RiskUtilityMap, place: int, replicate: int, loss: list[float]) -> str:
     scenario = view.scenarios[place]
-    lines = [f"<b>{scenario.label}/{replicate}</b> {text.swap_short(scenario.spec)}"]
+    lines: list[str] = [drawn("<b>{}/{}</b> {}", scenario.label, replicate, text.swap_short(scenario.spec))]
     lines += [
         f"{text.measure_name(view.measures[k])}: {text.figure(value_of(view, k, loss[k]))}"
         for k in (view.risk, view.utility)
     ]
-    return "<br>".join(lines)
+    return stacked(lines)
 
 
 def marks(view: RiskUtilityMap, look: Look, points: Cloud, shown: Shown) -> Marks:

@@ -8,6 +8,7 @@ import numpy as np
 
 from frontier_app import placing
 from frontier_app.charts import COLOURS, INK, QUIET, SHAPES, look_of, sent
+from frontier_app.figure_text import drawn
 from frontier_app.sheet import Cloud, Marks, Page, Sheet
 
 LEGEND_ROW = 19
@@ -33,7 +34,7 @@ def words(sheet: Sheet) -> None:
         # The unseen marker keeps its words off the point.
         mode="markers+text",
         marker={"size": 10, "opacity": 0},
-        text=[f"<b>{texts[i]}</b>" if cloud.on[rows[i]] else texts[i] for i in shown],
+        text=[drawn("<b>{}</b>", texts[i]) if cloud.on[rows[i]] else texts[i] for i in shown],
         textposition=[sides[i] for i in shown],
         textfont={"size": 11, "color": QUIET},
         unselected={"marker": {"opacity": 0}, "textfont": {"color": QUIET}},
@@ -54,13 +55,13 @@ def frontier(sheet: Sheet) -> None:
 
 def flags(sheet: Sheet) -> None:
     """Letters and names on short lines, each with room of its own."""
-    named = {row: f"<b>{text}</b>" for row, text in sheet.marks.flags.items()}
-    for row, text in sheet.marks.pins.items():
-        named[row] = f"{named[row]} {text}" if row in named else text
-    if not named:
+    flagged, pinned = sheet.marks.flags, sheet.marks.pins
+    rows = np.array(list(dict.fromkeys((*flagged, *pinned))), int)
+    if not len(rows):
         return
-    rows = np.array(list(named))
-    plain = [text.replace("<b>", "").replace("</b>", "") for text in named.values()]
+    plain = [" ".join(names[row] for names in (flagged, pinned) if row in names) for row in rows.tolist()]
+    bold = {row: drawn("<b>{}</b>", letter) for row, letter in flagged.items()}
+    named = [_side_by_side(bold.get(row), pinned.get(row)) for row in rows.tolist()]
     around = np.flatnonzero(~np.isnan(sheet.cloud.loss) & ~np.isnan(sheet.cloud.risk))
     ox, oy = sheet.scaled(around)
     (x0, x1), (y0, y1) = sheet.across, sheet.up
@@ -73,7 +74,7 @@ def flags(sheet: Sheet) -> None:
     for left, right, height in words:
         ox, oy = np.append(ox, np.linspace(left, right, 60)), np.append(oy, np.full(60, height))
     offsets = placing.flags(*sheet.scaled(rows), plain, (ox, oy))
-    for row, text, (dx, dy) in zip(rows.tolist(), named.values(), offsets, strict=True):
+    for row, text, (dx, dy) in zip(rows.tolist(), named, offsets, strict=True):
         sheet.note(
             float(sheet.cloud.loss[row]),
             float(sheet.cloud.risk[row]),
@@ -87,6 +88,10 @@ def flags(sheet: Sheet) -> None:
             standoff=6,
             font={"size": 14, "color": INK},
         )
+
+
+def _side_by_side(letter: str | None, name: str | None) -> str:
+    return drawn("{} {}", letter, name) if letter and name else letter or name or ""
 
 
 def anchors(sheet: Sheet) -> None:
@@ -208,7 +213,7 @@ def cut(sheet: Sheet, zero_left_out: bool) -> None:
     out = not (min(across) <= x <= max(across) and min(up) <= y <= max(up))
     words = ["doing nothing is outside"] * out + ["risk does not start at zero"] * zero_left_out
     if words:
-        text = f"<b>{'zoomed in: ' if sheet.marks.span == 'frontier' else ''}</b>{', '.join(words)}"
+        text = drawn("<b>{}</b>{}", "zoomed in: " if sheet.marks.span == "frontier" else "", ", ".join(words))
         right = not sheet.marks.distortion
         side = "right" if right else "left"
         sheet.note(float(right), 0.01, text, xref="paper", yref="paper", xanchor=side, yanchor="bottom")

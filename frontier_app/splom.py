@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from frontier_app.charts import COLOURS, QUIET, TOOLBAR, sent
+from frontier_app.figure_text import drawn, stacked
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -93,4 +94,4 @@ def splom(
 
 def _title(name: str, way: str, k: int) -> str:
     """A measure's name on several short lines, and under it which way is better."""
-    return "<br>".join([*wrap(name, _TITLE + 20 // k), f"<i>{way}</i>"])
+    return stacked([*wrap(name, _TITLE + 20 // k), drawn("<i>{}</i>", way)])

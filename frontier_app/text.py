@@ -12,6 +12,7 @@ from engine.mechanisms import mechanism
 from engine.report.safe import lower_first
 from engine.spec import RANDOM_SWAP, AttributeSpec, ReleaseSpec, pairs_wanted, percent
 from frontier_app import mechanisms
+from frontier_app.figure_text import stacked
 from frontier_app.markup import Markdown, markdown
 
 _AXIS = 56  # signs of the upright axis' title on one line
@@ -163,7 +164,7 @@ def risk_axis(call: MeasureCall) -> str:
     """The risk axis' title, with unit and direction."""
     unit = f", {call.measure.unit}" if call.measure.unit else ""
     turned = " (reversed)" if call.measure.better == "higher" else ""
-    return "<br>".join(wrap(f"{measure_name(call)}{unit}{turned} — riskier ↑", _AXIS))
+    return stacked(wrap(f"{measure_name(call)}{unit}{turned} — riskier ↑", _AXIS))
 
 
 def utility_axis(call: MeasureCall, *, distortion: bool = False) -> str:

@@ -24,6 +24,7 @@ from frontier_app import (
     state,
     text,
 )
+from frontier_app.figure_text import stacked
 from frontier_app.inspecting import page as inspect
 from frontier_app.markup import markdown
 
@@ -188,7 +189,7 @@ def _map(view: RiskUtilityMap, titles: list[str], places: list[int]) -> None:
             compare_charts.Points(titles, *figures(places)),
             figures(view.frontier().tolist()),
             (drawing.value_of(view, k, float(original[k])), drawing.value_of(view, r, float(original[r]))),
-            (f"{_short(view, k)} – more useful →", f"{_short(view, r)}<br>riskier ↑"),
+            (f"{_short(view, k)} – more useful →", stacked([_short(view, r), "riskier ↑"])),
             (drawing.sign(view, k) > 0, drawing.sign(view, r) < 0),
         ),
         "compare-map",
