@@ -8,7 +8,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from engine import __version__
 from engine.commands import (
@@ -34,7 +34,7 @@ from engine.commands_study import run_cancel, run_status
 from engine.errors import EngineError, UsageError
 from engine.keys import key_path
 from engine.options import add_plan_options, check_texts, measures, names, number, port, whole, workers
-from engine.output import escape_unknown_signs
+from engine.output import escape_unknown_signs, say
 from engine.places import external_beside, open_to_others, private_files
 
 _DATA = "a sample's name (see `frontier datasets`) or a CSV, Parquet, SPSS, Stata or SAS file"
@@ -56,16 +56,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             _say_open_key(args)
             return int(args.run(args) or 0)
     except EngineError as error:
-        print(f"frontier: {error}", file=sys.stderr)
+        say(f"frontier: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
-        print("frontier: interrupted; what is done is kept", file=sys.stderr)
+        say("frontier: interrupted; what is done is kept", file=sys.stderr)
         return 130
     except BrokenPipeError:
         sys.stderr.close()
         return 1
     except MemoryError:
-        print(
+        say(
             "frontier: the machine has too little memory for this; close other programs or use fewer attributes",
             file=sys.stderr,
         )
@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         reason = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or type(error).__name__
         name = f"'{Path(str(error.filename)).name}': " if error.filename else ""
-        print(f"frontier: {name}{reason}", file=sys.stderr)
+        say(f"frontier: {name}{reason}", file=sys.stderr)
         return 1
 
 
@@ -95,16 +95,23 @@ def _say_open_key(args: argparse.Namespace) -> None:
         return
     key = key_path(study or "", named)
     if mode := open_to_others(key):
-        print(
+        say(
             f"frontier: warning: others on this machine may read the key file '{key.name}' (mode {mode}); make it your "
             f"own with: chmod 600 {key.name}",
             file=sys.stderr,
         )
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints quote arguments without what steers a terminal."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(message))
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="frontier", description="Choose how much data swapping to do, and of what, on a risk–utility frontier."
     )
     parser.add_argument("--version", action="version", version=f"swap-frontier {__version__}")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.errors import UsageError
 from engine.options import grown, plan_of
-from engine.output import write_file_text
+from engine.output import say, say_again, write_file_text
 from engine.places import write_private
 from engine.wording import duration
 
@@ -43,7 +43,7 @@ def run_demo(args: argparse.Namespace) -> int:
     raw, plan = load("fair")
     for attempt in range(2):
         try:
-            print(
+            say(
                 f"sweeping the sample 'fair' ({raw.n_records:,} records); the study is kept in {folder}",
                 file=sys.stderr,
             )
@@ -91,14 +91,14 @@ def run_datasets(args: argparse.Namespace) -> None:
 
     for sample in describe():
         size = f"{sample.n_records:,} records, {sample.n_attributes} attributes"
-        print(f"{sample.name:8} {size:32} {sample.summary}")
+        say(f"{sample.name:8} {size:32} {sample.summary}")
 
 
 def run_datasets_add(args: argparse.Namespace) -> None:
     """Add a sample that is not shipped."""
     from engine.datasets import add
 
-    print(f"added '{args.name}': {add(args.name, args.source):,} records")
+    say(f"added '{args.name}': {add(args.name, args.source):,} records")
 
 
 def run_datasets_write(args: argparse.Namespace) -> None:
@@ -106,8 +106,8 @@ def run_datasets_write(args: argparse.Namespace) -> None:
     from engine.datasets import write
 
     for note in write(args.name, args.to):
-        print(note, file=sys.stderr)
-    print(f"wrote '{args.name}' to {args.to}")
+        say(note, file=sys.stderr)
+    say(f"wrote '{args.name}' to {args.to}")
 
 
 def run_plan_init(args: argparse.Namespace) -> None:
@@ -123,9 +123,9 @@ def run_plan_init(args: argparse.Namespace) -> None:
     if out.exists():
         raise UsageError(f"'{out.name}' exists already; name another file with --out")
     write_private(out, text.encode())
-    print(f"wrote {out}; read it, edit it, then: frontier space {args.data} --plan {out}")
+    say(f"wrote {out}; read it, edit it, then: frontier space {args.data} --plan {out}")
     if plan is None:
-        print(f"which columns belong together: frontier plan propose {args.data}")
+        say(f"which columns belong together: frontier plan propose {args.data}")
 
 
 def run_plan_check(args: argparse.Namespace) -> int:
@@ -135,9 +135,9 @@ def run_plan_check(args: argparse.Namespace) -> int:
 
     problems = plan_problems(read_plan(args.plan), _open(args.data)[0])
     for problem in problems:
-        print(problem)
+        say(problem)
     if not problems:
-        print("the plan fits the data")
+        say("the plan fits the data")
     return 1 if problems else 0
 
 
@@ -160,13 +160,13 @@ class _Ticker:
         left = f", {duration((now - self.begin[0]) / fresh * (total - done))} left" if fresh and done < total else ""
         line = f"{done:,} of {total:,} runs{left}"
         if sys.stderr.isatty():
-            print(f"\r\x1b[K{line}", end="\n" if done >= total else "", file=sys.stderr, flush=True)
+            say_again(line, sys.stderr, last=done >= total)
         else:
-            print(line, file=sys.stderr, flush=True)
+            say(line, file=sys.stderr, flush=True)
 
 
 def _announce(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    say(text, file=sys.stderr, flush=True)
 
 
 def run_sweep(args: argparse.Namespace) -> None:
@@ -200,31 +200,31 @@ def run_sweep(args: argparse.Namespace) -> None:
         failed = study.n_failed()
     if progress.state == "finished":
         if progress.message:
-            print(progress.message)
+            say(progress.message)
         note = f", {failed:,} failed ones among them" if failed else ""
-        print(f"{progress.total:,} runs in {path}{note}; next: frontier show {path} --undominated")
+        say(f"{progress.total:,} runs in {path}{note}; next: frontier show {path} --undominated")
     else:
-        print(f"{progress.state}: {progress.done:,} of {progress.total:,} runs in {path}; the same command goes on")
+        say(f"{progress.state}: {progress.done:,} of {progress.total:,} runs in {path}; the same command goes on")
 
 
 def run_mechanisms(args: argparse.Namespace) -> None:
     """List the mechanisms."""
     from engine.mechanisms import mechanism, names
 
-    print("random_swap")
-    print("    Random swapping of attributes between pairs of records; Gomatam, Karr and Sanil (2005), Appendix A")
-    print("    Amount: rate = share of records in swaps. Specs and rates stand in the plan's [space].")
-    print("    When: attributes may be exchanged one by one, and every one-way table must stay as it is.")
+    say("random_swap")
+    say("    Random swapping of attributes between pairs of records; Gomatam, Karr and Sanil (2005), Appendix A")
+    say("    Amount: rate = share of records in swaps. Specs and rates stand in the plan's [space].")
+    say("    When: attributes may be exchanged one by one, and every one-way table must stay as it is.")
     for name in names():
         one = mechanism(name)
-        print(f"{one.name}")
-        print(f"    {one.title}; {one.source}")
-        print(f"    Amount: {one.rate}.")
-        print(f"    When: {one.when}.")
+        say(f"{one.name}")
+        say(f"    {one.title}; {one.source}")
+        say(f"    Amount: {one.rate}.")
+        say(f"    When: {one.when}.")
         for parameter in one.parameters:
             legal = "|".join(parameter.choices) or " to ".join(filter(None, (parameter.low, parameter.high)))
             default = "must be given" if parameter.default is None else f"default {parameter.default or 'none'}"
-            print(f"    {parameter.name} ({default}{'; ' + legal if legal else ''}): {parameter.meaning}")
+            say(f"    {parameter.name} ({default}{'; ' + legal if legal else ''}): {parameter.meaning}")
 
 
 def run_measures(args: argparse.Namespace) -> None:
@@ -234,13 +234,13 @@ def run_measures(args: argparse.Namespace) -> None:
     for measure in MEASURES.values():
         parameters = "; ".join(f"{key}={value}" for key, value in measure.parameters.items())
         direction = _BETTER[measure.better]
-        print(f"{measure.name}" + (f"[{parameters}]" if parameters else ""))
-        print(
+        say(f"{measure.name}" + (f"[{parameters}]" if parameters else ""))
+        say(
             f"    {measure.title} ({measure.symbol}), {measure.kind}; {direction}; {measure.range}, {measure.unit}; "
             f"tabulates {measure.over}"
         )
-        print(f"    {measure.meaning}")
-        print(f"    Source: {measure.source}. Cost per candidate: {measure.cost}; needs {measure.needs}.")
+        say(f"    {measure.meaning}")
+        say(f"    Source: {measure.source}. Cost per candidate: {measure.cost}; needs {measure.needs}.")
 
 
 def run_show(args: argparse.Namespace) -> None:
@@ -260,24 +260,24 @@ def run_show(args: argparse.Namespace) -> None:
     rows = make(view, args.max_risk, args.slope, args.undominated)
     columns = columns_of(view, args.by)
     if args.format == "csv":
-        print(as_csv(rows, columns), end="")
+        say(as_csv(rows, columns), end="")
     elif args.format == "json":
-        print(as_json(rows), end="")
+        say(as_json(rows), end="")
     else:
         _print_table(view, rows, columns, args.by)
         if args.max_risk is not None and args.by == "scenario":
             view.under_bound(args.max_risk)  # says why when nothing is within the bound
         if progress.state != "finished":
-            print(f"the sweep is {progress.state}: {progress.done:,} of {progress.total:,} runs so far")
+            say(f"the sweep is {progress.state}: {progress.done:,} of {progress.total:,} runs so far")
 
 
 def _print_table(view: RiskUtilityMap, rows: list[dict[str, Any]], columns: list[str], by: str) -> None:
     from engine.show import as_table
 
     figures = "; ".join(f"{call} {value:.5g}" for call, value in zip(view.measures, view.original, strict=True))
-    print(f"doing nothing: {figures}")
+    say(f"doing nothing: {figures}")
     objectives = [view.measures[k] for k in view.objectives]
-    print(f"frontier: {'; '.join(f'{c} ({c.measure.kind}, {_BETTER[c.measure.better]})' for c in objectives)}")
+    say(f"frontier: {'; '.join(f'{c} ({c.measure.kind}, {_BETTER[c.measure.better]})' for c in objectives)}")
     hidden = {"replicates"} if by == "scenario" and len(set(view.summary.counted.tolist())) == 1 else set()
     if by == "scenario" and not any(row["riskier_than_original"] for row in rows):
         hidden.add("riskier_than_original")
@@ -285,7 +285,7 @@ def _print_table(view: RiskUtilityMap, rows: list[dict[str, Any]], columns: list
         hidden.add("mechanism")
     kept = [c for c in columns if c not in hidden and not (c == "failed" and not any(row["failed"] for row in rows))]
     kept = [c for c in kept if c not in ("optimal",) or any(row["optimal"] for row in rows)]
-    print(as_table(rows, kept), end="")
+    say(as_table(rows, kept), end="")
 
 
 def run_measure(args: argparse.Namespace) -> None:
@@ -298,7 +298,7 @@ def run_measure(args: argparse.Namespace) -> None:
     with Study.open(args.study) as study:
         key = read_key(key_path(study.path, args.key_file))
         added = add_measures(study, raw, key, args.measures, workers=args.workers, tick=_Ticker(), announce=_announce)
-    print(f"added {', '.join(added)}" if added else "the study has these measures already")
+    say(f"added {', '.join(added)}" if added else "the study has these measures already")
 
 
 def run_recheck(args: argparse.Namespace) -> None:
@@ -321,11 +321,11 @@ def run_recheck(args: argparse.Namespace) -> None:
             study, args.risk, args.utility, objectives=args.objectives, allow_partial=args.allow_partial, fresh=True
         )
     wanted = {view.scenarios[place].label for place in places}
-    print(f"as swept ({len(wanted)} scenarios):")
+    say(f"as swept ({len(wanted)} scenarios):")
     _print_table(
         view, [row for row in scenario_rows(view) if row["id"] in wanted], columns_of(view, "scenario"), "scenario"
     )
-    print("on fresh replicates:")
+    say("on fresh replicates:")
     _print_table(
         again, [row for row in scenario_rows(again) if row["id"] in wanted], columns_of(again, "scenario"), "scenario"
     )

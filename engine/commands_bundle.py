@@ -7,10 +7,11 @@ import sys
 from pathlib import Path
 
 from engine.errors import UsageError
+from engine.output import say
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    say(text, file=sys.stderr, flush=True)
 
 
 def _formats(text: str | None) -> tuple[str, ...]:
@@ -39,12 +40,12 @@ def run_export(args: argparse.Namespace) -> None:
             tell=_say,
         )
     if args.tier == "all":
-        print(f"wrote {out}: one folder each for analyst, chair, member and public; only the last may be published")
+        say(f"wrote {out}: one folder each for analyst, chair, member and public; only the last may be published")
     elif args.tier == "analyst":
-        print(f"wrote {out}: the analyst's bundle must stay inside, it can undo the swap")
+        say(f"wrote {out}: the analyst's bundle must stay inside, it can undo the swap")
     else:
         readers = {"chair": "the chair of the board", "member": "the members of the board", "public": "the public"}
-        print(f"wrote {out}: the bundle for {readers[args.tier]}")
+        say(f"wrote {out}: the bundle for {readers[args.tier]}")
 
 
 def run_replay(args: argparse.Namespace) -> int:
@@ -54,9 +55,9 @@ def run_replay(args: argparse.Namespace) -> int:
 
     found = replay(args.manifest, open_data(args.data)[0], args.out)
     for name in found.same:
-        print(f"{name}: the same, bit for bit")
+        say(f"{name}: the same, bit for bit")
     for text in found.differs:
-        print(text)
+        say(text)
     return 1 if found.differs else 0
 
 
@@ -66,13 +67,13 @@ def run_verify(args: argparse.Namespace) -> int:
 
     found = verify(args.bundle, args.study)
     for one in found:
-        print(f"{one.tier:8} {'wrong' if one.problems else 'open ' if one.note else 'holds'}  {one.what}")
+        say(f"{one.tier:8} {'wrong' if one.problems else 'open ' if one.note else 'holds'}  {one.what}")
         if one.note:
-            print(f"{'':16}{one.note}")
+            say(f"{'':16}{one.note}")
         for text in one.problems[:20]:
-            print(f"{'':16}{text}")
+            say(f"{'':16}{text}")
         if len(one.problems) > 20:
-            print(f"{'':16}... {len(one.problems) - 20:,} more")
+            say(f"{'':16}... {len(one.problems) - 20:,} more")
     return 1 if any(one.problems for one in found) else 0
 
 
@@ -90,7 +91,7 @@ def run_apply(args: argparse.Namespace) -> None:
     raw, _ = open_data(args.data)
     out = Path(args.out) if args.out else Path(args.bundle).absolute().parent / "linked"
     done = apply(args.bundle, raw, args.id, out, blocks=blocks, formats=_formats(args.formats))
-    print(f"wrote {out}: {done.n_records:,} records with new ids, in the order of the release")
-    print(f"exchanged: {', '.join(done.exchanged) or 'no column of this file'}")
+    say(f"wrote {out}: {done.n_records:,} records with new ids, in the order of the release")
+    say(f"exchanged: {', '.join(done.exchanged) or 'no column of this file'}")
     if done.dropped:
-        print(f"left out, as the plan says: {', '.join(done.dropped)}")
+        say(f"left out, as the plan says: {', '.join(done.dropped)}")

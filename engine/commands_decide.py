@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from engine.errors import UsageError
+from engine.output import say
 
 
 def run_choose(args: argparse.Namespace) -> None:
@@ -27,21 +28,21 @@ def run_choose(args: argparse.Namespace) -> None:
         fresh = fresh_figures(study, scenario.place, args.allow_partial)
     record = choice.record
     what = ("swap " if scenario.spec.mechanism == RANDOM_SWAP else "") + str(scenario.spec)
-    print(f"chosen: {choice.label}/{choice.replicate}, {what} ({choice.rule})")
+    say(f"chosen: {choice.label}/{choice.replicate}, {what} ({choice.rule})")
     if record["undominated"]:
-        print(f"it is on the frontier ({'clear' if record['clear'] else 'uncertain, given the noise of the means'})")
+        say(f"it is on the frontier ({'clear' if record['clear'] else 'uncertain, given the noise of the means'})")
     elif record["figures"][record["risk"]]["mean"] is not None:
-        print("it is not on the frontier: another candidate is as safe and as useful, and better in one of them")
+        say("it is not on the frontier: another candidate is as safe and as useful, and better in one of them")
     released = ", ".join(f"{name} {value:.5g}" for name, value in record["released"].items() if value is not None)
-    print(f"the run to be released has {released}")
+    say(f"the run to be released has {released}")
     for caution in record["cautions"]:
-        print(f"note: {caution}")
+        say(f"note: {caution}")
     if complaint:
-        print(f"note: {complaint}")
+        say(f"note: {complaint}")
     if fresh is None:
-        print(f"next: frontier recheck {args.study} --data DATA")
+        say(f"next: frontier recheck {args.study} --data DATA")
     else:
-        print(f"next: frontier decide {args.study} --state submitted --by NAME")
+        say(f"next: frontier decide {args.study} --state submitted --by NAME")
 
 
 def run_decide(args: argparse.Namespace) -> None:
@@ -61,8 +62,8 @@ def run_decide(args: argparse.Namespace) -> None:
             standing = state_of(study)
             for entry in entries(study):
                 by = f" by {entry.by}" if entry.by else ""
-                print(f"{entry.number:>3}  {entry.at}  {EVENTS[entry.event]}{by}")
-            print(seal_words(study))
+                say(f"{entry.number:>3}  {entry.at}  {EVENTS[entry.event]}{by}")
+            say(seal_words(study))
         elif args.state == "withheld":
             if args.number or args.conditions:
                 raise UsageError("a number and conditions belong to an approval; leave them out")
@@ -70,8 +71,8 @@ def run_decide(args: argparse.Namespace) -> None:
         else:
             standing = decide(study, args.state, args.by, number=args.number, conditions=args.conditions, why=args.why)
     what = f"{standing.choice.label}/{standing.choice.replicate}: " if standing.choice else ""
-    print(f"{what}{standing.state}. {standing.words}")
+    say(f"{what}{standing.state}. {standing.words}")
     if standing.number:
-        print(f"approval {standing.number}" + (f", on condition: {standing.conditions}" if standing.conditions else ""))
+        say(f"approval {standing.number}" + (f", on condition: {standing.conditions}" if standing.conditions else ""))
     if standing.possible:
-        print(f"possible next: {', '.join(standing.possible)}")
+        say(f"possible next: {', '.join(standing.possible)}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import UsageError, did_you_mean
 from engine.options import plan_of
-from engine.output import write_file_text
+from engine.output import say, write_file_text
 from engine.places import write_private
 from engine.wording import duration
 
@@ -39,19 +39,19 @@ def run_plan_propose(args: argparse.Namespace) -> None:
     if args.accept:
         assert plan is not None
         plan, accepted = _accept(raw, plan, found, args.accept)
-        print(f"accepted {len(accepted)}: {', '.join(p.key for p in accepted)}", file=sys.stderr)
+        say(f"accepted {len(accepted)}: {', '.join(p.key for p in accepted)}", file=sys.stderr)
     waiting = propose(raw, plan, found)
     where = sys.stderr if args.out == "-" else sys.stdout
     for proposal in waiting:
-        print(f"{proposal.key}\n  {proposal.sentence}\n  {proposal.effect}", file=where)
+        say(f"{proposal.key}\n  {proposal.sentence}\n  {proposal.effect}", file=where)
     if not waiting:
-        print("nothing more to propose", file=where)
+        say("nothing more to propose", file=where)
     if plan is not None and args.out:
         if args.out == "-":
             write_file_text(plan_to_toml(plan))
         else:
             write_private(Path(args.out), plan_to_toml(plan).encode())
-            print(f"wrote {args.out}; check it, then: frontier space {args.data} --plan {args.out}")
+            say(f"wrote {args.out}; check it, then: frontier space {args.data} --plan {args.out}")
 
 
 def _start(args: argparse.Namespace, raw: RawTable) -> tuple[Plan | None, RawTable]:
@@ -109,12 +109,12 @@ def run_space(args: argparse.Namespace) -> None:
     data = code(raw, plan)
     asked, table, many = plan.space, data.table, counted(plan, data)
     specs, found = scenarios_of(plan, data, listed=many is None)
-    print(
+    say(
         f"{data.n_records:,} records in {len(table):,} occupied cells of {len(data.domain)} attributes, "
         f"{table.n_below(3):,} of them with one or two records"
     )
     for warning in release_warnings(data, plan):
-        print(f"warning: {warning}")
+        say(f"warning: {warning}")
     rates, n_scenarios, probed = ", ".join(percent(rate) for rate in asked.rates), len(specs), specs
     parts = []
     if found:
@@ -128,40 +128,40 @@ def run_space(args: argparse.Namespace) -> None:
     elif asked.search and plan.swaps_at_random:
         of = n_specs(table, plan.swap, asked.fix, asked.change, asked.rule, data.has_carried_columns)
         looked = min(of, asked.budget // len(asked.rates))
-        print(f"specs: {of:,} distinct ones, of which the search looks at {looked:,} at most")
+        say(f"specs: {of:,} distinct ones, of which the search looks at {looked:,} at most")
         parts.append(f"{looked:,} specs at {rates}")
         n_scenarios += looked * len(asked.rates)
     others = Counter(spec.mechanism for spec in specs if spec.mechanism != RANDOM_SWAP)
     parts += [f"{n:,} of {name}" for name, n in others.items()]
-    print(f"scenarios: {n_scenarios:,} ({'; '.join(parts)})")
+    say(f"scenarios: {n_scenarios:,} ({'; '.join(parts)})")
     total, seconds = estimate(plan, data, specs=probed, total=n_scenarios if many else None)
     most = "at most " if asked.adaptive or asked.search else ""
     each = f"{asked.screen} to {asked.replicates}" if most else f"{asked.replicates}"
-    print(f"runs: {most}{total:,} ({each} replicates of each scenario)")
-    print(f"estimated time: {most}{duration(seconds)}")
+    say(f"runs: {most}{total:,} ({each} replicates of each scenario)")
+    say(f"estimated time: {most}{duration(seconds)}")
 
 
 def _say_space(plan: Plan, data: Microdata, found: Space, swaps: Sequence[ReleaseSpec]) -> None:
     """The specs of a space, and what is wrong with some."""
     from engine.candidates import predicted_failures, remarks
 
-    print(f"specs: {found.legal:,} legal, {found.feasible:,} feasible, {len(found.specs):,} distinct to run")
+    say(f"specs: {found.legal:,} legal, {found.feasible:,} feasible, {len(found.specs):,} distinct to run")
     for remark in remarks(plan, found, data.n_records):
-        print(f"  {remark}")
+        say(f"  {remark}")
     if len(swaps) <= 5000:
         failing = predicted_failures(swaps, data.table)
         for doomed, reason in failing[:3]:
-            print(f"  '{doomed}' will fail: {reason}")
+            say(f"  '{doomed}' will fail: {reason}")
         if len(failing) > 3:
-            print(f"  ... {len(failing):,} scenarios will fail in all")
+            say(f"  ... {len(failing):,} scenarios will fail in all")
 
 
 def _say_counts(plan: Plan, data: Microdata, many: Counted) -> None:
     """The specs of a space too large to look at each."""
     from engine.candidates import rounded
 
-    print(f"specs: {many.legal:,} legal, {many.feasible:,} feasible, {many.distinct:,} distinct to run")
+    say(f"specs: {many.legal:,} legal, {many.feasible:,} feasible, {many.distinct:,} distinct to run")
     if many.impossible:
-        print(f"  {many.impossible:,} specs cannot work in all")
+        say(f"  {many.impossible:,} specs cannot work in all")
     for remark in rounded(plan, data.n_records):
-        print(f"  {remark}")
+        say(f"  {remark}")

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from engine.errors import EngineError, UsageError
+from engine.output import say
 from engine.places import write_private
 
 
@@ -32,7 +33,7 @@ def run_plan_lock(args: argparse.Namespace) -> None:
         write_private(path, tomlkit.dumps(document).encode(), replace=True)
     except OSError as error:
         raise EngineError(f"plan '{path.name}' could not be written: {error.strerror}; it is as it was") from None
-    print(f"{path.name} is locked as {locked.number}, approved by {locked.by}; only replicates may grow")
+    say(f"{path.name} is locked as {locked.number}, approved by {locked.by}; only replicates may grow")
 
 
 def run_plan_document(args: argparse.Namespace) -> None:
@@ -49,9 +50,9 @@ def run_plan_document(args: argparse.Namespace) -> None:
         counts = count_plan(plan, code(open_data(args.data)[0], plan))
     out = Path(args.out)
     write_plan_document(plan_document(plan, counts, rates=args.rates), out)
-    print(f"wrote {out}" + (", for the chair of the board only: it names the rates" if args.rates else ""))
+    say(f"wrote {out}" + (", for the chair of the board only: it names the rates" if args.rates else ""))
     if not args.data:
-        print("it holds no counts; name the data with --data")
+        say("it holds no counts; name the data with --data")
 
 
 def run_diff(args: argparse.Namespace) -> None:
@@ -60,9 +61,9 @@ def run_diff(args: argparse.Namespace) -> None:
 
     said = differences(read_submission(args.old), read_submission(args.new))
     for text in said:
-        print(text)
+        say(text)
     if not said:
-        print("nothing has changed")
+        say("nothing has changed")
 
 
 def run_selftest(args: argparse.Namespace) -> int:
@@ -72,13 +73,13 @@ def run_selftest(args: argparse.Namespace) -> int:
     from engine import __version__
     from engine.selftest import run
 
-    print(f"swap-frontier {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
+    say(f"swap-frontier {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
     failed, seconds = 0, 0.0
     for check in run():
         failed += not check.passed
         seconds += check.seconds
-        print(f"{'ok    ' if check.passed else 'FAILED'}  {check.about}: {check.found} ({check.seconds:.1f} s)")
+        say(f"{'ok    ' if check.passed else 'FAILED'}  {check.about}: {check.found} ({check.seconds:.1f} s)")
         sys.stdout.flush()
     words = f"{failed} failed" if failed else "all passed"
-    print(f"{words}, {seconds:.0f} s")
+    say(f"{words}, {seconds:.0f} s")
     return 1 if failed else 0

@@ -12,11 +12,6 @@ _STEERING = re.compile(
 
 
 def printable(text: str) -> str:
-    """``text`` with every sign that steers a terminal, or turns the direction of writing, written as ``\\x1b`` or
-    ``\\u202e``; line ends and tabs stay."""
-    return _STEERING.sub(_written_out, text)
-
-
-def _written_out(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    """``text`` with every sign that steers a terminal, or turns the direction of writing, written as ``\\u001b`` or
+    ``\\u202e``, as JSON and TOML write it; line ends and tabs stay."""
+    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
