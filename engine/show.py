@@ -12,6 +12,8 @@ import numpy as np
 
 from engine.decision import RiskUtilityMap
 from engine.evaluation import STATUS, losses
+from engine.printable import printable
+from engine.spreadsheets import as_cell
 from engine.tradeoff import best_under_bound, supporting_line
 
 Row = dict[str, Any]
@@ -92,10 +94,11 @@ def _figure(value: float) -> float | None:
 
 
 def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
-    """Comma-separated text with a header; undefined figures are empty, truths are true and false."""
+    """Comma-separated text with a header; undefined figures are empty, truths are true and false, no text is a
+    formula."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
+    writer.writerow([as_cell(column) for column in columns])
     for row in rows:
         writer.writerow([_plain(row[column]) for column in columns])
     return out.getvalue()
@@ -104,6 +107,8 @@ def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, str):
+        return as_cell(value)
     return "" if value is None else repr(value) if isinstance(value, float) else value
 
 
@@ -116,7 +121,9 @@ def as_table(rows: Sequence[Row], columns: Sequence[str]) -> str:
     """Aligned columns for reading, figures to five digits."""
     if not rows:
         return "no candidates\n"
+    # Widths are those of what is printed: a name with a line end must not begin a line of its own.
     words = [list(columns), *([_short(row[column]) for column in columns] for row in rows)]
+    words = [[printable(word).replace("\n", "\\n").replace("\t", "\\t") for word in line] for line in words]
     widths = [max(len(line[i]) for line in words) for i in range(len(columns))]
     right = [
         all(isinstance(row[column], int | float | None) and not isinstance(row[column], bool) for row in rows)

@@ -13,12 +13,16 @@ from functools import wraps
 from inspect import Signature, signature
 from string import Formatter
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from engine.printable import printable
+from engine.spreadsheets import may_be_formula
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TEXTS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("markdown", "caption", "title", "header", "subheader"), ("body", "help")),
@@ -34,7 +38,7 @@ TEXTS: dict[str, tuple[str, ...]] = {
     "tabs": ("tabs",),
     "progress": ("text",),
     "spinner": ("text",),
-    "dataframe": ("column_config",),
+    "dataframe": ("column_config", "data"),
     "data_editor": ("column_config",),
 }
 """Of every element that the pages use, the parameters that Streamlit renders as Markdown.  Names of options of a
@@ -151,10 +155,27 @@ def _escape(arguments: dict[str, Any], known: Signature, parameter: str) -> None
     elif parameter == "column_config":
         if value is not None:
             arguments[parameter] = {name: _column(config) for name, config in value.items()}
+    elif parameter == "data":
+        arguments[parameter] = cells(value)
     elif isinstance(value, str):
         arguments[parameter] = str(shown(value))
     elif parameter in ("tabs", "captions") and value is not None:
         arguments[parameter] = [str(shown(one)) for one in value]
+
+
+def cells(data: Any) -> pd.DataFrame:
+    """A table whose texts no spreadsheet program computes after the reader downloads it: an invisible joiner before
+    what may be a formula."""
+    import pandas as pd
+
+    def cell(value: Any) -> Any:
+        return _JOINER + value if isinstance(value, str) and may_be_formula(value) else value
+
+    made = pd.DataFrame(data).copy()
+    for name in made.columns:
+        if made[name].dtype == object or isinstance(made[name].dtype, pd.StringDtype):
+            made[name] = made[name].map(cell)
+    return made
 
 
 def _column(config: Any) -> Any:

@@ -174,6 +174,7 @@ def _write_candidates(made: Package, folder: Path) -> None:
     import pyarrow as pa
 
     from engine.io.writers import write_csv, write_parquet
+    from engine.spreadsheets import as_cells
 
     study = made.study
     found = summarise(study.results(), [call.measure for call in study.measures], len(study.scenarios))
@@ -191,7 +192,7 @@ def _write_candidates(made: Package, folder: Path) -> None:
     for k, call in enumerate(study.measures):
         columns[str(call)] = pa.array(found.mean[:, k], from_pandas=True)
         columns[f"{call}_se"] = pa.array(found.se[:, k], from_pandas=True)
-    write_csv(folder / "candidates.csv", columns)
+    write_csv(folder / "candidates.csv", as_cells(columns))
     write_parquet(folder / "candidates.parquet", columns)
 
 

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 MOST_VALUES = 60
 """Columns with more distinct values are summarised instead of listed."""
+_AS_THEY_ARE = (
+    "CSV files hold every value as it is: a spreadsheet program may take one that begins with =, +, - or @ for a"
+    " formula, so open them as text."
+)
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,8 @@ def codebook(
             _column(column, values, labels[column], weights, column in codes) for column, values in columns.items()
         )
         made.append(Table(name, len(next(iter(columns.values()))), described))
-    return Codebook(title or "Released data", tuple(files), tuple(made), tuple(notes), weight)
+    said = (*notes, *([_AS_THEY_ARE] if any(name.endswith(".csv") for name in files) else []))
+    return Codebook(title or "Released data", tuple(files), tuple(made), said, weight)
 
 
 def _weights(values: pa.Array, about: ColumnLabels) -> np.ndarray:

@@ -147,3 +147,11 @@ def test_several_tables_are_described_each_on_its_own() -> None:
     assert [f.findtext(f".//{NS}fileName") for f in root.iter(f"{NS}fileDscr")] == ["release-01.csv", "release-02.csv"]
     assert [(v.attrib["ID"], v.attrib["files"]) for v in root.iter(f"{NS}var")] == [("V1", "F1"), ("V2", "F2")]
     assert [len([*v.iter(f"{NS}catgry")]) for v in root.iter(f"{NS}var")] == [2, 1]
+
+
+def test_the_codebook_says_that_csv_holds_values_as_they_are(every: Path) -> None:
+    for name in ("codebook.html", "codebook.xml"):
+        assert "for a formula, so open them as text." in (every / "public" / name).read_text(encoding="utf-8")
+    columns = {"a": pa.array(["=1+1", "b"])}
+    book = codebook("", {"release": columns}, {"a": NO_LABELS}, ["release.parquet"], [], None)
+    assert not book.notes
