@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 BLUE, VERMILLION, GREY = "#0072B2", "#D55E00", "#767676"
 _DPI = 150
+_NAME = 30  # letters of a name beside an axis
 Row = TypeVar("Row", "ShareRow", "CoefficientRow")
 
 
@@ -38,9 +39,22 @@ def _canvas(width: float, height: float) -> tuple[Any, Any]:
 
 
 def _png(made: Any) -> bytes:
+    """The picture; no name in it is read as a formula, neither in words that are there nor in ticks that come with
+    the drawing."""
+    from matplotlib import rc_context
+    from matplotlib.text import Text
+
+    for words in made.findobj(Text):
+        words.set_parse_math(False)
     out = io.BytesIO()
-    made.savefig(out, format="png", dpi=_DPI, facecolor="white", metadata={"Software": None})
+    with rc_context({"text.parse_math": False}):
+        made.savefig(out, format="png", dpi=_DPI, facecolor="white", metadata={"Software": None})
     return out.getvalue()
+
+
+def _cut(name: str) -> str:
+    """A name as long as a picture has room for."""
+    return name if len(name) <= _NAME else name[: _NAME - 1] + "…"
 
 
 @lru_cache(maxsize=4)
@@ -219,7 +233,7 @@ def associations(found: Findings) -> Picture | None:
     axes.hlines(places, before, after, color=GREY, linewidth=1.4)
     axes.scatter(before, places, marker="o", s=42, color=BLUE, label="before", zorder=3)
     axes.scatter(after, places, marker="x", s=46, color=VERMILLION, linewidths=2, label="after", zorder=4)
-    axes.set_yticks(places, [f"{r.first} × {r.second}" for r in rows])
+    axes.set_yticks(places, [f"{_cut(r.first)} × {_cut(r.second)}" for r in rows])
     axes.set_xlim(left=0)
     axes.set_xlabel("Cramér's V: 0 no association, 1 one decides the other")
     axes.legend(fontsize=9, loc="best")

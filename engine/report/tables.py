@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.report.answers import ten_questions
 from engine.report.office import parts_of_zip, without_traces
+from engine.spreadsheets import may_be_formula
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,19 +65,22 @@ def tables_bytes(found: Findings) -> bytes:
 
     out = io.BytesIO()
     book = Workbook(out, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False})
-    bold = book.add_format({"bold": True, "bg_color": "#E6EBF0", "text_wrap": True, "valign": "top"})
-    wrap = book.add_format({"text_wrap": True, "valign": "top"})
+    head = {"bold": True, "bg_color": "#E6EBF0", "text_wrap": True, "valign": "top"}
+    text = {"text_wrap": True, "valign": "top"}
+    # Marked as a quote, what may be a formula stays text when somebody edits the cell too.
+    bold, quoted_bold = (book.add_format({**head, "quote_prefix": on}) for on in (False, True))
+    wrap, quoted = (book.add_format({**text, "quote_prefix": on}) for on in (False, True))
     for name, (header, rows) in sheets(found).items():
         sheet = book.add_worksheet(name)
         sheet.freeze_panes(1, 1)
         for j, title in enumerate(header):
             longest = max([len(title), *(len(str(row[j])) for row in rows if isinstance(row[j], str))])
             sheet.set_column(j, j, min(70, max(10, longest + 2)))
-            sheet.write_string(0, j, title, bold)
+            sheet.write_string(0, j, title, quoted_bold if may_be_formula(title) else bold)
         for i, row in enumerate(rows, 1):
             for j, value in enumerate(row):
                 if isinstance(value, str):
-                    sheet.write_string(i, j, value, wrap)
+                    sheet.write_string(i, j, value, quoted if may_be_formula(value) else wrap)
                 elif value is not None:
                     sheet.write_number(i, j, value)
     book.close()

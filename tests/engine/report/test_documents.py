@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import zipfile
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -15,9 +18,12 @@ from engine.report import document_files, figures, html_file, pdf_file, write_an
 from engine.report.answers import public_wording, ten_questions
 from engine.report.document import BLANK, Bullets, Document, Grid, Paragraph, Picture, Section
 from engine.report.document_files import write_document
+from engine.report.docx_file import docx_bytes
 from engine.report.facts import Publish
+from engine.report.findings import Findings
 from engine.report.memo import memo
-from engine.report.tables import sheets
+from engine.report.slides import slides_bytes
+from engine.report.tables import sheets, tables_bytes
 from tests.engine.report.conftest import Case
 
 SECTIONS = (
@@ -258,3 +264,53 @@ def test_the_pdf_is_tagged_and_holds_every_section(case: Case):
     for title in SECTIONS:
         assert re.sub(r"\s+", " ", title) in text
     assert "/Author" not in (made.metadata or {})
+
+
+SIGNS = "=1+1 <a href='http://evil.example'>a</a> <img src='http://evil.example/i'> & $x^$ $\\bad{$ ]]> _x0041_"
+
+
+def hostile(found: Findings) -> Findings:
+    """The same findings with signs before every name, level and free text of the plan."""
+    names = {a.name for a in found.design.attributes}
+    names |= {level for table in found.utility.tables for row in table.rows for level in row.levels}
+
+    def changed(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: one if key == "letter" else changed(one) for key, one in value.items()}
+        if isinstance(value, list):
+            return [changed(one) for one in value]
+        return f"{SIGNS} {value}" if isinstance(value, str) and value in names else value
+
+    made = Findings.from_json(json.dumps(changed(json.loads(found.to_json()))))
+    cover = replace(made.cover, title=SIGNS, survey=SIGNS, contact=SIGNS, conditions=SIGNS, number=SIGNS)
+    return replace(made, cover=cover, recommendation=replace(made.recommendation, why=SIGNS))
+
+
+def test_hostile_names_stay_text_in_every_document(case: Case):
+    found = hostile(case.found)
+    page = Page(html_file.html_text(memo(found)))  # pictures are in the page; no script, link or frame
+    assert "a" not in page.tags
+    assert "evil.example" in " ".join(text for part in page.sections for text in part)
+    for content in (docx_bytes(memo(found)), slides_bytes(found), tables_bytes(found)):
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            for name in archive.namelist():
+                part = archive.read(name)
+                if name.endswith((".xml", ".rels")):
+                    ElementTree.fromstring(part)
+                    assert b'TargetMode="External"' not in part and b"<f>" not in part and b"<hyperlink" not in part
+
+
+def test_the_workbook_keeps_formulas_as_text_even_after_an_edit(case: Case):
+    with zipfile.ZipFile(io.BytesIO(tables_bytes(hostile(case.found)))) as archive:
+        styles = archive.read("xl/styles.xml").decode()
+        formats = re.findall(r"<xf [^>]*>", styles.partition("<cellXfs")[2].partition("</cellXfs>")[0])
+        quoted = {str(k) for k, one in enumerate(formats) if 'quotePrefix="1"' in one}
+        shared = re.findall(r"<si><t[^>]*>([^<]*)</t></si>", archive.read("xl/sharedStrings.xml").decode())
+        cells = [
+            cell
+            for name in archive.namelist()
+            if name.startswith("xl/worksheets/sheet")
+            for cell in re.findall(r'<c r="\w+" s="(\d+)" t="s"><v>(\d+)</v>', archive.read(name).decode())
+        ]
+    risky = [style for style, place in cells if shared[int(place)].startswith("=")]
+    assert quoted and risky and set(risky) <= quoted
