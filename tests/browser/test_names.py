@@ -1,0 +1,92 @@
+"""In a real browser: hostile names on every page fetch nothing and become no picture, link, formula or colour."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser.steps import PAGES, at_home, environment, open_at, settled
+from tests.frontier_app import hostile
+from tests.frontier_app.kept import Kept
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+LIVE = """() => {
+  const main = document.querySelector('[data-testid=stApp]');
+  const inside = '[data-testid=stMarkdownContainer]';
+  const of = (selector) => [...main.querySelectorAll(selector)].map((one) => one.outerHTML.slice(0, 200));
+  return [
+    ...of(`${inside} :is(img, a:not([href^="#"]), iframe, video, audio, .katex, em, del, sub, h6)`),
+    ...of('[data-testid=stPlotlyChart] a, .sf-side :is(img, a)'),
+    ...of('[class*=stMarkdownColored]').filter((one) => one.includes('>r<')),
+    ...of(`${inside} code`).filter((one) => one.includes('>code<')),
+    ...of(`${inside} strong`).filter((one) => one.includes('>strong<')),
+    ...of('[role=img]').filter((one) => /skull|smile|emoji/.test(one)),
+  ].filter((one) => !/^<em>riskier than doing nothing|^<em>outcome/.test(one));
+}"""
+
+
+def test_names_fetch_nothing_and_stay_text(
+    page: Page, address: str, home: Path, tmp_path_factory: pytest.TempPathFactory
+):
+    asked: list[str] = []
+    page.context.on("request", lambda request: asked.append(request.url))
+    with at_home(home):
+        at = hostile.swept(tmp_path_factory.mktemp("hostile"), Kept(tmp_path_factory), 1)
+    for name in PAGES:
+        open_at(page, address, at, name)
+        settled(page)
+        said = page.get_by_test_id("stMain").inner_text()
+        assert "evil.example" in said or name in ("plan", "sweep", "release", "glossary", "explore"), name
+        assert page.evaluate(LIVE) == [], name
+    assert asked and not [url for url in asked if not url.startswith(("http://127.0.0.1:", "data:", "blob:"))]
+
+
+SCRIPT = """
+import json, streamlit as st
+from pathlib import Path
+from frontier_app import markup
+markup.prepare()
+for i, text in enumerate(json.loads(Path("texts.json").read_text())):
+    with st.container(key=f"text-{i}"):
+        st.markdown(text)
+        st.caption(markup.markdown("{}", text))
+        st.checkbox(text, key=i)
+st.header("done")
+"""
+
+
+def test_every_sign_is_shown_as_it_is(page: Page, tmp_path: Path):
+    """What Streamlit makes of escaped texts is, letter by letter, what was written."""
+    texts = [*hostile.SIGNS, *(f"x{sign}y" for sign in hostile.SIGNS), *(f"({sign})" for sign in hostile.SIGNS)]
+    texts += [name for seed in range(12) for name in hostile.names(3 + seed % 5, seed)]
+    (tmp_path / "texts.json").write_text(json.dumps(texts))
+    (tmp_path / "page.py").write_text(SCRIPT)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    quiet = ["--server.headless=true", "--browser.gatherUsageStats=false", f"--server.port={port}"]
+    command = [sys.executable, "-m", "streamlit", "run", "page.py", "--server.address=127.0.0.1", *quiet]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment(tmp_path), stdout=subprocess.DEVNULL) as server:
+        try:
+            for _ in range(200):
+                with socket.socket() as trying:
+                    if trying.connect_ex(("127.0.0.1", port)) == 0:
+                        break
+                page.wait_for_timeout(100)
+            page.goto(f"http://127.0.0.1:{port}")
+            page.get_by_role("heading", name="done").wait_for()
+            page.wait_for_function("!document.querySelector('[data-testid=stSkeleton]')")
+            for i, text in enumerate(texts):
+                parts = page.locator(f".st-key-text-{i} p").all_inner_texts()
+                wanted = " ".join(text.split())
+                assert [" ".join(part.replace("\u2060", "").split()) for part in parts] == [wanted] * 3
+        finally:
+            server.terminate()
