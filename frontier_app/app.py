@@ -8,6 +8,7 @@ import streamlit as st
 
 from engine.errors import EngineError
 from frontier_app import access, actions, charts, failing, markup, state, tour
+from frontier_app.markup import markdown
 from frontier_app.settings import CONTRAST_CSS
 
 VIEWS = Path(__file__).parent / "views"
@@ -15,7 +16,7 @@ VIEWS = Path(__file__).parent / "views"
 _ICON = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">
 <rect width="32" height="32" rx="6" fill="#0072B2"/>
 <path d="M6 25h7v-7h6v-6h7V6" fill="none" stroke="#fff" stroke-width="3"/></svg>"""
-_GONE = (
+_GONE = markdown(
     "This address opens nothing any more: its workspace was deleted, or it is of an earlier start of the dashboard."
     " Open data to begin a new workspace; *frontier app* with the path of a study goes on with that study."
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -151,3 +152,20 @@ def test_a_figure_shows_names_as_they_are():
     )
     said = figure_text.plainly(made).to_json()
     assert "<a" not in said and "\u202e" not in said and "<b>&lt;a" in said.encode().decode("unicode_escape")
+
+
+def test_markdown_is_said_to_be_markdown():
+    """What the program formats stands in a template, or its signs would be shown."""
+    signs = re.compile(r"\*\*\S|\S\*\*|(?<!\w)\*\w[^*]*\*|-badge\[|:(?:gray|green|small)\[|^#+ \S|:material/\w+: ")
+    for path in SOURCES:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        inside = {
+            id(part)
+            for call in ast.walk(tree)
+            if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "markdown"
+            for part in ast.walk(call)
+        }
+        inside |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inside:
+                assert not signs.search(node.value), f"{path.name}:{node.lineno}: {node.value[:60]}"

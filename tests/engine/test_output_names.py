@@ -28,10 +28,10 @@ def test_what_steers_is_written_out_and_everything_else_stays():
 
 
 def test_nothing_else_prints():
-    """Whoever prints goes through :mod:`engine.saying`."""
+    """Whoever prints goes through :mod:`engine.output`."""
     folder = Path(engine.__file__).parent
     for path in sorted(folder.rglob("*.py")):
-        if path == folder / "saying.py":
+        if path == folder / "output.py":
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
