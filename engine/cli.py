@@ -36,6 +36,7 @@ from engine.keys import key_path
 from engine.options import add_plan_options, check_texts, measures, names, number, port, whole, workers
 from engine.output import escape_unknown_signs, say
 from engine.places import external_beside, open_to_others, private_files
+from engine.printable import printable
 
 _DATA = "a sample's name (see `frontier datasets`) or a CSV, Parquet, SPSS, Stata or SAS file"
 

@@ -77,7 +77,7 @@ def workspace() -> None:
             " path: **give it to nobody**."
         )
     elif now.owner:
-        back = (
+        back = markdown(
             "**Keep the address** to come back to it, and **give it to nobody**: whoever has it can open this workspace"
             " on this machine and, until the dashboard is ended, files of yours by their path."
         )
