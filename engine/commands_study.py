@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import time
 
+from engine.output import say
+
 
 def run_status(args: argparse.Namespace) -> None:
     """Say how far a study is and who writes it."""
@@ -14,13 +16,13 @@ def run_status(args: argparse.Namespace) -> None:
         progress, writer = study.progress, study.writer
         scenarios = study.n_scenarios
     words = f" ({progress.message})" if progress.message and progress.state != "finished" else ""
-    print(f"sweep: {progress.state}{words}, {progress.done:,} of {progress.total:,} runs, {scenarios:,} scenarios")
+    say(f"sweep: {progress.state}{words}, {progress.done:,} of {progress.total:,} runs, {scenarios:,} scenarios")
     if writer is None:
-        print("at work: nobody")
+        say("at work: nobody")
         return
     silent = max(0, round(time.time() - writer.beat))
     asked = "; it was asked to stop" if writer.asked else ""
-    print(f"at work: {writer}; last heard of {silent} s ago{asked}")
+    say(f"at work: {writer}; last heard of {silent} s ago{asked}")
 
 
 def run_cancel(args: argparse.Namespace) -> None:
@@ -32,6 +34,6 @@ def run_cancel(args: argparse.Namespace) -> None:
         if writer is not None:
             study.cancel()
     if writer is None:
-        print("nobody is at work; the next command may go on")
+        say("nobody is at work; the next command may go on")
     else:
-        print(f"asked {writer} to stop after what it is doing; what is done is kept (`frontier status` shows it)")
+        say(f"asked {writer} to stop after what it is doing; what is done is kept (`frontier status` shows it)")
