@@ -26,6 +26,8 @@ STATISTICAL = (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt")
 """SPSS, Stata and SAS, which bring labels."""
 EXTENSIONS = (".csv", ".tsv", ".parquet", *STATISTICAL)
 _BLOCK = 4 << 20
+_BLOCK_OF_COLUMN = 1 << 10  # so that the parts of very many columns are not mostly what surrounds them
+_MOST_BLOCK = 32 << 20
 _LONG_BLOCK = 256 << 20  # for records longer than a block
 
 
@@ -65,18 +67,24 @@ def _or(words: tuple[str, ...]) -> str:
     return f"{', '.join(words[:-1])} or {words[-1]}"
 
 
+def block_for(n_columns: int) -> int:
+    """Bytes to be read at once from a file of so many columns."""
+    return min(_MOST_BLOCK, max(_BLOCK, _BLOCK_OF_COLUMN * n_columns))
+
+
 def _read_csv(path: Path) -> RawTable:
     import pyarrow as pa
 
     names, delimiter = sniff.header(path)
     check_names(path.name, names)
-    for block_size in (_BLOCK, _LONG_BLOCK):
+    usual = block_for(len(names))
+    for block_size in (usual, _LONG_BLOCK):
         try:
             columns = _csv_columns(path, names, delimiter, block_size)
             break
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             # The message quotes the record, so it is only looked at here, never shown.
-            if "straddl" in str(error) and block_size == _BLOCK:
+            if "straddl" in str(error) and block_size == usual:
                 continue
             raise EngineError(sniff.diagnose(path, names, delimiter)) from None
     n_records = len(columns[0].codes)

@@ -154,3 +154,11 @@ def test_a_first_plan_of_very_many_attributes_asks_for_swaps_that_can_be_listed(
     parts = tuple(AttributePlan(f"a{i}") for i in range(1500))
     assert Plan(DataPlan(parts)).space.swap_sizes == (1,)
     assert Plan(DataPlan(parts[:1200])).space.swap_sizes == (1, 2)
+
+
+def test_very_wide_files_are_read_in_parts_that_hold_enough_of_each_column() -> None:
+    from engine.io.readers import block_for
+
+    assert block_for(300) == block_for(4000) == 4 << 20, "as ever"
+    assert block_for(10_000) == 10_000 << 10, "a thousand bytes of each column at once"
+    assert block_for(1_000_000) == 32 << 20
