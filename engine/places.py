@@ -11,6 +11,10 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _NETWORK = {
     "nfs",
@@ -204,6 +208,13 @@ def aside(path: str | Path, *, replace: bool = True) -> Iterator[Path]:
         raise OSError(error.errno, error.strerror or os.strerror(error.errno), str(path)) from None
     finally:
         part.unlink(missing_ok=True)
+
+
+def arrow_file(path: Path, mode: Literal["rb", "wb"] = "rb") -> pa.NativeFile:
+    """A file for pyarrow, which takes a path's text for UTF-8 whatever the encoding of the system's names is."""
+    import pyarrow as pa
+
+    return pa.OSFile(os.fsencode(path), mode)
 
 
 def write_private(path: Path, content: bytes, *, replace: bool = False) -> None:

@@ -17,6 +17,7 @@ from engine.bundle.untouched import analyst_in, read_untouched
 from engine.errors import EngineError, UsageError, did_you_mean
 from engine.labels import NO_LABELS
 from engine.microdata import RawTable
+from engine.places import arrow_file
 from engine.plan import Plan, plan_from_toml
 from engine.streams import derive, generator
 
@@ -85,7 +86,7 @@ def apply(
 def _read_map(path: Path) -> dict[str, Any]:
     from pyarrow import parquet
 
-    table = parquet.read_table(path)
+    table = parquet.read_table(arrow_file(path))
     if OLD_ID not in table.column_names:
         raise UsageError(
             "the plan of this release declares no id, so the records of another file cannot be found again; name it as "

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from engine.bundle.contents import members
 from engine.bundle.refused import Refused
 from engine.bundle.unpack import prose
+from engine.places import arrow_file
 from engine.telling import EXPOSED, EXTENT, exposed_shares, names_candidate, says_extent, says_rate, says_share
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def _public(folder: Path, made: Package) -> None:
             with path.open(encoding="utf-8", newline="") as file:
                 got = next(csv.reader(file))
         elif path.suffix == ".parquet":
-            schema = parquet.read_schema(path)
+            schema = parquet.read_schema(arrow_file(path))
             got = schema.names
             if schema.metadata or any(field.metadata for field in schema):
                 _refuse("public", path.name, "a description beside its columns")

@@ -20,6 +20,7 @@ import numpy as np
 
 from engine.bundle.pairs import pairs_in
 from engine.errors import EngineError
+from engine.places import arrow_file
 from engine.untrusted import in_words, open_plain, read_plain
 
 if TYPE_CHECKING:
@@ -236,9 +237,9 @@ def _parquet(path: Path) -> Iterator[Part]:
     from engine.values import as_text
 
     check_parquet(path)
-    schema = parquet.read_schema(path)
+    schema = parquet.read_schema(arrow_file(path))
     texts = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
-    with parquet.ParquetFile(path, read_dictionary=texts) as file:
+    with arrow_file(path) as source, parquet.ParquetFile(source, read_dictionary=texts) as file:
         meta = file.schema_arrow.metadata or {}
         described = [file.metadata.created_by or "", *(f"{k!r}={v!r}" for k, v in meta.items())]
         described += [f"{k!r}={v!r}" for k, v in (file.metadata.metadata or {}).items()]

@@ -24,6 +24,7 @@ from engine.bundle.whole import fault
 from engine.bundle.xml_names import read_elements
 from engine.decision_log import START
 from engine.errors import EngineError
+from engine.places import arrow_file
 from engine.telling import LABEL
 from engine.untrusted import is_plain, open_plain, read_text, spelt
 
@@ -240,7 +241,7 @@ def _columns(files: Contents) -> Iterator[str]:
         if path.suffix == ".csv":
             names = _header(path)
         elif path.suffix == ".parquet":
-            schema = parquet.read_schema(path)
+            schema = parquet.read_schema(arrow_file(path))
             names = schema.names
             if schema.metadata or any(field.metadata for field in schema):
                 yield f"'{path.name}' holds a description beside its columns"

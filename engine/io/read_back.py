@@ -15,6 +15,7 @@ import numpy as np
 
 from engine.errors import EngineError
 from engine.io.cut import refuse_cut
+from engine.places import arrow_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,7 +44,7 @@ def check_parquet(part: Path, file: str, columns: Mapping[str, pa.Array | pa.Chu
     from pyarrow import parquet
 
     try:
-        with parquet.ParquetFile(part) as back:
+        with arrow_file(part) as source, parquet.ParquetFile(source) as back:
             n_records = len(next(iter(columns.values())))
             if back.metadata.num_rows != n_records or back.schema_arrow.names != list(columns):
                 raise not_whole(file, f"it holds {back.metadata.num_rows:,} of {n_records:,} records")

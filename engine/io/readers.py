@@ -17,6 +17,7 @@ from engine.errors import EngineError, UsageError
 from engine.io import sniff
 from engine.io.blocks import check_names, join
 from engine.microdata import RawColumn, RawTable
+from engine.places import arrow_file
 from engine.values import index_codes, smallest
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _csv_columns(path: Path, names: list[str], delimiter: str, block_size: int) 
     blocks: list[list[tuple[pa.Array, np.ndarray]]] = [[] for _ in names]
     try:
         reader = csv.open_csv(
-            path,
+            arrow_file(path),
             read_options=csv.ReadOptions(block_size=block_size),
             parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
             convert_options=csv.ConvertOptions(
@@ -158,7 +159,7 @@ def _read_parquet(path: Path) -> RawTable:
         f"file '{path.name}' is no readable Parquet file (corrupt or cut short); write or copy it again"
     )
     try:
-        with parquet.ParquetFile(path) as file:
+        with arrow_file(path) as source, parquet.ParquetFile(source) as file:
             schema = file.schema_arrow
             names = schema.names
             check_names(path.name, names)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.errors import EngineError
 from engine.io.read_back import check_bytes, check_parquet
-from engine.places import aside
+from engine.places import arrow_file, aside
 from engine.values import as_text
 
 if TYPE_CHECKING:
@@ -93,7 +93,8 @@ def write_parquet(path: str | Path, columns: Mapping[str, pa.Array | pa.ChunkedA
     plain_kinds = {name: k.value_type if pa.types.is_dictionary(k) else k for name, k in kinds.items()}
     schema = pa.schema(list(plain_kinds.items()))
     with aside(path) as part:
-        with parquet.ParquetWriter(part, schema, store_schema=False, compression="snappy", version="2.6") as file:
+        written: dict[str, Any] = {"store_schema": False, "compression": "snappy", "version": "2.6"}
+        with arrow_file(part, "wb") as sink, parquet.ParquetWriter(sink, schema, **written) as file:
             for start in range(0, max(n_records, 1), _GROUP):
                 parts = [plain(values.slice(start, _GROUP)) for values in columns.values()]
                 file.write_table(pa.table(parts, schema=schema), row_group_size=_GROUP)

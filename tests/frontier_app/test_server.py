@@ -225,7 +225,7 @@ def test_every_answer_to_its_own_page_carries_the_policy_and_nothing_leaves(watc
 def test_streamlit_runs_with_these_settings(watched: Watched) -> None:
     said = Path(f"/proc/{watched.process}").exists() and children(watched.process)
     if not said:
-        pytest.skip("processes are listed on Linux only")
+        pytest.skip("there is no /proc; run the tests on Linux")
     assert any(line.endswith(f"\0-P\0-m\0frontier_app.server\0{watched.port}\0") for line in said.values())
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     mine = {row[1] for row in rows if int(row[1].partition(":")[2], 16) == watched.port and row[3] == "0A"}
@@ -248,7 +248,7 @@ def children(root: int) -> dict[int, str]:
     return {one: lines[one] for one in found if one in lines}
 
 
-@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="command lines are read from /proc, as on Linux")
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="there is no /proc; run the tests on Linux")
 def test_no_command_line_tells_a_path_a_token_or_a_reason(tmp_path: Path) -> None:
     """Sweep, fresh runs and export at work: what `ps` shows of them to every user of the machine."""
     (tmp_path / "Secret folder").mkdir()

@@ -18,7 +18,9 @@ from engine.keys import read_key, read_or_make_key
 from engine.places import write_private
 from tests.engine.bundle.small import PLAN, text
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="modes, umask and limits of files mean nothing there")
+pytestmark = pytest.mark.skipif(
+    os.name == "nt", reason="modes, umask and limits of files mean nothing on Windows; run the tests on Linux or macOS"
+)
 
 
 @pytest.fixture

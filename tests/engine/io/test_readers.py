@@ -15,6 +15,7 @@ from pyarrow import parquet
 from engine.errors import EngineError, UsageError
 from engine.io import readers
 from engine.io.readers import read_table
+from engine.io.writers import write_csv, write_parquet
 from engine.microdata import RawTable
 
 ALL = ".csv, .tsv, .parquet, .sav, .zsav, .por, .dta, .sas7bdat or .xpt"
@@ -265,7 +266,7 @@ def test_text_that_is_no_csv_is_a_sentence(tmp_path: Path, content: str | bytes,
 def test_a_file_without_an_end_is_refused(tmp_path: Path, extension: str) -> None:
     path = tmp_path / f"a.{extension}"
     if not hasattr(os, "mkfifo"):
-        pytest.skip("Windows has no pipes among its files")
+        pytest.skip("Windows has no pipes among its files; run the tests on Linux or macOS")
     os.mkfifo(path)
     (tmp_path / f"b.{extension}").symlink_to("/dev/zero")
     for name in (path.name, f"b.{extension}"):
@@ -288,3 +289,11 @@ def test_parquet_whose_text_is_no_utf8(tmp_path: Path, old: bytes, new: bytes) -
     assert old in content
     with pytest.raises(EngineError, match=r"file 'a\.parquet' is no readable Parquet file"):
         read_table(write(path, content.replace(old, new)))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are texts here; run the tests on Linux")
+@pytest.mark.parametrize("end", [".csv", ".parquet"])
+def test_a_name_that_is_not_utf8(tmp_path, end):
+    path = tmp_path / f"{os.fsdecode(b'gr' + bytes([0xF6]))}{end}"
+    {".csv": write_csv, ".parquet": write_parquet}[end](path, {"a": pa.array(["x", "y"])})
+    assert column(read_table(path), "a") == ["x", "y"]
