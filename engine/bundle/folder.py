@@ -42,7 +42,7 @@ def new_folder(out: Path, *, public: Iterable[str] = ()) -> Iterator[tuple[Path,
     check_new(out)
     parent = out.absolute().parent
     _remove_left_over(parent)
-    aside = parent / f".{out.name}.{_machine()}.{os.getpid()}.{secrets.token_hex(4)}.part"
+    aside = parent / _part_of(out.name)
     with _guarded(aside):
         try:
             aside.mkdir(mode=0o700)
@@ -74,8 +74,11 @@ def new_folder(out: Path, *, public: Iterable[str] = ()) -> Iterator[tuple[Path,
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A private folder for files that nobody keeps, gone however this process ends."""
-    aside = Path(tempfile.gettempdir()).absolute() / f"swap-frontier-{secrets.token_hex(8)}"
+    """A private folder for files that nobody keeps, gone however this process ends; where all processes ended at once,
+    once the next one is made."""
+    parent = Path(tempfile.gettempdir()).absolute()
+    _remove_left_over(parent)
+    aside = parent / _part_of("swap-frontier")
     with _guarded(aside):
         try:
             aside.mkdir(mode=0o700)
@@ -158,6 +161,11 @@ def _is_full(folder: Path) -> bool:
 def _machine() -> str:
     """What tells this machine from others that write to the same place, without its name."""
     return hashlib.sha256(hostname().encode()).hexdigest()[:8]
+
+
+def _part_of(name: str) -> str:
+    """A new name of a folder that this process writes (:data:`_PART`)."""
+    return f".{name}.{_machine()}.{os.getpid()}.{secrets.token_hex(4)}.part"
 
 
 def _remove_left_over(parent: Path) -> None:

@@ -153,8 +153,16 @@ def reap_all(patience: float) -> bool:
 
 
 def _children() -> list[int]:
-    here = os.getpid()
-    return [int(pid) for pid in Path(f"/proc/{here}/task/{here}/children").read_text().split()]
+    return children_of(os.getpid())
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes that a process has started and that have not ended (Linux only)."""
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+    except FileNotFoundError:  # it has just ended
+        return []
 
 
 def _text(file: Path) -> str:

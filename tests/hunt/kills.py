@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from tests.hunt import fork, runner, stock
@@ -84,9 +84,10 @@ def exports(rng: random.Random, count: int) -> Iterator[Outcome]:
                 yield Outcome("exports", f"{tier}, not killed", *told(end), end.seconds, number)
                 shutil.rmtree(folder / "out", ignore_errors=True)
             pause = rng.random() * longest[tier] * 1.1
-            end = killed([*argv, "--tier", tier], folder, pause)
+            both = number % 3 == 2  # the process that clears up is killed as well, as when a machine loses its power
+            end = killed([*argv, "--tier", tier], folder, pause, both=both)
             verdict, detail = told(end)
-            if trouble := after_export(folder):
+            if trouble := (after_the_next(folder, argv) if both else "") or after_export(folder):
                 verdict, detail = "left", trouble
             yield Outcome("exports", f"{tier}, kill {number} after {pause:.2f} s", verdict, detail, pause, number)
             for path in folder.iterdir():
@@ -110,6 +111,14 @@ def after_export(folder: Path) -> str:
     return f"half a bundle: {end.out[-1500:]}" if end.code else ""
 
 
+def after_the_next(folder: Path, argv: Sequence[str]) -> str:
+    """What is wrong when an export comes after one of which all processes were killed at once, in words."""
+    if (folder / "out").exists():
+        return ""
+    end = ended([*argv, "--tier", "chair"], folder)
+    return f"the next export failed: {end.err[-1500:]}" if end.code else ""
+
+
 def whole(folder: Path) -> set[tuple[object, ...]]:
     """The figures of a sweep that nobody kills."""
     laid(folder)
@@ -128,8 +137,9 @@ def laid(folder: Path) -> Path:
     return folder
 
 
-def killed(argv: Sequence[str], folder: Path, pause: float) -> fork.End:
-    """Start a command in a process of its own and kill it after a while; what it started must end with it."""
+def killed(argv: Sequence[str], folder: Path, pause: float, *, both: bool = False) -> fork.End:
+    """Start a command in a process of its own and kill it after a while, alone or at once with ``both`` what it
+    started; what it started must end with it."""
     logs = folder / "logs"
     logs.mkdir(exist_ok=True)
     with (logs / "out").open("wb") as out, (logs / "err").open("wb") as err:
@@ -144,7 +154,10 @@ def killed(argv: Sequence[str], folder: Path, pause: float) -> fork.End:
         try:
             process.wait(_STARTED + pause)
         except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
+            started = fork.children_of(process.pid) if both else []
+            for pid in (*started, process.pid):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
         code = process.wait()
     return fork.End(code, (logs / "out").read_text(), (logs / "err").read_text(), pause, fork.reap_all(_CLEARED))
 

@@ -51,6 +51,23 @@ def test_what_killed_exports_left_is_removed_by_the_next(tmp_path: Path) -> None
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([*kept, "out"])
 
 
+def test_what_killed_replays_left_among_passing_files_is_removed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from engine.bundle import folder
+
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with folder.scratch_folder() as aside:
+        name = aside.name
+    assert not list(tmp_path.iterdir())
+    (tmp_path / name.replace(f".{os.getpid()}.", f".{ended.pid}.")).mkdir()
+    with folder.scratch_folder() as aside:
+        assert list(tmp_path.iterdir()) == [aside]
+    assert not list(tmp_path.iterdir())
+
+
 def left_in(folder: Path) -> list[str]:
     """What is left once whoever clears up has had its time."""
     until = time.monotonic() + 15
