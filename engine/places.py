@@ -75,11 +75,15 @@ def process_birth(pid: int) -> str:
         return _windows_birth(pid)
     with suppress(OSError, IndexError):
         if sys.platform == "linux":
-            started = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-            system = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+            started = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19].decode()
+            system = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
             return f"{system}/{os.stat('/proc/self/ns/pid').st_ino} {started}"
         told = subprocess.run(
-            ["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}
+            ["ps", "-o", "lstart=", "-p", str(pid)],
+            capture_output=True,
+            encoding="ascii",
+            errors="replace",
+            env={**os.environ, "LC_ALL": "C"},
         )
         return " ".join(told.stdout.split()).replace(" ", "_")
     return ""

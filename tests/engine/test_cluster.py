@@ -363,7 +363,7 @@ def test_the_only_worker_dies_with_what_it_knew_and_another_comes(grid, tmp_path
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="Windows freezes no process")
+@pytest.mark.skipif(os.name == "nt", reason="Windows freezes no process; run the tests on Linux or macOS")
 def test_a_frozen_worker_keeps_its_own_bundles_waiting_and_no_others(grid, tmp_path, monkeypatch):
     monkeypatch.setattr("engine.workers.TASK", 60)
     monkeypatch.setattr(cluster_module, "_SILENT", 2.0)

@@ -88,7 +88,7 @@ def read_where_no_file_can_grow(path: Path) -> str:
     return said.stdout
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no limit for the size of files")
+@pytest.mark.skipif(os.name == "nt", reason="Windows cannot limit the sizes of files; run the tests on Linux or macOS")
 def test_a_study_is_read_where_no_file_can_grow(path):
     swept(path, plan_of())
     assert not Path(f"{path}-wal").exists()
@@ -97,7 +97,7 @@ def test_a_study_is_read_where_no_file_can_grow(path):
     assert path.read_bytes() == before
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no limit for the size of files")
+@pytest.mark.skipif(os.name == "nt", reason="Windows cannot limit the sizes of files; run the tests on Linux or macOS")
 def test_a_study_that_a_killed_sweep_left_is_read_where_no_file_can_grow(path, tmp_path):
     script = (
         "import os, sys; from engine.sweep import sweep; from pathlib import Path\n"
@@ -111,7 +111,10 @@ def test_a_study_that_a_killed_sweep_left_is_read_where_no_file_can_grow(path, t
     assert read_where_no_file_can_grow(path).count("\n") == 2 + 1 + 20
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="modes do not bind this user")
+@pytest.mark.skipif(
+    os.name == "nt" or os.geteuid() == 0,
+    reason="rights do not bind root, nor anybody on Windows; run the tests as a plain user on Linux or macOS",
+)
 def test_a_study_is_read_in_a_folder_that_may_not_be_written_to(tmp_path):
     (tmp_path / "folder").mkdir()
     path = keyed(tmp_path / "folder" / "s.study")

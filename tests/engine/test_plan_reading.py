@@ -57,7 +57,9 @@ def test_a_folder_a_device_and_a_very_large_file_are_no_plans(tmp_path: Path) ->
         read_plan(large)
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.skipif(
+    not hasattr(os, "mkfifo"), reason="Windows has no named pipes among its files; run the tests on Linux or macOS"
+)
 def test_a_pipe_and_an_endless_file_are_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.toml")
     (tmp_path / "endless.toml").symlink_to("/dev/zero")

@@ -38,7 +38,9 @@ def tried(argv: list[str], capsys: pytest.CaptureFixture[str]) -> int:
     return code
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pipes and devices among its files")
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="Windows has no pipes and devices among its files; run the tests on Linux or macOS"
+)
 @pytest.mark.parametrize(("what", "files", "name"), KNOWN, ids=[what for what, _, _ in KNOWN])
 def test_a_known_bad_file(what, files, name, tmp_path: Path, capsys, monkeypatch) -> None:
     lay(files, tmp_path)
