@@ -36,6 +36,9 @@ div:has(> [data-testid="stMultiSelectTagsContainer"]),
 div:has(> div > [data-testid="stMultiSelectTagsContainer"]) {max-height: none !important; height: auto !important;}
 [data-testid="stTopNavLink"]:focus-visible {outline: 2px solid currentColor; outline-offset: 1px;}
 [data-testid="stCheckbox"] label :is(div, p) {white-space: normal !important;}
+/* Streamlit downloads what a person edits with its texts as they are, which a spreadsheet program may compute. */
+:is([class*="st-key-columns-"], [class*="st-key-parts-"], [class*="st-key-edits-"])
+  [data-testid="stElementToolbarButton"]:has([aria-label^="Download as CSV"]) {display: none;}
 </style>"""
 
 

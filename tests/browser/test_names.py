@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.steps import PAGES, at_home, environment, open_at, settled
+from tests.browser.steps import PAGES, at_home, environment, open_at, settled, workspace_with
 from tests.frontier_app import hostile
 from tests.frontier_app.kept import Kept
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 LIVE = """() => {
@@ -64,7 +64,7 @@ st.header("done")
 """
 
 
-def test_every_sign_is_shown_as_it_is(page: Page, tmp_path: Path):
+def test_every_sign_is_shown_as_it_is(browser: Browser, tmp_path: Path):
     """What Streamlit makes of escaped texts is, letter by letter, what was written."""
     texts = [*hostile.SIGNS, *(f"x{sign}y" for sign in hostile.SIGNS), *(f"({sign})" for sign in hostile.SIGNS)]
     texts += [name for seed in range(12) for name in hostile.names(3 + seed % 5, seed)]
@@ -75,6 +75,7 @@ def test_every_sign_is_shown_as_it_is(page: Page, tmp_path: Path):
     quiet = ["--server.headless=true", "--browser.gatherUsageStats=false", f"--server.port={port}"]
     command = [sys.executable, "-m", "streamlit", "run", "page.py", "--server.address=127.0.0.1", *quiet]
     with subprocess.Popen(command, cwd=tmp_path, env=environment(tmp_path), stdout=subprocess.DEVNULL) as server:
+        page = browser.new_page()
         try:
             for _ in range(200):
                 with socket.socket() as trying:
@@ -89,4 +90,13 @@ def test_every_sign_is_shown_as_it_is(page: Page, tmp_path: Path):
                 wanted = " ".join(text.split())
                 assert [" ".join(part.replace("\u2060", "").split()) for part in parts] == [wanted] * 3
         finally:
+            page.close()
             server.terminate()
+
+
+def test_a_table_to_edit_has_no_download_whose_cells_may_be_formulas(page: Page, address: str, home: Path):
+    open_at(page, address, workspace_with(home, swept=False))
+    page.get_by_test_id("stDataFrame").first.hover()
+    search = page.locator('[data-testid=stElementToolbarButton] [aria-label^="Search"]').first
+    search.wait_for()
+    assert not page.locator('[aria-label^="Download as CSV"]').first.is_visible()
