@@ -148,6 +148,7 @@ def write_new(path: Path, fill: Callable[[sqlite3.Connection], None]) -> None:
             with aside(path, replace=False) as part:
                 db = sqlite3.connect(part, isolation_level=None)
                 try:
+                    db.execute("pragma journal_mode = memory")  # it has no name yet, so nobody needs its journal
                     db.execute(f"pragma application_id = {_APPLICATION_ID}")
                     db.execute("begin")
                     fill(db)

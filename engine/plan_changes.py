@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.decision_log import append
+from engine.decision_log import append, entries
 from engine.errors import UsageError
 from engine.plan import Plan
 from engine.plan.differences import CONTEXT, plan_differences
@@ -30,13 +30,15 @@ def check_departures(plan: Plan, why: str, known: Mapping[str, str] | None = Non
 
 
 def record_plan(study: Study, *, why: str = "", by: str = "") -> None:
-    """Begin a new study's log with its plan, the approval it carries, and how it departs from that."""
-    plan = study.plan
+    """Begin a new study's log with its plan, the approval it carries, and how it departs from that; what is there
+    already stays, for whoever began may have been killed."""
+    plan, have = study.plan, {entry.event for entry in entries(study)}
     new = check_departures(plan, why)
-    append(study, "plan", {"measures": list(plan.measures), "replicates": plan.space.replicates}, by=by)
-    if plan.lock is not None:
+    if "plan" not in have:
+        append(study, "plan", {"measures": list(plan.measures), "replicates": plan.space.replicates}, by=by)
+    if plan.lock is not None and "locked" not in have:
         append(study, "locked", {"number": plan.lock.number, "at": plan.lock.at}, by=plan.lock.by)
-    if new:
+    if new and "deviation" not in have:
         append(study, "deviation", {"what": [*new.values()], "why": why.strip()}, by=by)
 
 

@@ -97,6 +97,8 @@ def sweep(
             old.close()
         raise
     if old is not None:
+        if study.progress.state == "new":  # whoever made it was killed before its log was begun
+            record_plan(study, why=deviation, by=by)
         study.add_scenarios(specs)
         change_plan(study, plan, why=deviation, by=by, grow=extend)
     search = None

@@ -28,6 +28,7 @@ KINDS = {
     "studies": Kind("tests.hunt.studies", 1500, 40),
     "bundles": Kind("tests.hunt.bundles", 1000, 30),
     "sweeps": Kind("tests.hunt.killed_sweeps", 100, 0),
+    "writers": Kind("tests.hunt.kills_of_sweeps", 60, 0),
     "exports": Kind("tests.hunt.killed_exports", 40, 0),
     "browser": Kind("tests.hunt.browser", 300, 0),
 }
