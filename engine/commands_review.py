@@ -17,6 +17,7 @@ def run_plan_lock(args: argparse.Namespace) -> None:
 
     from engine.plan import read_plan
     from engine.plan.lock import lock
+    from engine.plan.reading import plan_text
 
     path = Path(args.plan)
     for option in ("number", "by"):
@@ -24,13 +25,13 @@ def run_plan_lock(args: argparse.Namespace) -> None:
             raise UsageError(f"--{option} is empty; the approval needs it")
     locked = lock(read_plan(path), args.number.strip(), args.by.strip()).lock
     assert locked is not None
-    document = tomlkit.parse(path.read_text(encoding="utf-8"))
     section = tomlkit.table()
     for name, value in vars(locked).items():
         section[name] = tomlkit.string(value, multiline=True) if name == "approved" else value
-    document["lock"] = section
+    # behind all the rest, which is not even parsed again: not every TOML that is read could be written as it was
+    text = f"{plan_text(path).rstrip()}\n\n{tomlkit.dumps({'lock': section})}"
     try:
-        write_private(path, tomlkit.dumps(document).encode(), replace=True)
+        write_private(path, text.encode(), replace=True)
     except OSError as error:
         raise EngineError(f"plan '{path.name}' could not be written: {error.strerror}; it is as it was") from None
     say(f"{path.name} is locked as {locked.number}, approved by {locked.by}; only replicates may grow")

@@ -8,6 +8,10 @@ from pathlib import Path
 from engine.errors import EngineError, UsageError
 from engine.places import write_private
 from engine.streams import KEY_BYTES, new_key
+from engine.untrusted import read_plain
+
+_MOST_BYTES = 4096
+"""Of a key's file: room for digits and blanks, and no more than is read at once."""
 
 
 def key_path(study: str | Path, key_file: str | Path | None = None) -> Path:
@@ -18,7 +22,7 @@ def key_path(study: str | Path, key_file: str | Path | None = None) -> Path:
 def read_key(path: Path) -> bytes:
     """The key in a file: 32 hexadecimal digits, or the 16 bytes themselves."""
     try:
-        content = path.read_bytes()
+        content = read_plain(path, _MOST_BYTES, follow=True)
     except FileNotFoundError:
         raise EngineError(
             f"key file '{path.name}' does not exist; without its key a study cannot go on. Name it with --key-file "

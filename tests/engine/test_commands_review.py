@@ -31,6 +31,16 @@ def test_a_lock_is_written_beside_what_stands_there(plan: Path, capsys: pytest.C
     assert list(plan.parent.iterdir()) == [plan]
 
 
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_a_plan_with_a_mark_of_utf8_is_locked_as_it_stands(plan: Path, ends: str) -> None:
+    before = b"\xef\xbb\xbf" + plan.read_bytes().rstrip().replace(b"\n", ends.encode())
+    plan.write_bytes(before)
+    assert main(["plan", "lock", str(plan), "--number", "DRB-7", "--by", "Grace"]) == 0
+    assert plan.read_bytes().startswith(before)
+    locked = read_plan(plan)
+    assert locked.lock is not None and locked.lock.by == "Grace" and not departures(locked)
+
+
 def test_an_empty_name_is_refused(plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "lock", str(plan), "--number", "DRB-7", "--by", " "]) == 2
     assert "--by is empty" in capsys.readouterr().err

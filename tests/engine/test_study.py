@@ -285,6 +285,18 @@ def test_what_is_no_key_is_refused(tmp_path, content):
     assert path.read_bytes() == content
 
 
+def test_a_key_is_a_small_plain_file(tmp_path):
+    path = tmp_path / "k"
+    path.write_bytes(b"0" * 5000)
+    with pytest.raises(EngineError, match="'k' is larger than"):
+        read_key(path)
+    path.unlink()
+    if hasattr(os, "mkfifo"):  # nobody writes to it, and it is not waited for
+        os.mkfifo(path)
+        with pytest.raises(EngineError, match="'k' is a named pipe and no plain file"):
+            read_key(path)
+
+
 def test_a_key_needs_its_folder(tmp_path):
     with pytest.raises(UsageError, match="the folder of key file 'k' does not exist; make it first"):
         read_or_make_key(tmp_path / "none" / "k")
