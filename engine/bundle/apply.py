@@ -13,6 +13,7 @@ from engine.bundle.analyst import FROM, NEW_ID, OLD_ID, ROW
 from engine.bundle.files import check_formats, write_tables
 from engine.bundle.folder import new_folder
 from engine.bundle.manifest import INTERNAL
+from engine.bundle.unpack import Unpacked, check_parquet
 from engine.bundle.untouched import analyst_in, read_untouched
 from engine.errors import EngineError, UsageError, did_you_mean
 from engine.labels import NO_LABELS
@@ -84,15 +85,34 @@ def apply(
 
 
 def _read_map(path: Path) -> dict[str, Any]:
+    """The columns of a pair map by name; a damaged or made-up one is refused before its numbers index anything."""
+    import pyarrow as pa
     from pyarrow import parquet
 
-    table = parquet.read_table(arrow_file(path))
+    damaged = EngineError(f"'{path.name}' of the analyst's bundle is no pair map, or a damaged one; export it again")
+    try:
+        check_parquet(path)
+        table = parquet.read_table(arrow_file(path))
+    except (pa.ArrowException, Unpacked):
+        raise damaged from None
     if OLD_ID not in table.column_names:
         raise UsageError(
             "the plan of this release declares no id, so the records of another file cannot be found again; name it as "
             "id in [data] and export again"
         )
-    return {name: table[name].to_pylist() if name == OLD_ID else table[name].to_numpy() for name in table.column_names}
+    places = [name for name in table.column_names if name == ROW or name.startswith(FROM)]
+    wanted = {OLD_ID: (pa.types.is_string, pa.types.is_large_string), **dict.fromkeys(places, (pa.types.is_integer,))}
+    wanted[ROW] = wanted[NEW_ID] = (pa.types.is_integer,)
+    if len(set(table.column_names)) < table.num_columns or not set(wanted) <= set(table.column_names):
+        raise damaged
+    if not all(any(fits(table[name].type) for fits in kinds) for name, kinds in wanted.items()):
+        raise damaged
+    if any(table[name].null_count for name in (NEW_ID, *places)):
+        raise damaged
+    found = {name: table[name].to_pylist() if name == OLD_ID else table[name].to_numpy() for name in wanted}
+    if any(((found[name] < 0) | (found[name] >= table.num_rows)).any() for name in places):
+        raise damaged
+    return found
 
 
 def _dropped(plan: Plan, other: RawTable, id_column: str, include: Sequence[str]) -> tuple[str, ...]:

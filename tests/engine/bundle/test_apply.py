@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from engine.bundle import export
-from engine.bundle.apply import apply
+from engine.bundle.apply import _read_map, apply
 from engine.errors import EngineError, UsageError
 from engine.io.readers import read_table
 from engine.microdata import RawTable
@@ -127,3 +129,31 @@ def test_columns_that_were_drawn_anew_are_refused(tmp_path: Path) -> None:
     other = table(tmp_path / "other.csv", ["case,pay", "c1,1.5"])
     with pytest.raises(UsageError, match="column 'pay' was drawn anew in the release"):
         apply(bundle, other, "case", tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"row": [0, 9]},
+        {"row": [-1, 0]},
+        {"row": ["a", "b"]},
+        {"new_id": [None, 2]},
+        {"new_id": [1.5, 2.5]},
+        {"id": [1, 2]},
+        {"from:town": [0, 2]},
+        {"from:town": [0.0, 1.0]},
+        {"row": None},
+        b"no Parquet at all",
+    ],
+)
+def test_a_made_up_pair_map_is_refused_before_it_indexes_anything(forged: dict | bytes, tmp_path: Path) -> None:
+    path = tmp_path / "pairs.parquet"
+    if isinstance(forged, bytes):
+        path.write_bytes(forged)
+    else:
+        columns = {"row": [1, 0], "new_id": [7, 8], "id": ["p", "q"], "from:town": [1, 0]} | forged
+        parquet.write_table(pa.table({name: values for name, values in columns.items() if values}), path)
+    with pytest.raises(
+        EngineError, match=r"^'pairs\.parquet' of the analyst's bundle is no pair map, or a damaged one"
+    ):
+        _read_map(path)
