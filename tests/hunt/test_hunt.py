@@ -15,11 +15,19 @@ from tests.hunt.__main__ import table
 from tests.hunt.browser import Kept, Walk
 from tests.hunt.case import Outcome
 from tests.hunt.fork import End
+from tests.hunt.test_runner import python
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 WHOLE = "<div data-testid=stApp data-test-script-state=notRunning>File {}</div>"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="without forks it takes long; `python -m tests.hunt` tries it all")
+def test_bad_inputs_end_in_a_sentence(tmp_path: Path):
+    ran = python("-m", "tests.hunt", "--quick", "--keep", str(tmp_path / "failed"), seconds=600)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
 def test_the_table_counts_every_verdict():
