@@ -134,7 +134,11 @@ def _fresh_runs(study: Study, view: RiskUtilityMap, place: int) -> None:
     """The finalists on replicates that had no part in finding them."""
     now = state.get()
     at = now.workspace
-    again = actions.fresh_map(view)
+    try:
+        again = actions.fresh_map(view)
+    except EngineError as error:
+        parts.complain(error)
+        return
     done = again is not None and bool(again.summary.counted[place])
     letters = lettered(view, place)
     if again is not None:
