@@ -2,10 +2,11 @@
 
 Tables (open to any SQLite reader): ``about`` (name, value), ``scenario`` (one row per release spec), ``realisation``
 (one wide row per run, a column per measure; status 0 ok, 1 failed, 2 noop), ``fresh`` (the same for re-evaluations on
-fresh replicates), ``note`` (what a run's measures said), ``run`` (the one writer's lease and progress), ``decision``, ``aggregate`` (what was worked out from
-all realisations, so that it need not be worked out again; emptied in the transaction that changes any of them).  Every
-change is one transaction, so a study killed at any moment is whole and can be resumed.  Rows carry their check sums in
-a column ``crc`` (:mod:`engine.stored`); studies of format 1, made by earlier versions, have none and stay as they are.
+fresh replicates), ``note`` (what a run's measures said), ``run`` (the one writer's lease and progress), ``decision``,
+``aggregate`` (what was worked out from all realisations, so that it need not be worked out again; emptied in the
+transaction that changes any of them).  Every change is one transaction, so a study killed at any moment is whole and
+can be resumed.  Rows carry their check sums in a column ``crc`` (:mod:`engine.stored`); studies of format 1, made by
+earlier versions, have none and stay as they are.
 """
 
 from __future__ import annotations
