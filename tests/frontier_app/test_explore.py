@@ -107,7 +107,8 @@ def test_a_bound_below_everything_says_so(at: Workspace, view: RiskUtilityMap):
 
 @pytest.mark.parametrize("drawn", list(drawing.DRAWN))
 def test_every_figure_is_one_click(drawn: str, at: Workspace):
-    made = look(explored(at), colour="number")
+    made = explored(at)
+    made.selectbox(key="look-colour").set_value("number").run()  # by rate, a map is coloured as the pooled figure is
     before = [json.loads(chart.proto.spec) for chart in made.get("plotly_chart")]
     after = [json.loads(chart.proto.spec) for chart in look(made, drawn=drawn).get("plotly_chart")]
     assert after, "a figure is drawn"
