@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from engine.errors import EngineError, UsageError
 from engine.places import aside, is_network_path
-from engine.untrusted import open_plain
+from engine.untrusted import kind_of
 
 _APPLICATION_ID = 0x53574150  # "SWAP"
 PATIENCE = 30
@@ -175,12 +175,13 @@ class Database:
             raise EngineError(
                 f"study '{path.name}' does not exist; make it with `frontier sweep DATA --study {path.name}`"
             )
-        if path.is_dir():
-            raise EngineError(f"'{path.name}' is a folder, not a study")
+        if kind := kind_of(path, follow=True):
+            raise EngineError(f"'{path.name}' is {kind}, not a study; a study is made by `frontier sweep`")
+        if path.stat().st_size == 0:
+            raise EngineError(f"'{path.name}' is no study; a study is made by `frontier sweep`")
         with spoken(path):
-            with open_plain(path, follow=True) as file:
-                if file.read(16) != b"SQLite format 3\x00":
-                    raise EngineError(f"'{path.name}' is no study; a study is made by `frontier sweep`")
+            # Its first bytes are SQLite's to look at: whoever closes a file gives up all locks that the process has on
+            # it, also those of a connection in another thread.
             db = connected(path)
             try:
                 if db.execute("pragma application_id").fetchone()[0] != _APPLICATION_ID:

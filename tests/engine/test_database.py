@@ -158,3 +158,18 @@ def test_only_a_full_disk_is_called_full(tmp_path, monkeypatch, code, free, word
 def test_room_is_asked_for_where_the_file_lies(tmp_path):
     assert database._room(tmp_path / "s.study") > 2**20
     assert database._room(tmp_path / "none" / "s.study") == database._HARDLY
+
+
+def test_a_study_that_is_opened_twice_in_a_process_keeps_the_first_ones_locks(path):
+    """Else the next process to close it takes its log away, and what the first one reads and writes is lost."""
+    swept(path, plan_of())
+    counting = (
+        "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], isolation_level=None);"
+        "db.execute('update run set total = total + 1000'); db.close()"
+    )
+    with Study.open(path) as first:
+        before = first.progress.total
+        Study.open(path).close()
+        for times in (1, 2):
+            subprocess.run([sys.executable, "-c", counting, str(path)], check=True)
+            assert first.progress.total == before + 1000 * times

@@ -80,7 +80,7 @@ def newer(path):
     [
         (None, "study 'x' does not exist; make it with `frontier sweep DATA --study x`"),
         (empty, "'x' is no study; a study is made by `frontier sweep`"),
-        (text, "'x' is no study; a study is made by `frontier sweep`"),
+        (text, "'x' is no study, or a damaged one (file is not a database); a study is made by `frontier sweep`"),
         (folder, "'x' is a folder, not a study"),
         (database, "'x' is a database but no study; a study is made by `frontier sweep`"),
         (damaged, "'x' is no study, or a damaged one"),
