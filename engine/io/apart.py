@@ -180,8 +180,9 @@ def _stream(values: pa.Array) -> memoryview:
 
 
 def _limit_memory() -> None:
-    """A damaged file may ask for any amount of memory; no more is given than the machine has, where that can be set."""
-    if sys.platform != "win32":
+    """A damaged file may ask for any amount of memory; no more is given than the machine has, where that can be set:
+    Windows has no such limit, and macOS refuses to set it."""
+    if sys.platform == "linux":
         import resource
 
         all_there_is = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

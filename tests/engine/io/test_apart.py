@@ -98,3 +98,13 @@ def test_a_program_that_may_not_be_started_is_a_sentence(tmp_path: Path, monkeyp
     monkeypatch.setattr(sys, "executable", str(tmp_path / "no-python"))
     with pytest.raises(EngineError, match=r"could not be started .*; let this program start no-python"):
         read_table(path)
+
+
+def test_where_the_system_sets_no_limit_of_memory_none_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """macOS refuses it, and every file would be called damaged."""
+    resource = pytest.importorskip(
+        "resource", reason="Windows has no limits of processes; run the tests on Linux or macOS"
+    )
+    monkeypatch.setattr(resource, "setrlimit", lambda *_: pytest.fail("a limit was asked for"))
+    monkeypatch.setattr(sys, "platform", "darwin")
+    apart._limit_memory()
