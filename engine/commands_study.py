@@ -22,7 +22,7 @@ def run_status(args: argparse.Namespace) -> None:
         return
     silent = max(0, round(time.time() - writer.beat))
     asked = "; it was asked to stop" if writer.asked else ""
-    say(f"at work: {writer}; last heard of {silent} s ago{asked}")
+    say(f"at work: a {writer}; last heard of {silent} s ago{asked}")
 
 
 def run_cancel(args: argparse.Namespace) -> None:
@@ -36,4 +36,4 @@ def run_cancel(args: argparse.Namespace) -> None:
     if writer is None:
         say("nobody is at work; the next command may go on")
     else:
-        say(f"asked {writer} to stop after what it is doing; what is done is kept (`frontier status` shows it)")
+        say(f"asked a {writer} to stop after what it is doing; what is done is kept (`frontier status` shows it)")

@@ -17,7 +17,7 @@ from typing import Any
 
 from engine.database import Database
 from engine.errors import EngineError
-from engine.places import hostname, process_birth, process_is_alive
+from engine.places import hostname, is_running, process_birth
 from engine.scenarios import Progress
 from engine.stored import is_number, is_whole
 
@@ -30,8 +30,8 @@ SCHEMA = (
     "insert into run values (1, 'new', 0, '', 0, 0, 0, 0, 0, '', '', '')",
 )
 SWEEP, MEASURE, RECHECK = "sweep", "measure", "recheck"
-TASKS = {SWEEP: "a sweep", MEASURE: "a process that adds measures", RECHECK: "a process that makes fresh runs"}
-"""What writers are, in words for the others."""
+TASKS = {SWEEP: "sweep", MEASURE: "process that adds measures", RECHECK: "process that makes fresh runs"}
+"""What writers are, in words that follow "a" or "another"."""
 _STATES = ("new", "running", "cancelled", "finished", "failed")
 
 
@@ -48,11 +48,6 @@ class Writer:
 
     def __str__(self) -> str:
         return f"{TASKS[self.task]} (process {self.pid}{'' if self.host == hostname() else ' on ' + self.host})"
-
-    @property
-    def as_another(self) -> str:
-        """The same for somebody who would write too."""
-        return str(self).replace("a ", "another ", 1)
 
 
 class Leased(Database):
@@ -83,7 +78,7 @@ class Leased(Database):
             other = self._holder(self._run())
             if other is not None:
                 raise EngineError(
-                    f"{other.as_another} is writing '{self.path.name}'; wait for it or cancel it with `frontier cancel "
+                    f"another {other} is writing '{self.path.name}'; wait for it or cancel it with `frontier cancel "
                     f"{self.path.name}`"
                 )
             yield db
@@ -162,9 +157,9 @@ class Leased(Database):
         born, silent = run.get("born", ""), time.time() - run["beat"]
         here = run["host"] == hostname()
         if here and born and _system(born) == _system(_own_birth(os.getpid())):
-            alive = process_birth(run["pid"]) == born
+            alive = is_running(run["pid"], born)
         elif here and not born:
-            alive = process_is_alive(run["pid"]) and silent < _LONG_STALE
+            alive = is_running(run["pid"], "") and silent < _LONG_STALE
         else:
             alive = silent < _STALE
         return self._as_writer(run) if alive else None

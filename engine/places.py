@@ -89,6 +89,12 @@ def process_birth(pid: int) -> str:
     return ""
 
 
+def is_running(pid: int, born: str) -> bool:
+    """Whether the process that had this number is running still.  ``born`` is its :func:`process_birth`; where that was
+    not told, any process of the number counts."""
+    return process_birth(pid) == born if born else process_is_alive(pid)
+
+
 def _windows_birth(pid: int) -> str:
     import ctypes
     from ctypes import wintypes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import zipfile
 from collections.abc import Iterable
 from contextlib import suppress
@@ -14,7 +13,7 @@ from typing import Any
 
 from engine.bundle.tiers import bundles_in
 from engine.errors import EngineError
-from engine.places import process_is_alive
+from engine.places import aside
 from frontier_app import jobs
 from frontier_app.workspace import Workspace
 
@@ -48,12 +47,8 @@ class Export:
         """A bundle as one zip, made on disk the first time."""
         made = self.folder.with_name(f"{self.folder.name}.{tier}.zip")
         if not made.exists():
-            aside = made.with_suffix(f".{os.getpid()}.part")
-            try:
-                _zip(self.bundles[tier], aside)
-                os.replace(aside, made)
-            finally:
-                aside.unlink(missing_ok=True)
+            with aside(made) as part:
+                _zip(self.bundles[tier], part)
         return made
 
     @property
@@ -67,8 +62,7 @@ class Export:
 
 
 def _zip(folder: Path, target: Path) -> None:
-    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as whole:
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as whole:
         for path in sorted(p for p in folder.rglob("*") if p.is_file()):
             entry = zipfile.ZipInfo(path.relative_to(folder).as_posix(), _DATE)
             entry.compress_type = zipfile.ZIP_DEFLATED
@@ -97,7 +91,7 @@ def start(at: Workspace, label: str, tier: str, formats: Iterable[str], include:
     arguments += ["--allow-partial"] if partial else []
     noted, log_path = _paths(at)
     pid = jobs.launch(arguments, at, log_path)
-    at.keep(noted.name, json.dumps({"pid": pid, "out": out.name, "tier": tier}))
+    at.keep(noted.name, json.dumps({**jobs.process(pid), "out": out.name, "tier": tier}))
 
 
 def job(at: Workspace) -> Exporting:
@@ -105,12 +99,11 @@ def job(at: Workspace) -> Exporting:
     noted, log_path = _paths(at)
     try:
         about = json.loads(noted.read_text(encoding="utf-8"))
-        pid, out, tier = int(about["pid"]), str(about["out"]), str(about["tier"])
+        running, out, tier = jobs.runs(about), str(about["out"]), str(about["tier"])
     except (OSError, ValueError, KeyError, TypeError):
         return Exporting("none")
-    jobs.reap()
     lines = log_path.read_text(encoding="utf-8", errors="replace").splitlines() if log_path.exists() else []
-    if process_is_alive(pid):
+    if running:
         # How it ends is told when it has ended, as a failure and not as one more step.
         steps = takewhile(lambda line: not line.startswith(_LAST_WORDS), lines)
         return Exporting("running", tier, tuple(line for line in steps if line.strip()))

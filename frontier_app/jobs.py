@@ -10,14 +10,14 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from engine.errors import EngineError
 from engine.filling import FRESH_FROM
-from engine.places import process_is_alive
+from engine.places import is_running, process_birth
 from engine.study import Study
 from frontier_app.launch import environment, standard_input
 from frontier_app.workspace import Workspace
@@ -44,14 +44,25 @@ class Job:
 
 
 def _noted(workspace: Workspace) -> dict[str, Any]:
-    nothing = {"pid": 0, "began": 0, "at": 0.0, "stop": False}
+    nothing = {"pid": 0, "born": "", "began": 0, "at": 0.0, "stop": False}
     try:
         return {**nothing, **json.loads((workspace.folder / _JOB).read_text(encoding="utf-8"))}
     except (OSError, ValueError, TypeError):
         return nothing
 
 
-def reap() -> None:
+def process(pid: int) -> dict[str, Any]:
+    """What is noted of a process that was started, so that :func:`runs` tells it from a later one of its number."""
+    return {"pid": pid, "born": process_birth(pid)}
+
+
+def runs(noted: Mapping[str, Any]) -> bool:
+    """Whether a process of which this was noted is still at work; earlier versions noted its number only."""
+    _reap()
+    return is_running(int(noted["pid"]), str(noted.get("born", "")))
+
+
+def _reap() -> None:
     """Wait for children that have ended."""
     for pid, child in list(_children.items()):
         if child.poll() is not None:
@@ -59,8 +70,7 @@ def reap() -> None:
 
 
 def _alive(workspace: Workspace) -> bool:
-    reap()
-    return process_is_alive(_noted(workspace)["pid"])
+    return runs(_noted(workspace))
 
 
 def start(workspace: Workspace, *, extend: bool = False, deviation: str = "", by: str = "") -> None:
@@ -78,7 +88,7 @@ def start(workspace: Workspace, *, extend: bool = False, deviation: str = "", by
     arguments += ["--plan", str(workspace.plan_path)] + (["--extend"] if extend else [])
     arguments += ["--deviation", deviation, "--by", by] if deviation else []
     pid = launch(arguments, workspace, workspace.log_path)
-    workspace.keep(_JOB, json.dumps({"pid": pid, "began": began, "at": at}))
+    workspace.keep(_JOB, json.dumps({**process(pid), "began": began, "at": at}))
 
 
 def launch(arguments: Sequence[str], workspace: Workspace, log_path: Path) -> int:
@@ -120,7 +130,7 @@ def start_recheck(workspace: Workspace, labels: Sequence[str], replicates: int, 
         arguments += ["--candidate", label]
     about = {"labels": list(labels), "replicates": replicates, "stop": False}
     pid = launch(arguments, workspace, _recheck_log(workspace))
-    workspace.keep(_RECHECK, json.dumps({"pid": pid, **about}))
+    workspace.keep(_RECHECK, json.dumps({**process(pid), **about}))
 
 
 def _recheck_noted(workspace: Workspace) -> dict[str, Any]:
@@ -137,8 +147,7 @@ def recheck(workspace: Workspace) -> tuple[bool, str]:
     noted = _recheck_noted(workspace)
     if not noted:
         return False, ""
-    reap()
-    if process_is_alive(noted["pid"]):
+    if runs(noted):
         return True, ""
     return False, "" if noted["stop"] else complaint_in(_recheck_log(workspace), "it ended unexpectedly")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable
@@ -9,9 +10,10 @@ from collections.abc import Callable
 import pytest
 
 from engine import datasets
+from engine.places import process_birth
 from engine.plan import edit_plan, plan_to_toml
 from engine.study import Study
-from frontier_app import jobs, workspace
+from frontier_app import exports, jobs, workspace
 from frontier_app.workspace import Workspace
 
 
@@ -36,6 +38,18 @@ def wait(at: Workspace, done: Callable[[jobs.Job], bool], seconds: float = 60) -
 def test_nothing_yet():
     assert jobs.status(workspace.create()).state == "none"
     assert jobs.status(prepared()).state == "none"
+
+
+def test_a_later_process_with_the_number_of_an_ended_one_is_not_taken_for_it(swept: Callable[..., Workspace]):
+    """This process stands for the one that has the number now: it would be waited for until the machine is started
+    anew."""
+    at, began = swept(), process_birth(os.getpid())
+    for born, busy in ((began, True), (f"{began}7", False)):
+        noted = {"pid": os.getpid(), "born": born}
+        at.keep("job.json", json.dumps({**noted, "began": 0, "at": time.time() + 9}))
+        at.keep("recheck.json", json.dumps({**noted, "labels": ["x"], "replicates": 2}))
+        at.keep("export.json", json.dumps({**noted, "out": "x", "tier": "public"}))
+        assert (jobs.status(at).busy, jobs.recheck(at)[0], exports.job(at).state == "running") == (busy, busy, busy)
 
 
 @pytest.mark.slow
