@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hmac
 import json
-import os
 import re
 import secrets
 import shutil
@@ -52,13 +51,7 @@ class Workspace:
 
     def keep(self, name: str, text: str) -> None:
         """Write a file, whole or not at all, that the owner alone can read."""
-        path = self.folder / name
-        aside = path.with_name(f".{name}.{secrets.token_hex(4)}")
-        try:
-            write_private(aside, text.encode())
-            os.replace(aside, path)
-        finally:
-            aside.unlink(missing_ok=True)
+        write_private(self.folder / name, text.encode(), replace=True)
 
     @property
     def study(self) -> Path | None:

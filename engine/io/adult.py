@@ -9,15 +9,14 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import os
-import stat
-import tempfile
 import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from engine.errors import EngineError, UsageError
+from engine.places import aside
+from engine.untrusted import kind_of
 
 HEADER = ("Age", "EmpTyp", "Edu", "MS", "Race", "Sex", "AvgHrs", "AnnSal")
 URL = "https://archive.ics.uci.edu/static/public/2/adult.zip"
@@ -85,10 +84,9 @@ def read_files(paths: Sequence[Path]) -> list[Row]:
 
 def _refuse_other(path: Path) -> None:
     """Refuse a pipe or a device, which may have no end, and what is far larger than the Adult file."""
-    about = path.stat()
-    if not stat.S_ISREG(about.st_mode):
-        raise UsageError(f"'{path.name}' is a folder, a pipe or a device; {_HINT}")
-    if about.st_size > _MOST_BYTES:
+    if kind := kind_of(path, follow=True):
+        raise UsageError(f"'{path.name}' is {kind}; {_HINT}")
+    if path.stat().st_size > _MOST_BYTES:
         raise UsageError(f"file '{path.name}' has more than {_MOST_BYTES >> 20} MB and is not the Adult file; {_HINT}")
 
 
@@ -200,16 +198,10 @@ def store(rows: Sequence[Row], path: Path) -> int:
     check(rows)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Written beside and moved, so that an interrupted run leaves no half file under the final name.
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.stem)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-                writer = csv.writer(file, lineterminator="\n")
-                writer.writerow(HEADER)
-                writer.writerows(rows)
-            os.replace(name, path)
-        finally:
-            Path(name).unlink(missing_ok=True)
+        with aside(path) as part, part.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(HEADER)
+            writer.writerows(rows)
     except OSError as error:
         raise EngineError(f"'{path.name}' could not be kept in the private data folder: {error.strerror}") from None
     return len(rows)

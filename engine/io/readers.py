@@ -6,7 +6,6 @@ multiple of the coded table and not of the file.  Messages name the file, never 
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from engine.io import sniff
 from engine.io.blocks import check_names, join
 from engine.microdata import RawColumn, RawTable
 from engine.places import arrow_file
+from engine.untrusted import kind_of
 from engine.values import index_codes, smallest
 
 if TYPE_CHECKING:
@@ -48,10 +48,9 @@ def read_table(path_or_name: str | Path) -> RawTable:
         what = f"'{extension}'" if extension else "no extension"
         raise UsageError(f"file '{path.name}' has {what}, supported are {_or(EXTENSIONS)}; export it as one of these")
     try:
-        about = path.stat()
-        if not stat.S_ISREG(about.st_mode):
-            raise UsageError(f"'{path.name}' is a pipe or a device; give a file, whose end can be known")
-        if about.st_size == 0:
+        if kind := kind_of(path, follow=True):
+            raise UsageError(f"'{path.name}' is {kind}; give a file, whose end can be known")
+        if path.stat().st_size == 0:
             raise EngineError(f"file '{path.name}' is empty; it needs a header line and records")
         if extension in STATISTICAL:
             from engine.io.apart import read_apart

@@ -5,15 +5,13 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 import tomllib
 from pathlib import Path
 from typing import Any
 
 from engine.errors import EngineError, UsageError
+from engine.untrusted import MOST_BYTES, kind_of, read_plain
 
-MOST_BYTES = 64 << 20
-"""A plan of 10^5 attributes takes a tenth of this."""
 _MOST_DEPTH = 16
 _LARGEST = 2**63
 # Repeats are possessive (*+): whatever the text, it is looked at once.
@@ -31,19 +29,14 @@ _TOKEN = re.compile(
 def plan_text(path: Path) -> str:
     """The text of a plan's file; what is no file of UTF-8 text, or a very large one, is refused by its name."""
     try:
-        found = path.stat()
-        if stat.S_ISDIR(found.st_mode):
-            raise UsageError(f"plan '{path.name}' is a folder; give the file of a plan")
-        if not stat.S_ISREG(found.st_mode):
-            raise UsageError(f"plan '{path.name}' is no file but a pipe or a device; give the file of a plan")
-        if found.st_size > MOST_BYTES:
+        if kind := kind_of(path, follow=True):
+            raise UsageError(f"plan '{path.name}' is {kind}; give the file of a plan")
+        size = path.stat().st_size  # a plan of 10^5 attributes takes a tenth of the most
+        if size > MOST_BYTES:
             raise UsageError(
-                f"plan '{path.name}' has {found.st_size:,} bytes, and a plan has at most {MOST_BYTES:,}; is it "
-                "the data?"
+                f"plan '{path.name}' has {size:,} bytes, and a plan has at most {MOST_BYTES:,}; is it the data?"
             )
-        with path.open("rb") as file:
-            content = file.read(MOST_BYTES)
-        return content.decode("utf-8")
+        return read_plain(path, follow=True).decode("utf-8")
     except FileNotFoundError:
         raise UsageError(f"plan '{path.name}' does not exist; `frontier plan init DATA` writes a first one") from None
     except UnicodeDecodeError:

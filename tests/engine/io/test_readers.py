@@ -269,10 +269,10 @@ def test_a_file_without_an_end_is_refused(tmp_path: Path, extension: str) -> Non
         pytest.skip("Windows has no pipes among its files; run the tests on Linux or macOS")
     os.mkfifo(path)
     (tmp_path / f"b.{extension}").symlink_to("/dev/zero")
-    for name in (path.name, f"b.{extension}"):
+    for name, kind in ((path.name, "a named pipe"), (f"b.{extension}", "a device")):
         with pytest.raises(UsageError) as caught:
             read_table(tmp_path / name)
-        assert str(caught.value) == f"'{name}' is a pipe or a device; give a file, whose end can be known"
+        assert str(caught.value) == f"'{name}' is {kind}; give a file, whose end can be known"
 
 
 def test_a_zero_byte_in_a_name_is_refused(tmp_path: Path) -> None:
