@@ -19,14 +19,14 @@ class Kind:
 
 
 KINDS = {
-    "data": Kind("tests.hunt.data_files", 3000, 40),
+    "data": Kind("tests.hunt.data_files", 2200, 40),
     "codebooks": Kind("tests.hunt.codebooks", 500, 20),
     "plans": Kind("tests.hunt.plans", 2000, 40),
-    "entries": Kind("tests.hunt.bad_plans", 3000, 40),
-    "checked": Kind("tests.hunt.checked_plans", 1000, 0),
-    "arguments": Kind("tests.hunt.arguments", 1500, 40),
-    "studies": Kind("tests.hunt.studies", 1500, 40),
-    "bundles": Kind("tests.hunt.bundles", 1000, 30),
+    "entries": Kind("tests.hunt.bad_plans", 2500, 40),
+    "checked": Kind("tests.hunt.checked_plans", 600, 0),
+    "arguments": Kind("tests.hunt.arguments", 1200, 40),
+    "studies": Kind("tests.hunt.studies", 1200, 40),
+    "bundles": Kind("tests.hunt.bundles", 800, 30),
     "sweeps": Kind("tests.hunt.killed_sweeps", 100, 0),
     "writers": Kind("tests.hunt.kills_of_sweeps", 60, 0),
     "exports": Kind("tests.hunt.killed_exports", 40, 0),
