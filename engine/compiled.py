@@ -20,14 +20,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from engine.resources import user_folder_place
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def cache_folder() -> Path:
     """A folder for compiled code that is known to be writable, made on first use.
 
-    ``FRONTIER_CACHE`` wins; then the platform's per-user cache folder; then a private temporary folder, which means
-    compiling once per process.  A shared temporary folder is never used: compiled code is executed when it is loaded.
+    ``FRONTIER_CACHE`` wins; then the platform's per-user cache folder; then, where the home is read-only, the folder
+    that ``FRONTIER_HOME`` names; then a private temporary folder, which means compiling once per process.  A shared
+    temporary folder is never used: compiled code is executed when it is loaded.
     """
     named = os.environ.get("FRONTIER_CACHE")
     if named:
@@ -40,8 +43,11 @@ def cache_folder() -> Path:
         candidates = [Path.home() / "Library" / "Caches" / "swap-frontier"]
     else:
         candidates = [Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "swap-frontier"]
+    if os.environ.get("FRONTIER_HOME"):
+        candidates.append(user_folder_place() / "cache")
     for folder in candidates:
         try:
+            folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             with tempfile.TemporaryFile(dir=folder):
                 return folder

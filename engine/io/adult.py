@@ -105,12 +105,15 @@ def read_bytes(archive: bytes) -> list[Row]:
 def download(url: str = URL, timeout: float = _TIMEOUT) -> bytes:
     """The publisher's archive; a machine without internet gets a sentence, not a traceback."""
     import http.client
+    import urllib.error
     import urllib.request
 
     try:
         with urllib.request.urlopen(url, timeout=timeout) as answer:
             data = answer.read(_MOST_BYTES + 1)
     except (OSError, http.client.HTTPException) as error:
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()  # it holds the answer
         reason = getattr(error, "reason", None) or type(error).__name__
         raise EngineError(f"the UCI archive could not be reached ({reason}); get the file elsewhere: {_HINT}") from None
     if len(data) > _MOST_BYTES:

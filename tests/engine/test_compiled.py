@@ -10,21 +10,32 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_where_no_cache_can_be_kept_nothing_is_left(tmp_path: Path) -> None:
-    """As with a read-only home: a private folder is used, and removed when the process ends."""
+def found(tmp_path: Path, **more: str) -> Path:
+    """The folder that a process uses whose home is read-only."""
     (tmp_path / "file").touch()
     (tmp_path / "tmp").mkdir()
     places = {"XDG_CACHE_HOME": "file/cache", "LOCALAPPDATA": "file/cache", "HOME": "file/home"}
     temporary = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), "tmp")
-    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
-    environment |= {name: str(tmp_path / place) for name, place in (places | temporary).items()}
-    code = "from engine.compiled import cache_folder; print(cache_folder())"
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "FRONTIER_HOME")
+    }
+    environment |= {name: str(tmp_path / place) for name, place in (places | temporary | more).items()}
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", "from engine.compiled import cache_folder; print(cache_folder())"],
         env={**environment, "PYTHONPATH": str(ROOT), "FRONTIER_CACHE": "", "FRONTIER_NUMBA": "0"},
         capture_output=True,
         encoding="utf-8",
         check=True,
     )
-    assert Path(done.stdout.strip()).parent == tmp_path / "tmp"
+    return Path(done.stdout.strip())
+
+
+def test_where_no_cache_can_be_kept_nothing_is_left(tmp_path: Path) -> None:
+    """A private folder is used, and removed when the process ends."""
+    assert found(tmp_path).parent == tmp_path / "tmp"
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_beside_a_read_only_home_the_named_folder_keeps_it(tmp_path: Path) -> None:
+    assert found(tmp_path, FRONTIER_HOME="mine") == tmp_path / "mine" / "cache"
+    assert (tmp_path / "mine" / "cache").is_dir()

@@ -9,7 +9,9 @@ import pytest
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(sys.platform != "linux", reason="processes are found and adopted there alone"),
+    pytest.mark.skipif(
+        sys.platform != "linux", reason="processes are found and adopted on Linux alone; run the tests there"
+    ),
 ]
 
 

@@ -87,7 +87,7 @@ def test_steps_see_what_came_before_and_tables_multiply() -> None:
 
 
 def test_steps_with_equal_parameters_are_refused() -> None:
-    with pytest.raises(UsageError, match="pipeline 'twice': several steps have a parameter 'c'"):
+    with pytest.raises(UsageError, match="pipeline 'twice': several steps have a parameter 'cols'"):
         pipeline("twice", "", "", (NOISE, NOISE))
 
 
