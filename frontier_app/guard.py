@@ -22,7 +22,8 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 MARK = "x-frontier-guard"
-"""A header of every answer; the launch asks for it, so that no server goes without its guard."""
+"""A header of every answer, with what the launch told its server alone: so the launch knows that its own server
+answers, behind its guard, and nobody who took the port before it."""
 _HOST = re.compile(rb"(127\.0\.0\.1|localhost)(:[0-9]{1,5})?", re.IGNORECASE)
 _REFUSAL = b"This server answers on this machine only, at the address that `frontier app` printed.\n"
 _POLICY = {
@@ -57,8 +58,8 @@ def policy(host: str) -> str:
     return "; ".join(f"{name} {words.format(host=host, inline=inline_scripts())}" for name, words in _POLICY.items())
 
 
-def headers(host: str) -> dict[bytes, bytes]:
-    """What every answer says to the browser."""
+def headers(host: str, mark: str) -> dict[bytes, bytes]:
+    """What every answer says to the browser, and to the launch."""
     return {
         b"content-security-policy": policy(host).encode(),
         b"cross-origin-opener-policy": b"same-origin",
@@ -66,7 +67,7 @@ def headers(host: str) -> dict[bytes, bytes]:
         b"referrer-policy": b"no-referrer",
         b"x-content-type-options": b"nosniff",
         b"x-frame-options": b"DENY",
-        MARK.encode(): b"1",
+        MARK.encode(): mark.encode(),
     }
 
 
@@ -82,17 +83,17 @@ def own_host(scope: Scope) -> str | None:
 
 
 class Guard:
-    """An ASGI application before another one."""
+    """An ASGI application before another one; ``mark`` is what its answers say under :data:`MARK`."""
 
-    def __init__(self, inner: Callable[[Scope, Receive, Send], Awaitable[None]]) -> None:
-        self.inner = inner
+    def __init__(self, inner: Callable[[Scope, Receive, Send], Awaitable[None]], mark: str) -> None:
+        self.inner, self.mark = inner, mark
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self.inner(scope, receive, send)
             return
         host = own_host(scope)
-        said = headers(host or "127.0.0.1")
+        said = headers(host or "127.0.0.1", self.mark)
 
         async def sealed(message: Message) -> None:
             if message["type"] in ("http.response.start", "websocket.http.response.start"):

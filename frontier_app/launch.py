@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hmac
+import http.client
 import json
 import os
 import signal
@@ -99,7 +101,9 @@ def launch(
         _check_port(port)
     token = new_token()
     address = f"http://{HOST}:{port}/{'explore' if study else ''}?w={token}"
-    told = {"token": digest(token), "workspace": str(workspace.folder.absolute()) if workspace else ""}
+    mark = new_token()
+    at = str(workspace.folder.absolute()) if workspace else ""
+    told = {"token": digest(token), "mark": mark, "workspace": at}
     # Streamlit prints an address of its own on standard output, without the token.
     # Its look is beside the script when installed, and at the top of a checkout.
     here = None if (_HERE / ".streamlit").exists() else _HERE.parent
@@ -108,7 +112,7 @@ def launch(
     try:
         previous = signal.signal(signal.SIGTERM, _stop)
         try:
-            if not _wait_until_up(server, port):
+            if not _wait_until_up(server, port, mark):
                 return _end(server) or 1
             print(f"the dashboard is at {address}\nCtrl-C ends it; sweeps that run go on", flush=True)
             with opened(address) if open_browser else nullcontext():
@@ -126,17 +130,20 @@ def _stop(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _wait_until_up(server: subprocess.Popen[bytes], port: int) -> bool:
+def _wait_until_up(server: subprocess.Popen[bytes], port: int, mark: str) -> bool:
+    """Whether the server came up.  Others can read its port in the list of processes and take it first, to be sent the
+    token: only who knows ``mark`` is the server."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     until = time.monotonic() + _PATIENCE
     while server.poll() is None and time.monotonic() < until:
-        with suppress(urllib.error.URLError, OSError):
+        with suppress(urllib.error.URLError, http.client.HTTPException, OSError):
             with opener.open(f"http://{HOST}:{port}/_stcore/health", timeout=5) as answer:
-                guarded = MARK in answer.headers
-            if not guarded:
+                ours = hmac.compare_digest(answer.headers.get(MARK, "").encode(), mark.encode())
+            if not ours:
                 raise EngineError(
-                    "what answers at the dashboard's port is not the dashboard with its guard; start it again, and"
-                    " install the version of streamlit that requirements.lock names if that does not help"
+                    "what answers at the dashboard's port is not the dashboard with its guard; another program may have"
+                    " taken the port; start it again, and install the version of streamlit that requirements.lock names"
+                    " if that does not help"
                 )
             return True
         time.sleep(0.1)

@@ -22,8 +22,10 @@ PAGES = Path(__file__).resolve().parent / "app.py"
 class Dashboard(App):
     """Streamlit's application behind the guard: before everything, its own answers to its failures too."""
 
+    mark = ""
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await Guard(super().__call__)(scope, receive, send)
+        await Guard(super().__call__, self.mark)(scope, receive, send)
 
 
 def main() -> None:
@@ -32,7 +34,9 @@ def main() -> None:
     told = json.load(sys.stdin)
     access.begin(told["token"], Path(told["workspace"]) if told["workspace"] else None)
     os.umask(0o077)
-    Dashboard(PAGES).run(config={**PRIVACY, "server.port": int(port)})
+    dashboard = Dashboard(PAGES)
+    dashboard.mark = told["mark"]
+    dashboard.run(config={**PRIVACY, "server.port": int(port)})
 
 
 if __name__ == "__main__":

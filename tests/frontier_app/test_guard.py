@@ -35,7 +35,7 @@ def asked(headers: list[tuple[bytes, bytes]], kind: str = "http") -> tuple[list[
     async def send(message: Any) -> None:
         sent.append(dict(message))
 
-    asyncio.run(guard.Guard(inner)({"type": kind, "headers": headers}, receive, send))
+    asyncio.run(guard.Guard(inner, "a mark")({"type": kind, "headers": headers}, receive, send))
     return sent, reached
 
 
@@ -82,6 +82,7 @@ def test_every_answer_carries_the_headers_once(host: bytes) -> None:
     names = [name.lower() for name, _ in sent[0]["headers"]]
     said = {name.lower(): value for name, value in sent[0]["headers"]}
     assert len(set(names)) == len(names)
+    assert said[guard.MARK.encode()] == b"a mark"
     assert said[b"referrer-policy"] == b"no-referrer" and said[b"x-content-type-options"] == b"nosniff"
     policy = said[b"content-security-policy"].decode()
     for words in ("default-src 'self'", "object-src 'none'", "frame-src 'none'", "frame-ancestors 'none'"):

@@ -18,7 +18,7 @@ import pytest
 
 from engine.errors import EngineError
 from engine.resources import user_folder
-from frontier_app import launch, opening, workspace
+from frontier_app import guard, launch, opening, workspace
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_no_command_line_holds_the_token_or_the_workspace(
             return 0
 
     monkeypatch.setattr(subprocess, "Popen", Server)
-    monkeypatch.setattr(launch, "_wait_until_up", lambda server, port: True)
+    monkeypatch.setattr(launch, "_wait_until_up", lambda server, port, mark: True)
     assert launch.launch(None, "czech", None, browser) == 0
     match = re.search(r"\?w=([\w-]{22})", capsys.readouterr().out)
     ((words, env, told),) = started
@@ -89,15 +89,21 @@ def test_no_command_line_holds_the_token_or_the_workspace(
     token, folder = match[1], Path(told["workspace"])
     seen = (*asked, *words, *env.values())
     assert not any(secret in one for one in seen for secret in (token, told["token"], folder.name))
+    assert len(told["mark"]) == 22 and not any(told["mark"] in one for one in seen)
     assert told["token"] == workspace.digest(token) and (folder / "about.json").is_file()
     assert workspace.find(token) is None, "nothing on disk knows the launch's token"
     assert pages() == []
 
 
-def test_a_server_without_its_guard_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("said", [None, "", "1", "the mark of another launch"])
+def test_who_took_the_port_or_has_no_guard_is_sent_no_token(said: str | None) -> None:
+    """The port is on the server's command line, and another account may listen there first."""
+
     class Bare(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(200)
+            if said is not None:
+                self.send_header(guard.MARK, said)
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
@@ -112,7 +118,7 @@ def test_a_server_without_its_guard_is_given_up(monkeypatch: pytest.MonkeyPatch)
         listener.start()
         try:
             with pytest.raises(EngineError, match="not the dashboard with its guard"):
-                launch._wait_until_up(Server(), bare.server_port)  # type: ignore[arg-type]
+                launch._wait_until_up(Server(), bare.server_port, "the mark")  # type: ignore[arg-type]
         finally:
             bare.shutdown()
             listener.join()
