@@ -18,7 +18,8 @@ from engine.errors import EngineError
 
 MOST_BYTES = 1 << 26
 """How large a file that is read as a whole may be, in bytes."""
-_MOST_ENTRIES = 1 << 21
+MOST_ENTRIES = 1 << 21
+"""How many entries a JSON or XML file may have."""
 _DEEPEST = 64
 _LONGEST_NUMBER = 40  # digits: more than any figure, identity or time has
 _NAME_SURROGATE = 0x20000000  # of Windows' reparse tags: those that stand for another place, as links and junctions do
@@ -101,8 +102,8 @@ def plain_json(text: str, what: str) -> Any:
     ``what`` names the text in the sentence with which anything else is refused: no JSON, figures that are no numbers or
     have more digits than any, lists in lists without end, more entries than any file of ours has.
     """
-    if text.count(",") > _MOST_ENTRIES:
-        raise EngineError(f"{what} holds more than {_MOST_ENTRIES:,} entries, the most that such a file may have")
+    if text.count(",") > MOST_ENTRIES:
+        raise EngineError(f"{what} holds more than {MOST_ENTRIES:,} entries, the most that such a file may have")
     try:
         found = json.loads(text, parse_int=_whole, parse_float=_finite, parse_constant=_no_figure)
     except RecursionError:

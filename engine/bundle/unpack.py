@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _DEEPEST = 6
 _UNPACKED, _TIMES = 1 << 25, 4
+_A_PIECE = 1 << 13  # bytes that a piece counts for besides its own: each is searched by itself
 _MOST_DIRECTORY = 1 << 20  # bytes of an archive's list of members
 _MOST_CELLS, _CELLS_A_BYTE = 1 << 26, 128
 _MOST_VALUES, _VALUES_A_BYTE = 1 << 28, 64
@@ -74,6 +75,10 @@ class Budget:
         self.left -= n_bytes
         if self.left < 0:
             raise Unpacked(f"'{self.name}' unpacks to more than {in_words(self.most)}; it was not unpacked any further")
+
+    def piece(self) -> None:
+        """Count one more piece: millions of tiny ones would take as long as gigabytes."""
+        self.take(_A_PIECE)
 
     def inflate(self, content: bytes) -> bytes:
         """The bytes of a deflated stream."""
@@ -153,6 +158,7 @@ def unpacked(where: str, content: bytes, budget: Budget, depth: int = 0) -> Iter
     elif content[:8] == b"\x89PNG\r\n\x1a\n":
         yield from _png(where, content, budget)
     for number, match in enumerate(_EMBEDDED.finditer(content)):
+        budget.piece()
         try:
             inner = base64.b64decode(re.sub(rb"\s", b"", match[1]), validate=True)
         except binascii.Error:
@@ -166,6 +172,7 @@ def _zip(where: str, content: bytes, budget: Budget, depth: int) -> Iterator[Par
             names = [archive.comment, *(i.filename.encode() + b"\n" + i.comment + i.extra for i in archive.infolist())]
             yield Part(f"{where}: directory", b"\n".join(names), metadata=True)
             for info in archive.infolist():
+                budget.piece()
                 with archive.open(info) as file:
                     inner = budget.read(file)
                 yield from unpacked(f"{where}: {info.filename}", inner, budget, depth + 1)
@@ -186,6 +193,7 @@ def _pdf(where: str, content: bytes, budget: Budget) -> Iterator[Part]:
     info = [text for sign, end in ((b"(", b")"), (b"<", b">")) for text in _between(content, _INFO, end, sign)]
     yield Part(f"{where}: Info", b"\n".join(info), metadata=True)
     for number, packed in enumerate(_between(content, _STREAM, b"endstream")):
+        budget.piece()
         try:
             inner = budget.inflate(packed)
         except zlib.error:
@@ -214,6 +222,7 @@ def _png(where: str, content: bytes, budget: Budget) -> Iterator[Part]:
         at += 12 + length
         if kind not in (b"tEXt", b"zTXt", b"iTXt", b"eXIf"):
             continue
+        budget.piece()
         yield Part(f"{where}: text", data, metadata=True)
         for packed in _texts_of_png(kind, data):
             try:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from engine.report.chair import ChairFacts
 
 _MOST_HEADER = 1 << 24
+_MOST_SAID = 1000  # of one check: a file can be wrong in millions of places
 _MOST_BESIDE = 1000  # names that are listed, of as many as there may be
 
 
@@ -91,9 +92,12 @@ def _openable(bundle: Path, tier: str) -> tuple[Contents, list[Checked]]:
 
 
 def _spoken(check: Callable[[Contents], Iterator[str]], files: Contents) -> Iterator[str]:
-    """What a check finds; a file that is damaged in a way that no check foresees is a finding too."""
+    """The first that a check finds; a file that is damaged in a way that no check foresees is a finding too."""
     try:
-        yield from check(files)
+        found = check(files)
+        yield from islice(found, _MOST_SAID)
+        if next(found, None) is not None:
+            yield f"there is more than these {_MOST_SAID:,}"
     except EngineError as error:
         yield str(error)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):

@@ -8,20 +8,28 @@ from typing import Any
 from xml.parsers import expat
 
 from engine.errors import EngineError
-from engine.untrusted import read_plain
+from engine.untrusted import MOST_ENTRIES, read_plain
 
 
 def read_elements(path: Path, each: Callable[[str, dict[str, str]], None]) -> None:
     """Call ``each`` with the name (its namespace, a space, its own) and the attributes of every element.
 
     Declarations of a document's type are refused: a codebook has none, and they can define texts that unfold without
-    end.  What is no XML is an ``ExpatError``.
+    end.  More elements and attributes than a file of ours has are refused too.  What is no XML is an ``ExpatError``.
     """
+    n_entries = 0
 
     def refuse(*of: Any) -> None:
         raise EngineError(f"'{path.name}' declares a type of document, which no codebook of ours does")
 
+    def counted(name: str, attributes: dict[str, str]) -> None:
+        nonlocal n_entries
+        n_entries += 1 + len(attributes)
+        if n_entries > MOST_ENTRIES:
+            raise EngineError(f"'{path.name}' holds more than {MOST_ENTRIES:,} elements and attributes")
+        each(name, attributes)
+
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.StartDoctypeDeclHandler = refuse
-    parser.StartElementHandler = each
+    parser.StartElementHandler = counted
     parser.Parse(read_plain(path), True)

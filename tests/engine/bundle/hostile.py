@@ -42,6 +42,26 @@ def pdf_of_beginnings(n: int = 1_000_000) -> bytes:
     return b"%PDF-1.7\n" + b"stream\n/Title(" * n + b"\nstartxref\n9\n%%EOF\n"
 
 
+def pdf_of_streams(n: int = 1_000_000) -> bytes:
+    """A PDF of very many streams that hold nothing."""
+    return b"%PDF-1.7\n" + (b"stream\n" + zlib.compress(b"") + b"endstream ") * n + b"\nstartxref\n9\n%%EOF\n"
+
+
+def html_of_pictures(n: int = 1_000_000) -> bytes:
+    """A page with very many pictures of a few bytes."""
+    return b"<!doctype html>\n" + b"base64,AAAAAAAAAAAAAAAAAAAAAAAA " * n + b"</html>\n"
+
+
+def xml_of_elements(n: int = 15_000_000) -> bytes:
+    """A codebook of very many elements that say nothing."""
+    return b"<c>" + b"<a/>" * n + b"</c>"
+
+
+def csv_of_columns(n: int = 8_000_000) -> bytes:
+    """Records with very many columns."""
+    return b"a," * n + b"a\n"
+
+
 def png_of_text(n: int = 2_000_000) -> bytes:
     """A picture whose text could begin to be compressed at each of its letters."""
     text = b"key\0" + b"x" * n

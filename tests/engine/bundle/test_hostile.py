@@ -154,6 +154,25 @@ def test_beginnings_without_an_end_are_read_once(
     said_soon(bundle)
 
 
+@pytest.mark.parametrize(
+    ("tier", "name", "made", "words"),
+    [
+        ("member", "memo.pdf", hostile.pdf_of_streams, "unpacks to more than"),
+        ("member", "memo.html", hostile.html_of_pictures, "unpacks to more than"),
+        ("public", "codebook.xml", hostile.xml_of_elements, "'codebook.xml' cannot be opened as what it is"),
+        ("public", "release.csv", hostile.csv_of_columns, "... 981 more"),
+    ],
+)
+def test_very_many_pieces_are_a_finding_soon(
+    every: Path, tmp_path: Path, tier: str, name: str, made: Callable[[], bytes], words: str
+) -> None:
+    bundle = copied(every, tmp_path, tier)
+    (bundle / name).write_bytes(made())
+    write_sums(bundle)
+    said = said_soon(bundle)
+    assert any(words in text for text in said) and len(said) < 5000
+
+
 def test_a_picture_with_text_that_may_begin_anywhere_is_read_once(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(hostile.png_of_text())
     began = time.process_time()
