@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 # C0 and C1 controls but for line ends and tabs, marks and overrides of the direction of writing, line separators of
-# Unicode, halves of surrogate pairs.
+# Unicode, halves of surrogate pairs, and the two that are no signs and that no XML can hold.
 _STEERING = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 
 

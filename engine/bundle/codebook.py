@@ -17,6 +17,7 @@ import numpy as np
 
 from engine.bundle.files import Tables
 from engine.labels import ColumnLabels
+from engine.printable import printable
 from engine.values import numbers, texts
 
 if TYPE_CHECKING:
@@ -184,20 +185,20 @@ def codebook_html(book: Codebook) -> str:
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>Codebook: {html.escape(book.title)}</title><style>{_STYLE}</style></head><body>",
-        f"<h1>Codebook: {html.escape(book.title)}</h1>",
-        f"<p>Data files: {', '.join(f'<code>{html.escape(file)}</code>' for file in book.files)}.</p>",
+        f"<title>Codebook: {_shown(book.title)}</title><style>{_STYLE}</style></head><body>",
+        f"<h1>Codebook: {_shown(book.title)}</h1>",
+        f"<p>Data files: {', '.join(f'<code>{_shown(file)}</code>' for file in book.files)}.</p>",
     ]
     if book.weight is not None:
-        said.append(f"<p>Weighted frequencies use the column <code>{html.escape(book.weight)}</code>.</p>")
+        said.append(f"<p>Weighted frequencies use the column <code>{_shown(book.weight)}</code>.</p>")
     if book.notes:
         said.append("<h2>Notes on the formats</h2><ul>")
-        said += [f"<li>{html.escape(note)}</li>" for note in book.notes]
+        said += [f"<li>{_shown(note)}</li>" for note in book.notes]
         said.append("</ul>")
     for number, table in enumerate(book.tables, 1):
-        said.append(f"<h2>{html.escape(table.name)}: {table.n_records:,} records, {len(table.columns)} columns</h2>")
+        said.append(f"<h2>{_shown(table.name)}: {table.n_records:,} records, {len(table.columns)} columns</h2>")
         places = {column.name: f"T{number}V{k}" for k, column in enumerate(table.columns, 1)}
-        links = (f'<a href="#{place}">{html.escape(name)}</a>' for name, place in places.items())
+        links = (f'<a href="#{place}">{_shown(name)}</a>' for name, place in places.items())
         said.append(f'<nav aria-label="Columns">{", ".join(links)}</nav>')
         for column in table.columns:
             said += _html_column(column, places[column.name], book.weight is not None)
@@ -205,10 +206,10 @@ def codebook_html(book: Codebook) -> str:
 
 
 def _html_column(column: Column, place: str, weighted: bool) -> list[str]:
-    label = f": {html.escape(column.label)}" if column.label else ""
+    label = f": {_shown(column.label)}" if column.label else ""
     empty = f", {column.empty:,} empty" if column.empty else ""
     said = [
-        f'<h3 id="{place}"><code>{html.escape(column.name)}</code>{label}</h3>',
+        f'<h3 id="{place}"><code>{_shown(column.name)}</code>{label}</h3>',
         f"<p>{column.kind}{' codes' if column.categories else ''}, {column.valid:,} records with a value{empty}, "
         f"{column.distinct:,} distinct values</p>",
     ]
@@ -225,14 +226,18 @@ def _html_column(column: Column, place: str, weighted: bool) -> list[str]:
     return said
 
 
+def _shown(text: str) -> str:
+    return html.escape(printable(text))
+
+
 def _head(text: str, kind: str = "") -> str:
     return f'<th scope="col"{f" class={kind!r}" if kind else ""}>{text}</th>'
 
 
 def _html_value(value: Value, labelled: bool) -> str:
-    cells = [f"<td>{html.escape(value.raw)}</td>"]
+    cells = [f"<td>{_shown(value.raw)}</td>"]
     if labelled:
-        label = html.escape(value.label) + (" (missing)" if value.missing else "")
+        label = _shown(value.label) + (" (missing)" if value.missing else "")
         cells.append(f"<td>{label}</td>")
     cells.append(f'<td class="n">{value.count:,}</td>')
     if value.weighted is not None:

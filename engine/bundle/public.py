@@ -9,6 +9,7 @@ from engine.bundle.files import write_tables
 from engine.bundle.package import Package
 from engine.io.scripts import load_scripts
 from engine.models.columns import missing_values, numeric_columns
+from engine.printable import printable
 from engine.spec import RANDOM_SWAP
 from engine.wording import methods_paragraph
 
@@ -49,9 +50,9 @@ def methods_of(made: Package) -> str:
     """The paragraph on methods of one release, under its plan's rate policy."""
     publish, spec = made.study.plan.publish, made.scenario.spec
     return methods_paragraph(
-        title=publish.title,
+        title=printable(publish.title),
         extent=publish.rate_range if publish.rate_policy == "range" else "",
-        wording=publish.wording,
+        wording=printable(publish.wording),
         swap=spec.mechanism == RANDOM_SWAP,
         n_tables=len(made.made.tables),
     )

@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from engine.printable import printable
+
+
+class _Words:
+    """What a reader sees: signs that would steer a terminal or turn the direction of writing are written out, some of
+    which no document can hold."""
+
+    def __post_init__(self) -> None:
+        for one in fields(self):  # type: ignore[arg-type]
+            object.__setattr__(self, one.name, _printable(getattr(self, one.name)))
+
+
+def _printable(value: Any) -> Any:
+    if isinstance(value, str):
+        return printable(value)
+    return tuple(map(_printable, value)) if isinstance(value, tuple) else value
 
 
 @dataclass(frozen=True)
-class Paragraph:
+class Paragraph(_Words):
     """Text; ``kind`` is plain, lead (larger), note (smaller) or warning (set apart)."""
 
     text: str
@@ -15,14 +33,14 @@ class Paragraph:
 
 
 @dataclass(frozen=True)
-class Bullets:
+class Bullets(_Words):
     """A list."""
 
     items: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Grid:
+class Grid(_Words):
     """A table with a caption and a header row; ``right`` are the places of columns that hold figures, ``widths`` says
     how wide the columns are beside one another (empty: all alike); the first column names the row."""
 
@@ -34,7 +52,7 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Picture:
+class Picture(_Words):
     """A PNG with what it shows in words (for who does not see it) and a caption."""
 
     png: bytes = field(repr=False)
@@ -44,7 +62,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Entries:
+class Entries(_Words):
     """Names with values; an empty value is a line to be filled in by hand."""
 
     rows: tuple[tuple[str, str], ...]
@@ -54,7 +72,7 @@ Block = Paragraph | Bullets | Grid | Picture | Entries
 
 
 @dataclass(frozen=True)
-class Section:
+class Section(_Words):
     """A numbered or named part."""
 
     title: str
@@ -69,7 +87,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Document:
+class Document(_Words):
     """A document: ``banner`` stands on every page; without one there is none."""
 
     title: str

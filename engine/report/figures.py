@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from engine.printable import printable
 from engine.report.answers import recommended, small_words
 from engine.report.document import Picture
 from engine.report.map_words import bars_words
@@ -39,13 +40,14 @@ def _canvas(width: float, height: float) -> tuple[Any, Any]:
 
 
 def _png(made: Any) -> bytes:
-    """The picture; no name in it is read as a formula, neither in words that are there nor in ticks that come with
-    the drawing."""
+    """The picture; no name in it steers or is read as a formula, neither in words that are there nor in ticks that come
+    with the drawing."""
     from matplotlib import rc_context
     from matplotlib.text import Text
 
     for words in made.findobj(Text):
         words.set_parse_math(False)
+        words.set_text(printable(words.get_text()))
     out = io.BytesIO()
     with rc_context({"text.parse_math": False}):
         made.savefig(out, format="png", dpi=_DPI, facecolor="white", metadata={"Software": None})
@@ -54,6 +56,7 @@ def _png(made: Any) -> bytes:
 
 def _cut(name: str) -> str:
     """A name as long as a picture has room for."""
+    name = printable(name)
     return name if len(name) <= _NAME else name[: _NAME - 1] + "…"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
+from engine.printable import printable
 from engine.report import figures
 from engine.report.answers import (
     decision_words,
@@ -104,7 +105,7 @@ def _title(slide: Any, text: str) -> None:
 
     shape = slide.shapes.title
     shape.left, shape.top, shape.width, shape.height = Inches(0.7), Inches(0.35), Inches(11.9), Inches(0.9)
-    shape.text_frame.text = text
+    shape.text_frame.text = printable(text)
     paragraph = shape.text_frame.paragraphs[0]
     paragraph.alignment = PP_ALIGN.LEFT
     paragraph.runs[0].font.size, paragraph.runs[0].font.bold = Pt(32), True
@@ -132,7 +133,7 @@ def _lines(
     for place, line in enumerate(lines):
         paragraph = frame.paragraphs[0] if place == 0 else frame.add_paragraph()
         run = paragraph.add_run()
-        run.text = f"• {line}" if bullet and len(lines) > 1 else line
+        run.text = printable(f"• {line}" if bullet and len(lines) > 1 else line)
         run.font.size = Pt(size)
         paragraph.space_after = Pt(size / 2)
 

@@ -6,6 +6,7 @@ import io
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from engine.printable import printable
 from engine.report.answers import ten_questions
 from engine.report.office import parts_of_zip, without_traces
 from engine.spreadsheets import may_be_formula
@@ -76,11 +77,11 @@ def tables_bytes(found: Findings) -> bytes:
         for j, title in enumerate(header):
             longest = max([len(title), *(len(str(row[j])) for row in rows if isinstance(row[j], str))])
             sheet.set_column(j, j, min(70, max(10, longest + 2)))
-            sheet.write_string(0, j, title, quoted_bold if may_be_formula(title) else bold)
+            sheet.write_string(0, j, printable(title), quoted_bold if may_be_formula(title) else bold)
         for i, row in enumerate(rows, 1):
             for j, value in enumerate(row):
                 if isinstance(value, str):
-                    sheet.write_string(i, j, value, quoted if may_be_formula(value) else wrap)
+                    sheet.write_string(i, j, printable(value), quoted if may_be_formula(value) else wrap)
                 elif value is not None:
                     sheet.write_number(i, j, value)
     book.close()

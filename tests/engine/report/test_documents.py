@@ -16,7 +16,7 @@ import pytest
 
 from engine.report import document_files, figures, html_file, pdf_file, write_analyst, write_chair, write_member
 from engine.report.answers import public_wording, ten_questions
-from engine.report.document import BLANK, Bullets, Document, Grid, Paragraph, Picture, Section
+from engine.report.document import BLANK, Bullets, Document, Entries, Grid, Paragraph, Picture, Section
 from engine.report.document_files import write_document
 from engine.report.docx_file import docx_bytes
 from engine.report.facts import Publish
@@ -314,3 +314,36 @@ def test_the_workbook_keeps_formulas_as_text_even_after_an_edit(case: Case):
         ]
     risky = [style for style, place in cells if shared[int(place)].startswith("=")]
     assert quoted and risky and set(risky) <= quoted
+
+
+STEERING = "a\x1b]0;b\x07c\x9bd\u202ee\ufffef"
+SPELT = "a\\u001b]0;b\\u0007c\\u009bd\\u202ee\\ufffef"
+
+
+def test_names_that_would_steer_are_written_out_in_every_document():
+    """Some of them no DOCX can hold, and others turn the words after them."""
+    blocks = (
+        Paragraph(STEERING),
+        Bullets((STEERING,)),
+        Grid(STEERING, (STEERING,), ((STEERING,),)),
+        Entries(((STEERING, STEERING),)),
+    )
+    made = Document(STEERING, STEERING, STEERING, (Section(STEERING, blocks),))
+    with zipfile.ZipFile(io.BytesIO(docx_bytes(made))) as archive:
+        words = archive.read("word/document.xml").decode()
+        assert SPELT in archive.read("word/header1.xml").decode()
+    assert words.count(SPELT) >= 10
+    page = html_file.html_text(made)
+    assert page.count(SPELT) >= 10
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\ufffe]", words.replace("\r\n", "\n") + page)
+
+
+def test_names_that_would_steer_are_written_out_in_tables_and_slides(case: Case):
+    found = case.found
+    hostile = replace(found, cover=replace(found.cover, survey=STEERING, vintage=""))
+    with zipfile.ZipFile(io.BytesIO(slides_bytes(hostile))) as archive:
+        assert any(SPELT in archive.read(name).decode() for name in archive.namelist() if "slides/slide" in name)
+    attributes = tuple(replace(one, name=STEERING) for one in found.design.attributes)
+    hostile = replace(found, design=replace(found.design, attributes=attributes))
+    with zipfile.ZipFile(io.BytesIO(tables_bytes(hostile))) as archive:
+        assert SPELT in archive.read("xl/sharedStrings.xml").decode()
