@@ -185,8 +185,9 @@ class Runs(Described):
         return list(zip(firsts, [*firsts[1:], m], strict=True))
 
     def keys_of_runs(self, table: str) -> np.ndarray:
-        """Scenario and replicate of every run."""
-        return np.array(self.read(f"select scenario, replicate from {table}"), np.int64).reshape(-1, 2)
+        """Scenario and replicate of every run; a study whose runs are damaged is refused."""
+        found = self._read_results(table)
+        return np.stack([found[name] for name in _HEAD[:2]], axis=1)
 
     def gaps(self, table: str, k: int) -> list[tuple[int, int]]:
         """Runs (scenario, replicate) that lack a measure although it was added: it has no figure there, nobody noted

@@ -232,3 +232,15 @@ def test_deep_json_is_no_json():
         with pytest.raises(ValueError):
             from_json(text)
     assert from_json(json.dumps({"a": [1, None]})) == {"a": [1, None]}
+
+
+@pytest.mark.parametrize("table", ["realisation", "fresh"])
+def test_nothing_is_added_to_damaged_runs(whole: Path, tmp_path: Path, table: str):
+    path = keyed(tmp_path / "s.study")
+    path.write_bytes(whole.read_bytes())
+    with closing(sqlite3.connect(path)) as db:
+        first = f"scenario = 0 and replicate = (select min(replicate) from {table})"
+        db.execute(f"update {table} set scenario = '' where {first}")
+        db.commit()
+    with Study.open(path) as study, pytest.raises(EngineError, match=r"'s\.study'.* is damaged"):
+        add_measures(study, RAW, KEY, ["r1_share"], workers=1)
