@@ -8,9 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
+from engine.candidates import group, scenarios_of
+from engine.evaluator import Question, question
+from engine.io.recode import code
 from engine.plan import Plan, SpacePlan
 from engine.study import Study
 from engine.sweep import sweep
+from engine.workers import Bundle
 from tests.small_tables import KEY, Small
 
 ROOT = Path(__file__).parents[2]
@@ -42,6 +46,13 @@ def table_of(study: Study) -> list[tuple]:
 def swept(path: Path, plan: Plan | None = None, **how) -> list[tuple]:
     with sweep(RAW, plan, path, **{"workers": 1, **how}) as study:
         return table_of(study)
+
+
+def a_task(plan: Plan, replicates: tuple[int, ...] = (1, 2)) -> tuple[Question, Bundle]:
+    """The question of a plan on these records, and a bundle of all its tasks."""
+    asked = question(plan, code(RAW, plan))
+    specs, _ = scenarios_of(plan, code(RAW, plan))
+    return asked, [(one, replicates) for one in group(list(enumerate(specs)), asked.table)]
 
 
 def wait_for(process: subprocess.Popen[str], at_least: int) -> None:
