@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.datasets import names, open_data
+from engine.datasets import open_data
 from engine.decision import RiskUtilityMap, objective_places, remapped, risk_utility_map
 from engine.errors import EngineError, UsageError
 from engine.filling import FRESH_FROM
@@ -319,11 +319,6 @@ def notes(place: int) -> list[tuple[int, int, str]]:
     with Study.open(path) as study:
         depends = (str(path), study.stamp()[0], len(study.measures), place)
         return now.memo.get("notes", depends, lambda: [row for row in study.notes(place) if row[0] < FRESH_FROM])
-
-
-def is_sample(text: str | None) -> bool:
-    """Whether the data are a sample."""
-    return text in names()
 
 
 def source_words() -> str:
