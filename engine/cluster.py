@@ -192,7 +192,7 @@ class Cluster:
         silent = time.monotonic() - self._heard
         text = ""
         if not self._threads and silent > _ALONE:
-            text = "waiting for workers: none is at the cluster; the sweep goes on when one joins"
+            text = "waiting for workers: the cluster has none; the sweep goes on when one joins"
         elif silent > _SILENT:
             text = "waiting: no worker of the cluster has answered for a minute; the sweep goes on when one does"
         if text and text != self._told:

@@ -22,7 +22,7 @@ def run_status(args: argparse.Namespace) -> None:
         return
     silent = max(0, round(time.time() - writer.beat))
     asked = "; it was asked to stop" if writer.asked else ""
-    say(f"at work: a {writer}; last heard of {silent} s ago{asked}")
+    say(f"at work: a {writer}; last heard from {silent} s ago{asked}")
 
 
 def run_cancel(args: argparse.Namespace) -> None:

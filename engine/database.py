@@ -29,7 +29,7 @@ class _Connection(sqlite3.Connection):
 
 
 def damaged(path: Path, what: str) -> EngineError:
-    """The error for a study that says what no program of ours has written."""
+    """The error for a study that holds what this program never writes."""
     return EngineError(
         f"study '{path.name}' is damaged: {what}; restore it from a copy, or sweep it anew with the same key file, "
         "which gives the same figures"
@@ -245,7 +245,7 @@ class Database:
             return self._db.execute(query, values).fetchall()
 
     def damaged(self, what: str) -> EngineError:
-        """The error for something in it that no program of ours has written."""
+        """The error for content of it that this program never writes."""
         return damaged(self.path, what)
 
     @property

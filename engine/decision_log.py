@@ -120,7 +120,7 @@ def _entry(study: Study, number: Any, *texts: Any) -> Entry:
     if not (is_whole(number) and all(isinstance(one, str) for one in texts) and isinstance(said, dict)):
         raise study.damaged(_UNREADABLE)
     if event not in EVENTS:
-        raise study.damaged(f"entry {number} of the decision log tells of nothing that this version knows")
+        raise study.damaged(f"entry {number} of the decision log names an event that this version does not know")
     return Entry(number, at, by, event, said, previous, digest)
 
 

@@ -142,7 +142,7 @@ class Leased(Database):
             and run.get("task", "") in ("", *TASKS)
         )
         if not sound:
-            raise self.damaged("what it says about its sweep cannot be")
+            raise self.damaged("its progress holds values that no sweep writes")
         return run
 
     def _is_mine(self, run: dict[str, Any]) -> bool:

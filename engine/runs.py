@@ -140,7 +140,7 @@ class Runs(Described):
         sums, m = self._groups(table), len(self.measures)
         wanted = [*_HEAD, *(f"m{k}" for k in range(m)), *(f"crc{first}" for first, _ in sums)]
         if not where and self.read(f"pragma quick_check({table})") != [("ok",)]:
-            raise self.damaged("its runs are not stored as they should be")
+            raise self.damaged("SQLite finds errors in the table of its runs")
         with spoken(self.path):
             n = self._db.execute(f"select count(*) from {table} {where}", values).fetchone()[0]
             cursor = self._db.execute(
@@ -171,7 +171,7 @@ class Runs(Described):
         sound = (head == np.floor(head)) & (head >= [0, 1, 0, 0])
         sound &= head < [self.n_scenarios, 2**53, len(STATUS), 2**53]
         if not sound.all():
-            raise self.damaged("a run has no such candidate, replicate or status as there are")
+            raise self.damaged("a run names a candidate, replicate or status that does not exist")
         return data
 
     def _groups(self, table: str = "realisation") -> list[tuple[int, int]]:
@@ -230,7 +230,7 @@ class Runs(Described):
                 (before,),
             ):
                 if not is_whole(place, 0, len(counts) - 1) or not is_whole(last):
-                    raise self.damaged("a run has no such candidate or replicate as there are")
+                    raise self.damaged("a run names a candidate or replicate that does not exist")
                 counts[place] = n if n == last - before else -1
             for place in np.flatnonzero(counts < 0).tolist():
                 rows = self._db.execute(f"select replicate from {table} where scenario = ?", (place,))

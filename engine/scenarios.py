@@ -69,7 +69,7 @@ class Scenarios(Sequence[Scenario]):
             if [row[0] for row in chunk] != list(range(len(labels), len(labels) + len(chunk))):
                 raise ValueError("a candidate is missing")
             if not all(isinstance(row[1], str) and LABEL.fullmatch(row[1]) for row in chunk):
-                raise ValueError("a candidate has no id as candidates have")
+                raise ValueError("the id of a candidate is malformed")
             labels += [row[1].encode() for row in chunk]
             for at, name in enumerate(CODED, start=2):
                 known, column = where[name], [row[at] for row in chunk]
@@ -201,7 +201,7 @@ def _check_values(names: tuple[str, ...], values: Mapping[str, Iterable[Any]]) -
             except (ValueError, TypeError, UsageError):
                 sound = False
             if not sound:
-                raise ValueError(f"a candidate has no {name} as candidates have")
+                raise ValueError(f"the {name} of a candidate is none that the program knows")
 
 
 def _params(text: str) -> tuple[tuple[str, str], ...]:

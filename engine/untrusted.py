@@ -100,7 +100,7 @@ def plain_json(text: str, what: str) -> Any:
     """The values in a JSON text: dicts, lists, texts, finite numbers, truths and None.
 
     ``what`` names the text in the sentence with which anything else is refused: no JSON, figures that are no numbers or
-    have more digits than any, lists in lists without end, more entries than any file of ours has.
+    have more digits than any, lists that are nested too deep, more entries than any file of this program has.
     """
     if text.count(",") > MOST_ENTRIES:
         raise EngineError(f"{what} holds more than {MOST_ENTRIES:,} entries, the most that such a file may have")
@@ -116,7 +116,8 @@ def plain_json(text: str, what: str) -> Any:
 
 
 def _check_values(found: Any, what: str) -> None:
-    """Refuse nesting that no file of ours has, and texts that no file could hold (halves of letters)."""
+    """Refuse nesting deeper than any file of this program has, and texts that UTF-8 cannot hold: halves of surrogate
+    pairs."""
     level, depth = [found], 0
     while level:
         if depth > _DEEPEST:
@@ -126,7 +127,7 @@ def _check_values(found: Any, what: str) -> None:
                 try:
                     text.encode()
                 except UnicodeEncodeError:
-                    raise EngineError(f"{what} holds a text that is none: a letter in it is cut in half") from None
+                    raise EngineError(f"{what} holds a text that UTF-8 cannot hold: half of a surrogate pair") from None
         level = [value for one in level if isinstance(one, dict | list) for value in _inner(one)]
         depth += 1
 
@@ -144,7 +145,7 @@ def _texts(level: list[Any]) -> Iterator[str]:
 
 
 def _deep(what: str) -> str:
-    return f"{what} holds lists in lists more than {_DEEPEST} deep, which no file of ours does"
+    return f"{what} nests lists more than {_DEEPEST} deep; files that this program writes do not"
 
 
 def _whole(text: str) -> int:
@@ -156,7 +157,7 @@ def _whole(text: str) -> int:
 def _finite(text: str) -> float:
     value = float(text)
     if value in (float("inf"), float("-inf")):
-        raise ValueError("a number without end")
+        raise ValueError("an infinite number")
     return value
 
 

@@ -270,7 +270,7 @@ def test_a_sweep_on_a_cluster_is_cancelled_with_and_without_workers(grid, tmp_pa
         assert study.progress.state == "cancelled" and study.progress.message == "cancelled by request"
     assert set(ticks) == {0} and time.monotonic() - began < 20
     assert [text for text in said if text.startswith("waiting")] == [
-        "waiting for workers: none is at the cluster; the sweep goes on when one joins"
+        "waiting for workers: the cluster has none; the sweep goes on when one joins"
     ]
     grid.add()
     with sweep(RAW, None, path, cluster=grid.address) as study:

@@ -179,7 +179,7 @@ def test_who_is_at_work_is_shown_and_asked_to_stop(path, capsys):
         assert capsys.readouterr().out.startswith(f"asked {who} to stop after what it is doing")
         assert study.asked_to_stop
         assert main(["status", str(path)]) == 0
-        assert capsys.readouterr().out.endswith(f"at work: {who}; last heard of 3 s ago; it was asked to stop\n")
+        assert capsys.readouterr().out.endswith(f"at work: {who}; last heard from 3 s ago; it was asked to stop\n")
 
 
 def test_fresh_runs_stop_when_asked_to(path, monkeypatch):
