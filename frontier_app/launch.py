@@ -62,6 +62,7 @@ def environment() -> dict[str, str]:
     if env.get("FRONTIER_HOME"):
         env["FRONTIER_HOME"] = str(Path(env["FRONTIER_HOME"]).expanduser().absolute())
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_HERE.parent), env.get("PYTHONPATH", "")]))
+    env["PYTHONIOENCODING"] = "utf-8"  # in which their logs are read
     return env
 
 

@@ -105,6 +105,15 @@ def test_a_refusal_is_kept_in_the_engines_words():
     assert job.state == "failed" and job.message == "file 'gone.csv' does not exist; check the spelling and the folder"
 
 
+def test_a_refusal_comes_whole_in_every_locale(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
+    at = prepared(rates=["0.1"])
+    at.note(data=str(at.folder / "größe.csv"))
+    jobs.start(at)
+    job = wait(at, lambda job: not job.busy)
+    assert job.message == "file 'größe.csv' does not exist; check the spelling and the folder"
+
+
 def test_a_traceback_stays_in_the_log():
     at = prepared()
     at.log_path.write_text("Traceback ...\nValueError: could not convert 'Mary Smith'\n")
