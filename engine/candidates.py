@@ -222,7 +222,11 @@ def released_names(data: Microdata) -> list[str]:
 
 def differs_everywhere(column: RawColumn, n_records: int) -> bool:
     """Whether a column has another value in nearly every record, on enough records for that to be no accident."""
-    return n_records > 50 and len(column.values) > 0.9 * n_records
+    return _differs(len(column.values), n_records)
+
+
+def _differs(n_values: int, n_records: int) -> bool:
+    return n_records > 50 and n_values > 0.9 * n_records
 
 
 def tells_apart(column: RawColumn, n_records: int) -> bool:
@@ -247,10 +251,13 @@ def carried_identifiers(data: Microdata) -> list[str]:
     """Warnings about columns, carried or in a block, that differ in nearly every record: their values are released as
     they are, and a public bundle that holds one that tells records apart is refused."""
     said, carried = [], set(data.carried)
+    n = data.n_records
     for name in released_names(data):
-        column, n = data.raw.columns[name], data.n_records
+        if not _differs(data.raw.n_values(name), n):
+            continue
+        column = data.raw.columns[name]
         refused = tells_apart(column, n)
-        if refused or (name in carried and differs_everywhere(column, n)):
+        if refused or name in carried:
             how = "is carried and" if name in carried else "belongs to an attribute and"
             mend = MEND_IDENTIFIER.replace("; ", ", or ") if refused else "drop it, or declare it as the weight"
             said.append(
@@ -269,7 +276,7 @@ def finer_than_counted(data: Microdata, keys: Sequence[str]) -> list[str]:
     finer = []
     for name in keys:
         attribute = data.domain.attributes[data.domain.index(name)]
-        values = {column: len(data.raw.columns[column].values) for column in attribute.columns}
+        values = {column: data.raw.n_values(column) for column in attribute.columns}
         # every value occurs, so where there are more of them than levels some level holds several
         more = [f"'{column}' with {n:,} values" for column, n in values.items() if n > attribute.size]
         if more:
@@ -300,16 +307,15 @@ def loose_recodes(data: Microdata, plan: Plan, found: Dependencies | None = None
     ``found`` is an earlier look through all columns of the file, which is what takes the time.
     """
     home = {column: part.name for part in data.domain.attributes for column in part.columns}
-    values = {name: len(column.values) for name, column in data.raw.columns.items()}
     # partners that agree on such an attribute agree on its column, and on all that this decides
     exact = {
         column: part.name
         for part, coded in zip(plan.attributes, data.domain.attributes, strict=True)
         for column in part.view[:1]
-        if len(part.view) == 1 and values[column] <= coded.size
+        if len(part.view) == 1 and data.raw.n_values(column) <= coded.size
     }
     loose: dict[frozenset[str], str] = {}
-    for decider, decided in decided_among(data.raw, set(released_names(data)), found):
+    for decider, decided in decided_among(data.raw, set(released_names(data)), found, home):
         holding = {exact[column] for column in (decider, decided) if column in exact}
         if _may_part(plan, home.get(decider), home.get(decided), holding):
             loose.setdefault(frozenset((decider, decided)), f"'{decider}' decides '{decided}'")

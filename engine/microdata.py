@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import numpy as np
 
 from engine.domain import Domain
 from engine.errors import EngineError
+from engine.grouped import GroupedColumns
 from engine.labels import NO_LABELS, ColumnLabels
 from engine.table import ContingencyTable, occupied
 
@@ -42,9 +44,13 @@ class RawColumn:
 @dataclass(frozen=True)
 class RawTable:
     """The file: its columns in file order.  ``n_records`` rows; ``source`` is a short label such as a sample's name,
-    never a path."""
+    never a path.
 
-    columns: dict[str, RawColumn]
+    Of a very wide file only some columns are in memory (:class:`~engine.grouped.GroupedColumns`): go through them in
+    file order, or :meth:`hold` those that are asked for in another one.
+    """
+
+    columns: Mapping[str, RawColumn]
     n_records: int
     source: str
 
@@ -53,9 +59,28 @@ class RawTable:
         """Column names in file order."""
         return tuple(self.columns)
 
+    def hold(self, names: Iterable[str]) -> None:
+        """Keep these columns in memory, of a file whose columns are read when they are asked for."""
+        if isinstance(self.columns, GroupedColumns):
+            self.columns.hold(names)
+
+    def n_values(self, name: str) -> int:
+        """The number of distinct values of a column."""
+        if isinstance(self.columns, GroupedColumns):
+            return self.columns.n_values(name)
+        return len(self.columns[name].values)
+
+    def about(self, name: str) -> ColumnLabels:
+        """The labels of a column."""
+        return self.columns.about(name) if isinstance(self.columns, GroupedColumns) else self.columns[name].about
+
     def content_digest(self) -> bytes:
         """A digest of names, values and order of all records (32 bytes); keyed by the study before it is stored
         anywhere."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> bytes:
         digest = hashlib.blake2b(digest_size=32)
         for column in self.columns.values():
             digest.update(repr((column.name, str(column.values.type))).encode())

@@ -56,7 +56,7 @@ def labels_of(made: Remade, names: Iterable[str]) -> dict[str, ColumnLabels]:
     data = made.data
     found = {}
     for name in names:
-        about = data.raw.columns[name].about
+        about = data.raw.about(name)
         found[name] = replace(NO_LABELS, label=about.label) if name == data.id else about
     return found
 

@@ -151,7 +151,7 @@ def main() -> None:
     try:
         send(_BEAT)
         table = read_statistical(Path(name), lambda: send(_BEAT))
-        for column in [table.columns.pop(name) for name in table.names]:
+        for column in table.columns.values():
             codes = np.ascontiguousarray(column.codes)
             say(_COLUMN, {"name": column.name, "codes": codes.dtype.str, "about": asdict(column.about)})
             send(_VALUES, _stream(column.values))

@@ -1,19 +1,26 @@
 """Files become dictionary-coded columns: CSV and Parquet here, statistical formats in :mod:`engine.io.statistical`.
 
 CSV values stay the text they were ("007" and "1.50" survive an export) and are read in blocks, so memory is a small
-multiple of the coded table and not of the file.  Messages name the file, never its folder or a record's content.
+multiple of the coded table and not of the file.  Of files both very wide and large, columns are read when they are
+asked for (:mod:`engine.grouped`), after a first look that sees whether the file can be read.  Messages name the file,
+never its folder or a record's content.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from engine.errors import EngineError, UsageError
+from engine.grouped import GroupedColumns
 from engine.io import sniff
+from engine.io.again import Again, seen
 from engine.io.blocks import check_names, join
 from engine.microdata import RawColumn, RawTable
 from engine.places import arrow_file
@@ -29,7 +36,12 @@ EXTENSIONS = (".csv", ".tsv", ".parquet", *STATISTICAL)
 _BLOCK = 4 << 20
 _BLOCK_OF_COLUMN = 1 << 10  # so that the parts of very many columns are not mostly what surrounds them
 _MOST_BLOCK = 32 << 20
+_TOGETHER = 8  # blocks
 _LONG_BLOCK = 256 << 20  # for records longer than a block
+WIDE = 2048
+"""Columns of a file beyond which they are read when they are asked for, if it is large."""
+LARGE = 1 << 24
+"""Bytes of such a CSV file, or cells of such a Parquet file."""
 
 
 def read_table(path_or_name: str | Path) -> RawTable:
@@ -75,12 +87,19 @@ def block_for(n_columns: int) -> int:
 def _read_csv(path: Path) -> RawTable:
     import pyarrow as pa
 
+    before = seen(path)
     names, delimiter = sniff.header(path)
     check_names(path.name, names)
-    usual = block_for(len(names))
+    grouped = len(names) > WIDE and before[0] > LARGE
+    if grouped and not sniff.is_text(path):
+        raise EngineError(sniff.diagnose(path, names, delimiter))
+    usual = max(_BLOCK, block_for(len(names)) // 4) if grouped else block_for(len(names))
     for block_size in (usual, _LONG_BLOCK):
         try:
-            columns = _csv_columns(path, names, delimiter, block_size)
+            if grouped:
+                columns = _some_of_csv(path, names[-1:], delimiter, block_size)
+            else:
+                columns = _csv_columns(path, names, delimiter, block_size)
             break
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             # The message quotes the record, so it is only looked at here, never shown.
@@ -95,31 +114,45 @@ def _read_csv(path: Path) -> RawTable:
         raise EngineError(
             f"file '{path.name}' has a header but no records; it needs at least one line below the header"
         )
+    if grouped:
+        again = Again(path.absolute(), before, partial(_some_of_csv, delimiter=delimiter, block_size=block_size))
+        return RawTable(GroupedColumns(names, again), n_records, path.name)
     return RawTable({column.name: column for column in columns}, n_records, path.name)
 
 
-def _csv_columns(path: Path, names: list[str], delimiter: str, block_size: int) -> list[RawColumn]:
+def _open_csv(path: Path, wanted: Sequence[str], delimiter: str, block_size: int, *, some: bool) -> Any:
     import pyarrow as pa
     from pyarrow import csv
 
     text = pa.dictionary(pa.int32(), pa.string())
+    reader = csv.open_csv(
+        arrow_file(path),
+        read_options=csv.ReadOptions(block_size=block_size),
+        parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        convert_options=csv.ConvertOptions(
+            column_types=dict.fromkeys(wanted, text),
+            include_columns=list(wanted) if some else None,
+            strings_can_be_null=False,
+            quoted_strings_can_be_null=False,
+        ),
+    )
+    if reader.schema.names != list(wanted):
+        reader.close()
+        raise pa.ArrowInvalid("header read differently")
+    return reader
+
+
+def _csv_columns(path: Path, names: list[str], delimiter: str, block_size: int) -> list[RawColumn]:
+    import pyarrow as pa
+
     blocks: list[list[tuple[pa.Array, np.ndarray]]] = [[] for _ in names]
     try:
-        reader = csv.open_csv(
-            arrow_file(path),
-            read_options=csv.ReadOptions(block_size=block_size),
-            parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            convert_options=csv.ConvertOptions(
-                column_types=dict.fromkeys(names, text), strings_can_be_null=False, quoted_strings_can_be_null=False
-            ),
-        )
+        reader = _open_csv(path, names, delimiter, block_size, some=False)
     except pa.ArrowInvalid as error:
         if "Empty CSV" in str(error):
             return [RawColumn(name, pa.array([], pa.string()), np.zeros(0, dtype=np.int8)) for name in names]
         raise
     with reader:
-        if reader.schema.names != names:
-            raise pa.ArrowInvalid("header read differently")
         for batch in reader:
             for kept, column in zip(blocks, batch.columns, strict=True):
                 kept.append(
@@ -130,6 +163,21 @@ def _csv_columns(path: Path, names: list[str], delimiter: str, block_size: int) 
                 )
     # Popping frees a column's blocks as soon as it is joined.
     return [join(name, blocks.pop(0)) for name in names]
+
+
+def _some_of_csv(path: Path, wanted: Sequence[str], delimiter: str, block_size: int) -> list[RawColumn]:
+    """A few of many columns: what is done once for each of them in each block would take most of the time."""
+    import pyarrow as pa
+
+    parts: list[list[tuple[pa.Array, np.ndarray]]] = [[] for _ in wanted]
+    with _open_csv(path, wanted, delimiter, block_size, some=True) as reader:
+        while batches := list(islice(reader, _TOGETHER)):
+            for kept, column in zip(parts, pa.Table.from_batches(batches).columns, strict=True):
+                coded = column.unify_dictionaries().combine_chunks()
+                kept.append((coded.dictionary, smallest(index_codes(coded.indices), len(coded.dictionary))))
+    found = [join(name, parts.pop(0)) for name in wanted]
+    pa.default_memory_pool().release_unused()
+    return found
 
 
 def _holds_nul(values: pa.Array) -> bool:
@@ -151,29 +199,46 @@ def _ends_in_quotes(path: Path, columns: list[RawColumn], delimiter: str) -> boo
 
 
 def _read_parquet(path: Path) -> RawTable:
-    import pyarrow as pa
     from pyarrow import parquet
 
-    corrupt = EngineError(
-        f"file '{path.name}' is no readable Parquet file (corrupt or cut short); write or copy it again"
-    )
+    before = seen(path)
+    with _corrupt(path), arrow_file(path) as source, parquet.ParquetFile(source) as file:
+        schema = file.schema_arrow
+        names = schema.names
+        check_names(path.name, names)
+        if file.metadata.num_rows == 0:
+            raise EngineError(f"file '{path.name}' has columns but no records")
+        if not names:
+            raise EngineError(f"file '{path.name}' has no columns")
+        for column in schema:
+            _refuse_type(path.name, column)
+        n_records = file.metadata.num_rows
+        if len(names) > WIDE and n_records * len(names) > LARGE:
+            again = Again(path.absolute(), before, _some_of_parquet)
+            return RawTable(GroupedColumns(names, again), n_records, path.name)
+        return RawTable(dict(_parquet_columns(path.name, file, names)), n_records, path.name)
+
+
+def _some_of_parquet(path: Path, names: Sequence[str]) -> list[RawColumn]:
+    from pyarrow import parquet
+
+    with _corrupt(path), arrow_file(path) as source, parquet.ParquetFile(source) as file:
+        return [column for _, column in _parquet_columns(path.name, file, names)]
+
+
+@contextmanager
+def _corrupt(path: Path) -> Iterator[None]:
+    """What is wrong with a damaged Parquet file, in a sentence."""
+    import pyarrow as pa
+
     try:
-        with arrow_file(path) as source, parquet.ParquetFile(source) as file:
-            schema = file.schema_arrow
-            names = schema.names
-            check_names(path.name, names)
-            if file.metadata.num_rows == 0:
-                raise EngineError(f"file '{path.name}' has columns but no records")
-            if not names:
-                raise EngineError(f"file '{path.name}' has no columns")
-            for column in schema:
-                _refuse_type(path.name, column)
-            columns = dict(_parquet_columns(path.name, file, names))
-            return RawTable(columns, file.metadata.num_rows, path.name)
+        yield
     except (pa.ArrowException, UnicodeDecodeError, OSError) as error:  # a name may be no UTF-8
         if isinstance(error, OSError) and error.errno:
             raise
-        raise corrupt from None
+        raise EngineError(
+            f"file '{path.name}' is no readable Parquet file (corrupt or cut short); write or copy it again"
+        ) from None
 
 
 def _refuse_type(file: str, column: Any) -> None:
@@ -189,7 +254,7 @@ def _refuse_type(file: str, column: Any) -> None:
         )
 
 
-def _parquet_columns(file: str, source: Any, names: list[str]) -> Iterator[tuple[str, RawColumn]]:
+def _parquet_columns(file: str, source: Any, names: Sequence[str]) -> Iterator[tuple[str, RawColumn]]:
     import pyarrow as pa
 
     for name in names:

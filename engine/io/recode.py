@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from engine.plan.view import View, check_levels, view_of
 from engine.plan.words import count
 from engine.table import occupied
 
+_SIGNS = re.compile(r"[\[\];,=+\s]+")  # between the words of a measure or a mechanism's parameter
+
 
 def code(table: RawTable, plan: Plan) -> Microdata:
     """Code the records of ``table`` as ``plan`` says.
@@ -26,6 +29,7 @@ def code(table: RawTable, plan: Plan) -> Microdata:
     """
     fates = check_fates(plan.data, table.names)
     attributes, codes = [], []
+    table.hold(named_columns(plan, table.names))
     for part in plan.attributes:
         view = view_of(part, table, plan.data.missing)
         _refuse(part, view)
@@ -35,6 +39,19 @@ def code(table: RawTable, plan: Plan) -> Microdata:
     domain = Domain(tuple(attributes))
     check_edits(domain, plan.edits)
     return Microdata(domain, tuple(codes), table, fates.carried, fates.dropped, plan.data.weight, plan.data.id)
+
+
+def named_columns(plan: Plan, names: Collection[str]) -> set[str]:
+    """Columns among ``names`` that the plan names for more than to stay or be dropped: of attributes, the weight, and
+    those that analyses, measures and mechanisms use as numbers."""
+    found = {column for part in plan.attributes for column in part.columns}
+    found |= {name for name in (plan.data.weight, *plan.data.numeric) if name is not None}
+    found |= {name for analysis in plan.analyses for name in (*analysis.columns, *analysis.by)}
+    spoken = [str(one) for one in plan.measures]
+    spoken += [text for made in plan.mechanisms for _, values in made.grid for text in values]
+    found |= {word for text in spoken for word in _SIGNS.split(text)}
+    known = set(names)
+    return {name if name in known else name.removesuffix("_raw") for name in found} & known
 
 
 def _refuse(part: AttributePlan, view: View) -> None:

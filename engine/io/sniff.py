@@ -51,6 +51,11 @@ def _first_record(text: str) -> tuple[str, str]:
     return text[:place], "".join(bare)
 
 
+def is_text(path: Path) -> bool:
+    """Whether all of a file is UTF-8 text without zero bytes."""
+    return _not_text(path) is None
+
+
 def diagnose(path: Path, names: list[str], delimiter: str) -> str:
     """One sentence on why a CSV file could not be read; goes through the file again, slowly, to find the line."""
     problem = _not_text(path)

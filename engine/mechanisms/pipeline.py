@@ -9,6 +9,7 @@ the steps before draws from ``derive(derived, "step", (k, d))`` with ``k`` count
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -33,7 +34,7 @@ def as_microdata(table: ReleasedTable) -> Microdata:
     """
     import pyarrow as pa
 
-    data, columns = table.data, dict(table.data.raw.columns)
+    data, columns = table.data, ChainMap[str, RawColumn]({}, table.data.raw.columns)  # type: ignore[arg-type]
     if table.source is not None:
         for name in table.swapped_columns & columns.keys():
             columns[name] = replace(columns[name], codes=columns[name].codes[table.source])

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from engine.errors import UsageError, did_you_mean
+from engine.grouped import GroupedColumns
 from engine.labels import MEASURES, ColumnLabels
 from engine.microdata import RawColumn, RawTable
 from engine.plan.accept import accept
@@ -89,15 +90,16 @@ class Codebook:
 def with_labels(raw: RawTable, codebook: Codebook) -> RawTable:
     """``raw`` with the codebook's labels and missing codes; what the codebook leaves empty stays as the file has it."""
     rows = codebook.of(raw.names)
-    columns = {name: _labelled(column, rows.get(name)) for name, column in raw.columns.items()}
-    return RawTable(columns, raw.n_records, raw.source)
+    about = {name: _labels(raw.about(name), row) for name, row in rows.items()}
+    if isinstance(raw.columns, GroupedColumns):
+        return RawTable(raw.columns.labelled(about), raw.n_records, raw.source)
+    labelled = {name: replace(raw.columns[name], about=labels) for name, labels in about.items()}
+    return RawTable({**raw.columns, **labelled}, raw.n_records, raw.source)
 
 
-def _labelled(column: RawColumn, row: CodebookRow | None) -> RawColumn:
-    if row is None:
-        return column
-    old, declares = column.about, bool(row.missing or row.missing_ranges)
-    about = ColumnLabels(
+def _labels(old: ColumnLabels, row: CodebookRow) -> ColumnLabels:
+    declares = bool(row.missing or row.missing_ranges)
+    return ColumnLabels(
         row.label or old.label,
         row.values or old.values,
         row.missing if declares else old.missing,
@@ -105,7 +107,6 @@ def _labelled(column: RawColumn, row: CodebookRow | None) -> RawColumn:
         old.format,
         row.measure or old.measure,
     )
-    return replace(column, about=about)
 
 
 def apply_codebook(raw: RawTable, codebook: Codebook, plan: Plan | None = None) -> Plan:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from engine.grouped import GroupedColumns
 from engine.microdata import RawTable
 from engine.plan.clues import flags, is_id, is_weight, missing_codes, says_skip, skip_like
 from engine.plan.deciders import decided, intervals
@@ -70,13 +71,41 @@ class Dependencies:
 
 
 def decided_among(
-    table: RawTable, names: Collection[str], found: Dependencies | None = None
+    table: RawTable, names: Collection[str], found: Dependencies | None = None, touching: Collection[str] | None = None
 ) -> tuple[tuple[str, str], ...]:
     """Pairs (decider, decided) among the columns ``names``; ``found`` is an earlier look through all columns, without
-    which only these are looked through."""
+    which only these are looked through.
+
+    Where only pairs with a column of ``touching`` are of interest, others may be left out: then a file whose columns
+    are read in groups is looked through group by group.
+    """
     if found is None:
-        found = dependencies(replace(table, columns={n: c for n, c in table.columns.items() if n in names}))
+        kept: Collection[str] = names
+        if touching is not None and isinstance(table.columns, GroupedColumns):
+            kept = _related(table, table.columns, names, touching)
+        found = dependencies(_only(table, kept))
     return tuple((a, b) for a, b in found.decided if a in names and b in names)
+
+
+def _only(table: RawTable, names: Collection[str]) -> RawTable:
+    return replace(table, columns={name: table.columns[name] for name in table.names if name in names})
+
+
+def _related(
+    table: RawTable, columns: GroupedColumns, names: Collection[str], touching: Collection[str]
+) -> Collection[str]:
+    """Those of the columns ``names`` that stand in some pair with one of ``touching``, and these."""
+    home = set(touching).intersection(names)
+    if 2 * len(home) > columns.group_size:
+        return names  # the columns held are most of what there is to compare
+    columns.hold(home)
+    found = set(home)
+    for group in columns.groups():
+        here = home.union(name for name in group if name in names)
+        pairs = dependencies(_only(table, here)).decided
+        found |= {name for pair in pairs if not home.isdisjoint(pair) for name in pair}
+    columns.hold(found)
+    return found
 
 
 def dependencies(table: RawTable) -> Dependencies:

@@ -122,7 +122,8 @@ def test_what_columns_decide_is_found_at_a_cost_that_follows_columns() -> None:
 def test_a_recode_is_found_among_many_columns() -> None:
     table = wide(500)
     finer = np.arange(600) * 7 % 8
-    columns = table.columns | {
+    columns = {
+        **table.columns,
         "fine": RawColumn("fine", pa.array(list("abcdefgh")), _renumbered(finer)),
         "coarse": RawColumn("coarse", pa.array(list("xyz")), _renumbered(finer // 3)),
     }
