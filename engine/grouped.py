@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from threading import RLock
@@ -14,15 +16,17 @@ if TYPE_CHECKING:
 
 _PARTS = 10  # reads of the file for all columns, at most
 _LEAST = 1024
+MOST_PACKED = 64 << 20
+"""Bytes of groups that are kept compressed, since unpacking takes far less time than reading them again."""
 
 
 class GroupedColumns(Mapping[str, "RawColumn"]):
     """A read-only mapping from names to columns, in file order, that holds one group of neighbours at a time.
 
-    Going through it in order reads each group once.  Columns that are asked for again and again are kept for good by
-    :meth:`hold`.  ``read`` gives the columns of some names, in their order, and may refuse with an
-    :class:`~engine.errors.EngineError`; it travels to other processes with what is held.  ``about`` are labels from a
-    codebook.
+    Going through it in order reads each group once; groups that compress well stay in memory so.  Columns that are
+    asked for again and again are kept for good by :meth:`hold`.  ``read`` gives the columns of some names, in their
+    order, and may refuse with an :class:`~engine.errors.EngineError`; it travels to other processes with what is held.
+    ``about`` are labels from a codebook.
     """
 
     def __init__(
@@ -36,6 +40,7 @@ class GroupedColumns(Mapping[str, "RawColumn"]):
         self.group_size = max(_LEAST, -(-len(self._names) // _PARTS))
         self._held: dict[str, RawColumn] = {}
         self._group: dict[str, RawColumn] = {}
+        self._packed: dict[int, bytes] = {}
         self._n_values: dict[str, int] = {}
         self._lock = RLock()
 
@@ -55,7 +60,7 @@ class GroupedColumns(Mapping[str, "RawColumn"]):
             if found is None:
                 start = place - place % self.group_size
                 self._group = {}  # before the next one takes memory
-                self._group = self._columns(self._names[start : start + self.group_size])
+                self._group = self._unpacked(start)
                 found = self._group[name]
             return found
 
@@ -87,6 +92,16 @@ class GroupedColumns(Mapping[str, "RawColumn"]):
         """The same columns with other labels."""
         return GroupedColumns(self._names, self._read, about)
 
+    def _unpacked(self, start: int) -> dict[str, RawColumn]:
+        packed = self._packed.get(start)
+        if packed is not None:
+            return pickle.loads(zlib.decompress(packed))  # type: ignore[no-any-return]
+        found = self._columns(self._names[start : start + self.group_size])
+        packed = zlib.compress(pickle.dumps(found, protocol=5), 1)
+        if sum(map(len, self._packed.values())) + len(packed) <= MOST_PACKED:
+            self._packed[start] = packed
+        return found
+
     def _columns(self, names: Sequence[str]) -> dict[str, RawColumn]:
         found = {column.name: column for column in self._read(names)}
         self._n_values |= {name: len(column.values) for name, column in found.items()}
@@ -94,7 +109,7 @@ class GroupedColumns(Mapping[str, "RawColumn"]):
         return found | {name: replace(found[name], about=about) for name, about in labelled.items()}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_group": {}, "_lock": None}
+        return {**self.__dict__, "_group": {}, "_packed": {}, "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -36,6 +36,7 @@ EXTENSIONS = (".csv", ".tsv", ".parquet", *STATISTICAL)
 _BLOCK = 4 << 20
 _BLOCK_OF_COLUMN = 1 << 10  # so that the parts of very many columns are not mostly what surrounds them
 _MOST_BLOCK = 32 << 20
+_BLOCK_OF_GROUP = 3 << 20
 _TOGETHER = 8  # blocks
 _LONG_BLOCK = 256 << 20  # for records longer than a block
 WIDE = 2048
@@ -93,7 +94,7 @@ def _read_csv(path: Path) -> RawTable:
     grouped = len(names) > WIDE and before[0] > LARGE
     if grouped and not sniff.is_text(path):
         raise EngineError(sniff.diagnose(path, names, delimiter))
-    usual = max(_BLOCK, block_for(len(names)) // 4) if grouped else block_for(len(names))
+    usual = max(_BLOCK_OF_GROUP, block_for(len(names)) // 4) if grouped else block_for(len(names))
     for block_size in (usual, _LONG_BLOCK):
         try:
             if grouped:

@@ -123,6 +123,22 @@ def test_going_through_in_order_reads_each_group_once() -> None:
     assert len(asked) == 4
 
 
+def test_groups_are_kept_compressed_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def read(names: object) -> list[RawColumn]:
+        assert isinstance(names, tuple | list)
+        asked.append(len(names))
+        return [RawColumn(name, pa.array(["x"]), np.zeros(2, np.int8)) for name in names]
+
+    for most, reads in ((0, 6), (1 << 26, 3)):
+        monkeypatch.setattr("engine.grouped.MOST_PACKED", most)
+        columns = GroupedColumns([str(i) for i in range(2500)], read)
+        asked.clear()
+        assert [c.name for c in columns.values()] == [c.name for c in columns.values()] == list(columns)
+        assert len(asked) == reads
+
+
 @Kind
 @pytest.mark.parametrize("what", ["longer", "touched", "replaced", "gone"])
 def test_a_file_that_has_changed_is_refused(kind: str, what: str, tmp_path: Path) -> None:
