@@ -2,10 +2,10 @@
 
 The token in an address belongs either to the launch, the start of this server, or to a workspace.  The launch's token
 is in the address that `frontier app` printed.  It opens the workspace that the launch is on and carries the rights of
-who started the server: to open files by their path.  A workspace's token opens that workspace.  It carries those rights
-only if the workspace was made in a session that had them, and only until the server ends.  A door's token carries the
-rights and opens nothing: it is in the address while such a session has nothing open.  Who has the rights is in this
-process's memory, as digests, and no file says it.
+who started the server: to open files by their path, and to go on with earlier work.  A workspace's token opens that
+workspace while the server that gave it runs.  It carries those rights only if the workspace was opened in a session
+that had them.  A door's token carries the rights and opens nothing: it is in the address while such a session has
+nothing open.  Who has the rights is in this process's memory, as digests, and no file says it.
 """
 
 from __future__ import annotations

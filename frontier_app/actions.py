@@ -153,6 +153,15 @@ def open_workspace(at: Workspace) -> None:
     )
 
 
+def go_on(folder: Path) -> None:
+    """Open earlier work, under a token of this server.  Only for who started the server: it may be anybody's."""
+    if not state.get().owner:
+        raise UsageError("earlier work is opened only at the address that `frontier app` printed")
+    at = workspace.reopened(folder)
+    access.own(at.token)
+    open_workspace(at)
+
+
 def open_study(path: Path) -> None:
     """Work on another study of the workspace, with its plan."""
     at = state.get().workspace
@@ -175,7 +184,7 @@ def forget() -> None:
 
 
 def leave() -> None:
-    """Go back to the start; the workspace stays and its address still opens it."""
+    """Go back to the start; the workspace stays, and its address opens it while the dashboard runs."""
     state.begin()
 
 

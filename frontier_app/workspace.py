@@ -1,14 +1,17 @@
 """A workspace: one private folder for what a person works on, found again by an unguessable token in the address.
 
 It holds the uploaded file, the plan, the studies with their keys and what was exported.  The token is 128 secret bits,
-of which the folder keeps a digest only: neither its name, which others can see, nor its files tell the token.  The
-folder can be read by its owner alone.  Nothing of the data is in the address.
+of which the folder keeps a digest only: neither its name, which others can see, nor its files tell the token.  A token
+is good while the server that gave it runs: once that has ended, another program may take its port, and a page that is
+still open would tell it the address.  The folder can be read by its owner alone.  Nothing of the data is in the
+address.
 """
 
 from __future__ import annotations
 
 import hmac
 import json
+import os
 import re
 import secrets
 import shutil
@@ -20,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import EngineError
-from engine.places import write_private
+from engine.places import is_running, process_birth, write_private
 from engine.resources import user_folder
 
 TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")
@@ -119,6 +122,12 @@ class Workspace:
             found.add(self.study)
         return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
 
+    @property
+    def used(self) -> float:
+        """When it was last changed, in seconds since 1970."""
+        paths = [self.folder / "about.json", self.plan_path, *self.folder.glob("*.study")]
+        return max(path.stat().st_mtime for path in paths if path.exists())
+
     def new_export(self, label: str) -> Path:
         """A path for a new export."""
         exports = self.folder / "exports"
@@ -163,22 +172,41 @@ def _made() -> Path:
 
 def create() -> Workspace:
     """A new, empty workspace with a token of its own."""
-    made = Workspace(_made(), new_token())
-    made.note(token=digest(made.token))
+    return reopened(_made())
+
+
+def reopened(folder: Path) -> Workspace:
+    """The workspace in a folder under a new token, good while this process runs; those of others that run stay good."""
+    made = Workspace(folder, new_token())
+    mine = {"token": digest(made.token), "pid": os.getpid(), "born": process_birth(os.getpid())}
+    made.note(tokens=[*(one for one in _tokens(made) if is_running(one["pid"], one["born"])), mine])
     return made
 
 
+def _tokens(at: Workspace) -> list[dict[str, Any]]:
+    """The digests of its tokens, each with the process that gave it."""
+    found: list[dict[str, Any]] = at.about.get("tokens", [])
+    return found
+
+
+def earlier() -> list[Workspace]:
+    """Workspaces with data in them, the last used first."""
+    return sorted((one for one in _all() if one.about["data"]), key=lambda one: one.used, reverse=True)
+
+
 def find(token: str | None) -> Workspace | None:
-    """The workspace with that token, if there is one; anything but a well-formed token finds nothing.
+    """The workspace with that token, if there is one and the process that gave it still runs; anything but a
+    well-formed token finds nothing.
 
     Earlier versions named the folder by its token; such a name finds nothing any more.
     """
     if not token or not TOKEN.fullmatch(token):
         return None
     wanted = digest(token).encode()
-    for one in _all():
-        if hmac.compare_digest(str(one.about.get("token", "")).encode(), wanted):
-            return Workspace(one.folder, token)
+    for at in _all():
+        for one in _tokens(at):
+            if hmac.compare_digest(one["token"].encode(), wanted) and is_running(one["pid"], one["born"]):
+                return Workspace(at.folder, token)
     return None
 
 

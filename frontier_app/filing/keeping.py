@@ -72,18 +72,20 @@ def workspace() -> None:
     assert now.workspace is not None
     if access.is_the_launch(now.workspace.token):
         back = markdown(
-            "It opens the work until the dashboard is ended; *frontier app*, started with the same study or data, then"
-            " finds it again at a new address. Whoever has the address can open the work, and files of yours by their"
-            " path: **give it to nobody**."
+            "It opens the work until the dashboard is ended; *frontier app* then finds it again at a new address: on"
+            " its first page, or started with the same study or data. Whoever has the address can open the work, and"
+            " files of yours by their path: **give it to nobody**."
         )
     elif now.owner:
         back = markdown(
-            "**Keep the address** to come back to it, and **give it to nobody**: whoever has it can open this workspace"
-            " on this machine and, until the dashboard is ended, files of yours by their path."
+            "**Keep the address** to come back to it until the dashboard is ended; after that the first page of"
+            " *frontier app* lists the work. **Give it to nobody**: whoever has it can open this workspace on this"
+            " machine, and files of yours by their path."
         )
     else:
         back = markdown(
-            "**Keep the address** to come back to it; whoever has it can open this workspace on this machine."
+            "**Keep the address** to come back to it until the dashboard is ended; whoever has it can open this"
+            " workspace on this machine. After that the first page of *frontier app* lists the work."
         )
     st.markdown(
         markdown("Your work is in a private folder on this machine, found through this page's address. {}", back)

@@ -1,20 +1,25 @@
-"""Nothing is open yet: samples, upload, and a path on this machine."""
+"""Nothing is open yet: earlier work, samples, upload, and a path on this machine."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 
 import streamlit as st
 
 from engine.datasets import Sample, describe
 from engine.io.readers import EXTENSIONS
-from frontier_app import actions, parts, state, tour
+from frontier_app import actions, parts, state, tour, workspace
 from frontier_app.markup import markdown
 from frontier_app.settings import PRIVACY
+from frontier_app.workspace import Workspace
 
 _FIRST = "fair"
 _KINDS = "CSV, Parquet, SPSS (.sav, .zsav, .por), Stata (.dta) and SAS (.sas7bdat, .xpt)"
 _A_ROW = 5
+_MOST = 30  # earlier work that is listed; the folder of a person who tries much holds more
 
 
 def start() -> None:
@@ -28,6 +33,8 @@ def start() -> None:
         )
     )
     tour.offer()
+    if state.get().owner and (known := workspace.earlier()):
+        _earlier(known)
     st.subheader("Start with a sample", anchor=False)
     samples = sorted(describe(), key=lambda sample: (sample.name != _FIRST, not sample.here))
     for begin in range(0, len(samples), _A_ROW):
@@ -45,6 +52,29 @@ def start() -> None:
         f"{_KINDS}; one row per record. Labels and codes that mean missing are kept. A codebook can be added once the"
         " file is open."
     )
+
+
+def _earlier(known: Sequence[Workspace]) -> None:
+    """Work that was begun before, the last used first."""
+    st.subheader("Go on with earlier work", anchor=False)
+    _cards(known[:_A_ROW])
+    if older := known[_A_ROW:_MOST]:
+        with st.expander(f"Older work ({len(older)})"):
+            for begin in range(0, len(older), _A_ROW):
+                _cards(older[begin : begin + _A_ROW])
+
+
+def _cards(row: Sequence[Workspace]) -> None:
+    for place, at in zip(st.columns(_A_ROW), row, strict=False):
+        with place.container(border=True, height="stretch"):
+            name = Path(at.about["data"]).name
+            st.markdown(markdown("**{}**", name))
+            n, when = len(at.studies), time.strftime("%Y-%m-%d %H:%M", time.localtime(at.used))
+            swept = f"{n} {'study' if n == 1 else 'studies'}" if n else "Not swept yet"
+            st.caption(f"{swept}; last changed {when}")
+            if st.button("Go on", key=f"go-on-{at.folder.name}", help=f"Open the work on {name} where it was left"):
+                with st.spinner("Opening…"):
+                    attempt(partial(actions.go_on, at.folder))
 
 
 def _sample(sample: Sample) -> None:

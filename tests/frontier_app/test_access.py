@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from frontier_app import access, workspace
+from engine.errors import UsageError
+from frontier_app import access, actions, workspace
+from frontier_app.workspace import Workspace
 from tests.frontier_app.conftest import APP, launched
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries inside the app are not ours to fail on
@@ -67,6 +69,41 @@ def test_a_later_launch_takes_the_rights_of_an_earlier_ones_addresses() -> None:
     assert not is_owner(left)
 
 
+def server_ended(at: Workspace) -> None:
+    """As if the server that gave the workspace's tokens had ended, and its number had come again."""
+    at.note(tokens=[{**one, "born": "another"} for one in at.about["tokens"]])
+
+
+def test_a_token_of_a_server_that_has_ended_opens_nothing_and_its_work_is_listed() -> None:
+    first = opened(visited(launched(None)))
+    mine, at = token_in(first), first.session_state["frontier"].workspace
+    server_ended(at)
+    refused = visited(mine)
+    assert any("nothing any more" in one.value for one in refused.info)
+    assert refused.session_state["frontier"].workspace is None and not is_owner(refused)
+    assert not any((button.key or "").startswith("go-on-") for button in refused.button), "it may be anybody's"
+    made = visited(launched(None))
+    made = made.button(key=f"go-on-{at.folder.name}").click().run()
+    assert not made.exception and made.title[0].value == "fair"
+    assert token_in(made) != mine and is_owner(visited(token_in(made)))
+    assert workspace.find(mine) is None
+
+
+def test_work_that_is_open_at_another_server_stays_open_there() -> None:
+    made = opened(visited(launched(None)))
+    at, mine = made.session_state["frontier"].workspace, token_in(made)
+    again = workspace.reopened(at.folder)
+    assert again.token != mine and workspace.find(mine) == workspace.find(again.token) == at
+    server_ended(at)
+    assert len(workspace.reopened(at.folder).about["tokens"]) == 1, "tokens that are good for nothing are not kept"
+
+
+def test_earlier_work_is_for_who_started_the_server_alone() -> None:
+    at = workspace.create()
+    with pytest.raises(UsageError, match="earlier work is opened only at the address"):
+        actions.go_on(at.folder)  # a session of its own, which no address has given rights
+
+
 def test_with_nothing_open_the_page_loaded_again_is_still_its_owners() -> None:
     made = opened(visited(launched(None)))
     left = next(button for button in made.button if button.label == "Open other data").click().run()
@@ -113,5 +150,5 @@ def test_the_page_says_what_its_address_is_good_for() -> None:
 
     at = workspace.link(None, "czech")
     assert "until the dashboard is ended; *frontier app*" in said(visited(launched(at)))
-    assert "**give it to nobody**" in said(opened(visited(launched(None))))
+    assert "**Give it to nobody**" in said(opened(visited(launched(None))))
     assert "nobody" not in said(opened(AppTest.from_file(str(APP), default_timeout=60).run()))
