@@ -97,6 +97,7 @@ LONG = {"replicates": 400}
 def test_an_encrypted_cluster(tmp_path, monkeypatch):
     """Dask's own configuration names the certificates, for the sweep as for the cluster."""
     import dask
+    import distributed  # noqa: F401 (its defaults would go with the settings below, were they loaded among them)
 
     if shutil.which("openssl") is None:
         pytest.skip("there is no openssl to make a certificate with; install the package openssl")
