@@ -10,12 +10,15 @@ from xml.parsers import expat
 from engine.errors import EngineError
 from engine.untrusted import MOST_ENTRIES, read_plain
 
+_LONGEST = 1_000_000  # bytes of a tag, or of a text: expat hands over a tag's attributes only when it has read them all
+
 
 def read_elements(path: Path, each: Callable[[str, dict[str, str]], None]) -> None:
     """Call ``each`` with the name (its namespace, a space, its own) and the attributes of every element.
 
     Declarations of a document's type are refused: a codebook has none, and they can define texts that unfold without
-    end.  More elements and attributes than a file of ours has are refused too.  What is no XML is an ``ExpatError``.
+    end.  More elements and attributes than a file of ours has, and longer tags, are refused too.  What is no XML is an
+    ``ExpatError``.
     """
     n_entries = 0
 
@@ -29,7 +32,19 @@ def read_elements(path: Path, each: Callable[[str, dict[str, str]], None]) -> No
             raise EngineError(f"'{path.name}' holds more than {MOST_ENTRIES:,} elements and attributes")
         each(name, attributes)
 
+    content = read_plain(path)
+    _refuse_long_tags(path, content)
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.StartDoctypeDeclHandler = refuse
     parser.StartElementHandler = counted
-    parser.Parse(read_plain(path), True)
+    parser.Parse(content, True)
+
+
+def _refuse_long_tags(path: Path, content: bytes) -> None:
+    """No tag or text holds a ``<``, so none is longer than what stands between two of them."""
+    at = 0
+    while len(content) - at > _LONGEST:
+        after = content.rfind(b"<", at, at + _LONGEST) + 1
+        if not after:
+            raise EngineError(f"'{path.name}' holds a tag or a text of more than {_LONGEST:,} bytes")
+        at = after

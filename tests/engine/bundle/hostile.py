@@ -52,6 +52,11 @@ def html_of_pictures(n: int = 1_000_000) -> bytes:
     return b"<!doctype html>\n" + b"base64,AAAAAAAAAAAAAAAAAAAAAAAA " * n + b"</html>\n"
 
 
+def xml_of_attributes() -> bytes:
+    """One element with very many attributes, which are handed over together or not at all."""
+    return b"<a %s/>" % b" ".join(b'a%d=""' % i for i in range(1_500_000))
+
+
 def xml_of_elements(n: int = 15_000_000) -> bytes:
     """A codebook of very many elements that say nothing."""
     return b"<c>" + b"<a/>" * n + b"</c>"

@@ -160,6 +160,7 @@ def test_beginnings_without_an_end_are_read_once(
         ("member", "memo.pdf", hostile.pdf_of_streams, "unpacks to more than"),
         ("member", "memo.html", hostile.html_of_pictures, "unpacks to more than"),
         ("public", "codebook.xml", hostile.xml_of_elements, "'codebook.xml' cannot be opened as what it is"),
+        ("public", "codebook.xml", hostile.xml_of_attributes, "'codebook.xml' cannot be opened as what it is"),
         ("public", "release.csv", hostile.csv_of_columns, "... 981 more"),
     ],
 )
