@@ -89,9 +89,9 @@ def parquet_of_much(path: Path) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    columns = pa.table({"sex": pa.array(["a" * 1_000_000] * 150)})
+    columns = pa.table({"sex": pa.array(["a" * 1_000_000] * 10)})
     with parquet.ParquetWriter(path, columns.schema, compression="zstd", use_dictionary=False) as file:
-        for _ in range(2):
+        for _ in range(30):
             file.write_table(columns)
 
 
