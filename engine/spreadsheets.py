@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from engine.printable import printable
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -18,8 +20,9 @@ def may_be_formula(text: str) -> bool:
 
 
 def as_cell(text: str) -> str:
-    """A text as a cell of CSV that no spreadsheet program computes: an apostrophe before what may be a formula."""
-    return f"'{text}" if may_be_formula(text) else text
+    """A text as a cell of CSV that no spreadsheet program computes: an apostrophe before what may be a formula, and
+    what would steer a terminal or turn the direction of writing written out."""
+    return f"'{printable(text)}" if may_be_formula(text) else printable(text)
 
 
 def as_cells(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
