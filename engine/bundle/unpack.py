@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
+from engine.bundle.pages import Damaged, unpacked_to
 from engine.bundle.pairs import pairs_in
 from engine.errors import EngineError
 from engine.places import arrow_file
@@ -246,8 +247,9 @@ def _parquet(path: Path) -> Iterator[Part]:
     from engine.values import as_text
 
     check_parquet(path)
-    schema = parquet.read_schema(arrow_file(path))
-    texts = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
+    schema = parquet.read_metadata(arrow_file(path)).schema
+    kinds = [schema.column(j) for j in range(len(schema))]
+    texts = [kind.path for kind in kinds if kind.physical_type == "BYTE_ARRAY"]
     with arrow_file(path) as source, parquet.ParquetFile(source, read_dictionary=texts) as file:
         meta = file.schema_arrow.metadata or {}
         described = [file.metadata.created_by or "", *(f"{k!r}={v!r}" for k, v in meta.items())]
@@ -267,21 +269,24 @@ def _parquet(path: Path) -> Iterator[Part]:
 
 
 def check_parquet(path: Path) -> None:
-    """Refuse (:class:`Unpacked`) a Parquet file that says of itself that it unpacks to more than its size can hold."""
+    """Refuse (:class:`Unpacked`) a Parquet file that says, at its end or where any page begins, that it unpacks to more
+    than its size can hold."""
     from pyarrow import parquet
 
     with open_plain(path) as file:
         size = file.seek(0, 2)
         held = parquet.read_metadata(file)
-    groups = [held.row_group(g) for g in range(held.num_row_groups)]
-    unpacked_to = sum(group.total_byte_size for group in groups)
-    if held.num_rows * max(1, held.num_columns) > _MOST_CELLS + _CELLS_A_BYTE * size:
-        raise Unpacked(
-            f"'{path.name}' has {in_words(size)} and says that it holds {held.num_rows:,} records of "
-            f"{held.num_columns:,} columns; it was not read"
-        )
-    if unpacked_to > _MOST_VALUES + _VALUES_A_BYTE * size:
-        raise Unpacked(f"'{path.name}' has {in_words(size)} and unpacks to {in_words(unpacked_to)}; it was not read")
+        if held.num_rows * max(1, held.num_columns) > _MOST_CELLS + _CELLS_A_BYTE * size:
+            raise Unpacked(
+                f"'{path.name}' has {in_words(size)} and says that it holds {held.num_rows:,} records of "
+                f"{held.num_columns:,} columns; it was not read"
+            )
+        try:
+            much = unpacked_to(file, held)
+        except Damaged as error:
+            raise Unpacked(f"'{path.name}' holds {error}, as no table of a bundle does; it was not read") from None
+    if much > _MOST_VALUES + _VALUES_A_BYTE * size:
+        raise Unpacked(f"'{path.name}' has {in_words(size)} and unpacks to {in_words(much)}; it was not read")
 
 
 def _labelled(path: Path) -> Iterator[Part]:

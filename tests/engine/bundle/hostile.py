@@ -95,6 +95,40 @@ def parquet_of_much(path: Path) -> None:
             file.write_table(columns)
 
 
+def parquet_of_forged_page(path: Path, field: int, value: int, page: int = 0) -> None:
+    """A small Parquet file of one text column, whose dictionary (or values, as the second page) says another figure of
+    itself: field 2 is the unpacked size; the end of the file still says the true one."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    columns = pa.table({"sex": pa.array(["1", "2"] * 50)})
+    parquet.write_table(columns, path, compression="snappy", write_statistics=False, data_page_version="1.0")
+    chunk = parquet.read_metadata(path).row_group(0).column(0)
+    whole, end = path.read_bytes(), chunk.dictionary_page_offset + chunk.total_compressed_size
+    at = (chunk.dictionary_page_offset, chunk.data_page_offset)[page]
+    begin = at
+    for _ in range(field - 1):  # one byte of the field's kind, and a number
+        begin = _after_number(whole, begin + 1)
+    forged = whole[: begin + 1] + _number(value) + whole[_after_number(whole, begin + 1) :]
+    # The page grows by what its values shrink: every place that the end of the file names stays.
+    grown = len(forged) - len(whole)
+    assert grown >= 0
+    path.write_bytes(forged[:end] + forged[end + grown :])
+
+
+def _number(value: int) -> bytes:
+    value, out = value << 1, b""
+    while value > 127:
+        value, out = value >> 7, out + bytes([value & 127 | 128])
+    return out + bytes([value])
+
+
+def _after_number(content: bytes, at: int) -> int:
+    while content[at] > 127:
+        at += 1
+    return at + 1
+
+
 def listening(path: Path) -> None:
     """A socket; its path would be too long to be bound directly."""
     here = Path.cwd()

@@ -1,0 +1,80 @@
+"""What a Parquet file's pages say of themselves is looked at before the library gives them memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from engine.bundle.unpack import Unpacked, check_parquet, parts_of
+from engine.bundle.whole import fault
+from engine.io.writers import write_parquet
+from tests.engine.bundle import hostile
+
+
+@pytest.mark.parametrize("page", [0, 1])
+def test_a_page_that_says_other_than_the_end_of_the_file_is_not_read(tmp_path: Path, page: int) -> None:
+    path = tmp_path / "release.parquet"
+    hostile.parquet_of_forged_page(path, 2, (1 << 31) - 1, page)
+    held = parquet.read_metadata(path).row_group(0)
+    assert held.total_byte_size < 1000  # the end of the file says nothing of it
+    with pytest.raises(Unpacked, match="unpacks to 2 GB; it was not read"):
+        list(parts_of(path))
+    assert "unpacks to 2 GB; it was not read" in fault(path)
+
+
+@pytest.mark.parametrize(("field", "value"), [(2, 1 << 31), (2, 1 << 40), (3, 1 << 30), (3, 1 << 33)])
+def test_sizes_that_no_page_has_are_not_read(tmp_path: Path, field: int, value: int) -> None:
+    path = tmp_path / "release.parquet"
+    hostile.parquet_of_forged_page(path, field, value)
+    with pytest.raises(Unpacked, match="it was not read"):
+        check_parquet(path)
+
+
+@pytest.mark.parametrize(
+    ("column", "options"),
+    [
+        (pa.array([f"a{i}" for i in range(50)]), {"column_encoding": "DELTA_BYTE_ARRAY"}),
+        (pa.array(range(50)), {"column_encoding": "DELTA_BINARY_PACKED"}),
+        (pa.array([[1] * 50]), {}),
+        (pa.array([b"a" * 17], pa.binary(17)), {}),
+    ],
+    ids=["shared beginnings", "differences", "lists", "wide values"],
+)
+def test_what_no_table_of_a_bundle_holds_is_not_read(tmp_path: Path, column: pa.Array, options: dict[str, str]) -> None:
+    path = tmp_path / "release.parquet"
+    parquet.write_table(pa.table({"a": column}), path, use_dictionary=False, **options)
+    with pytest.raises(Unpacked, match="as no table of a bundle does; it was not read"):
+        check_parquet(path)
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("codec", ["none", "snappy", "zstd"])
+def test_honest_pages_of_every_kind_are_read(tmp_path: Path, version: str, codec: str) -> None:
+    draw = np.random.default_rng(3)
+    columns = pa.table(
+        {
+            "text": pa.array([None if i % 7 == 0 else f"level {i % 900}" for i in range(70_000)]),
+            "many": pa.array([f"{i}" * 20 for i in range(70_000)]),
+            "figure": pa.array(draw.normal(size=70_000)),
+            "truth": pa.array(draw.random(70_000) < 0.5),
+            "day": pa.array(draw.integers(0, 9999, 70_000).astype(np.int32)).cast(pa.date32()),
+            "money": pa.array([i * 10 for i in range(70_000)]).cast(pa.decimal128(30, 2)),
+            "bytes": pa.array([b"a", b"b"] * 35_000),
+            "nothing": pa.nulls(70_000),
+        }
+    )
+    path = tmp_path / "release.parquet"
+    parquet.write_table(columns, path, compression=codec, data_page_version=version, data_page_size=4096)
+    assert not fault(path)
+    assert {part.where.partition(": ")[2] for part in parts_of(path)} == {"", "description", *columns.column_names}
+
+
+def test_what_this_program_writes_is_read(tmp_path: Path) -> None:
+    columns = {"a": pa.array(["x", None] * 9), "b": pa.array(range(18)), "c": pa.array([None] * 18, pa.string())}
+    write_parquet(tmp_path / "a.parquet", columns)
+    write_parquet(tmp_path / "none.parquet", {"a": pa.array([], pa.string())})
+    assert not fault(tmp_path / "a.parquet") and not fault(tmp_path / "none.parquet")
