@@ -20,7 +20,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from engine.resources import user_folder_place
+from engine.places import others_of
+from engine.resources import home, user_folder_place
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -30,32 +31,35 @@ def cache_folder() -> Path:
 
     ``FRONTIER_CACHE`` wins; then the platform's per-user cache folder; then, where the home is read-only, the folder
     that ``FRONTIER_HOME`` names; then a private temporary folder, which means compiling once per process.  A shared
-    temporary folder is never used: compiled code is executed when it is loaded.
+    folder, or one that others can change, is never used: compiled code is executed when it is loaded.
     """
-    named = os.environ.get("FRONTIER_CACHE")
-    if named:
-        candidates = [Path(named)]
-    elif os.name == "nt":
-        candidates = [
-            Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "swap-frontier" / "cache"
-        ]
-    elif sys.platform == "darwin":
-        candidates = [Path.home() / "Library" / "Caches" / "swap-frontier"]
-    else:
-        candidates = [Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "swap-frontier"]
-    if os.environ.get("FRONTIER_HOME"):
-        candidates.append(user_folder_place() / "cache")
-    for folder in candidates:
+    own = user_folder_place() if os.environ.get("FRONTIER_HOME") else None
+    for folder in [*_candidates(), *([own / "cache"] if own else [])]:
         try:
             folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             with tempfile.TemporaryFile(dir=folder):
-                return folder
+                if not others_of(folder) and not (folder.parent == own and others_of(own)):
+                    return folder
         except OSError:
             continue
     private = tempfile.mkdtemp(prefix="swap-frontier-")
     atexit.register(shutil.rmtree, private, ignore_errors=True)
     return Path(private)
+
+
+def _candidates() -> list[Path]:
+    named, at = os.environ.get("FRONTIER_CACHE"), home()
+    if named:
+        return [Path(named)]
+    place: str | Path | None
+    if os.name == "nt":
+        place, inside = os.environ.get("LOCALAPPDATA") or (at and at / "AppData" / "Local"), "swap-frontier/cache"
+    elif sys.platform == "darwin":
+        place, inside = at and at / "Library" / "Caches", "swap-frontier"
+    else:
+        place, inside = os.environ.get("XDG_CACHE_HOME") or (at and at / ".cache"), "swap-frontier"
+    return [Path(place) / inside] if place else []
 
 
 def _find_numba() -> tuple[Any, str]:

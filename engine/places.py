@@ -268,3 +268,14 @@ def open_to_others(path: Path) -> str:
     except OSError:
         return ""
     return f"{mode:03o}" if mode & 0o077 else ""
+
+
+def others_of(folder: Path) -> str:
+    """Who else can change what is in a folder, in words: it "belongs to another user", or "can be changed by others".
+    Empty where nobody else can but the machine's root, or where modes mean nothing."""
+    if sys.platform == "win32":
+        return ""
+    status = folder.stat()
+    if status.st_uid not in (os.geteuid(), 0):
+        return "belongs to another user"
+    return f"can be changed by others (mode {stat.S_IMODE(status.st_mode):03o})" if status.st_mode & 0o022 else ""

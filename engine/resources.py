@@ -7,9 +7,11 @@ import sys
 from pathlib import Path
 
 from engine.errors import EngineError
+from engine.places import expanded, others_of
 
 _PACKAGE = Path(__file__).resolve().parent
 _SHIPPED = _PACKAGE / "_shipped"
+_PLACES = {"win32": ("LOCALAPPDATA", "AppData/Local"), "darwin": ("", "Library/Application Support")}
 
 
 def datasets_folder() -> Path:
@@ -28,30 +30,41 @@ def user_folder() -> Path:
     ``FRONTIER_HOME`` wins; otherwise the platform's own place for application data.
     """
     folder = user_folder_place()
+    shown = f"the private data folder '{folder.name}'"
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise EngineError(
-            f"the private data folder '{folder.name}' could not be made ({error.strerror}); "
-            "set FRONTIER_HOME to a folder you may write to"
+            f"{shown} could not be made ({error.strerror}); set FRONTIER_HOME to a folder you may write to"
         ) from None
+    if others := others_of(folder):
+        raise EngineError(f"{shown} {others}; set FRONTIER_HOME to a folder that you alone can change (mode 700)")
     return folder
+
+
+def home() -> Path | None:
+    """This user's home folder; None where the system knows none: HOME is not set, and no account has the number."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return None
 
 
 def user_folder_place() -> Path:
     """Where :func:`user_folder` is or would be, without making it."""
-    return _user_folder(os.environ, sys.platform, Path.home())
+    return _user_folder(os.environ, sys.platform, home())
 
 
-def _user_folder(environment: os._Environ[str] | dict[str, str], platform: str, home: Path) -> Path:
+def _user_folder(environment: os._Environ[str] | dict[str, str], platform: str, home: Path | None) -> Path:
     if environment.get("FRONTIER_HOME"):
-        return Path(environment["FRONTIER_HOME"]).expanduser()
-    if platform == "win32":
-        return Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / "swap-frontier"
-    if platform == "darwin":
-        return home / "Library" / "Application Support" / "swap-frontier"
-    return Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share") / "swap-frontier"
+        return expanded(environment["FRONTIER_HOME"])
+    variable, inside = _PLACES.get(platform, ("XDG_DATA_HOME", ".local/share"))
+    if environment.get(variable):
+        return Path(environment[variable]) / "swap-frontier"
+    if home is None:
+        raise EngineError("this user has no home folder, in which private data is kept; set FRONTIER_HOME to one")
+    return home / inside / "swap-frontier"
 
 
 def _shipped_or_checkout(shipped: str, checkout: str) -> Path:

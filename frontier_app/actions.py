@@ -18,8 +18,9 @@ from engine.growing import GrowingFrontier, growing_frontier
 from engine.io.readers import read_table
 from engine.io.recode import code
 from engine.microdata import Microdata, RawTable
-from engine.places import write_private
+from engine.places import expanded, write_private
 from engine.plan import Plan, first_plan, plan_from_toml, plan_to_toml, read_plan
+from engine.resources import home
 from engine.study import Study
 from frontier_app import access, jobs, remembering, state, text, workspace
 from frontier_app.settings import PRIVACY
@@ -68,9 +69,11 @@ def open_path(text: str) -> None:
     typed = text.strip().strip("\"'")
     if not typed:
         raise UsageError("no path is given; write where the file lies, such as /data/survey.sav")
-    path = Path(typed).expanduser()
+    path = expanded(typed)
     if not path.is_absolute():
-        raise UsageError(f"'{typed}' does not begin at the top; write the whole path, such as {Path.home() / typed}")
+        raise UsageError(
+            f"'{typed}' does not begin at the top; write the whole path, such as {(home() or Path('/data')) / typed}"
+        )
     raw = read_table(path)
     at = workspace.create()
     at.note(data=str(path), study=None)

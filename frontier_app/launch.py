@@ -22,6 +22,7 @@ from typing import IO, Any
 
 from engine.datasets import names
 from engine.errors import EngineError
+from engine.places import expanded
 from engine.resources import user_folder
 from frontier_app.guard import MARK
 from frontier_app.opening import opened
@@ -60,7 +61,7 @@ def environment() -> dict[str, str]:
     """The environment of started processes: they find this package from any folder."""
     env = dict(os.environ)
     if env.get("FRONTIER_HOME"):
-        env["FRONTIER_HOME"] = str(Path(env["FRONTIER_HOME"]).expanduser().absolute())
+        env["FRONTIER_HOME"] = str(expanded(env["FRONTIER_HOME"]).absolute())
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_HERE.parent), env.get("PYTHONPATH", "")]))
     env["PYTHONIOENCODING"] = "utf-8"  # in which their logs are read
     return env
@@ -90,7 +91,7 @@ def launch(
     the server ends.
     """
     if data is not None and data not in names():
-        data = str(Path(data).expanduser().absolute())
+        data = str(expanded(data).absolute())
     workspace: Workspace | None = None
     if board is not None:
         workspace = link_board(board)

@@ -26,6 +26,7 @@ from engine.bundle.pairs import possible
 from engine.bundle.refused import Refused
 from engine.bundle.unpack import Part, parts_of
 from engine.places import hostname
+from engine.resources import home
 
 LONG = 8
 """From how many letters on a name is searched in all bytes."""
@@ -98,7 +99,7 @@ def search_of(made: Package, out: Path) -> Search:
 
 def here(exempt: frozenset[str] = frozenset()) -> list[Secret]:
     """Paths and names of this machine and of who works on it; ``exempt`` are words that say nothing."""
-    found = [secret for path in (Path.cwd(), Path.home()) for secret in _path(path)]
+    found = [secret for path in filter(None, (Path.cwd(), home())) for secret in _path(path)]
     for what, name in _names_here():
         found += _name(what, name, exempt)
     return list(dict.fromkeys(found))

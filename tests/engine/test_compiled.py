@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests import needs
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -39,3 +41,19 @@ def test_where_no_cache_can_be_kept_nothing_is_left(tmp_path: Path) -> None:
 def test_beside_a_read_only_home_the_named_folder_keeps_it(tmp_path: Path) -> None:
     assert found(tmp_path, FRONTIER_HOME="mine") == tmp_path / "mine" / "cache"
     assert (tmp_path / "mine" / "cache").is_dir()
+
+
+@needs.MODE_BITS
+def test_code_in_a_folder_that_others_can_change_is_not_run(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine").chmod(0o777)
+    assert found(tmp_path, FRONTIER_HOME="mine").parent == tmp_path / "tmp"
+
+
+@needs.MODE_BITS
+def test_a_cache_that_others_can_change_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "cache" / "swap-frontier").mkdir(parents=True)
+    (tmp_path / "cache" / "swap-frontier").chmod(0o777)
+    (tmp_path / "home" / "Library" / "Caches" / "swap-frontier").mkdir(parents=True)
+    (tmp_path / "home" / "Library" / "Caches" / "swap-frontier").chmod(0o777)
+    assert found(tmp_path, XDG_CACHE_HOME="cache", HOME="home").parent == tmp_path / "tmp"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -54,3 +55,62 @@ def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path, monkeypatch:
     with pytest.raises(EngineError, match="the private data folder 'home' could not be made") as caught:
         resources.user_folder()
     assert str(tmp_path) not in str(caught.value)
+
+
+@needs.MODE_BITS
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o1777])
+def test_a_folder_that_others_can_change_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home").chmod(mode)
+    monkeypatch.setenv("FRONTIER_HOME", str(tmp_path / "home"))
+    with pytest.raises(
+        EngineError, match=r"'home' can be changed by others .*; set FRONTIER_HOME to a folder that you"
+    ):
+        resources.user_folder()
+    (tmp_path / "home").chmod(0o755)  # what others may list is in folders of mode 700
+    assert resources.user_folder() == tmp_path / "home"
+
+
+@needs.MODE_BITS
+def test_a_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FRONTIER_HOME", str(tmp_path))
+    assert resources.user_folder() == tmp_path
+    if os.geteuid() == 0:
+        os.chown(tmp_path, 1234, -1)
+    else:
+        monkeypatch.setattr("os.geteuid", lambda: 1234)
+    with pytest.raises(EngineError, match="belongs to another user; set FRONTIER_HOME"):
+        resources.user_folder()
+
+
+@pytest.fixture
+def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user without a home and without an account."""
+    pwd = pytest.importorskip("pwd", reason="Windows always tells a home; run the tests on Linux or macOS")
+    for name in ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "FRONTIER_HOME", "FRONTIER_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+
+    def unknown(_: object) -> None:
+        raise KeyError("no such account")
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    monkeypatch.setattr(pwd, "getpwnam", unknown)
+
+
+@pytest.mark.usefixtures("nobody")
+def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "linux")
+    with pytest.raises(EngineError, match=r"this user has no home folder.*set FRONTIER_HOME"):
+        resources.user_folder()
+
+
+@pytest.mark.usefixtures("nobody")
+def test_a_user_without_a_home_works_where_one_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from engine.bundle.leaks import here
+    from engine.compiled import cache_folder
+
+    assert cache_folder().is_dir() and here()
+    monkeypatch.setenv("FRONTIER_HOME", str(tmp_path / "mine"))
+    assert resources.user_folder() == tmp_path / "mine" and cache_folder() == tmp_path / "mine" / "cache"
+    monkeypatch.setenv("FRONTIER_HOME", "~nobody/mine")
+    assert resources.user_folder_place() == Path("~nobody/mine")
