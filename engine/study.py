@@ -23,7 +23,7 @@ from typing import Any
 from engine import __version__, kept, lease, runs
 from engine.about import ABOUT, FORMATS, put_about
 from engine.database import spoken, write_new
-from engine.errors import UsageError, did_you_mean
+from engine.errors import EngineError, UsageError, did_you_mean
 from engine.measures import MeasureCall
 from engine.plan import Plan, plan_from_toml, plan_to_toml
 from engine.scenarios import Choice, Scenario, Scenarios, params_text
@@ -157,10 +157,20 @@ class Study(runs.Runs):
     # -- plan growth and decisions -----------------------------------------------------------------------------------
 
     def grow(self, plan: Plan) -> None:
-        """Replace the plan by one that asks for more of the same, or that says more beside it."""
-        with self.transaction() as db:
+        """Replace the plan that was read from here by one that asks for more of the same, or that says more beside it.
+
+        Refused where the plan was changed since it was read, which would undo that change; and, if it asks for other
+        runs, while another process is the writer.
+        """
+        known = self.plan
+        del self.__dict__["plan"]  # whatever comes of it, the next look is at the file
+        other_runs = (plan.space, plan.mechanisms) != (known.space, known.mechanisms)
+        with self.change() if other_runs else self.transaction() as db:
+            if plan_from_toml(self.about["plan"]) != known:
+                raise EngineError(
+                    f"the plan of study '{self.path.name}' was changed meanwhile; look at it and make the change again"
+                )
             self.put_about(db, {"plan": plan_to_toml(plan)})
-        self.__dict__.pop("plan", None)
 
     def finish_measures(self, calls: Sequence[MeasureCall], original: dict[str, float]) -> None:
         """Let further measures count, in one step; what was written into the plan meanwhile stays."""

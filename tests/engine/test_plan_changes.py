@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +12,9 @@ import pytest
 
 from engine.datasets import load
 from engine.decision_log import entries, verify
-from engine.errors import UsageError
+from engine.errors import EngineError, UsageError
+from engine.measures import call
+from engine.places import hostname, process_birth
 from engine.plan import AboutPlan, DecisionPlan, Plan, TablePlan, ThreatPlan
 from engine.plan.lock import lock
 from engine.plan_changes import change_plan, record_plan
@@ -84,3 +88,30 @@ def test_a_study_that_departs_from_the_start_needs_a_reason(tmp_path: Path) -> N
 def test_a_lock_may_come_later(study: Study) -> None:
     change_plan(study, lock(_PLAN, "DRB-7", "Grace"))
     assert [(entry.event, entry.by) for entry in entries(study)] == [("plan", "Ada"), ("locked", "Grace")]
+
+
+def test_a_change_undoes_none_that_another_process_made_meanwhile(study: Study) -> None:
+    with Study.open(study.path) as other:
+        assert study.plan == other.plan == _PLAN
+        ours = replace(_PLAN, threat=ThreatPlan("a colleague"))
+        change_plan(other, ours)
+        with pytest.raises(EngineError, match=r"'s.study' was changed meanwhile; look at it and make the change again"):
+            change_plan(study, replace(_PLAN, about=AboutPlan("Car workers")))
+        assert study.plan == ours and [entry.event for entry in entries(study)] == ["plan", "changed"]
+        change_plan(study, replace(study.plan, about=AboutPlan("Car workers")))
+        seen = study.plan
+        other.finish_measures([call("sign_changes")], {})
+        with pytest.raises(EngineError, match="changed meanwhile"):
+            change_plan(study, replace(seen, threat=ThreatPlan("a neighbour")))
+        assert study.plan.measures == (*_PLAN.measures, "sign_changes")
+
+
+def test_no_other_runs_are_asked_for_while_another_process_is_the_writer(study: Study) -> None:
+    with study.transaction() as db:
+        about = ("measure", os.getppid(), hostname(), process_birth(os.getppid()), time.time())
+        db.execute("update run set task = ?, pid = ?, host = ?, born = ?, beat = ?", about)
+    with pytest.raises(EngineError, match="another process that adds measures"):
+        change_plan(study, replace(_PLAN, space=replace(_PLAN.space, replicates=50)), grow=True)
+    assert study.plan == _PLAN
+    said = replace(_PLAN, about=AboutPlan("Car workers"))
+    assert change_plan(study, said) and study.plan == said
