@@ -16,6 +16,7 @@ from __future__ import annotations
 import ipaddress
 import logging
 import pickle
+import ssl
 import threading
 import time
 import uuid
@@ -278,14 +279,34 @@ def _connected(Client: Any, address: str) -> Any:
     client = Client.__new__(Client)
     try:
         Client.__init__(client, address, timeout=_PATIENCE, set_as_default=False, name="swap-frontier")
-    except Exception as error:
+    except BaseException as error:
         client.status = "closed"  # else it would try to say good-bye when it is collected, and complain
-        if "ssl_context" in str(error):
-            raise UsageError(
-                f"cluster == '{address}' needs certificates; name them in Dask's configuration as "
-                "distributed.comm.tls.ca-file, distributed.comm.tls.client.cert and distributed.comm.tls.client.key"
-            ) from None
-        raise EngineError(
-            f"no cluster answers at {address}; start one with `dask scheduler`, or leave --cluster out"
-        ) from None
+        said = _why_not(error, address)
+        if said is None:
+            raise
+        raise said from None
     return client
+
+
+def _why_not(error: BaseException, address: str) -> EngineError | None:
+    """What an error of Dask's, when it connects, says; None for one that is a fault of a program."""
+    certificates = "distributed.comm.tls.ca-file, distributed.comm.tls.client.cert and distributed.comm.tls.client.key"
+    if isinstance(error, TypeError) and "ssl_context" in str(error):
+        return UsageError(
+            f"cluster == '{address}' needs certificates; name them in Dask's configuration as {certificates}"
+        )
+    if isinstance(error, ssl.SSLError | FileNotFoundError | PermissionError):  # of its files, not of the connection
+        return UsageError(
+            f"cluster == '{address}' needs certificates that can be read; mend what Dask's configuration names as "
+            f"{certificates}"
+        )
+    if isinstance(error, ImportError):  # what Dask raises when it looks at the versions of a scheduler
+        return EngineError(
+            f"the cluster at {address} runs versions of Python or Dask that do not fit this program's; install the "
+            "same there"
+        )
+    if isinstance(error, ValueError):  # it names the entry
+        return UsageError(f"cluster == '{address}' cannot be used with Dask's configuration as it is: {error}")
+    if isinstance(error, OSError):
+        return EngineError(f"no cluster answers at {address}; start one with `dask scheduler`, or leave --cluster out")
+    return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import pickle
+import ssl
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -119,6 +120,36 @@ def test_a_cluster_that_is_not_there_gets_one_sentence_and_the_study_goes_on(tmp
 def test_encryption_without_certificates_says_where_to_name_them(tmp_path):
     with pytest.raises(UsageError, match=r"needs certificates; name them in Dask's configuration as distributed\.comm"):
         sweep(RAW, plan_of(), tmp_path / "s.study", cluster="tls://127.0.0.1:1")
+
+
+def failing(error: BaseException) -> type:
+    class Client:
+        status = "connecting"
+
+        def __init__(self, *_: object, **__: object) -> None:
+            raise error
+
+    return Client
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "said"),
+    [
+        (TimeoutError("late"), EngineError, "no cluster answers at tls://a:1"),
+        (ConnectionRefusedError(111, "refused"), EngineError, "no cluster answers at tls://a:1"),
+        (FileNotFoundError(2, "none"), UsageError, "needs certificates that can be read; mend"),
+        (ssl.SSLError("bad"), UsageError, "needs certificates that can be read; mend"),
+        (ImportError("Mismatched versions found"), EngineError, "the cluster at tls://a:1 runs versions"),
+        (ValueError("distributed.comm.tls.min-version=1"), UsageError, "as it is: distributed.comm.tls.min-version=1"),
+        (AttributeError("a slip"), AttributeError, "a slip"),
+        (TypeError("a slip"), TypeError, "a slip"),
+    ],
+)
+def test_why_no_connection_was_made_is_told_apart(error, kind, said):
+    """A fault of a program is no cluster that does not answer."""
+    with pytest.raises(kind, match=said) as caught:
+        cluster_module._connected(failing(error), "tls://a:1")
+    assert caught.type is kind
 
 
 # -- what is sent ----------------------------------------------------------------------------------------------------
