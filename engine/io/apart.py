@@ -7,6 +7,7 @@ anything here.  It ends itself where nothing happens for too long; an honest fil
 
 from __future__ import annotations
 
+import errno
 import faulthandler
 import json
 import os
@@ -14,7 +15,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -43,7 +44,7 @@ def read_apart(path: Path) -> RawTable:
     with _started() as child:
         assert child.stdin is not None and child.stdout is not None
         try:
-            with suppress(BrokenPipeError):  # it ended already, and what it said tells why
+            with _unheard():  # it ended already, and what it said tells why
                 child.stdin.write(json.dumps([str(path), path.stat().st_size]).encode())
                 child.stdin.close()
             return _received(child.stdout, path)
@@ -51,6 +52,16 @@ def read_apart(path: Path) -> RawTable:
             child.kill()
             with suppress(OSError):
                 child.stdin.close()
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Nobody reads a pipe any more: a broken pipe, which Windows may call an invalid argument."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.EINVAL):
+            raise
 
 
 def _started() -> subprocess.Popen[bytes]:

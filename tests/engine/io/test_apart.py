@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import subprocess
 import sys
 import time
@@ -90,6 +92,47 @@ def test_each_end_of_the_process(
         read_table(path)
     assert time.monotonic() - began < 20
     assert children[0].poll() is not None, "the process has ended"
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "said"),
+    [
+        (errno.EPIPE, EngineError, r"is no readable \.sav file"),
+        (errno.EINVAL, EngineError, r"is no readable \.sav file"),  # what Windows says of a broken pipe
+        (errno.EIO, OSError, "said"),
+    ],
+)
+@pytest.mark.parametrize("at", ["write", "close"])
+def test_a_process_that_ended_before_it_was_told_what_to_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, kind: type[Exception], said: str, at: str
+) -> None:
+    path = tmp_path / "a.sav"
+    write_sav(path, COLUMNS)
+
+    class Pipe:
+        def write(self, _: bytes) -> None:
+            if at == "write":
+                raise OSError(number, "said")
+
+        def close(self) -> None:
+            if at == "close":
+                raise OSError(number, "said")
+
+    class Ended:
+        stdin, stdout = Pipe(), io.BytesIO()
+
+        def __enter__(self) -> Ended:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        def kill(self) -> None:
+            pass
+
+    monkeypatch.setattr(apart, "_started", Ended)
+    with pytest.raises(kind, match=said):
+        apart.read_apart(path)
 
 
 def test_a_program_that_may_not_be_started_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
