@@ -27,11 +27,16 @@ class Damaged(ValueError):
 
 def unpacked_to(file: IO[bytes], held: FileMetaData) -> int:
     """To how many bytes the pages of a Parquet file say that they unpack, all together."""
+    import pyarrow as pa
+
     schema = held.schema
+    for kind in schema.to_arrow_schema().types:
+        if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
+            raise Damaged("a column of lists, or of values of no plain kind")
     for j in range(held.num_columns):
-        kind = schema.column(j)
-        if kind.max_repetition_level or (kind.physical_type == "FIXED_LEN_BYTE_ARRAY" and kind.length > _WIDEST):
-            raise Damaged("a column of lists, or of wide values")
+        column = schema.column(j)
+        if column.physical_type == "FIXED_LEN_BYTE_ARRAY" and column.length > _WIDEST:
+            raise Damaged("a column of wide values")
     total = seen = 0
     for g in range(held.num_row_groups):
         group = held.row_group(g)

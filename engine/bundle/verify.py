@@ -100,7 +100,7 @@ def _spoken(check: Callable[[Contents], Iterator[str]], files: Contents) -> Iter
             yield f"there is more than these {_MOST_SAID:,}"
     except EngineError as error:
         yield str(error)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (OSError, ValueError, RecursionError):
         yield "a file of the bundle is damaged, so that this could not be looked at"
 
 
@@ -110,7 +110,7 @@ def _bound(bundle: Path, tier: str, study: Path | None) -> Checked:
         problems, note = compare(bundle, tier, study)
     except EngineError as error:
         problems, note = (str(error),), ""
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (OSError, ValueError, RecursionError):
         problems, note = ("the analyst's bundle beside it is damaged, so there is nothing to compare",), ""
     return Checked(tier, what, problems, note)
 

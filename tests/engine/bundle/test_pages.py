@@ -40,9 +40,11 @@ def test_sizes_that_no_page_has_are_not_read(tmp_path: Path, field: int, value: 
         (pa.array([f"a{i}" for i in range(50)]), {"column_encoding": "DELTA_BYTE_ARRAY"}),
         (pa.array(range(50)), {"column_encoding": "DELTA_BINARY_PACKED"}),
         (pa.array([[1] * 50]), {}),
+        (pa.array([{"b": 1}]), {}),
+        (pa.array([b"a" * 16], pa.uuid()), {}),
         (pa.array([b"a" * 17], pa.binary(17)), {}),
     ],
-    ids=["shared beginnings", "differences", "lists", "wide values"],
+    ids=["shared beginnings", "differences", "lists", "records", "no plain kind", "wide values"],
 )
 def test_what_no_table_of_a_bundle_holds_is_not_read(tmp_path: Path, column: pa.Array, options: dict[str, str]) -> None:
     path = tmp_path / "release.parquet"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from engine.bundle import verify as verify_module
+from engine.bundle.contents import Contents
 from engine.bundle.export import export
 from engine.bundle.files import write_sums
 from engine.bundle.manifest import read_manifest
@@ -306,6 +308,16 @@ def test_a_damaged_bundle_is_wrong_and_no_crash(every: Path, tmp_path: Path, tie
     damage(copy)
     write_sums(copy)
     assert wrong(copy)
+
+
+def test_a_fault_of_this_program_is_not_called_damage(every: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slips(files: Contents) -> Iterator[str]:
+        yield from ()
+        raise AttributeError("a slip")
+
+    monkeypatch.setitem(verify_module._CHECKS, "one paragraph on methods", slips)
+    with pytest.raises(AttributeError, match="a slip"):
+        verify(every / "public")
 
 
 def test_a_manifest_leads_to_no_file_outside(every: Path, tmp_path: Path) -> None:
