@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from engine.plan import Dependencies, Plan, Proposal
     from engine.space import Space
     from engine.space_count import Counted
-    from engine.spec import ReleaseSpec
-
-_PROBED = 240  # swaps that a probe of very many chooses from
 
 
 def run_plan_propose(args: argparse.Namespace) -> None:
@@ -98,58 +95,56 @@ def run_space(args: argparse.Namespace) -> None:
     from engine.candidates import release_warnings, scenarios_of
     from engine.datasets import open_data
     from engine.io.recode import code
-    from engine.probe import estimate
-    from engine.space import scenarios
-    from engine.space_count import counted
+    from engine.probe import estimate, probed
+    from engine.space import Space
+    from engine.space_count import space_or_count
     from engine.space_size import n_specs
-    from engine.spec import RANDOM_SWAP, percent
+    from engine.spec import percent
 
     raw, sample_plan = open_data(args.data)
     plan = plan_of(args, raw, sample_plan)
     data = code(raw, plan)
-    asked, table, many = plan.space, data.table, counted(plan, data)
-    specs, found = scenarios_of(plan, data, listed=many is None)
+    asked, table, found = plan.space, data.table, space_or_count(plan, data)
+    others = scenarios_of(plan, data, listed=False)[0]
     say(
         f"{data.n_records:,} records in {len(table):,} occupied cells of {len(data.domain)} attributes, "
         f"{table.n_below(3):,} of them with one or two records"
     )
     for warning in release_warnings(data, plan):
         say(f"warning: {warning}")
-    rates, n_scenarios, probed = ", ".join(percent(rate) for rate in asked.rates), len(specs), specs
-    parts = []
+    rates, (specs, n_scenarios) = ", ".join(percent(rate) for rate in asked.rates), probed(plan, found, others)
+    known, parts = n_scenarios, []
     if found:
-        _say_space(plan, data, found, [spec for spec in specs if spec.mechanism == RANDOM_SWAP])
-        parts.append(f"{len(found.specs):,} specs at {rates}")
-    elif many:
-        _say_counts(plan, data, many)
-        parts.append(f"{many.distinct:,} specs at {rates}")
-        n_scenarios += many.distinct * len(asked.rates)
-        probed = [*scenarios(many.even_part(_PROBED), asked.rates, asked.rule), *specs]
+        if isinstance(found, Space):
+            _say_space(plan, data, found)
+        else:
+            _say_counts(plan, data, found)
+        parts.append(f"{found.distinct:,} specs at {rates}")
     elif asked.search and plan.swaps_at_random:
         of = n_specs(table, plan.swap, asked.fix, asked.change, asked.rule, data.has_carried_columns)
         looked = min(of, asked.budget // len(asked.rates))
         say(f"specs: {of:,} distinct ones, of which the search looks at {looked:,} at most")
         parts.append(f"{looked:,} specs at {rates}")
         n_scenarios += looked * len(asked.rates)
-    others = Counter(spec.mechanism for spec in specs if spec.mechanism != RANDOM_SWAP)
-    parts += [f"{n:,} of {name}" for name, n in others.items()]
+    parts += [f"{n:,} of {name}" for name, n in Counter(spec.mechanism for spec in others).items()]
     say(f"scenarios: {n_scenarios:,} ({'; '.join(parts)})")
-    total, seconds = estimate(plan, data, specs=probed, total=n_scenarios if many else None)
+    total, seconds = estimate(plan, data, specs=specs, total=known)
     most = "at most " if asked.adaptive or asked.search else ""
     each = f"{asked.screen} to {asked.replicates}" if most else f"{asked.replicates}"
     say(f"runs: {most}{total:,} ({each} replicates of each scenario)")
     say(f"estimated time: {most}{duration(seconds)}")
 
 
-def _say_space(plan: Plan, data: Microdata, found: Space, swaps: Sequence[ReleaseSpec]) -> None:
+def _say_space(plan: Plan, data: Microdata, found: Space) -> None:
     """The specs of a space, and what is wrong with some."""
     from engine.candidates import predicted_failures, remarks
+    from engine.space import scenarios
 
-    say(f"specs: {found.legal:,} legal, {found.feasible:,} feasible, {len(found.specs):,} distinct to run")
+    say(f"specs: {found.legal:,} legal, {found.feasible:,} feasible, {found.distinct:,} distinct to run")
     for remark in remarks(plan, found, data.n_records):
         say(f"  {remark}")
-    if len(swaps) <= 5000:
-        failing = predicted_failures(swaps, data.table)
+    if found.distinct * len(plan.space.rates) <= 5000:
+        failing = predicted_failures(scenarios(found.specs, plan.space.rates, plan.space.rule), data.table)
         for doomed, reason in failing[:3]:
             say(f"  '{doomed}' will fail: {reason}")
         if len(failing) > 3:
@@ -161,7 +156,7 @@ def _say_counts(plan: Plan, data: Microdata, many: Counted) -> None:
     from engine.candidates import rounded
 
     say(f"specs: {many.legal:,} legal, {many.feasible:,} feasible, {many.distinct:,} distinct to run")
-    if many.impossible:
-        say(f"  {many.impossible:,} specs cannot work in all")
+    if many.n_impossible:
+        say(f"  {many.n_impossible:,} specs cannot work in all")
     for remark in rounded(plan, data.n_records):
         say(f"  {remark}")

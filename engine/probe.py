@@ -12,12 +12,14 @@ from engine.evaluator import Evaluator, question
 from engine.microdata import Microdata
 from engine.plan import Plan
 from engine.search import search_of
-from engine.space import scenarios
+from engine.space import Space, scenarios
+from engine.space_count import Counted
 from engine.spec import RANDOM_SWAP, ReleaseSpec
 from engine.workers import bundles, default_workers
 
 _SPENT = 0.3  # seconds, shared by the mechanisms, after which a probe looks at no further group
 _STORED = 12e-6  # seconds to store a run: sweeps of 10^5 to 10^6 runs took 10 to 14 µs more for each than drawing it
+_PROBED = 500  # swaps of given numbers of attributes that an estimate chooses from
 _GOLDEN = (5**0.5 - 1) / 2
 
 
@@ -56,6 +58,16 @@ def estimate(
         seconds += meant * replicates * _each(evaluator, chosen, replicates, _SPENT / len(kinds))
     runs = total * replicates
     return runs, seconds / (default_workers(runs, asked) ** 0.8) + _STORED * runs
+
+
+def probed(plan: Plan, found: Space | Counted | None, others: Sequence[ReleaseSpec]) -> tuple[list[ReleaseSpec], int]:
+    """What :func:`estimate` is to look at, and of how many scenarios: all of them, but of swaps of given numbers of
+    attributes, of which no two share work, an even part."""
+    if found is None:
+        return list(others), len(others)
+    few = _PROBED if plan.space.swap_sizes else found.distinct
+    specs = scenarios(found.even_part(few), plan.space.rates, plan.space.rule)
+    return [*specs, *others], found.distinct * len(plan.space.rates) + len(others)
 
 
 def _each(evaluator: Evaluator, chosen: Sequence[Group], replicates: int, spent: float) -> float:

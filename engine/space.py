@@ -41,6 +41,25 @@ class Space:
     merged: tuple[tuple[AttributeSpec, AttributeSpec], ...]
     impossible: tuple[tuple[AttributeSpec, str], ...]
 
+    @property
+    def distinct(self) -> int:
+        """The number of specs to run."""
+        return len(self.specs)
+
+    @property
+    def n_merged(self) -> int:
+        """The number of specs merged into another one."""
+        return len(self.merged)
+
+    @property
+    def n_impossible(self) -> int:
+        """The number of specs that no pair of these records can satisfy."""
+        return len(self.impossible)
+
+    def even_part(self, n: int) -> list[AttributeSpec]:
+        """At most ``n`` of the specs to run, spread evenly over them."""
+        return list(self.specs[:: max(1, -(-self.distinct // n))])
+
 
 def counts(d: int) -> tuple[int, int, int]:
     """``(legal, feasible, distinct)`` numbers of specs over ``d`` attributes under the strict rule.

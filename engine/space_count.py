@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 
+from engine.candidates import space_of
 from engine.microdata import Microdata
 from engine.plan import Plan
-from engine.space import check_listable, outside_roles
+from engine.space import Space, check_listable, outside_roles
 from engine.spec import AttributeSpec
 
 MOST_LISTED = 20_000
@@ -19,17 +20,20 @@ _MOST_ROLES = 20_000_000
 @dataclass(frozen=True)
 class Counted:
     """The swaps that ``swap_sizes`` of a plan ask for: ``legal``, ``feasible`` and ``distinct`` as
-    :class:`engine.space.Space` counts them, ``impossible`` on these data, and the work ``ahead`` as pairs of a size and
-    the number of swaps of that size; ``able`` are the places that they choose from."""
+    :class:`engine.space.Space` counts them, ``n_impossible`` on these data, and the work ``ahead`` as pairs of a size
+    and the number of swaps of that size; ``able`` are the places that they choose from, ``narrow`` the attributes that
+    may be swapped but have one category."""
 
     legal: int
     feasible: int
     distinct: int
-    impossible: int
+    n_impossible: int
     ahead: tuple[tuple[int, int], ...]
     able: tuple[int, ...]
+    narrow: tuple[str, ...]
     unswapped: str
     names: tuple[str, ...]
+    n_merged = 0  # swaps are only counted where no two of them are the same
 
     def even_part(self, n: int) -> list[AttributeSpec]:
         """At most ``n`` of the distinct swaps, spread evenly over them in the order in which a sweep lists them."""
@@ -84,7 +88,17 @@ def counted(plan: Plan, data: Microdata) -> Counted | None:
     if not distinct:
         return None  # said why, where they are listed
     unswapped = "".join(outside.get(name, "U") for name in names)
-    return Counted(legal, feasible, distinct, every_one - distinct, tuple(ahead), tuple(wide), unswapped, names)
+    narrow = tuple(names[j] for j in able if table.levels_in_use[j] < 2)
+    places = tuple(wide)
+    return Counted(legal, feasible, distinct, every_one - distinct, tuple(ahead), places, narrow, unswapped, names)
+
+
+def space_or_count(plan: Plan, data: Microdata) -> Space | Counted | None:
+    """What a plan asks of the random swap: the space where it is listed, its count where that is too large to look at
+    each; None where the plan searches for swaps or tries none."""
+    if not plan.swaps_at_random or plan.space.search:
+        return None
+    return counted(plan, data) or space_of(plan, data)
 
 
 def _all(n: int, sizes: Sequence[int]) -> int:

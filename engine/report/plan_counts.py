@@ -14,16 +14,17 @@ if TYPE_CHECKING:
     from engine.microdata import Microdata
     from engine.plan import Plan
     from engine.space import Space
+    from engine.space_count import Counted
     from engine.spec import ReleaseSpec
 
 
 @dataclass(frozen=True)
 class PlanCounts:
-    """A plan on data: the ``space`` of the random swap where it is enumerated, ``complete`` the number of distinct
-    swaps where it is searched, and how many scenarios every other mechanism has."""
+    """A plan on data: the ``space`` of the random swap or its count, ``complete`` the number of distinct swaps where
+    it is searched, and how many scenarios every other mechanism has."""
 
     data: Microdata
-    space: Space | None
+    space: Space | Counted | None
     complete: int | None
     others: tuple[tuple[str, int], ...]
 
@@ -31,7 +32,7 @@ class PlanCounts:
         """Scenarios of the random swap; of a search the most that it looks at."""
         if self.complete is not None:
             return min(self.complete * len(plan.space.rates), plan.space.budget)
-        return len(self.space.specs) * len(plan.space.rates) if self.space else 0
+        return self.space.distinct * len(plan.space.rates) if self.space else 0
 
     def candidates(self, plan: Plan) -> int:
         """All scenarios, of a search the most that it looks at."""
@@ -39,14 +40,14 @@ class PlanCounts:
 
 
 def count_plan(plan: Plan, data: Microdata) -> PlanCounts:
-    """Enumerate a plan's candidates on coded data; refuses what a sweep of them would refuse."""
+    """Count a plan's candidates on coded data; refuses what a sweep of them would refuse."""
     from engine.candidates import scenarios_of
+    from engine.space_count import space_or_count
 
-    specs, found = scenarios_of(plan, data)
-    return counted(plan, data, found, [spec for spec in specs if spec.mechanism != RANDOM_SWAP])
+    return counted(plan, data, space_or_count(plan, data), scenarios_of(plan, data, listed=False)[0])
 
 
-def counted(plan: Plan, data: Microdata, found: Space | None, others: Sequence[ReleaseSpec]) -> PlanCounts:
+def counted(plan: Plan, data: Microdata, found: Space | Counted | None, others: Sequence[ReleaseSpec]) -> PlanCounts:
     """The same where the space and the scenarios of other mechanisms are known already."""
     complete = None
     if plan.swaps_at_random and plan.space.search:

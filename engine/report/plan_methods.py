@@ -197,11 +197,11 @@ def _counts(plan: Plan, counts: PlanCounts | None) -> list[tuple[str, str]]:
         rows.append(
             (
                 "Ways of giving roles",
-                f"{found.legal:,} legal, {found.feasible:,} feasible, {len(found.specs):,} distinct on these data",
+                f"{found.legal:,} legal, {found.feasible:,} feasible, {found.distinct:,} distinct on these data",
             )
         )
-        rows.append(("Not run, as they release the same as another", f"{len(found.merged):,}"))
-        rows.append(("Not run, as no two records can be exchanged so", f"{len(found.impossible):,}"))
+        rows.append(("Not run, as they release the same as another", f"{found.n_merged:,}"))
+        rows.append(("Not run, as no two records can be exchanged so", f"{found.n_impossible:,}"))
     if counts is not None and counts.complete is not None:
         rows.append(("Distinct ways of giving roles in the whole space", f"{counts.complete:,}"))
     if counts is not None and counts.others:

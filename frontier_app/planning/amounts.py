@@ -11,21 +11,21 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from engine.candidates import predicted_failures, scenarios_of, space_of
+from engine.candidates import predicted_failures, scenarios_of
 from engine.errors import EngineError
 from engine.evaluator import question
 from engine.measures import call
 from engine.microdata import Microdata
 from engine.plan import AboutPlan, DecisionPlan, Plan, ThreatPlan
-from engine.probe import estimate
+from engine.probe import estimate, probed
 from engine.space import Space, scenarios
+from engine.space_count import Counted, space_or_count
 from engine.space_size import n_specs
 from engine.spec import RANDOM_SWAP, ReleaseSpec, percent
 from frontier_app import actions, mechanisms, parts, state, text
 from frontier_app.markup import markdown, table
 
 _FORESEEN = 5000  # scenarios up to which failures are foreseen at once
-_PROBED = 500  # specs that an estimate of the time looks at where they share no work
 _LISTED = 200  # specs shown of a long list
 _REASONS = 6  # reasons that are counted one by one
 _QUICK = 0.25  # seconds for one run of a mechanism up to which its time is estimated unasked
@@ -52,12 +52,12 @@ def amounts(plan: Plan | None, complaint: str | None, data: Microdata) -> Callab
     rates = ", ".join(percent(rate).replace(" ", "\u00a0") for rate in plan.space.rates)
     space = plan.space
     staged, searching = space.adaptive or space.search, space.search and plan.swaps_at_random
-    n_swaps = _searched(plan, data) if searching else len(found.specs) * len(space.rates) if found else 0
+    n_swaps = _searched(plan, data) if searching else found.distinct * len(space.rates) if found else 0
     n_scenarios = n_swaps + len(others)
     most = "≤ " if staged else ""
     first, second, third = st.columns(3)
     if found:
-        first.metric("Swaps to try", f"{len(found.specs):,}", help="distinct ways of assigning roles")
+        first.metric("Swaps to try", f"{found.distinct:,}", help="distinct ways of assigning roles")
     second.metric(
         "Scenarios",
         f"{'≤ ' if searching else ''}{n_scenarios:,}",
@@ -90,8 +90,8 @@ def _nothing() -> None:
     """Nothing is left to draw."""
 
 
-def counted(plan: Plan, data: Microdata) -> tuple[Space | None, list[ReleaseSpec]]:
-    """The space of the random swap, if it is tried, and the scenarios of all other mechanisms."""
+def counted(plan: Plan, data: Microdata) -> tuple[Space | Counted | None, list[ReleaseSpec]]:
+    """The space of the random swap or its count, if it is tried, and the scenarios of all other mechanisms."""
     now = state.get()
     asks = (plan.data, plan.keys, plan.analyse, plan.analyses, plan.edits, plan.measures, plan.mechanisms)
     now.memo.get("question", asks, lambda: question(plan, data) and None)
@@ -99,7 +99,7 @@ def counted(plan: Plan, data: Microdata) -> tuple[Space | None, list[ReleaseSpec
     if plan.swaps_at_random and not plan.space.search:
         alone = replace(plan.space, rates=("0",), replicates=1, adaptive=False)
         space = (alone, plan.swap, plan.data, plan.edits)
-        found = now.memo.get("space", space, lambda: space_of(plan, data))
+        found = now.memo.get("space", space, lambda: space_or_count(plan, data))
     declared = tuple(one for one in plan.mechanisms if one.name != RANDOM_SWAP or one.grid)
     if not declared:
         return found, []
@@ -138,9 +138,9 @@ def _searched(plan: Plan, data: Microdata) -> int:
     return looked
 
 
-def _sifted(found: Space) -> str:
+def _sifted(found: Space | Counted) -> str:
     """How many swaps there are to begin with, and what becomes of them: figures that add up."""
-    n, merged, impossible = len(found.specs), len(found.merged), len(found.impossible)
+    n, merged, impossible = found.distinct, found.n_merged, found.n_impossible
     if not merged and not impossible:
         return f"All {text.plural(n, 'swap')} that you ask for are tried."
     gone = [f"{impossible:,} can never work on these data"] if impossible else []
@@ -148,8 +148,11 @@ def _sifted(found: Space) -> str:
     return f"Of {n + merged + impossible:,} swaps that you ask for, {' and '.join(gone)}; the other {n:,} are tried."
 
 
-def _explained(found: Space) -> None:
+def _explained(found: Space | Counted) -> None:
     """Why some specs are not run."""
+    if isinstance(found, Counted):
+        _explained_at_once(found)
+        return
     if found.merged:
         with st.popover(f"{text.plural(len(found.merged), 'swap')} merged", icon=":material/merge:"):
             st.markdown("These would release the same data as another one, so only the other one is run.")
@@ -169,12 +172,24 @@ def _explained(found: Space) -> None:
             _more(len(found.impossible))
 
 
+def _explained_at_once(found: Counted) -> None:
+    """Why some specs are not run, where they are too many to be named one by one."""
+    if not found.n_impossible:
+        return
+    with st.popover(f"{text.plural(found.n_impossible, 'swap')} impossible", icon=":material/block:"):
+        st.markdown("No two records can be exchanged this way. There are too many swaps to list each with its reason.")
+        if found.narrow:
+            st.markdown("Pairs can never differ on an attribute that has one category in these data:")
+            st.dataframe(pd.DataFrame({"attribute": found.narrow[:_LISTED]}), hide_index=True)
+            _more(len(found.narrow))
+
+
 def _more(n: int) -> None:
     if n > _LISTED:
         st.caption(f"The first {_LISTED} of {n:,}.")
 
 
-def _foreseen(plan: Plan, found: Space, data: Microdata, n_scenarios: int) -> None:
+def _foreseen(plan: Plan, found: Space | Counted, data: Microdata, n_scenarios: int) -> None:
     if n_scenarios > _FORESEEN:
         st.caption(
             f"Whether a swap finds enough pairs of records at every rate is looked at beforehand for up to"
@@ -182,7 +197,7 @@ def _foreseen(plan: Plan, found: Space, data: Microdata, n_scenarios: int) -> No
         )
         return
     now = state.get()
-    specs = scenarios(found.specs, plan.space.rates, plan.space.rule)
+    specs = scenarios(found.even_part(found.distinct), plan.space.rates, plan.space.rule)
     depends = (tuple(specs), plan.data, plan.edits)
     failing = now.memo.get("failing", depends, lambda: predicted_failures(specs, data.table))
     if failing:
@@ -196,7 +211,7 @@ def _foreseen(plan: Plan, found: Space, data: Microdata, n_scenarios: int) -> No
             _more(len(failing))
 
 
-def _time(plan: Plan, data: Microdata, found: Space | None, others: list[ReleaseSpec]) -> None:
+def _time(plan: Plan, data: Microdata, found: Space | Counted | None, others: list[ReleaseSpec]) -> None:
     """How long a sweep takes, from a probe: at once where a probe costs next to nothing, else when it is asked for."""
     now, timed = state.get(), _timed(plan)
     seconds = now.memo.peek("estimate", timed)
@@ -207,12 +222,8 @@ def _time(plan: Plan, data: Microdata, found: Space | None, others: list[Release
             if not asked:
                 return
         with parts.spoken(), st.spinner("Trying a few runs…"):
-            specs = found.specs if found else ()
-            total = len(specs) * len(plan.space.rates) + len(others)
-            if plan.space.swap_sizes and not others:  # no two of these specs share pairs, so a part speaks for all
-                specs = specs[:: max(1, len(specs) // _PROBED)]
-            known = [*scenarios(specs, plan.space.rates, plan.space.rule), *others]
-            seconds = now.memo.get("estimate", timed, lambda: estimate(plan, data, specs=known, total=total)[1])
+            specs, total = probed(plan, found, others)
+            seconds = now.memo.get("estimate", timed, lambda: estimate(plan, data, specs=specs, total=total)[1])
     if seconds is not None:
         most = "at most" if plan.space.adaptive or plan.space.search else "about"
         st.markdown(markdown(":material/timer: {} **{}** on this machine, from a probe", most, text.duration(seconds)))

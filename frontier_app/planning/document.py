@@ -10,6 +10,7 @@ from engine.errors import EngineError
 from engine.microdata import Microdata
 from engine.plan import Plan
 from engine.space import Space
+from engine.space_count import Counted
 from engine.spec import ReleaseSpec
 from frontier_app import state
 from frontier_app.markup import markdown
@@ -32,7 +33,7 @@ def section(plan: Plan, data: Microdata, wrong: bool) -> None:
     from engine.report.plan_document import plan_document
 
     st.markdown(WHAT)
-    found: Space | None = None
+    found: Space | Counted | None = None
     others: list[ReleaseSpec] = []
     try:
         found, others = amounts.counted(plan, data)
@@ -54,7 +55,9 @@ def section(plan: Plan, data: Microdata, wrong: bool) -> None:
             )
 
 
-def _content(plan: Plan, data: Microdata, found: Space | None, others: list[ReleaseSpec], rates: bool) -> bytes:
+def _content(
+    plan: Plan, data: Microdata, found: Space | Counted | None, others: list[ReleaseSpec], rates: bool
+) -> bytes:
     """The file, made when it is asked for."""
     from engine.report.plan_counts import counted
     from engine.report.plan_document import document_bytes, plan_document

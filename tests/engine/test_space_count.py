@@ -6,13 +6,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine import space_count
+from engine import probe, space_count
 from engine.candidates import space_of
 from engine.errors import UsageError
 from engine.io.recode import code
 from engine.microdata import Microdata, RawColumn, RawTable
 from engine.plan import DataPlan, Plan, SpacePlan
 from engine.plan.attribute import AttributePlan
+from engine.space import Space
 
 RNG = np.random.default_rng(5)
 
@@ -62,7 +63,7 @@ def test_counts_are_those_of_the_listed_space(
         return
     assert found is not None
     figures = (listed.legal, listed.feasible, len(listed.specs) + len(listed.merged), len(listed.impossible))
-    assert (found.legal, found.feasible, found.distinct, found.impossible) == figures
+    assert (found.legal, found.feasible, found.distinct, found.n_impossible) == figures
     assert not listed.merged
     for n in (1, 3, 1000):
         part = found.even_part(n)
@@ -72,3 +73,17 @@ def test_counts_are_those_of_the_listed_space(
 def test_few_swaps_are_listed() -> None:
     plan = made((1, 2), (), 6, 0, 0, "strict")
     assert space_count.counted(plan, data_of(plan, ())) is None
+
+
+def test_an_estimate_looks_at_an_even_part_of_what_is_counted_or_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = made((1, 2), (), 6, 0, 0, "strict")
+    data = data_of(plan, ())
+    listed = space_count.space_or_count(plan, data)
+    monkeypatch.setattr(space_count, "MOST_LISTED", 0)
+    counts = space_count.space_or_count(plan, data)
+    assert isinstance(listed, Space) and isinstance(counts, space_count.Counted)
+    assert probe.probed(plan, listed, ()) == probe.probed(plan, counts, ())
+    monkeypatch.setattr(probe, "_PROBED", 5)
+    few, total = probe.probed(plan, counts, ())
+    assert (few, total) == probe.probed(plan, listed, ())
+    assert len(few) == 5 * len(plan.space.rates) and total == 21 * len(plan.space.rates)

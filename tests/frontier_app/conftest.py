@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
+import streamlit as st
 
 from engine import datasets
 from engine.plan import edit_plan
-from frontier_app import access, workspace
+from frontier_app import access, markup, workspace
 from frontier_app.workspace import Workspace
 from tests.frontier_app.kept import Kept
 
@@ -64,3 +66,18 @@ def swept(kept: Kept) -> Callable[..., Workspace]:
         return kept.workspace(name, raw, plan)
 
     return make
+
+
+@pytest.fixture
+def offered(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], bytes]]:
+    """What the page offers as a download, by key: it is made only when somebody asks for it."""
+    found: dict[str, Callable[[], bytes]] = {}
+    markup.prepare()  # replaces the buttons, once in a process
+    real = st.download_button
+
+    def button(label: str, data: Callable[[], bytes], *args: Any, **given: Any) -> bool:
+        found[given["key"]] = data
+        return real(label, b"", *args, **given)
+
+    monkeypatch.setattr(st, "download_button", button)
+    return found

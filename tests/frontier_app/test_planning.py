@@ -6,11 +6,9 @@ import io
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import docx
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from engine.datasets import load
@@ -219,21 +217,8 @@ def test_a_wrong_plan_cannot_be_locked_and_leads_nowhere() -> None:
     assert next(b for b in made.button if b.label == "Next: run the sweep").disabled
 
 
-@pytest.fixture
-def offered(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], bytes]]:
-    """What the page offers as a download, by key: it is made only when somebody asks for it."""
-    found: dict[str, Callable[[], bytes]] = {}
-    real = st.download_button
-
-    def button(label: str, data: Callable[[], bytes], *args: Any, **given: Any) -> bool:
-        found[given["key"]] = data
-        return real(label, b"", *args, **given)
-
-    monkeypatch.setattr(st, "download_button", button)
-    return found
-
-
-def _words(content: bytes) -> str:
+def words_of(content: bytes) -> str:
+    """All words of a document."""
     made = docx.Document(io.BytesIO(content))
     return "\n".join("".join(t.text or "" for t in part.iter("{*}t")) for part in made.element.body)
 
@@ -244,12 +229,12 @@ def test_the_plan_is_a_document_for_members_and_with_rates_for_the_chair(
     made = _on_plan()
     next(box for box in made.text_input if box.label.startswith("Swap rates")).set_value("3.7").run()
     assert not made.exception
-    member, chair = _words(offered["plan-document-member"]()), _words(offered["plan-document-chair"]())
+    member, chair = words_of(offered["plan-document-member"]()), words_of(offered["plan-document-chair"]())
     assert "1,841" in member and "Candidates21" in member and "3.7" not in member and "0.037" not in member
     assert "Amounts tried3.7 %" in chair
     assert "Approval number____" in member
     _lock(made)
-    assert "Approval numberDRB-7" in _words(offered["plan-document-member"]())
+    assert "Approval numberDRB-7" in words_of(offered["plan-document-member"]())
     data = load("czech")[0]
     again = plan_document(_plan(made), count_plan(_plan(made), code(data, _plan(made))))
     assert offered["plan-document-member"]() == document_bytes(again, ".docx"), "the command line writes the same"
@@ -257,7 +242,7 @@ def test_the_plan_is_a_document_for_members_and_with_rates_for_the_chair(
 
 def test_a_searched_plan_becomes_a_document(offered: dict[str, Callable[[], bytes]]) -> None:
     _preset(_on_plan(), "search")
-    assert "in the whole space2,817" in _words(offered["plan-document-member"]())
+    assert "in the whole space2,817" in words_of(offered["plan-document-member"]())
 
 
 def test_a_wrong_plan_is_no_document() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from engine import candidates, space_count
 from engine.datasets import load
 from engine.errors import EngineError, UsageError
 from engine.io.recode import code
@@ -212,6 +213,15 @@ def test_absent_parts_are_said_in_a_sentence() -> None:
         "Survey: \n",
     ):
         assert wanted in said
+
+
+def test_swaps_that_are_only_counted_have_the_figures_of_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = full()
+    listed = text_of(plan_document(plan, count_plan(plan, code(raw_table(), plan))))
+    monkeypatch.setattr(space_count, "MOST_LISTED", 0)
+    monkeypatch.setattr(candidates, "space_of", None)
+    monkeypatch.setattr(space_count, "space_of", None)
+    assert text_of(plan_document(plan, count_plan(plan, code(raw_table(), plan)))) == listed
 
 
 @pytest.mark.parametrize(
