@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import secrets
 import socket
 import stat
@@ -34,9 +36,18 @@ _NETWORK = {
 }
 
 
+_PART = re.compile(r"\.([0-9a-f]{8})\.([0-9]{1,9})\.[0-9a-f]{16}\.part")
+"""Name of a file that is being written: on which machine, by which process."""
+
+
 def hostname() -> str:
     """This machine's name."""
     return socket.gethostname()
+
+
+def machine() -> str:
+    """What tells this machine from others that write to the same place, without its name."""
+    return hashlib.sha256(hostname().encode()).hexdigest()[:8]
 
 
 def process_is_alive(pid: int) -> bool:
@@ -199,10 +210,12 @@ def aside(path: str | Path, *, replace: bool = True) -> Iterator[Path]:
 
     Its owner alone can read it until then.  What the system still holds in memory goes to the disk before: some drives
     say only then that they are full.  Whatever goes wrong, ``path`` stays what it was and nothing is left beside it.
-    An :class:`OSError` names ``path``; without ``replace``, a file that is there is a :class:`FileExistsError`.
+    Where the process is killed, the next one that writes in that folder removes what is left.  An :class:`OSError`
+    names ``path``; without ``replace``, a file that is there is a :class:`FileExistsError`.
     """
     path = Path(path)
-    part = path.with_name(f".{secrets.token_hex(8)}.part")
+    _remove_left_over(path.parent)
+    part = path.with_name(f".{machine()}.{os.getpid()}.{secrets.token_hex(8)}.part")
     try:
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         yield part
@@ -218,6 +231,20 @@ def aside(path: str | Path, *, replace: bool = True) -> Iterator[Path]:
         raise OSError(error.errno, error.strerror or os.strerror(error.errno), str(path)) from None
     finally:
         part.unlink(missing_ok=True)
+
+
+def _remove_left_over(folder: Path) -> None:
+    with suppress(OSError), os.scandir(folder) as there:
+        for entry in there:
+            match = _PART.fullmatch(entry.name)
+            if match and entry.is_file(follow_symlinks=False) and was_left(match[1], int(match[2])):
+                os.unlink(entry)
+
+
+def was_left(of: str, pid: int) -> bool:
+    """Whether what a process wrote on a machine (:func:`machine`) was left by it: it was this machine, and the process
+    has ended."""
+    return of == machine() and not process_is_alive(pid)
 
 
 def arrow_file(path: Path, mode: Literal["rb", "wb"] = "rb") -> pa.NativeFile:

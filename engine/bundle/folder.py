@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import re
@@ -18,10 +17,10 @@ from pathlib import Path
 
 from engine.bundle import guardian
 from engine.errors import EngineError, UsageError
-from engine.places import hostname, keep_private, process_is_alive, publish
+from engine.places import keep_private, machine, publish, was_left
 
 _FREE = 1 << 16  # a disk with less room than this is full
-_PART = re.compile(r"\..+\.([0-9a-f]{8})\.(\d+)\.[0-9a-f]{8}\.part")
+_PART = re.compile(r"\..+\.([0-9a-f]{8})\.([0-9]{1,9})\.[0-9a-f]{8}\.part")
 """Name of a folder that is being written: of what, on which machine (a digest), by which process."""
 
 
@@ -158,14 +157,9 @@ def _is_full(folder: Path) -> bool:
         return False
 
 
-def _machine() -> str:
-    """What tells this machine from others that write to the same place, without its name."""
-    return hashlib.sha256(hostname().encode()).hexdigest()[:8]
-
-
 def _part_of(name: str) -> str:
     """A new name of a folder that this process writes (:data:`_PART`)."""
-    return f".{name}.{_machine()}.{os.getpid()}.{secrets.token_hex(4)}.part"
+    return f".{name}.{machine()}.{os.getpid()}.{secrets.token_hex(4)}.part"
 
 
 def _remove_left_over(parent: Path) -> None:
@@ -173,5 +167,5 @@ def _remove_left_over(parent: Path) -> None:
     with suppress(OSError):
         for path in parent.iterdir():
             match = _PART.fullmatch(path.name)
-            if match and match[1] == _machine() and not process_is_alive(int(match[2])) and path.is_dir():
+            if match and path.is_dir() and was_left(match[1], int(match[2])):
                 shutil.rmtree(path, ignore_errors=True)

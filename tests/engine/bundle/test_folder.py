@@ -20,6 +20,7 @@ from engine.bundle.folder import Failed, new_folder
 from engine.bundle.verify import verify
 from engine.errors import EngineError
 from engine.microdata import RawTable
+from engine.places import machine
 from engine.study import Study
 from tests import needs
 from tests.engine.bundle.small import few_guesses
@@ -38,11 +39,10 @@ def test_a_folder_is_whole_or_absent(tmp_path: Path) -> None:
 
 
 def test_what_killed_exports_left_is_removed_by_the_next(tmp_path: Path) -> None:
-    from engine.bundle import folder
 
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    here = folder._machine()
+    here = machine()
     kept = [f".out.{here}.{os.getpid()}.0123abcd.part", f".out.ffffffff.{ended.pid}.0123abcd.part", ".my notes.1.part"]
     for name in (*kept, f".out.{here}.{ended.pid}.0123abcd.part", f".other.{here}.{ended.pid}.0123abcd.part"):
         (tmp_path / name).mkdir()
