@@ -131,12 +131,11 @@ def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Pla
 def _completed(edited: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
     """Rows with consequences drawn: a new attribute is called after its column and takes part in everything."""
     edited = edited.copy()
-    for place in edited.index:
-        was, fate = before.at[place, "fate"], edited.at[place, "fate"]
-        if fate != "attribute":
-            edited.loc[place, ["attribute", "on_missing"]] = ["", NONE]
-            edited.loc[place, list(ROLES)] = False
-            continue
+    aside = edited["fate"] != "attribute"
+    edited.loc[aside, ["attribute", "on_missing"]] = ["", NONE]
+    edited.loc[aside, list(ROLES)] = False
+    for place in edited.index[~aside]:
+        was = before.at[place, "fate"]
         if not str(edited.at[place, "attribute"] or "").strip():
             edited.at[place, "attribute"] = str(edited.at[place, "column"])
         if was != "attribute" and not edited.loc[place, list(ROLES)].any():

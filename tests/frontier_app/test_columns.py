@@ -13,6 +13,7 @@ from engine.errors import UsageError
 from engine.io.readers import read_table
 from engine.microdata import EditRule, RawTable
 from engine.plan import Plan, edit_plan, first_plan
+from engine.plan.shaping import set_roles
 from frontier_app import columns
 
 
@@ -136,3 +137,22 @@ def test_a_plan_can_be_made_from_nothing(survey: RawTable):
     assert set(before["fate"]) == {"carry"}
     made = edited(survey, None, sex__fate="attribute", age_flag__fate="attribute")
     assert made.names == ("sex", "age_flag") and "pay" in made.data.carry
+
+
+def test_an_edit_writes_all_columns_that_are_no_attributes_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "wide.csv"
+    lines = [",".join(f"c{i}" for i in range(100)), *(",".join("ab"[i % 2] * 100) for i in range(9))]
+    path.write_text("\n".join(lines) + "\n")
+    raw = read_table(path)
+    plan = set_roles(raw, first_plan(raw), keys=["c1", "c2"], swap=["c1", "c2"], analyse=["c1", "c2"])
+    before = table(raw, plan)
+    rows = before.copy()
+    rows.loc[rows["column"] == "c2", "swap"] = False
+    written = []
+    write = type(rows.loc).__setitem__
+    monkeypatch.setattr(type(rows.loc), "__setitem__", lambda at, *given: written.append(given) or write(at, *given))
+    made = columns.plan_of(rows, before, raw, plan)
+    assert made is not None and made.swap == ("c1",) and made.names == plan.names
+    assert len(written) < 10
