@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -150,9 +151,14 @@ def test_an_edit_writes_all_columns_that_are_no_attributes_at_once(
     before = table(raw, plan)
     rows = before.copy()
     rows.loc[rows["column"] == "c2", "swap"] = False
-    written = []
+    written: list[object] = []
     write = type(rows.loc).__setitem__
-    monkeypatch.setattr(type(rows.loc), "__setitem__", lambda at, *given: written.append(given) or write(at, *given))
+
+    def counting(at: Any, key: Any, value: Any) -> None:
+        written.append(key)
+        write(at, key, value)
+
+    monkeypatch.setattr(type(rows.loc), "__setitem__", counting)
     made = columns.plan_of(rows, before, raw, plan)
     assert made is not None and made.swap == ("c1",) and made.names == plan.names
     assert len(written) < 10
