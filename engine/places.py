@@ -60,7 +60,7 @@ def process_is_alive(pid: int) -> bool:
         kernel32 = ctypes.windll.kernel32  # type: ignore[attr-defined,unused-ignore]
         handle = kernel32.OpenProcess(0x1000, False, pid)
         if not handle:
-            return False
+            return bool(kernel32.GetLastError() == 5)  # it runs, and is another user's
         code = ctypes.c_ulong()
         kernel32.GetExitCodeProcess(handle, ctypes.byref(code))
         kernel32.CloseHandle(handle)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from engine import places
 
@@ -48,3 +52,11 @@ def test_what_others_may_be_writing_stays(tmp_path: Path) -> None:
     found = {path.name for path in tmp_path.iterdir() if path.is_file()}
     assert found == kept | {"a", "b"} and at_work not in found
     assert any(path.is_dir() for path in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("error", "alive"), [(5, True), (87, False)])
+def test_on_windows_a_process_that_may_not_be_opened_is_alive(monkeypatch: pytest.MonkeyPatch, error: int, alive: bool):
+    kernel32 = SimpleNamespace(OpenProcess=lambda *_: 0, GetLastError=lambda: error)
+    monkeypatch.setattr(ctypes, "windll", SimpleNamespace(kernel32=kernel32), raising=False)
+    monkeypatch.setattr(places, "os", SimpleNamespace(name="nt"))
+    assert places.process_is_alive(4711) is alive
