@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine import datasets
-from engine.decision import risk_utility_map
 from engine.plan import edit_plan, plan_to_toml
 from engine.spec import AttributeSpec, ReleaseSpec
 from engine.study import Study
+from engine.study_map import risk_utility_map
 from engine.sweep import sweep
 from frontier_app.drawing import DRAWN
 from tests.conftest import find_chromium

@@ -31,11 +31,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.decision import objective_places
-from engine.evaluation import FEW, Results, first_runs, margins, summarise, t_thresholds
+from engine.evaluation import FEW, margins, summarise, t_thresholds
 from engine.filling import Filling
 from engine.frontier import undominated
 from engine.measures import Measure
+from engine.results import Results, first_runs
+from engine.study_map import objective_places
 
 CONFIDENCE = 0.95
 """Of one comparison of a scenario with a rival."""

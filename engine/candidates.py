@@ -12,9 +12,10 @@ import numpy as np
 from engine import space
 from engine.errors import UsageError
 from engine.mechanisms import mechanism
-from engine.mechanisms.base import Mechanism, Setting
+from engine.mechanisms.base import Mechanism
 from engine.microdata import Microdata, RawColumn
 from engine.models.columns import numeric_columns
+from engine.parameter import Setting
 from engine.plan import Dependencies, MechanismPlan, Plan
 from engine.plan.dependencies import decided_among
 from engine.spec import RANDOM_SWAP, AttributeSpec, ReleaseSpec, Structure, pairs_wanted

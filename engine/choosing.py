@@ -8,20 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from engine.decision import (
-    RiskUtilityMap,
-    check_realisation,
-    objective_places,
-    realisation_of,
-    risk_utility_map,
-)
+from engine.decision import RiskUtilityMap, check_realisation
 from engine.decision_log import append
 from engine.errors import UsageError
-from engine.evaluation import FAILED, NOOP, Results, summarise
+from engine.evaluation import summarise
 from engine.log_seal import check_seal
 from engine.measures import MeasureCall
+from engine.results import FAILED, NOOP, Results
 from engine.scenarios import Choice
 from engine.study import Study
+from engine.study_map import objective_places, realisation_of, risk_utility_map
 from engine.telling import check_extent
 from engine.wording import lower_first
 

@@ -245,9 +245,9 @@ def run_measures(args: argparse.Namespace) -> None:
 
 def run_show(args: argparse.Namespace) -> None:
     """List candidates."""
-    from engine.decision import risk_utility_map
     from engine.show import as_csv, as_json, columns_of, realisation_rows, scenario_rows
     from engine.study import Study
+    from engine.study_map import risk_utility_map
 
     if args.max_risk is not None and args.slope is not None:
         raise UsageError("--max-risk and --slope are two rules; give one of them")
@@ -303,11 +303,11 @@ def run_measure(args: argparse.Namespace) -> None:
 
 def run_recheck(args: argparse.Namespace) -> None:
     """Run finalists on fresh replicates and list both sets of figures."""
-    from engine.decision import risk_utility_map
     from engine.keys import key_path, read_key
     from engine.rerun import reevaluate
     from engine.show import columns_of, scenario_rows
     from engine.study import Study
+    from engine.study_map import risk_utility_map
 
     raw, _ = _open(args.data)
     with Study.open(args.study) as study:

@@ -11,9 +11,9 @@ from engine.output import say
 def run_choose(args: argparse.Namespace) -> None:
     """Record a choice."""
     from engine.choosing import choose, fresh_figures
-    from engine.decision import risk_utility_map
     from engine.spec import RANDOM_SWAP
     from engine.study import Study
+    from engine.study_map import risk_utility_map
     from engine.telling import told
 
     with Study.open(args.study) as study:

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from engine.candidates import Group
-from engine.evaluation import FAILED, NOOP, OK
 from engine.io.recode import edit_failures
 from engine.measures import MeasureCall, call, evaluate, evaluate_records, original_batch
 from engine.mechanisms import random_swap
@@ -20,6 +19,7 @@ from engine.record_runs import RecordRuns
 from engine.record_runs import stream as record_stream
 from engine.records import RecordRelease, ReleasedTable
 from engine.release import CellIndex, ReleaseBatch, unpack
+from engine.results import FAILED, NOOP, OK
 from engine.spec import RANDOM_SWAP, ReleaseSpec, pairs_wanted
 from engine.table import ContingencyTable
 

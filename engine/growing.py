@@ -15,11 +15,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.decision import objective_places, summary_name
 from engine.errors import UsageError
-from engine.evaluation import FAILED, summarise
+from engine.evaluation import summarise
 from engine.frontier import undominated
+from engine.results import FAILED
 from engine.study import Study
+from engine.study_map import objective_places, summary_name
 from engine.tradeoff import hypervolume
 
 _ROUNDING = 1e-9  # of the largest figure: more than two ways to add it up can differ by, less than anybody looks at

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from engine.candidates import Group, fit_key, setting_of
-from engine.evaluation import count_place
 from engine.io.recode import edit_failures
 from engine.measures import MeasureCall, evaluate_records
 from engine.measures.base import places_of
@@ -20,6 +19,7 @@ from engine.microdata import Microdata
 from engine.plan import Plan
 from engine.records import RecordRelease, ReleasedTable
 from engine.release import ReleaseBatch
+from engine.results import count_place
 from engine.spec import ReleaseSpec
 from engine.streams import derive
 from engine.table import occupied

@@ -10,7 +10,6 @@ import numpy as np
 
 from engine.candidates import multi_kind, setting_of
 from engine.errors import EngineError
-from engine.evaluation import FAILED, NOOP, OK
 from engine.evaluator import Question
 from engine.measures import evaluate_records
 from engine.mechanisms import mechanism
@@ -18,6 +17,7 @@ from engine.microdata import Microdata
 from engine.record_runs import figure
 from engine.record_runs import stream as record_stream
 from engine.records import RecordRelease, ReleasedTable
+from engine.results import FAILED, NOOP, OK
 from engine.spec import RANDOM_SWAP, ReleaseSpec, pairs_wanted
 from engine.streams import derive, generator
 from engine.table import occupied

@@ -10,7 +10,6 @@ import numpy as np
 from engine.candidates import Group, group
 from engine.decision_log import append
 from engine.errors import EngineError, UsageError
-from engine.evaluation import count_place
 from engine.evaluator import question
 from engine.filling import FRESH_FROM, Announce, Tick, announce_compilation
 from engine.io.recode import code
@@ -18,6 +17,7 @@ from engine.lease import MEASURE, RECHECK
 from engine.measures import MeasureCall, call
 from engine.microdata import RawTable
 from engine.record_runs import DIAGNOSTICS
+from engine.results import count_place
 from engine.runs import TABLES
 from engine.spec import MOST_REPLICATES, ReleaseSpec
 from engine.study import Study

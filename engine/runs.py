@@ -15,8 +15,8 @@ from engine import kept
 from engine.about import Described
 from engine.database import spoken
 from engine.errors import EngineError
-from engine.evaluation import FAILED, STATUS, Results, count_place
 from engine.measures import MeasureCall
+from engine.results import FAILED, STATUS, Results, count_place
 from engine.stored import is_whole, sum_of, sums_of
 
 TABLES = ("realisation", "fresh")

@@ -22,16 +22,17 @@ from itertools import combinations
 import numpy as np
 
 from engine import space
-from engine.decision import objective_places
 from engine.errors import UsageError
-from engine.evaluation import first_runs, summarise
+from engine.evaluation import summarise
 from engine.filling import Filling
 from engine.frontier import undominated
 from engine.microdata import Microdata
 from engine.plan import Plan
+from engine.results import first_runs
 from engine.space_size import n_specs
 from engine.spec import AttributeSpec
 from engine.streams import derive, generator
+from engine.study_map import objective_places
 from engine.table import ContingencyTable
 from engine.tradeoff import hypervolume
 

@@ -182,7 +182,7 @@ def _draws(folder: Path) -> str:
 
 def _means(folder: Path) -> str:
     """Hellinger distances at 10 %, means of 40 realisations, beside an independent computation."""
-    from engine.decision import risk_utility_map
+    from engine.study_map import risk_utility_map
 
     known = {"A": 0.0357, "B": 0.0662, "F": 0.0489, "B C": 0.0367, "B F": 0.0865, "C F": 0.0868}
     with _swept(folder) as study:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.decision import RiskUtilityMap
-from engine.evaluation import count_place
 from engine.measures import MeasureCall
+from engine.results import count_place
 from engine.spec import RANDOM_SWAP, ReleaseSpec
 from engine.study import Study
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from engine.decision import RiskUtilityMap
-from engine.evaluation import STATUS, losses
+from engine.evaluation import losses
 from engine.printable import printable
+from engine.results import STATUS
 from engine.spreadsheets import as_cell
 from engine.tradeoff import best_under_bound, supporting_line
 

@@ -15,7 +15,6 @@ from typing import Any
 from engine.adaptive import run_adaptively
 from engine.candidates import release_warnings, remarks
 from engine.cluster import check_address, connected
-from engine.decision import risk_utility_map
 from engine.errors import EngineError, UsageError
 from engine.evaluator import Question
 from engine.filling import Announce, Cancelled, Filling, Tick, announce_compilation, no_collection
@@ -28,6 +27,7 @@ from engine.search import Search, run_search, search_of
 from engine.spec import RANDOM_SWAP, ReleaseSpec
 from engine.streams import fingerprint, key_check
 from engine.study import Study
+from engine.study_map import risk_utility_map
 from engine.workers import Crew, check_workers, crew, default_workers
 
 

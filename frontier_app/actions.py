@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.datasets import open_data
-from engine.decision import RiskUtilityMap, objective_places, remapped, risk_utility_map
+from engine.decision import RiskUtilityMap
 from engine.errors import EngineError, UsageError
 from engine.filling import FRESH_FROM
 from engine.growing import GrowingFrontier, growing_frontier
@@ -22,6 +22,7 @@ from engine.places import expanded, write_private
 from engine.plan import Plan, first_plan, plan_from_toml, plan_to_toml, read_plan
 from engine.resources import home
 from engine.study import Study
+from engine.study_map import objective_places, remapped, risk_utility_map
 from frontier_app import access, jobs, remembering, state, text, workspace
 from frontier_app.settings import PRIVACY
 from frontier_app.workspace import Workspace

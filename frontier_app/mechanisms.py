@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from engine.errors import UsageError
 from engine.mechanisms import mechanism, names
-from engine.mechanisms.base import Mechanism, Parameter
+from engine.mechanisms.base import Mechanism
+from engine.parameter import Parameter
 from engine.plan import MechanismPlan, Plan
 from engine.record_runs import DIAGNOSTICS
 from engine.spec import RANDOM_SWAP, ReleaseSpec

@@ -6,12 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from engine.choosing import measures_of, nothing_is_better, planned_places, slope_of
-from engine.decision import RiskUtilityMap, objective_places, remapped
+from engine.decision import RiskUtilityMap
 from engine.errors import EngineError
 from engine.neighbours import lettered
 from engine.scenarios import Choice
 from engine.states import state_of
 from engine.study import Study
+from engine.study_map import objective_places, remapped
 from frontier_app import drawing, state, text
 from frontier_app.state import Look
 

@@ -14,9 +14,10 @@ from engine.bundle.files import sha256, table_names, write_tables
 from engine.bundle.manifest import INTERNAL, RELEASE, iso, made_with, write_manifest
 from engine.bundle.package import Package
 from engine.decision_log import START, entries
-from engine.evaluation import STATUS, summarise
+from engine.evaluation import summarise
 from engine.plan import plan_to_toml
 from engine.remake import carriers_of, released_columns
+from engine.results import STATUS
 from engine.spec import RANDOM_SWAP, pairs_wanted
 from engine.streams import STREAM_VERSION
 

@@ -16,12 +16,12 @@ from engine.bundle.refused import Refused
 from engine.bundle.tiers import ALL, check_files, tiers_of
 from engine.decision_log import append, entries
 from engine.errors import EngineError, UsageError
-from engine.evaluation import OK
 from engine.log_seal import WHOLE, seal_words
 from engine.microdata import RawTable
 from engine.plan.context import check_include
 from engine.plan.rate_range import rate_range
 from engine.report.pdf_file import why_no_pdf
+from engine.results import OK
 from engine.spec import RANDOM_SWAP
 from engine.states import altered_since, state_of
 from engine.study import Study

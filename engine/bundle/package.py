@@ -12,7 +12,7 @@ from engine.bundle.files import Tables, check_formats, labels_of, tables_of
 from engine.bundle.rows import Rows, new_secret
 from engine.bundle.untouched import read_untouched
 from engine.choosing import runs_of
-from engine.decision import check_realisation, realisation_of
+from engine.decision import check_realisation
 from engine.errors import EngineError, UsageError
 from engine.evaluator import question
 from engine.io.recode import code
@@ -24,6 +24,7 @@ from engine.scenarios import Scenario
 from engine.states import state_of
 from engine.streams import fingerprint
 from engine.study import Study
+from engine.study_map import realisation_of
 from engine.sweep import check_same
 
 if TYPE_CHECKING:

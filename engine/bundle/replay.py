@@ -14,7 +14,6 @@ from engine.bundle.package import CLOSE
 from engine.bundle.rows import Rows
 from engine.bundle.untouched import analyst_in, read_untouched
 from engine.errors import UsageError
-from engine.evaluation import STATUS
 from engine.evaluator import question
 from engine.io.recode import code
 from engine.measures import call
@@ -22,6 +21,7 @@ from engine.microdata import RawTable
 from engine.plan import plan_from_toml
 from engine.plan.fates import check_fates
 from engine.remake import Remade, remake
+from engine.results import STATUS
 from engine.spec import AttributeSpec, ReleaseSpec, short_ids
 from engine.streams import fingerprint
 from engine.untrusted import is_plain

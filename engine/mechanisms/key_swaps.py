@@ -25,10 +25,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from engine.errors import EngineError, UsageError
-from engine.evaluation import FAILED, NOOP, OK, PARTIAL
-from engine.mechanisms.base import Drawn, Mechanism, Parameter, Setting, table_stream
+from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.models import location
+from engine.parameter import Parameter, Setting
 from engine.records import ReleasedTable
+from engine.results import FAILED, NOOP, OK, PARTIAL
 from engine.streams import kernel_state
 
 

@@ -15,11 +15,12 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.errors import UsageError
-from engine.evaluation import NOOP, OK
-from engine.mechanisms.base import Drawn, Mechanism, Parameter, Setting, table_stream
+from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.mechanisms.propensity import strata_places
 from engine.models.columns import complete_numbers
+from engine.parameter import Parameter, Setting
 from engine.records import ReleasedTable
+from engine.results import NOOP, OK
 from engine.table import occupied
 from engine.threads import one_thread
 

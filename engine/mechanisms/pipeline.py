@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 
 from engine.errors import EngineError, UsageError
-from engine.evaluation import FAILED, NOOP, OK, PARTIAL
-from engine.mechanisms.base import Drawn, Mechanism, Setting
+from engine.mechanisms.base import Drawn, Mechanism
 from engine.mechanisms.group_swap import CGS
 from engine.mechanisms.noise import NOISE
 from engine.microdata import Microdata, RawColumn
+from engine.parameter import Setting
 from engine.records import ReleasedTable
+from engine.results import FAILED, NOOP, OK, PARTIAL
 from engine.streams import derive
 from engine.wording import first_twice
 

@@ -19,10 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from engine.errors import EngineError, UsageError, did_you_mean
-from engine.evaluation import NOOP, OK
-from engine.mechanisms.base import Drawn, Mechanism, Parameter, Setting, table_stream
+from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.mechanisms.transition import FORMS, Matrices, checked, leaving, spread
+from engine.parameter import Parameter, Setting
 from engine.records import ReleasedTable
+from engine.results import NOOP, OK
 from engine.table import occupied
 
 _DEFAULT_THETA = "0.99"

@@ -20,9 +20,9 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.errors import EngineError, UsageError, did_you_mean
-from engine.mechanisms.base import Setting
 from engine.microdata import Microdata
 from engine.models.columns import complete_numbers
+from engine.parameter import Setting
 from engine.records import ReleasedTable
 from engine.table import occupied
 from engine.threads import one_thread

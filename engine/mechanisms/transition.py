@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from engine.errors import UsageError, did_you_mean
-from engine.mechanisms.base import Parameter
+from engine.parameter import Parameter
 
 _SUM, _NEGATIVE = 1e-9, -1e-12
 _NUMBER = Parameter("an entry of the matrix", "decimal", None, "")

@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from engine.errors import EngineError, UsageError, did_you_mean
-from engine.mechanisms.base import Parameter, Setting
 from engine.microdata import Microdata
 from engine.models.columns import complete_numbers
+from engine.parameter import Parameter, Setting
 from engine.records import ReleasedTable
 from engine.table import occupied
 

@@ -99,7 +99,7 @@ def _changed_in(tables: int) -> str:
 
 
 def _release(at: Stand, made: Remade) -> Entries:
-    from engine.evaluation import STATUS
+    from engine.results import STATUS
 
     spec, choice = made.spec, at.choice
     return Entries(
@@ -157,7 +157,7 @@ def _candidates(at: Stand) -> list[Block]:
 
 
 def _runs(at: Stand) -> Block:
-    from engine.evaluation import STATUS
+    from engine.results import STATUS
 
     results, view = at.view.results, at.view
     mine = (results.scenario == at.scenario.place).nonzero()[0][:_MOST]

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.evaluation import FAILED, NOOP, PARTIAL
 from engine.io.recode import edit_failures
 from engine.recodes import released_recodes
 from engine.report.facts import RECODES, Check
 from engine.report.safe import listed, upper_first
 from engine.report.shares import weights_of
 from engine.report.words import plural
+from engine.results import FAILED, NOOP, PARTIAL
 from engine.spec import RANDOM_SWAP, pairs_wanted
 from engine.table import occupied
 

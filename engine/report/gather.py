@@ -243,7 +243,7 @@ def _certificate(at: Stand, made: Remade) -> Certificate:
     import numpy as np
 
     from engine import __version__
-    from engine.decision import realisation_of
+    from engine.study_map import realisation_of
 
     results, place = at.view.results, at.scenario.place
     recorded = at.choice.replicate if at.choice else realisation_of(at.study, results, place, at.view.allow_partial)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.measures import MeasureCall
-    from engine.mechanisms.base import Parameter
+    from engine.parameter import Parameter
     from engine.plan import MechanismPlan, Plan
     from engine.report.document import Block
     from engine.report.plan_counts import PlanCounts

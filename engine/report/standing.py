@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.evaluation import FAILED, Results, Summary, losses, summarise, t_thresholds
+from engine.evaluation import Summary, losses, summarise, t_thresholds
 from engine.measures.distortion import small_share
 from engine.report.facts import MeasureRow
 from engine.report.map_facts import CandidateRow, Map, Spread
@@ -30,6 +30,7 @@ from engine.report.safe import (
 )
 from engine.report.shares import optional
 from engine.report.sparse import largest_exposed, saturated
+from engine.results import FAILED, Results
 from engine.sentences import counted, unaltered
 from engine.spec import RANDOM_SWAP
 
@@ -95,7 +96,7 @@ class Stand:
     @property
     def bound(self) -> float | None:
         """The bound on risk that counts: of the plan, where it is about the same measure, else of the choice."""
-        from engine.decision import objective_places
+        from engine.study_map import objective_places
 
         planned = self.study.plan.decision.max_risk
         if planned is not None and self.view.risk == objective_places(self.study)[0]:
@@ -112,10 +113,10 @@ class Stand:
 def stand(study: Study, made: Remade) -> Stand:
     """Look at a study from the scenario of a remade release."""
     from engine.choosing import measures_of
-    from engine.decision import risk_utility_map
     from engine.errors import UsageError
     from engine.neighbours import lettered
     from engine.states import state_of
+    from engine.study_map import risk_utility_map
 
     scenario = next((s for s in study.scenarios if s.spec == made.spec), None)
     if scenario is None:

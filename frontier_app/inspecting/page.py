@@ -5,11 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.choosing import runs_of
-from engine.decision import RiskUtilityMap, realisation_of
+from engine.decision import RiskUtilityMap
 from engine.describe import changes, remade
 from engine.inspection import one_table
 from engine.remake import Remade
 from engine.study import Study
+from engine.study_map import realisation_of
 from frontier_app import parts, picking, recommendation, state, text
 from frontier_app.inspecting import counts, relations
 from frontier_app.inspecting.counts import Which

@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from engine.mechanisms import mechanism
-from engine.mechanisms.base import Parameter
+from engine.parameter import Parameter
 from engine.plan import MechanismPlan, Plan
 from engine.spec import RANDOM_SWAP
 from frontier_app import mechanisms

@@ -17,14 +17,14 @@ import pytest
 from engine.adaptive import judge, looks
 from engine.cli import main
 from engine.datasets import load
-from engine.decision import risk_utility_map
 from engine.errors import UsageError
-from engine.evaluation import FAILED, Results
 from engine.filling import FRESH_FROM
 from engine.measures import call
 from engine.plan import Plan, edit_plan, plan_from_toml, plan_to_toml
 from engine.rerun import add_measures, reevaluate
+from engine.results import FAILED, Results
 from engine.study import Study
+from engine.study_map import risk_utility_map
 from engine.sweep import sweep
 from engine.tradeoff import hypervolume
 from tests import needs

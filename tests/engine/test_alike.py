@@ -11,7 +11,7 @@ import pytest
 
 from engine import datasets
 from engine.alike import merged
-from engine.decision import RiskUtilityMap, remapped, risk_utility_map
+from engine.decision import RiskUtilityMap
 from engine.errors import UsageError
 from engine.evaluation import dominance, summarise
 from engine.neighbours import lettered
@@ -20,6 +20,7 @@ from engine.scenarios import Scenarios
 from engine.selection import inside, safest, undominated_among, undominated_together
 from engine.sentences import exposed, headline, runs_of, small_words
 from engine.study import Study
+from engine.study_map import remapped, risk_utility_map
 from engine.sweep import sweep
 
 

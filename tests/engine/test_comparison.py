@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from engine.comparison import differences, spread, starting_points
-from engine.decision import risk_utility_map
-from engine.evaluation import OK
+from engine.results import OK
 from engine.study import Study
+from engine.study_map import risk_utility_map
 from tests.engine.test_decision import ORIGINAL, ROWS, study_of
 
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from engine.choosing import choose
-from engine.decision import objective_places, realisation_of, risk_utility_map
 from engine.decision_log import entries
 from engine.errors import UsageError
-from engine.evaluation import FAILED, NOOP, OK, STATUS
 from engine.plan import DecisionPlan, SpacePlan
+from engine.results import FAILED, NOOP, OK, STATUS
 from engine.spec import ReleaseSpec
 from engine.study import Study
+from engine.study_map import objective_places, realisation_of, risk_utility_map
 from tests.small_tables import Small
 
 SMALL = Small(((0, 0, 0), (1, 1, 1)), (2, 2, 2))

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from engine import datasets
-from engine.decision import realisation_of
 from engine.describe import changes, level_counts, occupancy, remade, value_counts
 from engine.io.recode import code
 from engine.plan import edit_plan
+from engine.study_map import realisation_of
 from engine.sweep import sweep
 
 

@@ -11,22 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.evaluation import (
-    FAILED,
-    FEW,
-    NOOP,
-    OK,
-    Results,
-    Summary,
-    dominance,
-    losses,
-    margins,
-    summarise,
-    t_thresholds,
-    threshold,
-)
+from engine.evaluation import FEW, Summary, dominance, losses, margins, summarise, t_thresholds, threshold
 from engine.frontier import undominated
 from engine.measures import MEASURES
+from engine.results import FAILED, NOOP, OK, Results
 from tests.examples import examples
 
 DR, HD, DH = MEASURES["small_cells"], MEASURES["hellinger"], MEASURES["entropy_change"]

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from engine.cli import main
-from engine.decision import risk_utility_map
 from engine.errors import EngineError
 from engine.pins import pins
 from engine.rerun import add_measures, reevaluate
 from engine.states import state_of
 from engine.study import Study
+from engine.study_map import risk_utility_map
 from engine.sweep import sweep
 from tests.engine.sweeps import RAW, keyed, plan_of, table_of
 from tests.small_tables import KEY

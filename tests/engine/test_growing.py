@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.decision import risk_utility_map
 from engine.errors import UsageError
-from engine.evaluation import FAILED, OK
 from engine.growing import _loss as loss_of
 from engine.growing import growing_frontier
 from engine.measures import MEASURES as MEASURES_BY_NAME
+from engine.results import FAILED, OK
 from engine.study import Study
+from engine.study_map import risk_utility_map
 from engine.tradeoff import hypervolume
 from tests.engine.test_decision import ROWS, study_of
 

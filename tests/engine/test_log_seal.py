@@ -12,7 +12,6 @@ import pytest
 from engine.bundle import export
 from engine.choosing import choose
 from engine.cli import main
-from engine.decision import risk_utility_map
 from engine.decision_log import append, entries, entry_digest, verify
 from engine.errors import EngineError
 from engine.log_seal import WHOLE, check_seal, key_at_hand, seal_words
@@ -20,6 +19,7 @@ from engine.microdata import RawTable
 from engine.rerun import reevaluate
 from engine.states import decide, state_of, withhold
 from engine.study import Study
+from engine.study_map import risk_utility_map
 from engine.sweep import sweep
 from tests.engine.bundle.small import approve, label_of, plan, survey, swept
 

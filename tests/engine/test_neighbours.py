@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.decision import risk_utility_map
-from engine.evaluation import OK
 from engine.neighbours import lettered
+from engine.results import OK
+from engine.study_map import risk_utility_map
 from tests.engine.test_decision import study_of
 
 # A staircase 0 (safest) to 2 (most useful), and 3 dominated by 1.

@@ -13,9 +13,8 @@ import pytest
 from engine import evaluator as evaluator_module
 from engine import space
 from engine.candidates import Group, group
-from engine.decision import risk_utility_map
 from engine.domain import Attribute, Domain
-from engine.evaluation import StoredResults, dominance, summarise
+from engine.evaluation import dominance, summarise
 from engine.evaluator import Evaluator, Question, Task
 from engine.growing import growing_frontier
 from engine.kept import forget
@@ -23,8 +22,10 @@ from engine.measures import call
 from engine.mechanisms import random_swap
 from engine.plan import AttributePlan, DataPlan, Plan, SpacePlan
 from engine.release import CellIndex, unpack
+from engine.results import StoredResults
 from engine.spec import AttributeSpec, pairs_wanted
 from engine.study import Study
+from engine.study_map import risk_utility_map
 from engine.sweep import sweep
 from engine.table import ContingencyTable, occupied
 from engine.workers import crew

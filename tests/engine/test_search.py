@@ -10,7 +10,6 @@ import pytest
 
 from engine.cli import main
 from engine.datasets import load
-from engine.decision import risk_utility_map
 from engine.errors import UsageError
 from engine.evaluator import question
 from engine.io.recode import code
@@ -20,6 +19,7 @@ from engine.search import Found, search_of
 from engine.space import canonical
 from engine.spec import RANDOM_SWAP
 from engine.study import Study
+from engine.study_map import risk_utility_map
 from engine.sweep import sweep
 from engine.tradeoff import hypervolume
 from tests.engine.sweeps import RAW, keyed, plan_of, table_of

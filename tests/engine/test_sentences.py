@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.decision import risk_utility_map
 from engine.describe import remade
 from engine.plan.mechanism import MechanismPlan
 from engine.remake import Remade
 from engine.sentences import exposed, headline
+from engine.study_map import risk_utility_map
 from engine.sweep import sweep
 from tests.engine.report.conftest import plan_of, raw_table
 

@@ -10,11 +10,11 @@ import pytest
 
 from engine import decision_log
 from engine.choosing import choose
-from engine.decision import risk_utility_map
 from engine.errors import EngineError, UsageError
-from engine.evaluation import OK
+from engine.results import OK
 from engine.states import STATES, Standing, decide, state_of, withhold
 from engine.study import Study
+from engine.study_map import risk_utility_map
 from tests.engine.test_decision import ROWS, study_of
 
 

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import EngineError, UsageError
-from engine.evaluation import OK
 from engine.keys import key_path, read_key, read_or_make_key
 from engine.places import hostname
 from engine.plan import SpacePlan
+from engine.results import OK
 from engine.spec import ReleaseSpec
 from engine.stored import sums_of
 from engine.study import Study

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from engine.choosing import choose
-from engine.decision import risk_utility_map
 from engine.decision_log import entries
 from engine.errors import EngineError
 from engine.pins import pin, pins
@@ -21,6 +20,7 @@ from engine.rerun import add_measures, reevaluate
 from engine.sentences import runs_of
 from engine.states import state_of
 from engine.study import Study
+from engine.study_map import risk_utility_map
 from engine.sweep import sweep
 from tests.engine.sweeps import RAW, keyed, plan_of, table_of
 from tests.small_tables import KEY

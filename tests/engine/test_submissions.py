@@ -10,7 +10,6 @@ import pytest
 from engine.choosing import choose
 from engine.cli import main
 from engine.datasets import load
-from engine.decision import risk_utility_map
 from engine.errors import EngineError, UsageError
 from engine.microdata import EditRule
 from engine.plan import AboutPlan, plan_to_toml
@@ -19,6 +18,7 @@ from engine.plan.context import TablePlan
 from engine.plan.lock import lock
 from engine.plan.mechanism import MechanismPlan
 from engine.study import Study
+from engine.study_map import risk_utility_map
 from engine.submissions import Submission, _made, differences, read_submission
 from engine.sweep import sweep
 

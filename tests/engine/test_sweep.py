@@ -14,7 +14,6 @@ import pytest
 from engine import probe
 from engine.candidates import scenarios_of
 from engine.errors import EngineError, UsageError
-from engine.evaluation import FAILED, NOOP
 from engine.evaluator import Evaluator, question
 from engine.io.recode import code
 from engine.keys import key_path, read_key
@@ -23,6 +22,7 @@ from engine.mechanisms.key_swaps import RDS
 from engine.microdata import EditRule
 from engine.plan import MechanismPlan
 from engine.probe import estimate
+from engine.results import FAILED, NOOP
 from engine.sweep import sweep
 from tests.engine.sweeps import RAW, SHAPE, SMALL, keyed, plan_of, swept
 from tests.small_tables import Small, rows

@@ -9,13 +9,13 @@ import pytest
 
 from engine.choosing import choose
 from engine.cli import main
-from engine.decision import risk_utility_map
 from engine.decision_log import entries
 from engine.errors import UsageError
 from engine.microdata import RawTable
 from engine.plan_changes import change_plan
 from engine.states import decide
 from engine.study import Study
+from engine.study_map import risk_utility_map
 from engine.telling import names_candidate, says_extent, says_rate, tells, told
 from tests.engine.bundle.small import approve, label_of, plan, survey, swept
 from tests.engine.test_decision import ROWS, study_of

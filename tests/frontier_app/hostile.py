@@ -10,10 +10,10 @@ from pathlib import Path
 
 from engine.choosing import choose
 from engine.datasets import open_data
-from engine.decision import risk_utility_map
 from engine.pins import pin
 from engine.plan import Plan, plan_from_toml
 from engine.study import Study
+from engine.study_map import risk_utility_map
 from frontier_app.workspace import Workspace
 from tests.frontier_app.kept import Kept
 

@@ -14,7 +14,6 @@ from streamlit.testing.v1 import AppTest
 
 from engine import datasets
 from engine.choosing import choose
-from engine.decision import risk_utility_map
 from engine.describe import remade
 from engine.report.answers import NOISE_WORDS, risk_sentence
 from engine.report.findings import BOARD
@@ -24,6 +23,7 @@ from engine.report.outline import staircase
 from engine.report.words import about, bar
 from engine.states import withhold
 from engine.study import Study
+from engine.study_map import risk_utility_map
 from frontier_app import board_map, workspace
 from frontier_app.workspace import Workspace
 from tests.frontier_app.conftest import APP, launched

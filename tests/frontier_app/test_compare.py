@@ -9,10 +9,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.comparison import Difference, differences
-from engine.decision import risk_utility_map
 from engine.pins import pin, pins
 from engine.plan import plan_from_toml, plan_to_toml
 from engine.study import Study
+from engine.study_map import risk_utility_map
 from engine.sweep import sweep
 from frontier_app import compare_charts, compare_table, picking, workspace
 from frontier_app.workspace import Workspace

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.decision import RiskUtilityMap, risk_utility_map
+from engine.decision import RiskUtilityMap
 from engine.pins import pin, pins
 from engine.plan import edit_plan
 from engine.selection import inside
 from engine.study import Study
+from engine.study_map import risk_utility_map
 from frontier_app import drawing, jobs, kinds, remembering
 from frontier_app.explore_table import rows
 from frontier_app.recommendation import Rule, rule

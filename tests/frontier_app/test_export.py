@@ -16,7 +16,6 @@ from engine.bundle.attack import ADVICE
 from engine.bundle.refused import attacked_words
 from engine.choosing import choose
 from engine.datasets import load
-from engine.decision import risk_utility_map
 from engine.decision_log import append
 from engine.errors import EngineError
 from engine.keys import key_path, read_key
@@ -24,6 +23,7 @@ from engine.plan import PublishPlan
 from engine.rerun import reevaluate
 from engine.states import decide, withhold
 from engine.study import Study
+from engine.study_map import risk_utility_map
 from frontier_app import exports, workspace
 from frontier_app.workspace import Workspace
 from tests.frontier_app.test_pages import app, to, words

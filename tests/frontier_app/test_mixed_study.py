@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.decision import RiskUtilityMap, risk_utility_map
+from engine.decision import RiskUtilityMap
 from engine.study import Study
+from engine.study_map import risk_utility_map
 from frontier_app import cards, drawing, jobs, kinds
 from frontier_app.state import Look
 from frontier_app.workspace import Workspace

@@ -12,13 +12,13 @@ from streamlit.testing.v1 import AppTest
 from engine.choosing import choose
 from engine.comparison import differences
 from engine.datasets import load
-from engine.decision import risk_utility_map
 from engine.decision_log import append, entries
 from engine.keys import key_path, read_key
 from engine.plan.lock import lock
 from engine.rerun import reevaluate
 from engine.states import decide, state_of, withhold
 from engine.study import Study
+from engine.study_map import risk_utility_map
 from frontier_app import cards
 from frontier_app.workspace import Workspace
 from tests.frontier_app.test_pages import app, to, words

@@ -9,10 +9,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.choosing import choose
-from engine.decision import risk_utility_map
 from engine.neighbours import lettered
 from engine.states import withhold
 from engine.study import Study
+from engine.study_map import risk_utility_map
 from frontier_app.recommendation import letters, rule
 from frontier_app.state import Look
 from frontier_app.workspace import Workspace

@@ -11,12 +11,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.datasets import load
-from engine.decision import objective_places
 from engine.decision_log import entries
 from engine.plan import MechanismPlan, ThreatPlan
 from engine.plan.differences import _LISTS, _PARTS
 from engine.plan.lock import lock
 from engine.study import Study
+from engine.study_map import objective_places
 from frontier_app import jobs
 from frontier_app.purpose.standing import _LABELS
 from frontier_app.workspace import Workspace

@@ -11,7 +11,6 @@ from streamlit.testing.v1 import AppTest
 
 from engine.choosing import choose
 from engine.datasets import load
-from engine.decision import risk_utility_map
 from engine.decision_log import entries
 from engine.keys import key_path, read_key
 from engine.microdata import RawTable
@@ -30,6 +29,7 @@ from engine.plan.lock import lock
 from engine.rerun import reevaluate
 from engine.states import decide
 from engine.study import Study
+from engine.study_map import risk_utility_map
 from engine.sweep import sweep
 from frontier_app import rules, state, workspace
 from frontier_app.purpose import warned

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from engine.evaluation import OK
 from engine.evaluator import question
 from engine.frontier import undominated
 from engine.io.readers import read_table
@@ -25,6 +24,7 @@ from engine.io.recode import code
 from engine.measures import call
 from engine.microdata import Microdata
 from engine.plan import AttributePlan, DataPlan, Plan
+from engine.results import OK
 from engine.space import by_swap_sizes, counts, scenarios
 from engine.spec import ReleaseSpec
 from tests.papers import czech

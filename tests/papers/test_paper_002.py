@@ -11,12 +11,12 @@ import pytest
 
 from engine.candidates import space_of
 from engine.datasets import load
-from engine.evaluation import OK
 from engine.evaluator import question
 from engine.io.recode import code
 from engine.measures import call
 from engine.microdata import Microdata
 from engine.plan import Plan, SpacePlan
+from engine.results import OK
 from engine.space import by_swap_sizes, scenarios
 from engine.spec import AttributeSpec, ReleaseSpec
 from tests.papers import rows_decision

@@ -9,7 +9,6 @@ import pytest
 
 from engine.bundle import attack
 from engine.choosing import choose
-from engine.decision import risk_utility_map
 from engine.io.readers import read_table
 from engine.keys import key_path, read_key
 from engine.labels import ColumnLabels
@@ -18,6 +17,7 @@ from engine.plan import Plan, plan_from_toml
 from engine.rerun import reevaluate
 from engine.states import decide
 from engine.study import Study
+from engine.study_map import risk_utility_map
 from engine.sweep import sweep
 
 PLAN = """

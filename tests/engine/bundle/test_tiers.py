@@ -16,12 +16,12 @@ import pytest
 from engine.bundle import export, read_manifest, replay
 from engine.bundle.tiers import TIERS, check_files, members, strangers, tiers_of
 from engine.choosing import choose
-from engine.decision import risk_utility_map
 from engine.decision_log import entries
 from engine.errors import EngineError, UsageError
 from engine.microdata import RawTable
 from engine.states import withhold
 from engine.study import Study
+from engine.study_map import risk_utility_map
 from tests import needs
 from tests.engine.bundle.small import approve, label_of, plan, survey, swept
 

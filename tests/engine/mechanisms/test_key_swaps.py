@@ -20,7 +20,6 @@ from scipy.stats import chi2_contingency, chisquare
 from engine import compiled
 from engine.compiled import wrapping
 from engine.errors import EngineError, UsageError
-from engine.evaluation import FAILED, NOOP, OK, PARTIAL
 from engine.mechanisms import key_swaps, partners
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.mechanisms.kernels import below
@@ -28,6 +27,7 @@ from engine.mechanisms.key_swaps import DDS, RDS
 from engine.microdata import Microdata
 from engine.models import location
 from engine.records import ReleasedTable
+from engine.results import FAILED, NOOP, OK, PARTIAL
 from engine.streams import derive, kernel_state
 from tests.examples import examples
 from tests.numbered import cells_of, numbered, with_numbers

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import EngineError, UsageError
-from engine.evaluation import NOOP, OK
 from engine.mechanisms import noise
 from engine.mechanisms.base import Drawn, table_stream
 from engine.mechanisms.noise import NOISE
 from engine.microdata import Microdata
 from engine.records import ReleasedTable
+from engine.results import NOOP, OK
 from engine.streams import derive
 from tests.examples import examples
 from tests.numbered import numbered, with_numbers

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from engine.errors import EngineError, UsageError
-from engine.evaluation import NOOP, OK
 from engine.mechanisms.base import Drawn, table_stream
 from engine.mechanisms.pram import PRAM, Prepared
 from engine.mechanisms.transition import invariant
 from engine.microdata import Microdata
 from engine.models import pram_estimates
 from engine.records import ReleasedTable
+from engine.results import NOOP, OK
 from engine.streams import derive
 from tests.examples import examples
 from tests.numbered import numbered, with_numbers

@@ -13,10 +13,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from engine.candidates import multi_kind
-from engine.evaluation import FAILED, NOOP, OK
 from engine.evaluator import Evaluator
 from engine.mechanisms import random_swap
 from engine.release import CellIndex, unpack
+from engine.results import FAILED, NOOP, OK
 from engine.spec import ReleaseSpec
 from tests.examples import examples
 from tests.small_tables import KEY, Record, Small, expand, groups, rates, roles_for, rows, rules, run, smalls

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
 from engine.errors import EngineError, UsageError
-from engine.evaluation import NOOP, OK
 from engine.mechanisms import mixing, smike
 from engine.mechanisms.base import Drawn, shared_stream, table_stream
 from engine.mechanisms.smike import SMIKE
 from engine.microdata import Microdata
 from engine.models import location
 from engine.records import ReleasedTable
+from engine.results import NOOP, OK
 from engine.streams import derive
 from tests.examples import examples
 from tests.numbered import numbered, with_numbers

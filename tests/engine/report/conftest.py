@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 
 from engine.choosing import choose
-from engine.decision import risk_utility_map
 from engine.describe import remade
 from engine.microdata import EditRule, RawColumn, RawTable
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan, TablePlan, ThreatPlan
@@ -21,6 +20,7 @@ from engine.remake import Remade
 from engine.report.findings import Findings
 from engine.report.gather import findings
 from engine.study import Study
+from engine.study_map import risk_utility_map
 from engine.sweep import sweep
 
 N = 240

@@ -10,9 +10,7 @@ import pyarrow as pa
 import pytest
 
 from engine.choosing import choose
-from engine.decision import risk_utility_map
 from engine.describe import remade
-from engine.evaluation import count_place
 from engine.keys import key_path, read_key
 from engine.microdata import RawColumn, RawTable
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan
@@ -27,6 +25,8 @@ from engine.report.gather import findings
 from engine.report.memo_risk import risk
 from engine.report.safe import two_digits
 from engine.rerun import add_measures
+from engine.results import count_place
+from engine.study_map import risk_utility_map
 from engine.sweep import sweep
 from tests.engine.report.conftest import Case, N, case_of, plan_of, raw_table
 

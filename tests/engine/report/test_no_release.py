@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from engine.decision import risk_utility_map
 from engine.report.no_release import considered, reason
+from engine.study_map import risk_utility_map
 from tests.engine.report.conftest import case_of, plan_of
 
 

@@ -9,11 +9,11 @@ import numpy as np
 from engine.choosing import choose
 from engine.comparison import differences
 from engine.datasets import load
-from engine.decision import risk_utility_map
 from engine.describe import remade
 from engine.plan import DecisionPlan, edit_plan
 from engine.report.answers import ten_questions
 from engine.report.gather import findings
+from engine.study_map import risk_utility_map
 from engine.sweep import sweep
 from tests.engine.report.conftest import case_of, plan_of, raw_table
 

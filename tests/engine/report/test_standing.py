@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.choosing import choose
-from engine.decision import risk_utility_map
 from engine.describe import remade
 from engine.plan import DecisionPlan, SpacePlan
 from engine.plan.lock import lock
 from engine.report.answers import fixed
 from engine.report.gather import findings
+from engine.study_map import risk_utility_map
 from engine.sweep import sweep
 from tests.engine.report.conftest import plan_of, raw_table
 

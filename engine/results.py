@@ -1,0 +1,63 @@
+"""What became of runs: a status for each, and the runs of a study as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+OK, FAILED, NOOP, PARTIAL = 0, 1, 2, 3
+
+
+STATUS = ("ok", "failed", "noop", "partial")
+"""What became of a run: done; too few feasible pairs; nothing to do; done, with some records left without a partner."""
+
+
+def count_place(k: int) -> int:
+    """Where the count behind figure ``k`` of a run stands among its notes; of such a place, the figure's own."""
+    return -2 - k
+
+
+@dataclass(frozen=True)
+class Results:
+    """Realisations as columns: places of their scenarios, replicates, statuses, changed records, and one column of
+    ``values`` per measure."""
+
+    scenario: np.ndarray
+    replicate: np.ndarray
+    status: np.ndarray
+    changed: np.ndarray
+    values: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.scenario)
+
+    def counted(self, allow_partial: bool) -> np.ndarray:
+        """Mask of realisations that enter means and frontiers: failed runs only when allowed."""
+        return np.ones(len(self), bool) if allow_partial else self.status != FAILED
+
+
+class StoredResults(Results):
+    """Realisations that are read from the study when somebody looks at one of them; ``n`` is how many there are."""
+
+    def __init__(self, n: int, read: Callable[[], Results]) -> None:
+        object.__setattr__(self, "_n", n)
+        object.__setattr__(self, "_read", read)
+
+    def __len__(self) -> int:
+        return int(self.__dict__["_n"])
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        if name not in {f.name for f in fields(Results)}:
+            raise AttributeError(name)
+        read = self.__dict__["_read"]()
+        for f in fields(Results):
+            object.__setattr__(self, f.name, getattr(read, f.name))
+        return np.asarray(getattr(read, name))
+
+
+def first_runs(results: Results, runs: np.ndarray) -> Results:
+    """The first ``runs`` replicates of every scenario only, whether or not there are more."""
+    use = results.replicate <= runs[results.scenario]
+    return Results(*(getattr(results, f.name)[use] for f in fields(Results)))
