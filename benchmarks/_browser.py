@@ -19,7 +19,7 @@ from tests.conftest import find_chromium
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
-    from frontier_app.workspace import Workspace
+    from frontier_app.session.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parents[1]
 TIMES = 3

@@ -14,9 +14,9 @@ from math import log, sqrt
 
 import numpy as np
 
-from engine import compiled
+from engine.common import compiled
+from engine.data.table import ContingencyTable
 from engine.mechanisms.kernels import below
-from engine.table import ContingencyTable
 
 _U, _S, _F, _C = range(4)
 

@@ -8,16 +8,17 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from engine import compiled, space
-from engine.candidates import Group, group
-from engine.datasets import load
-from engine.domain import Domain
-from engine.evaluator import Question
-from engine.io.readers import read_table
-from engine.io.recode import code
+from engine.common import compiled
+from engine.data.domain import Domain
+from engine.data.io.readers import read_table
+from engine.data.table import ContingencyTable
 from engine.measures import call
 from engine.plan import AttributePlan, DataPlan, Plan
-from engine.table import ContingencyTable
+from engine.plan.recode import code
+from engine.plan.samples import load
+from engine.release import space
+from engine.sweeps.candidates import Group, group
+from engine.sweeps.evaluator import Question
 from tests.shared import folder
 
 KEY = bytes(range(16))

@@ -22,20 +22,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine import datasets
-from engine.plan import edit_plan, plan_to_toml
-from engine.spec import AttributeSpec, ReleaseSpec
-from engine.study import Study
-from engine.study_map import risk_utility_map
-from engine.sweep import sweep
-from frontier_app.drawing import DRAWN
+from engine.plan import edit_plan, plan_to_toml, samples
+from engine.release.spec import AttributeSpec, ReleaseSpec
+from engine.study.study import Study
+from engine.study.study_map import risk_utility_map
+from engine.sweeps.sweep import sweep
+from frontier_app.charts.study_map import DRAWN
+from frontier_app.session.navigation import script
 from tests.conftest import find_chromium
 from tests.shared import folder
 
 if TYPE_CHECKING:
     from streamlit.testing.v1 import AppTest
 
-    from frontier_app.workspace import Workspace
+    from frontier_app.session.workspace import Workspace
 
 APP = Path(__file__).resolve().parents[1] / "frontier_app" / "app.py"
 MANY = 1_000_000
@@ -58,7 +58,7 @@ PAGES = {
 
 def small(at: Workspace, name: str) -> Path:
     """The default study of a sample."""
-    raw, plan = datasets.load(name)
+    raw, plan = samples.load(name)
     plan = edit_plan(plan, swap_sizes=[1, 2], rates=["0.01", "0.02", "0.1"], replicates=20)
     at.save_plan(plan_to_toml(plan))
     sweep(raw, plan, at.folder / "study-1.study", workers=1).close()
@@ -67,7 +67,7 @@ def small(at: Workspace, name: str) -> Path:
 
 def large(at: Workspace, n: int, seed: int = 1) -> Path:
     """A study of ``n`` made-up scenarios with one run each, filled straight through the study's own interface."""
-    raw, plan = datasets.load("czech")
+    raw, plan = samples.load("czech")
     plan = edit_plan(plan, swap_sizes=[1], rates=["0.01"], replicates=1)
     path = at.folder / "study-1.study"
     sweep(raw, plan, path, workers=1).close()
@@ -159,10 +159,10 @@ def served(at: Workspace) -> dict[str, tuple[float, float]]:
     """What the server alone takes for each interaction, once."""
     timed = Stopwatch()
     made = opened(at)
-    timed("open Explore", made.switch_page("views/explore.py").run)
+    timed("open Explore", made.switch_page(script("explore")).run)
     explore(made, timed)
     for page in PAGES:
-        made.switch_page(f"views/{page}.py")
+        made.switch_page(script(page))
         timed(f"page {page}", made.run)
     return timed.taken
 
@@ -191,7 +191,7 @@ def inside(candidates: int) -> None:
     with tempfile.TemporaryDirectory() as home:
         os.environ["FRONTIER_HOME"] = home
         from benchmarks import _browser
-        from frontier_app import workspace
+        from frontier_app.session import workspace
 
         found = find_chromium()
         if found is None:
@@ -202,7 +202,7 @@ def inside(candidates: int) -> None:
             print(f"first page {first:.2f} s after the health check answers (<= {FIRST} s: {within})\n")
         raw = folder() / "data" / "adult_raw.csv"
         if raw.is_file():
-            datasets.add("cps8d", raw)
+            samples.add("cps8d", raw)
         names = ("czech", *(["cps8d"] if raw.is_file() else []), "made-up")
         for name in names:
             at = workspace.create()

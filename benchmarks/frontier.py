@@ -19,8 +19,8 @@ if __name__ == "__main__":
     # Run as a file, only this folder is searched; the engine and the twins are one above.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from engine.frontier import undominated
-from engine.maxima import Floats
+from engine.frontier.maxima import Floats
+from engine.frontier.undominated import undominated
 from tests.twins import frontier as twin
 
 try:

@@ -20,11 +20,11 @@ if __name__ == "__main__":
     # Run as a file, only this folder is searched; the engine and the twins are one above.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from engine.common.streams import derive
+from engine.data.microdata import Microdata
 from engine.mechanisms.group_swap import CGS
 from engine.mechanisms.noise import NOISE
-from engine.microdata import Microdata
-from engine.records import ReleasedTable
-from engine.streams import derive
+from engine.release.records import ReleasedTable
 from tests.numbered import numbered
 from tests.twins import group_swap as twin
 from tests.twins import noise as noise_twin

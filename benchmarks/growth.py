@@ -29,10 +29,10 @@ from benchmarks._tables import (
     table_of,
     word,
 )
-from engine.evaluator import Evaluator
+from engine.data.table import ContingencyTable
 from engine.mechanisms import random_swap
-from engine.space import pair_bound
-from engine.table import ContingencyTable
+from engine.release.space import pair_bound
+from engine.sweeps.evaluator import Evaluator
 
 LARGE = 25e-3
 """Target: seconds a candidate of ten million records at 1 %."""

@@ -20,11 +20,11 @@ if __name__ == "__main__":
     # Run as a file, only this folder is searched; the engine and the twins are one above.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from engine.common.streams import derive
+from engine.data.microdata import Microdata
 from engine.mechanisms.base import Mechanism
 from engine.mechanisms.key_swaps import DDS, RDS
 from engine.mechanisms.pram import PRAM
-from engine.microdata import Microdata
-from engine.streams import derive
 from tests.numbered import numbered
 from tests.twins import key_swaps as swap_twin
 from tests.twins import pram as pram_twin

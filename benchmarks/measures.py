@@ -22,16 +22,15 @@ if __name__ == "__main__":
     # Run as a file, only this folder is searched; the engine and the twins are one above.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from engine import datasets
-from engine.candidates import multi_kind
-from engine.io.readers import read_table
-from engine.io.recode import code
+from engine.data.io.readers import read_table
+from engine.data.microdata import Microdata
 from engine.measures import MEASURES, MeasureCall, call, evaluate
 from engine.mechanisms import random_swap
-from engine.microdata import Microdata
-from engine.plan import AttributePlan, DataPlan, Plan
-from engine.release import CellIndex, ReleaseBatch
-from engine.spec import AttributeSpec, ReleaseSpec, pairs_wanted
+from engine.plan import AttributePlan, DataPlan, Plan, samples
+from engine.plan.recode import code
+from engine.release.batch import CellIndex, ReleaseBatch
+from engine.release.spec import AttributeSpec, ReleaseSpec, pairs_wanted
+from engine.sweeps.candidates import multi_kind
 from tests.shared import folder
 from tests.small_tables import Small, release
 from tests.twins import random_swap as swap_twin
@@ -50,7 +49,7 @@ def sample() -> tuple[str, Microdata]:
     """CPS-8D where it is, else the Czech table."""
     path = folder() / "data" / "cps8d.csv"
     if not path.is_file():
-        raw, plan = datasets.load("czech")
+        raw, plan = samples.load("czech")
         return "czech", code(raw, plan)
     raw = read_table(path)
     return "cps8d", code(raw, Plan(DataPlan(tuple(AttributePlan(name) for name in raw.names))))
@@ -103,7 +102,7 @@ def beside_twin(one: MeasureCall) -> float | None:
     twin = TWINS.get(one.measure.name)
     if twin is None:
         return None
-    raw, plan = datasets.load("czech")
+    raw, plan = samples.load("czech")
     data = code(raw, plan)
     chosen = np.random.default_rng(7).permutation(data.n_records)[:400]
     small = Small(tuple(zip(*(codes[chosen].tolist() for codes in data.codes), strict=True)), data.domain.shape)

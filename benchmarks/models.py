@@ -19,12 +19,12 @@ if __name__ == "__main__":
     # Run as a file, only this folder is searched; the engine and the twins are one above.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from engine.common.streams import derive
+from engine.data.microdata import Microdata
 from engine.mechanisms.base import Mechanism
 from engine.mechanisms.maps import MAPS
 from engine.mechanisms.smike import SMIKE
-from engine.microdata import Microdata
 from engine.models import location
-from engine.streams import derive
 from tests.numbered import numbered
 from tests.twins import location as model_twin
 from tests.twins import maps as maps_twin

@@ -20,18 +20,18 @@ if __name__ == "__main__":
     # Run as a file, only this folder is searched; the engine and the twins are one above.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from engine import compiled
-from engine.candidates import group
-from engine.datasets import load
-from engine.evaluator import Evaluator, question
-from engine.io.readers import read_table
-from engine.io.recode import code
+from engine.common import compiled
+from engine.data.io.readers import read_table
+from engine.data.microdata import Microdata
 from engine.measures import call
 from engine.mechanisms import random_swap
-from engine.microdata import Microdata
 from engine.plan import AttributePlan, DataPlan, Plan
-from engine.space import by_swap_sizes
-from engine.spec import AttributeSpec, ReleaseSpec, pairs_wanted
+from engine.plan.recode import code
+from engine.plan.samples import load
+from engine.release.space import by_swap_sizes
+from engine.release.spec import AttributeSpec, ReleaseSpec, pairs_wanted
+from engine.sweeps.candidates import group
+from engine.sweeps.evaluator import Evaluator, question
 from tests.shared import folder
 from tests.twins import measures as measures_twin
 from tests.twins import random_swap as twin

@@ -25,13 +25,13 @@ if __name__ == "__main__":
 
 from benchmarks._records import OverRecords
 from benchmarks._tables import KEY, RATES, asked, first_table, seconds, small_swaps, word
-from engine import space
-from engine.candidates import Group, group, multi_kind
-from engine.evaluator import Evaluator, Task
+from engine.data.table import ContingencyTable
 from engine.mechanisms import random_swap
-from engine.spec import pairs_wanted
-from engine.table import ContingencyTable
-from engine.workers import crew
+from engine.release import space
+from engine.release.spec import pairs_wanted
+from engine.sweeps.candidates import Group, group, multi_kind
+from engine.sweeps.evaluator import Evaluator, Task
+from engine.sweeps.workers import crew
 
 START, REPEATS = 8.0, 4
 """Seconds left to processes to start, and how many times their tasks are timed."""

@@ -17,11 +17,11 @@ import numpy as np
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from engine.io.readers import read_table
-from engine.io.recode import code
-from engine.microdata import RawTable
+from engine.data.io.readers import read_table
+from engine.data.microdata import RawTable
 from engine.plan import check_plan, dependencies, first_plan, plan_from_toml, plan_to_toml, propose
-from engine.space_count import counted
+from engine.plan.recode import code
+from engine.sweeps.space_count import counted
 
 SIZES = (750, 1500, 3000)
 RECORDS = 2000

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import streamlit as st
 
-from engine.errors import EngineError
-from frontier_app import access, actions, charts, failing, markup, state, tour
-from frontier_app.markup import markdown
-from frontier_app.settings import CONTRAST_CSS
+from engine.common.errors import EngineError
+from frontier_app.charts import style
+from frontier_app.session import access, actions, state
+from frontier_app.session.navigation import BOARD_PAGES, PAGES
+from frontier_app.session.settings import CONTRAST_CSS
+from frontier_app.widgets import error_page, tour
+from frontier_app.wording import markup
+from frontier_app.wording.markup import markdown
 
-VIEWS = Path(__file__).parent / "views"
 # Drawn here: Streamlit fetches the icon of the tab from elsewhere when it is an emoji or a material one.
 _ICON = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">
 <rect width="32" height="32" rx="6" fill="#0072B2"/>
@@ -67,36 +68,13 @@ def main() -> None:
     st.set_page_config("swap-frontier", page_icon=_ICON, layout="wide")
     # What opens over the page lies outside of what has the scheme of the page; `light-dark` would take the light one.
     scheme = f"<style>:root {{color-scheme: {st.context.theme.type};}}</style>" if st.context.theme.type else ""
-    st.html(CONTRAST_CSS + _CSS + charts.CSS + scheme)
+    st.html(CONTRAST_CSS + _CSS + style.CSS + scheme)
     _restore()
-    pages = {
-        name: st.Page(
-            VIEWS / f"{name}.py", title=title, icon=f":material/{icon}:", url_path=name, default=name == "data"
-        )
-        for name, title, icon in (
-            ("data", "File", "table"),
-            ("threat", "Threat and uses", "shield"),
-            ("plan", "Plan", "tune"),
-            ("sweep", "Sweep", "autorenew"),
-            ("explore", "Explore", "scatter_plot"),
-            ("compare", "Compare", "compare_arrows"),
-            ("recommend", "Recommend", "gavel"),
-            ("board", "Board", "groups"),
-            ("release", "Export", "inventory_2"),
-            ("glossary", "Glossary", "menu_book"),
-        )
-        if (VIEWS / f"{name}.py").exists()
-    }
     at = state.get().workspace
-    if at is not None and at.board is not None:  # a bundle for the board holds no data and no study
-        only = {"board": ("Board", "groups"), "glossary": ("Glossary", "menu_book")}
-        pages = {
-            name: st.Page(
-                VIEWS / f"{name}.py", title=title, icon=f":material/{icon}:", url_path=name, default=name == "board"
-            )
-            for name, (title, icon) in only.items()
-        }
-    page = st.navigation(list(pages.values()), position="top")
+    shown, first = list(PAGES), "data"
+    if at is not None and at.board is not None:
+        shown, first = list(BOARD_PAGES), "board"
+    page = st.navigation([PAGES[name].as_streamlit(default=name == first) for name in shown], position="top")
     now = state.get()
     if page.title != now.page:
         state.put(page=page.title)
@@ -110,11 +88,11 @@ def main() -> None:
         state.put(notice="")
     if now.error:
         st.error(now.error, icon=":material/error:")
-    with failing.caught():
+    with error_page.caught():
         tour.strip(page.title)
         page.run()
 
 
-failing.prepare()
+error_page.prepare()
 markup.prepare()
 main()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from engine import keys
+from engine.study import keys
 from tests import examples, skipped
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from engine.domain import Attribute, Domain
-from engine.microdata import Microdata, RawColumn, RawTable
-from engine.records import ReleasedTable
+from engine.data.domain import Attribute, Domain
+from engine.data.microdata import Microdata, RawColumn, RawTable
+from engine.release.records import ReleasedTable
 
 
 def numbered(

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from engine.data.microdata import Microdata, RawColumn, RawTable
 from engine.measures import Figure, call, evaluate_records
-from engine.microdata import Microdata, RawColumn, RawTable
 from engine.plan import AttributePlan, DataPlan, Plan
-from engine.records import RecordRelease, ReleasedTable
+from engine.release.records import RecordRelease, ReleasedTable
 from tests.small_tables import Record, Small
 
 

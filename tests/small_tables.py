@@ -10,16 +10,16 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from engine.candidates import Group, group, multi_kind
-from engine.domain import KINDS, Attribute, Domain
-from engine.evaluator import Evaluator, Question
+from engine.data.domain import KINDS, Attribute, Domain
+from engine.data.microdata import RawColumn, RawTable
+from engine.data.table import ContingencyTable, occupied
 from engine.measures import DEFAULT, call
 from engine.mechanisms import random_swap
-from engine.microdata import RawColumn, RawTable
 from engine.plan import AttributePlan, DataPlan, Plan
-from engine.release import CellIndex, ReleaseBatch
-from engine.spec import AttributeSpec, ReleaseSpec, Structure, pairs_wanted
-from engine.table import ContingencyTable, occupied
+from engine.release.batch import CellIndex, ReleaseBatch
+from engine.release.spec import AttributeSpec, ReleaseSpec, Structure, pairs_wanted
+from engine.sweeps.candidates import Group, group, multi_kind
+from engine.sweeps.evaluator import Evaluator, Question
 
 Record = tuple[int, ...]
 KEY = bytes(range(16))

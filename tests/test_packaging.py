@@ -62,7 +62,7 @@ def test_every_package_says_that_it_is_one(wheel):
 
 def test_the_command_is_installed(wheel):
     (entry_points,) = [name for name in wheel.namelist() if name.endswith("/entry_points.txt")]
-    assert "frontier = engine.cli:main" in wheel.read(entry_points).decode()
+    assert "frontier = engine.cli.main:main" in wheel.read(entry_points).decode()
 
 
 def test_the_lock_pins_every_requirement():

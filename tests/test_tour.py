@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from frontier_app.tour import STEPS
+from frontier_app.widgets.tour import STEPS
 
 DOCS = Path(__file__).parents[1] / "docs"
 TEXT = (DOCS / "tour.md").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks._records import OverRecords, swap_records
-from engine.compiled import wrapping
+from engine.common.compiled import wrapping
 from tests.examples import examples
 from tests.small_tables import Small
 from tests.twins import measures as measures_twin

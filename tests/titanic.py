@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from engine.io.readers import read_table
-from engine.io.recode import code
-from engine.microdata import Microdata
+from engine.data.io.readers import read_table
+from engine.data.microdata import Microdata
 from engine.plan import AnalysisPlan, AttributePlan, DataPlan, Plan
-from engine.records import RecordRelease, ReleasedTable
+from engine.plan.recode import code
+from engine.release.records import RecordRelease, ReleasedTable
 from tests.shared import shared_file
 
 REG1 = AnalysisPlan("Reg1", "Survived ~ Pclass + Sex + Age", "logistic")

@@ -13,13 +13,13 @@ from engine.bundle.binding import LOG
 from engine.bundle.files import sha256, table_names, write_tables
 from engine.bundle.manifest import INTERNAL, RELEASE, iso, made_with, write_manifest
 from engine.bundle.package import Package
-from engine.decision_log import START, entries
-from engine.evaluation import summarise
+from engine.common.streams import STREAM_VERSION
+from engine.frontier.summary import summarise
 from engine.plan import plan_to_toml
-from engine.remake import carriers_of, released_columns
-from engine.results import STATUS
-from engine.spec import RANDOM_SWAP, pairs_wanted
-from engine.streams import STREAM_VERSION
+from engine.release.results import STATUS
+from engine.release.spec import RANDOM_SWAP, pairs_wanted
+from engine.study.decision_log import START, entries
+from engine.sweeps.remake import carriers_of, released_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -122,7 +122,7 @@ def _unmatched(made: Package) -> int | None:
 
 def _unshuffled(made: Package, folder: Path) -> dict[str, str]:
     """SHA-256 of each released table as CSV, its rows still in the order of the original."""
-    from engine.io.writers import write_csv
+    from engine.data.io.writers import write_csv
 
     order, found = np.arange(made.data.n_records), {}
     aside = folder / "unshuffled.csv"
@@ -137,7 +137,7 @@ def _write_map(made: Package, folder: Path) -> None:
     """The pair map and the change flags of each table, one row per record of the original."""
     import pyarrow as pa
 
-    from engine.io.writers import write_parquet
+    from engine.data.io.writers import write_parquet
 
     data, remade = made.data, made.made
     several = len(remade.tables) > 1
@@ -149,7 +149,7 @@ def _write_map(made: Package, folder: Path) -> None:
             NEW_ID: pa.array(made.rows.ids),
         }
         if data.id is not None:
-            from engine.values import as_text
+            from engine.common.raw_values import as_text
 
             raw = data.raw.columns[data.id]
             columns[OLD_ID] = as_text(raw.values).take(pa.array(raw.codes, pa.int32(), mask=raw.codes < 0))
@@ -162,7 +162,7 @@ def _write_map(made: Package, folder: Path) -> None:
         for name in data.raw.columns:
             if table.is_renumbered(name):
                 before = remade.data.raw.columns[name]
-                from engine.values import numbers
+                from engine.common.raw_values import numbers
 
                 old = np.append(numbers(before.values), np.nan)[before.codes]
                 new = table.numeric(name)
@@ -174,8 +174,8 @@ def _write_candidates(made: Package, folder: Path) -> None:
     """Every candidate, dominated ones too: what it is, its runs, means and standard errors."""
     import pyarrow as pa
 
-    from engine.io.writers import write_csv, write_parquet
-    from engine.spreadsheets import as_cells
+    from engine.common.spreadsheets import as_cells
+    from engine.data.io.writers import write_csv, write_parquet
 
     study = made.study
     found = summarise(study.results(), [call.measure for call in study.measures], len(study.scenarios))

@@ -12,15 +12,15 @@ import numpy as np
 from engine.bundle.analyst import FROM, NEW_ID, OLD_ID, ROW
 from engine.bundle.files import check_formats, write_tables
 from engine.bundle.folder import new_folder
+from engine.bundle.integrity import analyst_in, read_untouched
 from engine.bundle.manifest import INTERNAL
 from engine.bundle.unpack import Unpacked, check_parquet
-from engine.bundle.untouched import analyst_in, read_untouched
-from engine.errors import EngineError, UsageError, did_you_mean
-from engine.labels import NO_LABELS
-from engine.microdata import RawTable
-from engine.places import arrow_file
+from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.common.os_support import arrow_file
+from engine.common.streams import derive, generator
+from engine.data.labels import NO_LABELS
+from engine.data.microdata import RawTable
 from engine.plan import Plan, plan_from_toml
-from engine.streams import derive, generator
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -172,7 +172,7 @@ def _applied(
 
 def _records(pairs: dict[str, Any], other: RawTable, id_column: str) -> np.ndarray:
     """For each record of the other file, the record of the original with its id."""
-    from engine.values import texts
+    from engine.common.raw_values import texts
 
     known: dict[str, int] = {}
     for place, old in enumerate(pairs[OLD_ID]):

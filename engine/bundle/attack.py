@@ -14,11 +14,11 @@ import numpy as np
 
 from engine.bundle.guesses import guesses, old_generator, weakness
 from engine.bundle.package import Package
-from engine.bundle.refused import Refused, attacked_words
-from engine.candidates import MEND_IDENTIFIER, multi_kind, tells_apart
-from engine.recodes import released_recodes
-from engine.spec import RANDOM_SWAP, pairs_wanted
-from engine.streams import KEY_BYTES
+from engine.bundle.refusal import Refused, attacked_words
+from engine.common.streams import KEY_BYTES
+from engine.release.spec import RANDOM_SWAP, pairs_wanted
+from engine.sweeps.candidates import MEND_IDENTIFIER, multi_kind, tells_apart
+from engine.sweeps.recodes import released_recodes
 
 _SEEDS_COMPARED = 1 << 13  # seeds of every family that are compared with the key itself
 _SEEDS_TRIED = 75  # seeds of every family with which the swap is undone: about 800 guesses
@@ -225,7 +225,7 @@ def _match(made: Package) -> dict[str, Any]:
     This is what somebody with the whole original sees; it is reported and blocks nothing, since such a person has
     nothing left to find but which records were swapped.
     """
-    from engine.table import occupied
+    from engine.data.table import occupied
 
     n = made.data.n_records
     released = [made.made.tables[0].codes(j) for j in range(len(made.data.domain))]

@@ -13,12 +13,12 @@ from typing import Any, get_origin, get_type_hints
 
 from engine.bundle.files import SUMS
 from engine.bundle.manifest import INTERNAL, read_manifest
-from engine.decision_log import Entry, entries
-from engine.decision_log import verify as verify_chain
-from engine.errors import EngineError
-from engine.log_seal import check_seal
-from engine.study import Study
-from engine.untrusted import is_plain, read_json, read_plain
+from engine.common.errors import EngineError
+from engine.common.untrusted import is_plain, read_json, read_plain
+from engine.study.decision_log import Entry, entries
+from engine.study.decision_log import verify as verify_chain
+from engine.study.log_seal import check_seal
+from engine.study.study import Study
 
 LOG = "decision-log.json"
 """The decision log in an analyst's bundle, as it was when that was written."""

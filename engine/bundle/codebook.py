@@ -16,9 +16,9 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from engine.bundle.files import Tables
-from engine.labels import ColumnLabels
-from engine.printable import printable
-from engine.values import numbers, texts
+from engine.common.printable import printable
+from engine.common.raw_values import numbers, texts
+from engine.data.labels import ColumnLabels
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -115,7 +115,7 @@ def _coded(values: pa.Array) -> tuple[pa.Array, np.ndarray]:
     """Distinct values and one code per record, -1 for none."""
     import pyarrow as pa
 
-    from engine.io.writers import one_array, plain
+    from engine.data.io.writers import one_array, plain
 
     coded = one_array(plain(values)).dictionary_encode()
     indices = coded.indices.fill_null(-1)

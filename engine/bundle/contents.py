@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from engine.errors import EngineError
-from engine.untrusted import MOST_BYTES, in_words, kind_of, spelt
+from engine.common.errors import EngineError
+from engine.common.untrusted import MOST_BYTES, in_words, kind_of, spelt
 
 DATA = (".csv", ".parquet", ".sav", ".dta", ".xpt")
 """Endings of released data, which may be of any size."""

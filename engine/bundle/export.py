@@ -12,19 +12,19 @@ from engine.bundle.attack import attack
 from engine.bundle.files import SUMS, sha256, write_sums
 from engine.bundle.folder import check_new, new_folder
 from engine.bundle.package import Package, package
-from engine.bundle.refused import Refused
+from engine.bundle.refusal import Refused
 from engine.bundle.tiers import ALL, check_files, tiers_of
-from engine.decision_log import append, entries
-from engine.errors import EngineError, UsageError
-from engine.log_seal import WHOLE, seal_words
-from engine.microdata import RawTable
+from engine.common.errors import EngineError, UsageError
+from engine.data.microdata import RawTable
+from engine.decision.states import altered_since, state_of
 from engine.plan.context import check_include
 from engine.plan.rate_range import rate_range
+from engine.release.results import OK
+from engine.release.spec import RANDOM_SWAP
 from engine.report.pdf_file import why_no_pdf
-from engine.results import OK
-from engine.spec import RANDOM_SWAP
-from engine.states import altered_since, state_of
-from engine.study import Study
+from engine.study.decision_log import append, entries
+from engine.study.log_seal import WHOLE, seal_words
+from engine.study.study import Study
 
 Tell = Callable[[str], None]
 

@@ -10,10 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.bundle.contents import members
-from engine.bundle.refused import Refused
+from engine.bundle.refusal import Refused
 from engine.bundle.unpack import prose
-from engine.places import arrow_file
-from engine.telling import EXPOSED, EXTENT, exposed_shares, names_candidate, says_extent, says_rate, says_share
+from engine.common.os_support import arrow_file
+from engine.decision.disclosure_text import (
+    EXPOSED,
+    EXTENT,
+    exposed_shares,
+    names_candidate,
+    says_extent,
+    says_rate,
+    says_share,
+)
 
 if TYPE_CHECKING:
     from engine.bundle.package import Package

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.bundle.rows import Rows
-from engine.errors import EngineError, UsageError
-from engine.remake import Remade, released_columns
-from engine.untrusted import open_plain, read_text
+from engine.bundle.row_order import Rows
+from engine.common.errors import EngineError, UsageError
+from engine.common.untrusted import open_plain, read_text
+from engine.sweeps.remake import Remade, released_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from engine.labels import ColumnLabels
+    from engine.data.labels import ColumnLabels
 
 FORMATS = ("csv", "parquet", "sav", "dta", "xpt")
 """What a release can be written as: CSV, Parquet, SPSS, Stata and SAS transport."""
@@ -51,7 +51,7 @@ def labels_of(made: Remade, names: Iterable[str]) -> dict[str, ColumnLabels]:
     """The labels of released columns; the new id keeps its variable label alone, since its values are others."""
     from dataclasses import replace
 
-    from engine.labels import NO_LABELS
+    from engine.data.labels import NO_LABELS
 
     data = made.data
     found = {}
@@ -69,7 +69,7 @@ def write_tables(
     Returns the SHA-256 of each file written and notes, a sentence for each thing that a format says otherwise than the
     labels.
     """
-    from engine.io.writers import write_csv, write_parquet
+    from engine.data.io.writers import write_csv, write_parquet
 
     before, notes = set(folder.iterdir()), dict[str, None]()
     for name, columns in tables.items():
@@ -87,7 +87,7 @@ def write_tables(
 def _write_labelled(
     form: str, path: Path, columns: Mapping[str, pa.Array], labels: Mapping[str, ColumnLabels]
 ) -> tuple[str, ...]:
-    from engine.io.labelled_writers import write_dta, write_sav, write_xpt
+    from engine.data.io.labelled_writers import write_dta, write_sav, write_xpt
 
     return {"sav": write_sav, "dta": write_dta, "xpt": write_xpt}[form](path, columns, labels)
 

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from engine.bundle import guardian
-from engine.errors import EngineError, UsageError
-from engine.places import keep_private, machine, publish, was_left
+from engine.bundle import cleanup_process
+from engine.common.errors import EngineError, UsageError
+from engine.common.os_support import keep_private, machine, publish, was_left
 
 _FREE = 1 << 16  # a disk with less room than this is full
 _PART = re.compile(r"\..+\.([0-9a-f]{8})\.([0-9]{1,9})\.[0-9a-f]{8}\.part")
@@ -35,8 +35,8 @@ def new_folder(out: Path, *, public: Iterable[str] = ()) -> Iterator[tuple[Path,
     It is its owner's alone, but for the folders in it that are ``public`` ("." is itself), which everybody may read.
 
     Whatever goes wrong before that step, nothing is left.  Where this process is killed, another one that outlives it
-    (:mod:`engine.bundle.guardian`) removes the hidden folder; where all processes of the machine ended at once, the
-    next new folder in the same place does.
+    (:mod:`engine.bundle.cleanup_process`) removes the hidden folder; where all processes of the machine ended at once,
+    the next new folder in the same place does.
     """
     check_new(out)
     parent = out.absolute().parent
@@ -99,7 +99,7 @@ def _guarded(aside: Path) -> Iterator[None]:
     try:
         # The folder goes through the pipe: command lines can be read by every user of the machine.
         beside = subprocess.Popen(
-            [sys.executable, "-I", "-S", guardian.__file__],
+            [sys.executable, "-I", "-S", cleanup_process.__file__],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -19,14 +19,14 @@ from json import dumps
 from pathlib import Path
 from urllib.parse import quote
 
+from engine.bundle.byte_pairs import possible
 from engine.bundle.contents import members
 from engine.bundle.fields import check_fields
 from engine.bundle.package import Package
-from engine.bundle.pairs import possible
-from engine.bundle.refused import Refused
+from engine.bundle.refusal import Refused
 from engine.bundle.unpack import Part, parts_of
-from engine.places import hostname
-from engine.resources import home
+from engine.common.os_support import hostname
+from engine.common.resources import home
 
 LONG = 8
 """From how many letters on a name is searched in all bytes."""
@@ -188,7 +188,7 @@ def _path(path: Path) -> list[Secret]:
 
 def _own_words(made: Package) -> frozenset[str]:
     """Words that the release itself holds: a name that is one of them says nothing."""
-    from engine.values import texts
+    from engine.common.raw_values import texts
 
     words: set[str] = set()
     for name in made.columns:

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, get_args, get_origin
 
 from engine import __version__
-from engine.errors import EngineError
-from engine.places import write_private
-from engine.streams import STREAM_VERSION
-from engine.untrusted import read_json, read_plain
+from engine.common.errors import EngineError
+from engine.common.os_support import write_private
+from engine.common.streams import STREAM_VERSION
+from engine.common.untrusted import read_json, read_plain
 
 FORMAT = 3
 RELEASE, INTERNAL = "release", "internal"

@@ -9,26 +9,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.bundle.files import Tables, check_formats, labels_of, tables_of
-from engine.bundle.rows import Rows, new_secret
-from engine.bundle.untouched import read_untouched
-from engine.choosing import runs_of
-from engine.decision import check_realisation
-from engine.errors import EngineError, UsageError
-from engine.evaluator import question
-from engine.io.recode import code
-from engine.keys import key_path, read_key
-from engine.microdata import Microdata, RawTable
+from engine.bundle.integrity import read_untouched
+from engine.bundle.row_order import Rows, new_secret
+from engine.common.errors import EngineError, UsageError
+from engine.common.streams import fingerprint
+from engine.data.microdata import Microdata, RawTable
+from engine.decision.choice import runs_of
+from engine.decision.states import state_of
+from engine.frontier.risk_utility_map import check_realisation
 from engine.plan.context import check_include
-from engine.remake import Remade, remake, stream_of
-from engine.scenarios import Scenario
-from engine.states import state_of
-from engine.streams import fingerprint
-from engine.study import Study
-from engine.study_map import realisation_of
-from engine.sweep import check_same
+from engine.plan.recode import code
+from engine.release.scenarios import Scenario
+from engine.study.keys import key_path, read_key
+from engine.study.study import Study
+from engine.study.study_map import realisation_of
+from engine.sweeps.evaluator import question
+from engine.sweeps.remake import Remade, remake, stream_of
+from engine.sweeps.sweep import check_same
 
 if TYPE_CHECKING:
-    from engine.labels import ColumnLabels
+    from engine.data.labels import ColumnLabels
 
 CLOSE = 1e-9
 """Up to which relative difference a figure of another platform counts as the same."""

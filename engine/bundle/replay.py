@@ -9,22 +9,22 @@ from typing import Any
 from engine.bundle.contents import why_unopened
 from engine.bundle.files import labels_of, sha256, tables_of, write_tables
 from engine.bundle.folder import new_folder, scratch_folder
+from engine.bundle.integrity import analyst_in, read_untouched
 from engine.bundle.manifest import RELEASE, made_with
 from engine.bundle.package import CLOSE
-from engine.bundle.rows import Rows
-from engine.bundle.untouched import analyst_in, read_untouched
-from engine.errors import UsageError
-from engine.evaluator import question
-from engine.io.recode import code
+from engine.bundle.row_order import Rows
+from engine.common.errors import UsageError
+from engine.common.streams import fingerprint
+from engine.common.untrusted import is_plain
+from engine.data.microdata import RawTable
 from engine.measures import call
-from engine.microdata import RawTable
 from engine.plan import plan_from_toml
-from engine.plan.fates import check_fates
-from engine.remake import Remade, remake
-from engine.results import STATUS
-from engine.spec import AttributeSpec, ReleaseSpec, short_ids
-from engine.streams import fingerprint
-from engine.untrusted import is_plain
+from engine.plan.column_assignment import check_fates
+from engine.plan.recode import code
+from engine.release.results import STATUS
+from engine.release.spec import AttributeSpec, ReleaseSpec, short_ids
+from engine.sweeps.evaluator import question
+from engine.sweeps.remake import Remade, remake
 
 
 @dataclass(frozen=True)

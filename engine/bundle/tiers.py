@@ -8,8 +8,8 @@ from pathlib import Path
 
 from engine.bundle.contents import Contents, members, why_unopened
 from engine.bundle.files import SUMS
-from engine.errors import EngineError, UsageError
-from engine.untrusted import kind_of
+from engine.common.errors import EngineError, UsageError
+from engine.common.untrusted import kind_of
 
 TIERS = ("analyst", "chair", "member", "public")
 """Readers, from the one who sees all to those who see only the release."""

@@ -18,11 +18,11 @@ from typing import IO, TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
+from engine.bundle.byte_pairs import pairs_in
 from engine.bundle.pages import Damaged, unpacked_to
-from engine.bundle.pairs import pairs_in
-from engine.errors import EngineError
-from engine.places import arrow_file
-from engine.untrusted import in_words, open_plain, read_plain
+from engine.common.errors import EngineError
+from engine.common.os_support import arrow_file
+from engine.common.untrusted import in_words, open_plain, read_plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,7 +53,7 @@ class Part:
 
     @cached_property
     def pairs(self) -> np.ndarray:
-        """Which pairs of bytes stand in it (see :func:`engine.bundle.pairs.pairs_in`)."""
+        """Which pairs of bytes stand in it (see :func:`engine.bundle.byte_pairs.pairs_in`)."""
         return pairs_in(self.content)
 
 
@@ -244,7 +244,7 @@ def _texts_of_png(kind: bytes, data: bytes) -> Iterator[bytes]:
 def _parquet(path: Path) -> Iterator[Part]:
     from pyarrow import parquet, types
 
-    from engine.values import as_text
+    from engine.common.raw_values import as_text
 
     check_parquet(path)
     schema = parquet.read_metadata(arrow_file(path)).schema
@@ -291,8 +291,8 @@ def check_parquet(path: Path) -> None:
 
 def _labelled(path: Path) -> Iterator[Part]:
     """What a reader makes of a labelled file: SPSS breaks text into pieces of eight, so its bytes say little."""
-    from engine.io.readers import read_table
-    from engine.values import texts
+    from engine.common.raw_values import texts
+    from engine.data.io.readers import read_table
 
     table = read_table(path)
     for column in table.columns.values():

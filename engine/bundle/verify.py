@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING
 
 from engine.bundle.binding import compare, read_log
 from engine.bundle.contents import Contents, why_unopened
+from engine.bundle.file_validity import fault
 from engine.bundle.files import SUMS, read_sums, sha256
+from engine.bundle.integrity import changed_inside
 from engine.bundle.leaks import here
 from engine.bundle.manifest import RELEASE, read_manifest
 from engine.bundle.public import METHODS
 from engine.bundle.tiers import TIERS, bundles_in, contents_of, is_folder
 from engine.bundle.unpack import parts_of, prose
-from engine.bundle.untouched import changed_inside
-from engine.bundle.whole import fault
 from engine.bundle.xml_names import read_elements
-from engine.decision_log import START
-from engine.errors import EngineError
-from engine.places import arrow_file
-from engine.telling import LABEL
-from engine.untrusted import is_plain, open_plain, read_text, spelt
+from engine.common.errors import EngineError
+from engine.common.os_support import arrow_file
+from engine.common.untrusted import is_plain, open_plain, read_text, spelt
+from engine.decision.disclosure_text import LABEL
+from engine.study.decision_log import START
 
 if TYPE_CHECKING:
     from engine.report.chair import ChairFacts

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from engine.errors import EngineError
-from engine.untrusted import MOST_ENTRIES, read_plain
+from engine.common.errors import EngineError
+from engine.common.untrusted import MOST_ENTRIES, read_plain
 
 _LONGEST = 1_000_000  # bytes of a tag, or of a text: expat hands over a tag's attributes only when it has read them all
 

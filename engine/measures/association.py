@@ -11,11 +11,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.errors import EngineError, UsageError, did_you_mean
+from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.measures.base import Measure
 from engine.measures.distortion import check_summary
 from engine.measures.pairs import PairMargins, largest_over_pairs, mean_over_pairs, pair_margins, symmetric
-from engine.release import ReleaseBatch
+from engine.release.batch import ReleaseBatch
 
 STATISTICS = ("cramers_v", "contingency")
 _MOST_CELLS = 1 << 22  # most cells of two-way tables that are held at once

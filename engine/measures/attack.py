@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from engine.errors import EngineError, UsageError
+from engine.common.errors import EngineError, UsageError
+from engine.data.table import occupied
 from engine.measures.base import Figure, Measure
 from engine.measures.linkage import decimal_parameter
-from engine.spec import RANDOM_SWAP, pairs_wanted
-from engine.table import occupied
+from engine.release.spec import RANDOM_SWAP, pairs_wanted
 
 if TYPE_CHECKING:
-    from engine.domain import Domain
-    from engine.records import RecordRelease, ReleasedTable
-    from engine.spec import ReleaseSpec
+    from engine.data.domain import Domain
+    from engine.release.records import RecordRelease, ReleasedTable
+    from engine.release.spec import ReleaseSpec
 
 _EQUAL = 1e-9  # anything less is rounding
 _TIED = 1e-6  # two posterior probabilities this near, relatively, are one

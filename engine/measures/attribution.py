@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.domain import Domain
-from engine.errors import UsageError, did_you_mean
+from engine.common.errors import UsageError, did_you_mean
+from engine.data.domain import Domain
+from engine.data.table import occupied
 from engine.measures.base import Measure
-from engine.release import ReleaseBatch, unpack
-from engine.table import occupied
+from engine.release.batch import ReleaseBatch, unpack
 
 UNMATCHED = ("zero", "skip")
 _AT_ONCE = 1 << 16  # sums that are formed together: few enough to stay in the processor's cache

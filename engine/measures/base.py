@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from engine.domain import Domain
-from engine.errors import EngineError, UsageError, did_you_mean
-from engine.release import ReleaseBatch
+from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.data.domain import Domain
+from engine.release.batch import ReleaseBatch
 
 if TYPE_CHECKING:
-    from engine.records import RecordRelease
+    from engine.release.records import RecordRelease
 
 Parameter = int | str
 
@@ -32,9 +32,9 @@ class Measure:
     ``parameters`` maps each parameter to its default; ``undefined`` says when a figure is NaN.
 
     A measure that ``needs`` counts is ``compute(batch, **parameters)``, one figure per candidate of a
-    :class:`~engine.release.ReleaseBatch` over its attributes.  One that needs records is
-    ``compute(release, attributes, **parameters)`` on one :class:`~engine.records.RecordRelease` and the places of its
-    attributes; it returns a :class:`Figure`.  ``cost`` says in words what one candidate takes.
+    :class:`~engine.release.batch.ReleaseBatch` over its attributes.  One that needs records is
+    ``compute(release, attributes, **parameters)`` on one :class:`~engine.release.records.RecordRelease` and the places
+    of its attributes; it returns a :class:`Figure`.  ``cost`` says in words what one candidate takes.
 
     A ``named`` measure on counts also needs levels or an attribute beyond those it tabulates: it is
     ``compute(batch, domain, attributes, **parameters)`` on the whole batch.

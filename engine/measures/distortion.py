@@ -11,11 +11,11 @@ from typing import Protocol
 
 import numpy as np
 
-from engine.errors import UsageError
+from engine.common.errors import UsageError
+from engine.common.memo import Memory
 from engine.measures.base import Measure
 from engine.measures.pairs import largest_over_pairs, mean_over_pairs, pair_margins, symmetric
-from engine.memory import Memory
-from engine.release import ReleaseBatch
+from engine.release.batch import ReleaseBatch
 
 SUMMARIES = ("mean", "max")
 

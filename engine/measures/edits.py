@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.measures.base import Measure
-from engine.release import ReleaseBatch
+from engine.release.batch import ReleaseBatch
 
 
 def edit_failures(batch: ReleaseBatch) -> np.ndarray:

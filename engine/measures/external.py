@@ -2,7 +2,7 @@
 
 The external file's columns carry the names of attributes and its values are their levels as the plan labels them.  A
 plan gives the file's name alone, since folders would be stored in the study and shown in reports;
-:func:`engine.places.external_file` finds it.
+:func:`engine.common.os_support.external_file` finds it.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.domain import Domain
-from engine.errors import EngineError, UsageError, did_you_mean
+from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.data.domain import Domain
+from engine.data.table import occupied
 from engine.measures.base import Measure
-from engine.release import ReleaseBatch, unpack
-from engine.table import occupied
+from engine.release.batch import ReleaseBatch, unpack
 
 ZERO = ("safe", "literal")
 _LISTED = 8
@@ -74,7 +74,7 @@ def _matches(
 
 def located(file: str) -> str:
     """The path of an external file that a plan names; a name with folders in it is refused."""
-    from engine.places import external_file
+    from engine.common.os_support import external_file
 
     if file in (".", "..") or "/" in file or "\\" in file or ":" in file:
         raise UsageError(
@@ -96,8 +96,8 @@ def read_external(file: str, domain: Domain, places: tuple[int, ...]) -> Externa
     Refuses a file that shares no attribute with them or has values that are no levels (:class:`UsageError`).  A file
     without records is fine: nothing can be linked to it.
     """
-    from engine.io.readers import read_table
-    from engine.values import texts
+    from engine.common.raw_values import texts
+    from engine.data.io.readers import read_table
 
     try:
         table = read_table(file)
@@ -142,7 +142,7 @@ def _common(names: tuple[str, ...], source: str, domain: Domain, places: tuple[i
 def _without_records(file: str, domain: Domain, places: tuple[int, ...]) -> External:
     from pathlib import Path
 
-    from engine.io import sniff
+    from engine.data.io import sniff
 
     names, _ = sniff.header(Path(file))
     common = _common(tuple(names), Path(file).name, domain, places)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from engine.errors import EngineError, UsageError
+from engine.common.errors import EngineError, UsageError
+from engine.data.table import occupied
 from engine.measures.base import Figure, Measure
 from engine.measures.linkage import LinkRows, check_names, columns_of, decimal_parameter, link_rows, narrow
-from engine.table import occupied
 
 if TYPE_CHECKING:
-    from engine.records import RecordRelease, ReleasedTable
+    from engine.release.records import RecordRelease, ReleasedTable
 
 MOST_VARIABLES = 16
 _PAIRS = 20_000**2  # most pairs of distinct rows whose agreement is counted

@@ -20,12 +20,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from engine.domain import Domain
-from engine.errors import UsageError, did_you_mean
+from engine.common.errors import UsageError, did_you_mean
+from engine.data.domain import Domain
 from engine.measures.base import Measure
 from engine.models.loglinear import Counts, Fit, FullTable, cell_numbers, fit, parse, pieces
 from engine.models.loglinear_search import CRITERIA, search
-from engine.release import ReleaseBatch, unpack
+from engine.release.batch import ReleaseBatch, unpack
 
 MODES = ("fixed", "refit", "refit_full")
 ZEROS = ("smooth", "error")

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from engine.errors import EngineError, UsageError, did_you_mean
+from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.common.streams import derive, generator
+from engine.data.table import occupied
 from engine.measures.base import Figure, Measure
 from engine.models.columns import known_numbers
-from engine.streams import derive, generator
-from engine.table import occupied
 
 if TYPE_CHECKING:
-    from engine.records import RecordRelease, ReleasedTable
+    from engine.release.records import RecordRelease, ReleasedTable
 
 DISTANCES = {"euclidean": 2, "gower": 1}
 _PAIRS = 20_000**2  # most pairs of distinct rows that are compared; beyond it released records are sampled

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.errors import UsageError, did_you_mean
+from engine.common.errors import UsageError, did_you_mean
 from engine.measures.base import Figure, Measure, Parameter
-from engine.records import RecordRelease
-from engine.release import ReleaseBatch
+from engine.release.batch import ReleaseBatch
+from engine.release.records import RecordRelease
 
 RULES = ("le", "lt")
 DENOMINATORS = ("sensitive", "nonempty")

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.errors import EngineError, UsageError
+from engine.common.blas_threads import one_thread
+from engine.common.errors import EngineError, UsageError
 from engine.measures.base import Figure, Measure
 from engine.models.columns import numbers_of, numeric_columns, strata_names
-from engine.records import RecordRelease, ReleasedTable
-from engine.threads import one_thread
+from engine.release.records import RecordRelease, ReleasedTable
 
 NO_COLUMNS = "the plan names no numeric columns and has no analyses that use any"
 NO_BY = "none"

@@ -13,8 +13,8 @@ from math import prod
 
 import numpy as np
 
-from engine.memory import Memory
-from engine.release import ReleaseBatch, unpack
+from engine.common.memo import Memory
+from engine.release.batch import ReleaseBatch, unpack
 
 _DENSE = 1 << 22  # most cells that are tabulated at once
 _GROUP = 64  # combinations of the attributes whose margins are formed together

@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.errors import EngineError, UsageError
+from engine.common.blas_threads import one_thread
+from engine.common.errors import EngineError, UsageError
 from engine.measures.base import Figure, Measure
 from engine.models.columns import numbers_of, numeric_columns
-from engine.records import RecordRelease, ReleasedTable
-from engine.threads import one_thread
+from engine.release.records import RecordRelease, ReleasedTable
 
 _CELLS = 60_000_000  # entries of the design matrix
 _ROUND = 9  # decimals of a propensity that mean something

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.errors import UsageError, did_you_mean
+from engine.common.errors import UsageError, did_you_mean
 from engine.measures.little_liu import largest_sensitive
-from engine.records import RecordRelease, ReleasedTable
+from engine.release.records import RecordRelease, ReleasedTable
 
 KINDS = ("small_cells", "little_liu", "cell_size")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.errors import UsageError
+from engine.common.errors import UsageError
 from engine.measures.base import Measure
-from engine.release import ReleaseBatch
+from engine.release.batch import ReleaseBatch
 
 
 def small_cells(batch: ReleaseBatch, n_rule: int) -> np.ndarray:

@@ -8,11 +8,11 @@ from itertools import combinations
 
 import numpy as np
 
-from engine.errors import EngineError, UsageError, did_you_mean
+from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.data.table import occupied
 from engine.measures.base import Figure, Measure
-from engine.records import RecordRelease, ReleasedTable
-from engine.release import ReleaseBatch
-from engine.table import occupied
+from engine.release.batch import ReleaseBatch
+from engine.release.records import RecordRelease, ReleasedTable
 
 MODELS = ("main", "two_way")
 

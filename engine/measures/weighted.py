@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.errors import EngineError
+from engine.common.errors import EngineError
 from engine.measures.base import Figure, Measure
-from engine.records import RecordRelease, ReleasedTable
+from engine.release.records import RecordRelease, ReleasedTable
 
 NO_WEIGHT = "no weight is declared"
 

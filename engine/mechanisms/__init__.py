@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from engine.errors import UsageError, did_you_mean
+from engine.common.errors import UsageError, did_you_mean
 from engine.mechanisms.base import Mechanism
 
 _WHERE = {

@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.errors import UsageError, did_you_mean
-from engine.microdata import Microdata
-from engine.parameter import Parameter, Setting
-from engine.records import ReleasedTable
-from engine.streams import derive, generator
+from engine.common.errors import UsageError, did_you_mean
+from engine.common.streams import derive, generator
+from engine.data.microdata import Microdata
+from engine.release.parameter import Parameter, Setting
+from engine.release.records import ReleasedTable
 
 
 class Drawn(NamedTuple):
-    """One replicate: its ``tables`` (one or more), ``status`` (a code of :mod:`engine.evaluation`), and ``diagnostics``
-    by name.
+    """One replicate: its ``tables`` (one or more), ``status`` (a code of :mod:`engine.frontier.summary`), and
+    ``diagnostics`` by name.
 
     ``touched[d, i]`` says whether record ``i`` took part in table ``d``, even if its value came back equal.
     """

@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.errors import EngineError, UsageError, did_you_mean
+from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.mechanisms import propensity
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
-from engine.parameter import Parameter, Setting
-from engine.records import ReleasedTable
-from engine.results import NOOP, OK
+from engine.release.parameter import Parameter, Setting
+from engine.release.records import ReleasedTable
+from engine.release.results import NOOP, OK
 
 FLOOR = 1e-12
 """The least weight of a record."""

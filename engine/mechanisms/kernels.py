@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.compiled import kernel
+from engine.common.compiled import kernel
 
 RETRIES = 64
 _LOW = np.uint64(0xFFFFFFFF)

@@ -24,13 +24,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.errors import EngineError, UsageError
+from engine.common.errors import EngineError, UsageError
+from engine.common.streams import kernel_state
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.models import location
-from engine.parameter import Parameter, Setting
-from engine.records import ReleasedTable
-from engine.results import FAILED, NOOP, OK, PARTIAL
-from engine.streams import kernel_state
+from engine.release.parameter import Parameter, Setting
+from engine.release.records import ReleasedTable
+from engine.release.results import FAILED, NOOP, OK, PARTIAL
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def swap(
     ``visits`` lists records in the order of their turns; who has been swapped already is passed over.  ``barred``
     records are never drawn as partners.  The r-th candidate is the r-th by cell, then by record.
     """
-    from engine.compiled import wrapping
+    from engine.common.compiled import wrapping
     from engine.mechanisms import partners
 
     n, at = len(prepared.order), prepared.position[visits]

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.errors import EngineError, UsageError
+from engine.common.errors import EngineError, UsageError
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.models import location
-from engine.parameter import Parameter, Setting
-from engine.records import ReleasedTable
-from engine.results import NOOP, OK
+from engine.release.parameter import Parameter, Setting
+from engine.release.records import ReleasedTable
+from engine.release.results import NOOP, OK
 
 
 class Prepared(NamedTuple):

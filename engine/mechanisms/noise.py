@@ -14,15 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.errors import UsageError
+from engine.common.blas_threads import one_thread
+from engine.common.errors import UsageError
+from engine.data.table import occupied
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.mechanisms.propensity import strata_places
 from engine.models.columns import complete_numbers
-from engine.parameter import Parameter, Setting
-from engine.records import ReleasedTable
-from engine.results import NOOP, OK
-from engine.table import occupied
-from engine.threads import one_thread
+from engine.release.parameter import Parameter, Setting
+from engine.release.records import ReleasedTable
+from engine.release.results import NOOP, OK
 
 _NONE = 1e-12  # eigenvalues of a correlation matrix below this many are rounding
 

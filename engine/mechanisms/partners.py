@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.compiled import kernel
+from engine.common.compiled import kernel
 from engine.mechanisms.kernels import below
 
 

@@ -16,16 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from engine.errors import EngineError, UsageError
+from engine.common.errors import EngineError, UsageError
+from engine.common.public_wording import first_twice
+from engine.common.streams import derive
+from engine.data.microdata import Microdata, RawColumn
 from engine.mechanisms.base import Drawn, Mechanism
 from engine.mechanisms.group_swap import CGS
 from engine.mechanisms.noise import NOISE
-from engine.microdata import Microdata, RawColumn
-from engine.parameter import Setting
-from engine.records import ReleasedTable
-from engine.results import FAILED, NOOP, OK, PARTIAL
-from engine.streams import derive
-from engine.wording import first_twice
+from engine.release.parameter import Setting
+from engine.release.records import ReleasedTable
+from engine.release.results import FAILED, NOOP, OK, PARTIAL
 
 
 def as_microdata(table: ReleasedTable) -> Microdata:

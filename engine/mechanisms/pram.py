@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.errors import EngineError, UsageError, did_you_mean
+from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.data.table import occupied
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
-from engine.mechanisms.transition import FORMS, Matrices, checked, leaving, spread
-from engine.parameter import Parameter, Setting
-from engine.records import ReleasedTable
-from engine.results import NOOP, OK
-from engine.table import occupied
+from engine.models.transition import FORMS, Matrices, checked, leaving, spread
+from engine.release.parameter import Parameter, Setting
+from engine.release.records import ReleasedTable
+from engine.release.results import NOOP, OK
 
 _DEFAULT_THETA = "0.99"
 

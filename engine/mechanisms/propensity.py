@@ -19,13 +19,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.errors import EngineError, UsageError, did_you_mean
-from engine.microdata import Microdata
+from engine.common.blas_threads import one_thread
+from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.data.microdata import Microdata
+from engine.data.table import occupied
 from engine.models.columns import complete_numbers
-from engine.parameter import Setting
-from engine.records import ReleasedTable
-from engine.table import occupied
-from engine.threads import one_thread
+from engine.release.parameter import Setting
+from engine.release.records import ReleasedTable
 
 DISTANCES = ("pmse", "pmse_ratio", "half")
 RIDGE = 1e-4

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engine.release import CellIndex, ReleaseBatch
-from engine.spec import AttributeSpec, Structure
-from engine.streams import derive, generator, kernel_state
-from engine.table import ContingencyTable
+from engine.common.streams import derive, generator, kernel_state
+from engine.data.table import ContingencyTable
+from engine.release.batch import CellIndex, ReleaseBatch
+from engine.release.spec import AttributeSpec, Structure
 
 _RUNS_KEPT = 1 << 20  # most runs remembered per structure (16 MB); what does not fit is looked up again
 _GUIDE = 4  # entries per cell of the table that leads from positions to cells
@@ -49,7 +49,7 @@ class Prepared:
     def draw(self, derived: bytes, wanted: int) -> np.ndarray:
         """Pairs of table cells in drawing order, shape ``(pairs, 2)``; fewer than ``wanted`` when no feasible pair is
         left."""
-        from engine.compiled import wrapping
+        from engine.common.compiled import wrapping
         from engine.mechanisms import kernels
 
         pairs = np.empty((wanted, 2), np.int64)
@@ -183,8 +183,8 @@ class Touched:
         ``swapped`` masks the words of each split's S (see :meth:`CellIndex.mask`); ``asked[split, stop]`` says which
         candidates are wanted, and these are added split by split.
         """
-        from engine.compiled import wrapping
-        from engine.mechanisms import exchanges
+        from engine.common.compiled import wrapping
+        from engine.release import exchanges
 
         most = min(2 * len(pairs), len(index.table))
         source, known = np.empty(most, np.int64), np.empty(len(stops), np.int64)

@@ -17,14 +17,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.errors import EngineError, UsageError, did_you_mean
+from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.data.table import occupied
 from engine.mechanisms.base import Drawn, Mechanism, shared_stream, table_stream
 from engine.mechanisms.mixing import Choice, global_choices, local_choices, mixing_set
 from engine.models import location
-from engine.parameter import Parameter, Setting
-from engine.records import ReleasedTable
-from engine.results import NOOP, OK
-from engine.table import occupied
+from engine.release.parameter import Parameter, Setting
+from engine.release.records import ReleasedTable
+from engine.release.results import NOOP, OK
 
 _BLOCK = 1 << 20  # probabilities worked out at once (8 MB)
 

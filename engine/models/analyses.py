@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from engine.errors import EngineError, UsageError, did_you_mean
+from engine.common.blas_threads import one_thread
+from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.models.columns import numbers_of, numeric_columns, strata_names
 from engine.models.combining import combine, mean_over_releases
 from engine.models.formulas import Design, design
 from engine.models.outcomes import Rows
 from engine.models.regression import OK, Solved, solve
 from engine.plan.analysis import ALL, AnalysisPlan
-from engine.records import RecordRelease, ReleasedTable
-from engine.threads import one_thread
+from engine.release.records import RecordRelease, ReleasedTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from engine.microdata import Microdata
+    from engine.data.microdata import Microdata
     from engine.plan import Plan
 
 CONFIDENCE = 0.95

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from engine.errors import EngineError, UsageError, did_you_mean
-from engine.values import is_number
+from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.common.raw_values import is_number
 
 if TYPE_CHECKING:
-    from engine.labels import ColumnLabels
-    from engine.microdata import Microdata
+    from engine.data.labels import ColumnLabels
+    from engine.data.microdata import Microdata
     from engine.plan import Plan
-    from engine.records import ReleasedTable
+    from engine.release.records import ReleasedTable
 
 RAW = "_raw"
 

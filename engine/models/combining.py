@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.errors import EngineError, UsageError, did_you_mean
+from engine.common.errors import EngineError, UsageError, did_you_mean
 
 DF = ("reiter", "printed")
 """Degrees of freedom: Reiter's, or as printed in Little and Liu (an erratum: 1 + 1/gamma, squared)."""

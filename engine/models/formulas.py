@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.errors import EngineError, UsageError, did_you_mean
+from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.models.columns import numbers_of, variable
 from engine.models.outcomes import Rows, check_expression, outcome, quoted
 from engine.plan.analysis import CODINGS, FUNCTIONS, AnalysisPlan
 
 if TYPE_CHECKING:
     from engine.plan import Plan
-    from engine.records import ReleasedTable
+    from engine.release.records import ReleasedTable
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.errors import EngineError, UsageError, did_you_mean
-from engine.microdata import Microdata
+from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.data.microdata import Microdata
+from engine.data.table import occupied
 from engine.models.columns import complete_numbers
-from engine.parameter import Parameter, Setting
-from engine.records import ReleasedTable
-from engine.table import occupied
+from engine.release.parameter import Parameter, Setting
+from engine.release.records import ReleasedTable
 
 _FLAT = 1e-24  # mean square within cells, in overall variances, below which a variable is constant within cells
 _DEPENDENT = 1e-11  # smallest eigenvalue of a correlation matrix within cells that counts as more than rounding

@@ -20,9 +20,9 @@ from itertools import combinations
 
 import numpy as np
 
-from engine.errors import EngineError, UsageError, did_you_mean
-from engine.memory import Memory
-from engine.table import occupied
+from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.common.memo import Memory
+from engine.data.table import occupied
 
 MOST_CELLS = 5_000_000
 """Tables with more cells than this are never laid out in full: only decomposable models are fitted to them."""

@@ -15,7 +15,7 @@ from itertools import combinations
 
 import numpy as np
 
-from engine.errors import EngineError, UsageError, did_you_mean
+from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.models.loglinear import MOST_CELLS, Counts, Fit, Model, fit
 
 CRITERIA = ("aic", "bic")

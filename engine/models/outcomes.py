@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from engine.errors import EngineError, UsageError, did_you_mean
+from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.common.raw_values import is_number
 from engine.plan.analysis import FUNCTIONS, AnalysisPlan
-from engine.values import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from engine.domain import Attribute, Domain
+    from engine.data.domain import Attribute, Domain
 
 _OPERATORS: dict[type, Any] = {
     ast.Add: np.add,

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.errors import EngineError, UsageError
+from engine.common.errors import EngineError, UsageError
 
 MOST = 1e8
 """Largest condition number (2-norm) of a matrix that is inverted."""

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from engine.errors import UsageError
+from engine.common.errors import UsageError
 from engine.plan.attribute import AttributePlan
 from engine.plan.proposal import Proposal
 from engine.plan.types import DataPlan, Plan, SpacePlan, is_pattern
-from engine.spec import AttributeSpec
+from engine.release.spec import AttributeSpec
 
 
 def accept(plan: Plan, proposal: Proposal) -> Plan:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from engine.errors import UsageError, did_you_mean
+from engine.common.errors import UsageError, did_you_mean
 from engine.plan.attribute import names_tuple, set_fields
 
 FAMILIES = ("linear", "logistic", "poisson")

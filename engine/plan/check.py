@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from engine.errors import EngineError
-from engine.microdata import RawTable
+from engine.common.errors import EngineError
+from engine.data.microdata import RawTable
 from engine.plan.attribute import AttributePlan
-from engine.plan.fates import fates
+from engine.plan.column_assignment import fates
+from engine.plan.column_lists import count, listed
 from engine.plan.types import Plan
 from engine.plan.view import View, check_levels, view_of
-from engine.plan.words import count, listed
 
 
 def check_plan(plan: Plan, table: RawTable) -> list[str]:

@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from engine.errors import UsageError, did_you_mean
-from engine.grouped import GroupedColumns
-from engine.labels import MEASURES, ColumnLabels
-from engine.microdata import RawColumn, RawTable
+from engine.common.errors import UsageError, did_you_mean
+from engine.common.public_wording import first_twice
+from engine.common.raw_values import texts
+from engine.data.grouped_columns import GroupedColumns
+from engine.data.labels import MEASURES, ColumnLabels
+from engine.data.microdata import RawColumn, RawTable
 from engine.plan.accept import accept
 from engine.plan.edit import edit_plan
 from engine.plan.guess import first_plan
 from engine.plan.proposal import Link, Proposal
 from engine.plan.types import Plan, is_pattern
-from engine.values import texts
-from engine.wording import first_twice
 
 ROLES = ("key", "swap", "analyse", "attribute", "weight", "id", "carry", "drop")
 """What a codebook may say about a column; the first four make it an attribute."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from decimal import Decimal
 
-from engine.errors import UsageError
+from engine.common.errors import UsageError
 from engine.plan.attribute import names_tuple, set_fields
 from engine.plan.decimals import decimal_text
 from engine.plan.rate_range import rate_range

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from engine.common.raw_values import numbers
 from engine.plan.partition import Partition, firsts
-from engine.values import numbers
 
 _WITNESSES = 12  # records beyond one per value of the decider that the rarer values of the decided must have
 _SAMPLES = (256, 4096)

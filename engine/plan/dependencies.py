@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.grouped import GroupedColumns
-from engine.microdata import RawTable
-from engine.plan.clues import flags, is_id, is_weight, missing_codes, says_skip, skip_like
+from engine.common.raw_values import numbers
+from engine.data.grouped_columns import GroupedColumns
+from engine.data.microdata import RawTable
+from engine.plan.column_heuristics import flags, is_id, is_weight, missing_codes, says_skip, skip_like
 from engine.plan.deciders import decided, intervals
 from engine.plan.guess import Facts, facts
 from engine.plan.partition import Partition, partition
-from engine.values import numbers
 
 _LEAST_SKIPPED = 10
 

@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
-from engine.errors import UsageError, did_you_mean
+from engine.common.errors import UsageError, did_you_mean
 from engine.plan.mechanism import MechanismPlan
 from engine.plan.types import Plan
-from engine.spec import AttributeSpec
+from engine.release.spec import AttributeSpec
 
 _ROLES = ("keys", "swap", "analyse")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.microdata import EditRule
+from engine.data.microdata import EditRule
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.context import TablePlan
 from engine.plan.mechanism import MechanismPlan

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.errors import EngineError, UsageError, did_you_mean
-from engine.microdata import RawColumn, RawTable
+from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.common.raw_values import as_text, numbers, texts
+from engine.data.microdata import RawColumn, RawTable
 from engine.plan.attribute import MISSING_LEVEL, AttributePlan
-from engine.plan.fates import sort_columns
+from engine.plan.column_assignment import sort_columns
 from engine.plan.types import DEFAULT_MISSING, DataPlan, Plan
 from engine.plan.view import in_order, missing_mask, n_missing, view_of
-from engine.values import as_text, numbers, texts
 
 MOST_NUMERIC_LEVELS = 30
 """A numeric column with more distinct values than this is taken for a measurement, not for a category."""

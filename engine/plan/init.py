@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.microdata import RawTable
+from engine.data.microdata import RawTable
 from engine.plan.guess import first_plan
 from engine.plan.writing import plan_to_toml
 

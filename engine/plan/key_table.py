@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.errors import UsageError, did_you_mean
-from engine.microdata import RawTable
+from engine.common.errors import UsageError, did_you_mean
+from engine.data.microdata import RawTable
+from engine.data.table import occupied
 from engine.plan.types import Plan
 from engine.plan.view import view_of
-from engine.table import occupied
 
 N_RULE = 3
 """A cell with fewer records than this is small; the default of the measure of small cells."""

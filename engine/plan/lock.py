@@ -6,7 +6,7 @@ import hashlib
 import time
 from dataclasses import replace
 
-from engine.errors import EngineError, UsageError
+from engine.common.errors import EngineError, UsageError
 from engine.plan.context import AboutPlan, LockPlan, PublishPlan
 from engine.plan.differences import deviations
 from engine.plan.toml import plan_from_toml

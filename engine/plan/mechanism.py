@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.errors import UsageError
+from engine.common.errors import UsageError
 from engine.plan.attribute import set_fields
 
 

@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from engine.microdata import RawColumn
-from engine.values import smallest, texts
+from engine.common.raw_values import smallest, texts
+from engine.data.microdata import RawColumn
 
 RECORDS_PER_LEVEL = 20
 """A column with fewer records per value than this is nearly unique: that it decides another says little."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.errors import EngineError
+from engine.common.errors import EngineError
 
 KINDS = ("id", "weight", "missing", "constant", "block", "skip")
 """Kinds of proposals, in the order in which they are best decided."""

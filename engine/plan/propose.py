@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from engine.microdata import RawTable
+from engine.data.microdata import RawTable
 from engine.plan.accept import changes
+from engine.plan.column_lists import count, listed
 from engine.plan.dependencies import Dependencies, SkipPattern, dependencies
 from engine.plan.proposal import KINDS, Link, Proposal
 from engine.plan.types import Plan
-from engine.plan.words import count, listed
 
 
 def propose(raw: RawTable, plan: Plan | None = None, found: Dependencies | None = None) -> list[Proposal]:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 
-from engine.errors import UsageError
+from engine.common.errors import UsageError
 
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _END = rf"(\d+(?:\.\d+)?|\.\d+|{'|'.join(_WORDS)})"

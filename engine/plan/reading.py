@@ -9,8 +9,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from engine.errors import EngineError, UsageError
-from engine.untrusted import MOST_BYTES, kind_of, read_plain
+from engine.common.errors import EngineError, UsageError
+from engine.common.untrusted import MOST_BYTES, kind_of, read_plain
 
 _MOST_DEPTH = 16
 _LARGEST = 2**63

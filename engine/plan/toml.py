@@ -7,8 +7,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from engine.errors import UsageError, did_you_mean
-from engine.microdata import EditRule
+from engine.common.errors import UsageError, did_you_mean
+from engine.data.microdata import EditRule
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.attribute import AttributePlan
 from engine.plan.context import AboutPlan, LockPlan, PublishPlan, TablePlan, ThreatPlan, TolerancePlan

@@ -13,15 +13,15 @@ from decimal import Decimal
 from functools import cached_property
 from math import comb
 
-from engine.errors import UsageError, did_you_mean
-from engine.microdata import EditRule
+from engine.common.errors import UsageError, did_you_mean
+from engine.data.microdata import EditRule
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.attribute import AttributePlan, names_tuple, set_fields
 from engine.plan.context import AboutPlan, LockPlan, PublishPlan, TablePlan, ThreatPlan, TolerancePlan
 from engine.plan.decimals import decimal_text
 from engine.plan.mechanism import MechanismPlan, check_mechanisms
-from engine.space import can_list
-from engine.spec import MOST_REPLICATES, MOST_SCENARIOS, RANDOM_SWAP, RULES, AttributeSpec, rate_text
+from engine.release.space import can_list
+from engine.release.spec import MOST_REPLICATES, MOST_SCENARIOS, RANDOM_SWAP, RULES, AttributeSpec, rate_text
 
 DEFAULT_MISSING = ("", "NA", "N/A", "NaN", "null", ".")
 """Raw codes that mean missing when a plan says nothing."""

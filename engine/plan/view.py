@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.errors import EngineError, UsageError, did_you_mean
-from engine.microdata import RawColumn, RawTable
+from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.common.raw_values import is_number, nan_mask, numbers, text_mask, texts
+from engine.data.microdata import RawColumn, RawTable
+from engine.data.table import occupied
 from engine.plan.attribute import MISSING_LEVEL, AttributePlan
-from engine.plan.words import count
-from engine.table import occupied
-from engine.values import is_number, nan_mask, numbers, text_mask, texts
+from engine.plan.column_lists import count
 
 JOIN = " | "
 """Between the parts of a level that is a combination of several columns."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 
-from engine.microdata import EditRule
+from engine.data.microdata import EditRule
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.attribute import AttributePlan
 from engine.plan.context import AboutPlan, PublishPlan, ThreatPlan, TolerancePlan

@@ -6,17 +6,17 @@ import json
 import time
 from typing import TYPE_CHECKING
 
+from engine.release.spec import percent as rate_percent
 from engine.report.chair import chair_facts
+from engine.report.context import stand
 from engine.report.document import Document, Entries, Paragraph, Section, grid
-from engine.report.standing import stand
 from engine.report.words import about, figure, percent
-from engine.spec import percent as rate_percent
 
 if TYPE_CHECKING:
-    from engine.remake import Remade
+    from engine.report.context import Stand
     from engine.report.document import Block
-    from engine.report.standing import Stand
-    from engine.study import Study
+    from engine.study.study import Study
+    from engine.sweeps.remake import Remade
 
 _MOST = 200
 _CHANGED = "“Changed” is the number of records changed in any attribute; of several tables, on average in one."
@@ -99,7 +99,7 @@ def _changed_in(tables: int) -> str:
 
 
 def _release(at: Stand, made: Remade) -> Entries:
-    from engine.results import STATUS
+    from engine.release.results import STATUS
 
     spec, choice = made.spec, at.choice
     return Entries(
@@ -157,7 +157,7 @@ def _candidates(at: Stand) -> list[Block]:
 
 
 def _runs(at: Stand) -> Block:
-    from engine.results import STATUS
+    from engine.release.results import STATUS
 
     results, view = at.view.results, at.view
     mine = (results.scenario == at.scenario.place).nonzero()[0][:_MOST]
@@ -181,7 +181,7 @@ def _runs(at: Stand) -> Block:
 
 
 def _notes(study: Study, place: int) -> list[Block]:
-    from engine.record_runs import DIAGNOSTICS
+    from engine.sweeps.record_evaluator import DIAGNOSTICS
 
     notes = [(replicate, text) for replicate, measure, text in study.notes(place) if measure >= DIAGNOSTICS]
     rows = [(str(replicate), text) for replicate, text in notes[:_MOST]]
@@ -191,7 +191,7 @@ def _notes(study: Study, place: int) -> list[Block]:
 
 
 def _log(study: Study) -> list[Block]:
-    from engine.decision_log import EVENTS, entries
+    from engine.study.decision_log import EVENTS, entries
 
     log = entries(study)
     if not log:

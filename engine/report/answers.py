@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from engine.common.public_wording import methods_paragraph
 from engine.report.coherence import coherence
 from engine.report.facts import ShareRow
-from engine.report.safe import COUNT_TITLE, ONE_DIGIT, SPARSE, WITHHELD_WORDS, listed, lower_first
+from engine.report.redaction import COUNT_TITLE, ONE_DIGIT, SPARSE, WITHHELD_WORDS, listed, lower_first
 from engine.report.words import about as mean_with_error
 from engine.report.words import figure, percent, plural, signed
-from engine.wording import methods_paragraph
 
 if TYPE_CHECKING:
     from engine.report.facts import CoefficientRow, MeanRow

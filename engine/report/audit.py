@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.io.recode import edit_failures
-from engine.recodes import released_recodes
+from engine.data.table import occupied
+from engine.plan.recode import edit_failures
+from engine.release.results import FAILED, NOOP, PARTIAL
+from engine.release.spec import RANDOM_SWAP, pairs_wanted
 from engine.report.facts import RECODES, Check
-from engine.report.safe import listed, upper_first
+from engine.report.redaction import listed, upper_first
 from engine.report.shares import weights_of
 from engine.report.words import plural
-from engine.results import FAILED, NOOP, PARTIAL
-from engine.spec import RANDOM_SWAP, pairs_wanted
-from engine.table import occupied
+from engine.sweeps.recodes import released_recodes
 
 if TYPE_CHECKING:
     from engine.plan import Plan
-    from engine.records import RecordRelease
-    from engine.remake import Remade
+    from engine.release.records import RecordRelease
+    from engine.sweeps.remake import Remade
 
 _SAME = 1e-9  # weighted totals are sums of many numbers in another order
 

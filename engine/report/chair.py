@@ -9,8 +9,8 @@ from engine.report import codec
 from engine.report.parameters import SWAP_AMOUNT
 
 if TYPE_CHECKING:
-    from engine.remake import Remade
-    from engine.study import Study
+    from engine.study.study import Study
+    from engine.sweeps.remake import Remade
 
 
 CHAIR = "chair.json"
@@ -59,9 +59,9 @@ def chair_facts(study: Study, made: Remade) -> ChairFacts:
 
     from engine.mechanisms import mechanism
     from engine.models.columns import numeric_columns
-    from engine.records import RecordRelease, ReleasedTable
-    from engine.report.standing import stand
-    from engine.spec import RANDOM_SWAP
+    from engine.release.records import RecordRelease, ReleasedTable
+    from engine.release.spec import RANDOM_SWAP
+    from engine.report.context import stand
 
     data, n = made.data, made.data.n_records
     rows = []

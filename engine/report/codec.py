@@ -9,8 +9,8 @@ from functools import cache
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from engine.errors import EngineError
-from engine.untrusted import plain_json
+from engine.common.errors import EngineError
+from engine.common.untrusted import plain_json
 
 T = TypeVar("T")
 _LARGEST = 1 << 53  # whole numbers above have no exact figure

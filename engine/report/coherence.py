@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.report.facts import RECODES
-from engine.report.safe import listed, lower_first
+from engine.report.redaction import listed, lower_first
 
 if TYPE_CHECKING:
     from engine.report.findings import Findings

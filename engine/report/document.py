@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from engine.printable import printable
+from engine.common.printable import printable
 
 
 class _Words:

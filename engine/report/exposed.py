@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.data.table import occupied
 from engine.report.facts import Exposure, GroupRow
-from engine.report.safe import SPARSE
-from engine.table import occupied
+from engine.report.redaction import SPARSE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.plan import Plan
-    from engine.records import RecordRelease
+    from engine.release.records import RecordRelease
 
 _MOST_GROUPS = 12
 

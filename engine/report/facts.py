@@ -14,8 +14,8 @@ from dataclasses import dataclass
 class Cover:
     """Who asks for what.  Texts may be empty: a memo then leaves a line to fill in by hand.
 
-    ``state`` is one of :data:`engine.states.STATES`; ``recommended`` the day of the choice (ISO), ``number`` and
-    ``conditions`` those of the approval.
+    ``state`` is one of :data:`engine.decision.states.STATES`; ``recommended`` the day of the choice (ISO), ``number``
+    and ``conditions`` those of the approval.
     """
 
     classification: str

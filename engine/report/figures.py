@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from engine.printable import printable
+from engine.common.printable import printable
 from engine.report.answers import recommended, small_words
 from engine.report.document import Picture
+from engine.report.map_frame import staircase, window
 from engine.report.map_words import bars_words
-from engine.report.outline import staircase, window
-from engine.report.safe import lower_first
+from engine.report.redaction import lower_first
 from engine.report.words import bar, figure, plural
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.errors import EngineError
+from engine.common.errors import EngineError
+from engine.common.untrusted import read_text
 from engine.report import codec
 from engine.report.facts import (
     Approved,
@@ -21,7 +22,6 @@ from engine.report.facts import (
     Utility,
 )
 from engine.report.map_facts import Map, Recommendation
-from engine.untrusted import read_text
 
 FORMAT = 1
 BOARD = "board.json"

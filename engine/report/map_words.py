@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.report.safe import COUNT_TITLE, listed
+from engine.report.redaction import COUNT_TITLE, listed
 from engine.report.words import bar, bar_is_rounded
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from engine.report.answers import (
 )
 from engine.report.document import Bullets, Document, Entries, Paragraph, Section, grid
 from engine.report.parameters import besides_words, cover_rows, policy_words, unique_words
-from engine.report.safe import listed
+from engine.report.redaction import listed
 
 if TYPE_CHECKING:
     from engine.report.document import Block

@@ -8,7 +8,7 @@ from engine.report import figures
 from engine.report.answers import distance_words, flags_sentence, largest_changes, worst
 from engine.report.document import Bullets, Paragraph, Section, grid
 from engine.report.parameters import tolerance_words
-from engine.report.safe import WITHHELD_WORDS
+from engine.report.redaction import WITHHELD_WORDS
 from engine.report.words import about, figure, percent, relative, signed
 
 if TYPE_CHECKING:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.report.safe import Safe
-from engine.report.standing import candidate_words
+from engine.report.context import candidate_words
+from engine.report.redaction import Safe
+from engine.report.sentences import headline
 from engine.report.words import plural
-from engine.sentences import headline
 
 if TYPE_CHECKING:
-    from engine.decision import RiskUtilityMap
-    from engine.study import Study
+    from engine.frontier.risk_utility_map import RiskUtilityMap
+    from engine.study.study import Study
 
 
 def reason(study: Study, why: str) -> str:

@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engine.report.safe import is_count_risk, listed, lower_first, title_of
+from engine.release.spec import RANDOM_SWAP
+from engine.report.redaction import is_count_risk, listed, lower_first, title_of
 from engine.report.words import one_in, plural
-from engine.spec import RANDOM_SWAP
 
 if TYPE_CHECKING:
-    from engine.describe import Occupancy
     from engine.measures import MeasureCall
     from engine.plan import AboutPlan, AttributePlan, Plan, SpacePlan, TolerancePlan
+    from engine.report.describe import Occupancy
     from engine.report.facts import Cover, Threat, Tolerances
 
 ROLE_WORDS = {

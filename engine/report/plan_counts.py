@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from math import comb, prod
 from typing import TYPE_CHECKING
 
-from engine.spec import RANDOM_SWAP
+from engine.release.spec import RANDOM_SWAP
 
 if TYPE_CHECKING:
-    from engine.microdata import Microdata
+    from engine.data.microdata import Microdata
     from engine.plan import Plan
-    from engine.space import Space
-    from engine.space_count import Counted
-    from engine.spec import ReleaseSpec
+    from engine.release.space import Space
+    from engine.release.spec import ReleaseSpec
+    from engine.sweeps.space_count import Counted
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class PlanCounts:
 
 def count_plan(plan: Plan, data: Microdata) -> PlanCounts:
     """Count a plan's candidates on coded data; refuses what a sweep of them would refuse."""
-    from engine.candidates import scenarios_of
-    from engine.space_count import space_or_count
+    from engine.sweeps.candidates import scenarios_of
+    from engine.sweeps.space_count import space_or_count
 
     return counted(plan, data, space_or_count(plan, data), scenarios_of(plan, data, listed=False)[0])
 
@@ -51,7 +51,7 @@ def counted(plan: Plan, data: Microdata, found: Space | Counted | None, others: 
     """The same where the space and the scenarios of other mechanisms are known already."""
     complete = None
     if plan.swaps_at_random and plan.space.search:
-        from engine.space_size import n_specs
+        from engine.release.space_size import n_specs
 
         asked = plan.space
         complete = n_specs(data.table, plan.swap, asked.fix, asked.change, asked.rule, data.has_carried_columns)

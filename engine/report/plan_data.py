@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from engine.report.document import Bullets, Entries, Paragraph, Section, grid
 from engine.report.parameters import coding_words, file_names, missing_words, tolerance_words, unique_words
-from engine.report.safe import listed, upper_first
+from engine.report.redaction import listed, upper_first
 from engine.report.words import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.microdata import Microdata
+    from engine.data.microdata import Microdata
     from engine.plan import AttributePlan, Plan
     from engine.report.document import Block
-    from engine.report.safe import Safe
+    from engine.report.redaction import Safe
 
 NOT_SAID = "not described in the plan"
 NO_DATA = "not counted: no data were named when this document was written"
@@ -23,9 +23,9 @@ NO_DATA = "not counted: no data were named when this document was written"
 
 def data_section(plan: Plan, data: Microdata | None, safe: Safe) -> Section:
     """Records and units, and what becomes of columns that are no attribute."""
-    from engine.candidates import release_warnings
-    from engine.describe import occupancy
     from engine.models.columns import numeric_columns
+    from engine.report.describe import occupancy
+    from engine.sweeps.candidates import release_warnings
 
     numeric = plan.data.numeric if data is None else numeric_columns(plan, data)
     rows = [
@@ -168,7 +168,7 @@ def _missing(part: AttributePlan) -> str:
 
 def scenario_section(plan: Plan, data: Microdata | None, safe: Safe) -> Section:
     """Who might attack, with what, and how many people stand alone under it."""
-    from engine.describe import occupancy
+    from engine.report.describe import occupancy
 
     threat = plan.threat
     entries = Entries(

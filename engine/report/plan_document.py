@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.errors import EngineError, UsageError
-from engine.places import write_private
+from engine.common.errors import EngineError, UsageError
+from engine.common.os_support import write_private
+from engine.common.public_wording import methods_paragraph
+from engine.release.spec import RANDOM_SWAP
 from engine.report.document import Bullets, Document, Entries, Paragraph, Section, grid
 from engine.report.memo import BANNER
 from engine.report.parameters import (
@@ -21,9 +23,7 @@ from engine.report.parameters import (
 )
 from engine.report.plan_data import attribute_section, data_section, scenario_section, use_section
 from engine.report.plan_methods import candidate_section, candidates_words, measure_section, method_section
-from engine.report.safe import Safe, title_of, upper_first
-from engine.spec import RANDOM_SWAP
-from engine.wording import methods_paragraph
+from engine.report.redaction import Safe, title_of, upper_first
 
 if TYPE_CHECKING:
     from engine.measures import MeasureCall
@@ -126,7 +126,7 @@ def _cover(plan: Plan, safe: Safe, *, rates: bool) -> Section:
 
 def _departures(plan: Plan, safe: Safe, *, rates: bool) -> tuple[str, ...]:
     from engine.plan.lock import departures
-    from engine.report.gather import change_words
+    from engine.report.build_findings import change_words
 
     found = departures(plan)
     if rates:

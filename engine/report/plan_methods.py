@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.release.spec import RANDOM_SWAP, percent
 from engine.report.document import Entries, Paragraph, Section, grid
 from engine.report.parameters import ROLE_WORDS, SWAP_AMOUNT, SWAP_TITLE, runs_words, true_swap_words
 from engine.report.plan_counts import at_most
 from engine.report.plan_data import NO_DATA
-from engine.report.safe import listed, meaning_of, title_of, upper_first
+from engine.report.redaction import listed, meaning_of, title_of, upper_first
 from engine.report.words import plural
-from engine.spec import RANDOM_SWAP, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.measures import MeasureCall
-    from engine.parameter import Parameter
     from engine.plan import MechanismPlan, Plan
+    from engine.release.parameter import Parameter
     from engine.report.document import Block
     from engine.report.plan_counts import PlanCounts
-    from engine.report.safe import Safe
+    from engine.report.redaction import Safe
 
 _ROLE_NAMES = {"S": "S, swapped", "F": "F, fixed", "C": "C, changed", "U": "U, unconstrained"}
 _BETTER = {

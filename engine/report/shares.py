@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from engine.data.table import occupied
 from engine.measures.association import STATISTICS, phi_squared, strength
 from engine.models.columns import numbers_of, numeric_columns
 from engine.report.facts import (
@@ -20,12 +21,11 @@ from engine.report.facts import (
     Tally,
     Tolerances,
 )
-from engine.report.safe import SATURATED, SPARSE_CELLS, two_digits
-from engine.table import occupied
+from engine.report.redaction import SATURATED, SPARSE_CELLS, two_digits
 
 if TYPE_CHECKING:
     from engine.plan import Plan
-    from engine.records import RecordRelease, ReleasedTable
+    from engine.release.records import RecordRelease, ReleasedTable
 
 _Row = TypeVar("_Row", ShareRow, MeanRow)
 MOST = 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
-from engine.printable import printable
+from engine.common.printable import printable
 from engine.report import figures
 from engine.report.answers import (
     decision_words,
@@ -23,7 +23,7 @@ from engine.report.answers import (
 from engine.report.coherence import coherence
 from engine.report.memo import BANNER
 from engine.report.office import parts_of_pptx, without_traces
-from engine.report.safe import lower_first
+from engine.report.redaction import lower_first
 from engine.report.words import about
 
 if TYPE_CHECKING:

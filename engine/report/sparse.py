@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.report.safe import SATURATED, follows_changes, is_count_risk
+from engine.report.redaction import SATURATED, follows_changes, is_count_risk
 
 if TYPE_CHECKING:
-    from engine.decision import RiskUtilityMap
+    from engine.data.microdata import Microdata
+    from engine.frontier.risk_utility_map import RiskUtilityMap
     from engine.measures import MeasureCall
-    from engine.microdata import Microdata
     from engine.plan import Plan
-    from engine.study import Study
+    from engine.study.study import Study
 
 _FEWEST = 3  # a cell of fewer records is small
 _COUNTED = ("sample_uniques", "unchanged_uniques")

@@ -6,10 +6,10 @@ import io
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from engine.printable import printable
+from engine.common.printable import printable
+from engine.common.spreadsheets import may_be_formula
 from engine.report.answers import ten_questions
 from engine.report.office import parts_of_zip, without_traces
-from engine.spreadsheets import may_be_formula
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ from engine.report.facts import CoefficientRow, Tally, Tolerances, Utility
 
 if TYPE_CHECKING:
     from engine.plan import Plan
-    from engine.records import RecordRelease
+    from engine.release.records import RecordRelease
 
 
 _LEVEL = re.compile(r"\[(?:T\.)?([^\]]*)\]")

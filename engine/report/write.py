@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engine.remake import Remade
-    from engine.study import Study
+    from engine.study.study import Study
+    from engine.sweeps.remake import Remade
 
 
 def write_member(study: Study, made: Remade, folder: str | Path) -> list[Path]:
@@ -15,7 +15,7 @@ def write_member(study: Study, made: Remade, folder: str | Path) -> list[Path]:
 
     ``folder`` must exist; returns the files written.  They hold nothing that a member may not see.
     """
-    from engine.report.gather import findings
+    from engine.report.build_findings import findings
     from engine.report.member import write_findings
 
     return write_findings(findings(study, made), Path(folder))

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Locator, Page
 
-    from frontier_app.workspace import Workspace
+    from frontier_app.session.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60_000
@@ -77,12 +77,11 @@ def at_home(home: Path) -> AbstractContextManager[None]:
 
 def workspace_with(home: Path, name: str = "czech", *, swept: bool = True, **changes: object) -> Workspace:
     """A workspace in the home of a server: a sample with its plan, changed, and its sweep finished if ``swept``."""
-    from engine import datasets
-    from engine.plan import edit_plan, plan_to_toml
-    from engine.sweep import sweep
-    from frontier_app import workspace
+    from engine.plan import edit_plan, plan_to_toml, samples
+    from engine.sweeps.sweep import sweep
+    from frontier_app.session import workspace
 
-    raw, plan = datasets.load(name)
+    raw, plan = samples.load(name)
     plan = edit_plan(plan, **{"swap_sizes": [1], "rates": ["0.02", "0.1"], "replicates": 4, **changes})  # type: ignore[arg-type]
     with at_home(home):
         at = workspace.create()

@@ -1,6 +1,6 @@
 """Every page for everybody: structure by axe, in light and dark, and nothing to scroll sideways at 1280 pixels.
 
-Contrast of text and marks is also checked by figures, in tests/frontier_app/test_contrast.py.
+Contrast of text and marks is also checked by figures, in tests/frontier_app/charts/test_contrast.py.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.browser.steps import PAGES, PATIENCE, dashboard, engine, open_at, set
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-    from frontier_app.workspace import Workspace
+    from frontier_app.session.workspace import Workspace
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 SERIOUS = {"serious", "critical"}
@@ -74,10 +74,10 @@ def window(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
 @pytest.fixture(scope="session")
 def decided(home: Path) -> Workspace:
     """A finished study with pins and a recommendation, so that no page is empty."""
-    from engine.choosing import choose
-    from engine.pins import pin
-    from engine.study import Study
-    from engine.study_map import risk_utility_map
+    from engine.decision.choice import choose
+    from engine.study.pins import pin
+    from engine.study.study import Study
+    from engine.study.study_map import risk_utility_map
 
     at = workspace_with(home, swap_sizes=[1, 2], replicates=6, max_risk="0.0022")
     with Study.open(at.folder / "study-1.study") as study:

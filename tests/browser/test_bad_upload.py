@@ -73,7 +73,7 @@ def test_a_file_over_the_limit_is_refused(browser: Browser, tmp_path: Path):
     big = tmp_path / "big.csv"
     big.write_bytes(b"a,b\n" + b"1,2\n" * 300_000)
     home = tmp_path / "home"
-    smaller = "from frontier_app import settings\nsettings.PRIVACY['server.maxUploadSize'] = 1\n"
+    smaller = "from frontier_app.session import settings\nsettings.PRIVACY['server.maxUploadSize'] = 1\n"
     with injected(tmp_path, smaller), dashboard(tmp_path, home) as address:
         page = browser.new_context().new_page()
         page.set_default_timeout(PATIENCE)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engine.pins import pins
-from engine.states import state_of
-from engine.study import Study
+from engine.decision.states import state_of
+from engine.study.pins import pins
+from engine.study.study import Study
 from tests.browser.steps import (
     at_hand,
     button,

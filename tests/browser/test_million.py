@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks.dashboard import large
-from engine.study import Study
+from engine.study.study import Study
 from tests.browser.steps import PATIENCE, at_hand, at_home, map_drawn, no_trouble, open_at, settled
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-    from frontier_app.workspace import Workspace
+    from frontier_app.session.workspace import Workspace
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 MANY = 1_000_000
@@ -58,7 +58,7 @@ def a_large_study(at: Workspace) -> tuple[str, int]:
 def test_a_million_candidates(page: Page, address: str, home: Path, timed: Callable[[str, Callable[[], None]], None]):
     from playwright.sync_api import TimeoutError
 
-    from frontier_app import workspace
+    from frontier_app.session import workspace
 
     with at_home(home):
         at = workspace.create()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engine.study import Study
+from engine.study.study import Study
 from tests.browser.steps import PATIENCE, button, open_at, served, settled, workspace_with
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from engine.errors import UsageError
+from engine.common.errors import UsageError
+from engine.data.microdata import EditRule
 from engine.measures import DEFAULT, MEASURES, call, evaluate, original_batch
-from engine.microdata import EditRule
 from tests.examples import examples
 from tests.small_tables import Small, release, releases, roles_for, rows, rules, run, smalls
 from tests.twins import loglinear, tables
@@ -116,7 +116,7 @@ def test_edit_failures_are_the_records_that_break_a_rule(case, data):
         forbid = tuple((small.names[j], tuple(f"v{level}" for level in levels)) for j, levels in rule.items())
         declared.append(EditRule(f"rule {number}", forbid))
     asked = small.asked("edit_failures", edits=tuple(declared))
-    from engine.spec import ReleaseSpec
+    from engine.release.spec import ReleaseSpec
 
     got = rows(asked, [ReleaseSpec(small.spec(roles), "1")], [1])[0]
     result = run(small, roles, "1")
@@ -264,8 +264,8 @@ def test_small_cell_risk_is_the_same_for_complements(small, data, seed):
 
 
 def test_small_cell_risk_of_the_czech_table_is_5_of_1841():
-    from engine.datasets import load
-    from engine.io.recode import code
+    from engine.plan.recode import code
+    from engine.plan.samples import load
 
     raw, plan = load("czech")
     table = code(raw, plan).table

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.io.readers import read_table
-from engine.io.recode import code
+from engine.data.io.readers import read_table
+from engine.data.microdata import Microdata
 from engine.measures import MEASURES, call, evaluate_records
-from engine.microdata import Microdata
 from engine.plan import Plan, plan_from_toml
-from engine.records import RecordRelease, ReleasedTable
-from engine.spec import AttributeSpec, ReleaseSpec
+from engine.plan.recode import code
+from engine.release.records import RecordRelease, ReleasedTable
+from engine.release.spec import AttributeSpec, ReleaseSpec
 
 N = 160
 PLAN = """

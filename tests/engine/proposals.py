@@ -7,10 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from engine.labels import ColumnLabels
-from engine.microdata import RawColumn, RawTable
+from engine.data.labels import ColumnLabels
+from engine.data.microdata import RawColumn, RawTable
+from engine.data.survey import Truth, survey
 from engine.plan import Dependencies, Plan, Proposal, dependencies, first_plan
-from engine.survey import Truth, survey
 
 
 def table_of(labels: dict[str, ColumnLabels] | None = None, **columns: Any) -> RawTable:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.io.readers import read_table
-from engine.microdata import RawTable
+from engine.data.io.readers import read_table
+from engine.data.microdata import RawTable
 from engine.plan import Plan, plan_from_toml
 
 APART = """

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 import streamlit as st
+from streamlit.testing.v1 import AppTest
 
-from engine import datasets
-from engine.plan import edit_plan
-from frontier_app import access, markup, workspace
-from frontier_app.workspace import Workspace
+from engine.plan import edit_plan, samples
+from frontier_app.session import access, workspace
+from frontier_app.session.navigation import script
+from frontier_app.session.workspace import Workspace
+from frontier_app.wording import markup
 from tests.frontier_app.kept import Kept
 
 APP = Path(__file__).resolve().parents[2] / "frontier_app" / "app.py"
@@ -43,6 +45,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
+def to_page(made: AppTest, name: str) -> AppTest:
+    """The app on another page; its first run tells Streamlit which pages there are."""
+    if not made._registered_pages:
+        made.run()
+    return made.switch_page(script(name)).run()
+
+
 def launched(at: Workspace | None) -> str:
     """The token of a launch on a workspace, as if this process were its server."""
     token = workspace.new_token()
@@ -61,7 +70,7 @@ def swept(kept: Kept) -> Callable[..., Workspace]:
     """A workspace on a sample with a finished small study."""
 
     def make(name: str = "czech", **changes: object) -> Workspace:
-        raw, plan = datasets.load(name)
+        raw, plan = samples.load(name)
         plan = edit_plan(plan, **{"swap_sizes": [1], "rates": ["0.02", "0.1"], "replicates": 3, **changes})  # type: ignore[arg-type]
         return kept.workspace(name, raw, plan)
 

@@ -8,13 +8,13 @@ import random
 import re
 from pathlib import Path
 
-from engine.choosing import choose
-from engine.datasets import open_data
-from engine.pins import pin
+from engine.decision.choice import choose
 from engine.plan import Plan, plan_from_toml
-from engine.study import Study
-from engine.study_map import risk_utility_map
-from frontier_app.workspace import Workspace
+from engine.plan.samples import open_data
+from engine.study.pins import pin
+from engine.study.study import Study
+from engine.study.study_map import risk_utility_map
+from frontier_app.session.workspace import Workspace
 from tests.frontier_app.kept import Kept
 
 SIGNS = (

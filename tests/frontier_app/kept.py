@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.microdata import RawTable
+from engine.data.microdata import RawTable
 from engine.plan import Plan, plan_to_toml
-from engine.sweep import sweep
-from frontier_app import workspace
-from frontier_app.workspace import Workspace
+from engine.sweeps.sweep import sweep
+from frontier_app.session import workspace
+from frontier_app.session.workspace import Workspace
 
 
 class Kept:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.datasets import open_data
 from engine.plan import Plan, plan_from_toml
-from frontier_app.workspace import Workspace
+from engine.plan.samples import open_data
+from frontier_app.session.workspace import Workspace
 from tests.frontier_app.kept import Kept
 
 PLAN = """

@@ -91,7 +91,7 @@ def _child(*work: Any) -> None:
 
 def _work(module: Any, name: str, count: int, args: argparse.Namespace, job: int, jobs: int, to: Path) -> None:
     """Try every case whose number leaves ``job`` when divided by ``jobs``."""
-    from engine.cli import main as command
+    from engine.cli.main import main as command
 
     how = runner.in_a_fork(command)
     cases: Iterator[Case] = module.cases(random.Random(f"{name} {args.seed}"), count)
@@ -124,7 +124,13 @@ def warm() -> None:
     """Load what every command needs, so that forks of this process have it."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    for module in ("engine.cli", "engine.datasets", "engine.sweep", "engine.bundle.export", "engine.bundle.verify"):
+    for module in (
+        "engine.cli.main",
+        "engine.plan.samples",
+        "engine.sweeps.sweep",
+        "engine.bundle.export",
+        "engine.bundle.verify",
+    ):
         importlib.import_module(module)
 
 

@@ -150,7 +150,7 @@ def cases(rng: random.Random, count: int) -> Iterator[Case]:
 
 def leaves() -> list[tuple[list[str], argparse.ArgumentParser]]:
     """Every command with its parser."""
-    from engine.cli import build_parser
+    from engine.cli.main import build_parser
 
     def below(words: list[str], parser: argparse.ArgumentParser) -> Iterator[tuple[list[str], argparse.ArgumentParser]]:
         inner = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]

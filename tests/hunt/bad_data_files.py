@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from engine.labels import ColumnLabels
+from engine.data.labels import ColumnLabels
 
-SAS = Path(__file__).parents[1] / "engine" / "io" / "sas"
+SAS = Path(__file__).parents[1] / "engine" / "data" / "io" / "sas"
 FORMS = ("csv", "parquet", "sav", "zsav", "por", "dta", "xpt", "sas7bdat")
 _N = 60
 
@@ -47,7 +47,7 @@ def good_file(form: str) -> bytes:
     import pandas as pd
     import pyreadstat
 
-    from engine.io import labelled_writers, writers
+    from engine.data.io import labelled_writers, writers
 
     if form == "sas7bdat":
         return (SAS / "people.sas7bdat").read_bytes()

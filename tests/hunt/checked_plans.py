@@ -8,12 +8,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from engine.errors import EngineError
-from engine.io.readers import read_table
-from engine.microdata import RawTable
+from engine.common.errors import EngineError
+from engine.data.io.readers import read_table
+from engine.data.microdata import RawTable
 from engine.plan import check_plan, edit_plan, plan_from_toml
-from engine.ready import plan_problems
-from engine.sweep import sweep
+from engine.sweeps.readiness import plan_problems
+from engine.sweeps.sweep import sweep
 from tests.hunt import bad_plans
 from tests.hunt.case import Outcome
 

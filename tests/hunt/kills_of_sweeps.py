@@ -47,9 +47,9 @@ def watched(*given, **more):
     return db
 
 sqlite3.connect = watched
-import engine.workers
-engine.workers.TASK = 60
-from engine.cli import main
+import engine.sweeps.workers
+engine.sweeps.workers.TASK = 60
+from engine.cli.main import main
 code = main(sys.argv[2:])
 print(seen)
 sys.exit(code)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from engine import datasets
-from engine.plan import plan_to_toml
+from engine.plan import plan_to_toml, samples
 from tests.hunt.case import Case
 
 DATA = b"A,B,w\n1,x,0.5\n2,y,1\n1,y,2\n3,x,1\n"
@@ -33,7 +32,7 @@ VALUES = [
 
 
 def cases(rng: random.Random, count: int) -> Iterator[Case]:
-    whole = plan_to_toml(datasets.load("czech")[1])
+    whole = plan_to_toml(samples.load("czech")[1])
     for number in range(count):
         how = rng.choice((_cut, _swap_value, _flip, _twice, _nest))
         plan = how(rng, whole)

@@ -19,7 +19,7 @@ SWEEP = ["--swap-sizes", "1", "--rates", "0.02,0.10", "--replicates", "3", "--wo
 
 def run(*argv: str) -> str:
     """What a command prints that has to succeed."""
-    from engine.cli import main
+    from engine.cli.main import main
 
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.cli import main
+from engine.cli.main import main
 from tests.hunt import codebooks, data_files
 from tests.hunt.bad_data_files import FORMS, bad_files, good_file
 from tests.hunt.case import Case

@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from engine.streams import STREAM_VERSION
+from engine.common.streams import STREAM_VERSION
 from tests.papers.listing import SOURCES, Rows, Source, listed, once
 from tests.papers.tolerances import FAMILIES, family
 from tests.shared import folder

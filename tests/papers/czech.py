@@ -10,15 +10,15 @@ from itertools import combinations
 
 import numpy as np
 
-from engine.datasets import load
-from engine.evaluator import Question
-from engine.io.recode import code
 from engine.measures import call
 from engine.measures.inference import MODES
 from engine.models.loglinear import CZECH_EQ_14, CZECH_LITERATURE, Counts, Fit, Model, fit, parse
 from engine.models.loglinear_search import _Graphs
-from engine.results import OK
-from engine.spec import AttributeSpec, ReleaseSpec
+from engine.plan.recode import code
+from engine.plan.samples import load
+from engine.release.results import OK
+from engine.release.spec import AttributeSpec, ReleaseSpec
+from engine.sweeps.evaluator import Question
 from tests.small_tables import rows
 
 NAMES = tuple("ABCDEF")

@@ -17,16 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from engine.evaluator import question
-from engine.frontier import undominated
-from engine.io.readers import read_table
-from engine.io.recode import code
+from engine.data.io.readers import read_table
+from engine.data.microdata import Microdata
+from engine.frontier.undominated import undominated
 from engine.measures import call
-from engine.microdata import Microdata
 from engine.plan import AttributePlan, DataPlan, Plan
-from engine.results import OK
-from engine.space import by_swap_sizes, counts, scenarios
-from engine.spec import ReleaseSpec
+from engine.plan.recode import code
+from engine.release.results import OK
+from engine.release.space import by_swap_sizes, counts, scenarios
+from engine.release.spec import ReleaseSpec
+from engine.sweeps.evaluator import question
 from tests.papers import czech
 from tests.shared import shared_file
 from tests.small_tables import rows as runs

@@ -17,15 +17,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.io.readers import read_table
-from engine.io.recode import code
+from engine.common.streams import derive
+from engine.data.io.readers import read_table
+from engine.data.microdata import Microdata, RawTable
 from engine.measures.reanalysis import interval_overlap, joined
 from engine.mechanisms.group_swap import CGS
 from engine.mechanisms.pipeline import CGS_NOISE, as_microdata
-from engine.microdata import Microdata, RawTable
 from engine.plan import AnalysisPlan, AttributePlan, DataPlan, Plan
-from engine.records import RecordRelease, ReleasedTable
-from engine.streams import derive
+from engine.plan.recode import code
+from engine.release.records import RecordRelease, ReleasedTable
 from tests.record_releases import figure
 from tests.shared import shared_file
 from tests.titanic import REG1, REG2, plan

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2
 
+from engine.common.streams import derive
+from engine.data.microdata import Microdata
 from engine.mechanisms.base import Mechanism
 from engine.mechanisms.key_swaps import DDS, RDS
 from engine.mechanisms.pram import PRAM
-from engine.microdata import Microdata
-from engine.streams import derive
 from tests.numbered import numbered
 from tests.papers import rows_maps
 from tests.papers.rows_smike import PI_100, S1, S2, THRESHOLDS, N, r1, sensitivity

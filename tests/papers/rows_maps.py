@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
+from engine.common.streams import derive
 from engine.mechanisms.maps import MAPS
-from engine.streams import derive
 from tests.numbered import numbered
 
 PI, MU, N, D = (0.0625, 0.0625, 0.5, 0.375), (0.0, 3.0, 1.5, 0.5), 100, 3

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.errors import EngineError
+from engine.common.errors import EngineError
+from engine.common.streams import derive
 from engine.mechanisms.smike import SMIKE
-from engine.streams import derive
 from tests.numbered import numbered
 
 PI_100 = np.array(

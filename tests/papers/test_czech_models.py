@@ -11,14 +11,14 @@ from math import sqrt
 
 import pytest
 
-from engine.datasets import load
-from engine.evaluator import Question
-from engine.io.recode import code
 from engine.measures import call
 from engine.measures.inference import MODES
 from engine.models.loglinear import CZECH_LITERATURE, fit, parse
 from engine.models.loglinear_search import search
-from engine.spec import AttributeSpec, ReleaseSpec
+from engine.plan.recode import code
+from engine.plan.samples import load
+from engine.release.spec import AttributeSpec, ReleaseSpec
+from engine.sweeps.evaluator import Question
 from tests.papers.czech import COLUMNS, MODELS, NAMES, NOTED, PLACES, SCORES, SWAPS, counts, graphical, place, simulated
 from tests.shared import shared_file
 from tests.small_tables import rows

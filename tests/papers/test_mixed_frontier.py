@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.cli import main
-from engine.io.readers import read_table
-from engine.io.recode import code
+from engine.cli.main import main
+from engine.data.io.readers import read_table
 from engine.mechanisms import names
 from engine.plan import read_plan
+from engine.plan.recode import code
 from tests.papers.rows_smike import SIGMA
 from tests.shared import shared_file
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from engine.measures.reanalysis import interval_overlap, joined
-from engine.records import RecordRelease, ReleasedTable
+from engine.release.records import RecordRelease, ReleasedTable
 from tests.record_releases import figure
 from tests.titanic import REG1, REG2, passengers, plan
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.candidates import space_of
-from engine.datasets import load
-from engine.evaluator import question
-from engine.io.recode import code
+from engine.data.microdata import Microdata
 from engine.measures import call
-from engine.microdata import Microdata
 from engine.plan import Plan, SpacePlan
-from engine.results import OK
-from engine.space import by_swap_sizes, scenarios
-from engine.spec import AttributeSpec, ReleaseSpec
+from engine.plan.recode import code
+from engine.plan.samples import load
+from engine.release.results import OK
+from engine.release.space import by_swap_sizes, scenarios
+from engine.release.spec import AttributeSpec, ReleaseSpec
+from engine.sweeps.candidates import space_of
+from engine.sweeps.evaluator import question
 from tests.papers import rows_decision
 from tests.papers.rows_decision import LETTERS, MOST, of_file, references, roles
 from tests.shared import shared_file

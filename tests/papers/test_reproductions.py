@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.streams import STREAM_VERSION
+from engine.common.streams import STREAM_VERSION
 from tests.papers import __main__ as command
 from tests.papers.listing import SOURCES, Source, listed
 from tests.papers.tolerances import FAMILIES, family

@@ -8,8 +8,8 @@ import pytest
 
 from engine.bundle import export
 from engine.bundle.package import Package, package
-from engine.microdata import RawTable
-from engine.study import Study
+from engine.data.microdata import RawTable
+from engine.study.study import Study
 from tests.engine.bundle.small import approve, label_of, plan, survey, swept
 
 

@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from engine.bundle import attack
-from engine.choosing import choose
-from engine.io.readers import read_table
-from engine.keys import key_path, read_key
-from engine.labels import ColumnLabels
-from engine.microdata import RawTable
+from engine.data.io.readers import read_table
+from engine.data.labels import ColumnLabels
+from engine.data.microdata import RawTable
+from engine.decision.choice import choose
+from engine.decision.states import decide
 from engine.plan import Plan, plan_from_toml
-from engine.rerun import reevaluate
-from engine.states import decide
-from engine.study import Study
-from engine.study_map import risk_utility_map
-from engine.sweep import sweep
+from engine.study.keys import key_path, read_key
+from engine.study.study import Study
+from engine.study.study_map import risk_utility_map
+from engine.sweeps.rerun import reevaluate
+from engine.sweeps.sweep import sweep
 
 PLAN = """
 [about]

@@ -11,11 +11,11 @@ from pyarrow import parquet
 
 from engine.bundle import export
 from engine.bundle.apply import _read_map, apply
-from engine.errors import EngineError, UsageError
-from engine.io.readers import read_table
-from engine.microdata import RawTable
+from engine.common.errors import EngineError, UsageError
+from engine.data.io.readers import read_table
+from engine.data.microdata import RawTable
 from engine.plan import plan_from_toml
-from engine.study import Study
+from engine.study.study import Study
 from tests.engine.bundle.small import PLAN, label_of, plan, survey, swept
 
 pytestmark = pytest.mark.slow  # whole bundles are made

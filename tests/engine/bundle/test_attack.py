@@ -14,10 +14,10 @@ from engine.bundle import export
 from engine.bundle.attack import _identifiers, _keys, _orders, _undo, attack, stands_out
 from engine.bundle.guesses import FAMILIES, guesses, old_generator, spread, weakness
 from engine.bundle.package import Package, package
-from engine.bundle.refused import Refused
-from engine.bundle.rows import Rows
-from engine.decision_log import entries
-from engine.study import Study
+from engine.bundle.refusal import Refused
+from engine.bundle.row_order import Rows
+from engine.study.decision_log import entries
+from engine.study.study import Study
 from tests.engine.bundle.small import approve, label_of, plan, survey, swept
 
 SMALL_KEYS = {

@@ -18,10 +18,10 @@ import pytest
 from engine.bundle import export
 from engine.bundle.folder import Failed, new_folder
 from engine.bundle.verify import verify
-from engine.errors import EngineError
-from engine.microdata import RawTable
-from engine.places import machine
-from engine.study import Study
+from engine.common.errors import EngineError
+from engine.common.os_support import machine
+from engine.data.microdata import RawTable
+from engine.study.study import Study
 from tests import needs
 from tests.engine.bundle.small import few_guesses
 
@@ -143,9 +143,9 @@ with scratch_folder() as folder:
 
 
 def test_without_a_process_that_clears_up_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from engine.bundle import guardian
+    from engine.bundle import cleanup_process
 
-    monkeypatch.setattr(guardian, "__file__", str(tmp_path / "missing.py"))
+    monkeypatch.setattr(cleanup_process, "__file__", str(tmp_path / "missing.py"))
     with pytest.raises(Failed, match=r"could not be started \(it ended at once\)"), new_folder(tmp_path / "out"):
         pass
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python-away"))

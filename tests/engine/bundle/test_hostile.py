@@ -17,13 +17,13 @@ from engine.bundle.apply import apply
 from engine.bundle.contents import members
 from engine.bundle.files import write_sums
 from engine.bundle.replay import replay
+from engine.bundle.submissions import read_submission
 from engine.bundle.unpack import Unpacked, parts_of
 from engine.bundle.verify import verify
-from engine.cli import main
-from engine.errors import EngineError
-from engine.microdata import RawTable
+from engine.cli.main import main
+from engine.common.errors import EngineError
+from engine.data.microdata import RawTable
 from engine.report.findings import read_board
-from engine.submissions import read_submission
 from tests.engine.bundle import hostile
 
 resource = pytest.importorskip("resource", reason="links, pipes and sockets need a system that has them")
@@ -198,8 +198,8 @@ def test_a_large_honest_table_is_not_refused(tmp_path: Path) -> None:
     import numpy as np
     import pyarrow as pa
 
-    from engine.bundle.whole import fault
-    from engine.io.writers import write_parquet
+    from engine.bundle.file_validity import fault
+    from engine.data.io.writers import write_parquet
 
     draw = np.random.default_rng(7).integers(0, 8, (5, 1_000_000), np.int8)
     columns = {f"v{j}": pa.array(row) for j, row in enumerate(draw)}

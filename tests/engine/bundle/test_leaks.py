@@ -19,7 +19,7 @@ from engine.bundle import leaks
 from engine.bundle.fields import check_fields
 from engine.bundle.leaks import Secret, forms_of_bytes, forms_of_text, scan, search_of
 from engine.bundle.package import Package
-from engine.bundle.refused import Refused
+from engine.bundle.refusal import Refused
 from engine.bundle.unpack import Part, parts_of, plain_text
 
 KEY = bytes(range(100, 116))
@@ -117,8 +117,8 @@ def test_values_names_and_labels_of_data_files_are_read(tmp_path: Path) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    from engine.io.labelled_writers import write_dta, write_sav, write_xpt
-    from engine.labels import ColumnLabels
+    from engine.data.io.labelled_writers import write_dta, write_sav, write_xpt
+    from engine.data.labels import ColumnLabels
 
     name = "quarterly_staff_file"
     secret = Secret("a name", forms_of_text(name), word=True)
@@ -277,8 +277,8 @@ def test_text_is_read_without_tags_and_pictures() -> None:
 
 def test_a_leak_leaves_nothing_and_is_logged(home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from engine.bundle import export, public
-    from engine.decision_log import entries
-    from engine.study import Study
+    from engine.study.decision_log import entries
+    from engine.study.study import Study
 
     folder, raw = home
     for name in ("household.study", "household.study.key"):

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from engine.bundle.file_validity import fault
 from engine.bundle.unpack import Unpacked, check_parquet, parts_of
-from engine.bundle.whole import fault
-from engine.io.writers import write_parquet
+from engine.data.io.writers import write_parquet
 from tests.engine.bundle import hostile
 
 

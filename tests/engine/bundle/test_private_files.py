@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.cli import main
-from engine.errors import UsageError
-from engine.keys import read_key, read_or_make_key
-from engine.places import write_private
+from engine.cli.main import main
+from engine.common.errors import UsageError
+from engine.common.os_support import write_private
+from engine.study.keys import read_key, read_or_make_key
 from tests.engine.bundle.small import PLAN, text
 
 pytestmark = pytest.mark.skipif(
@@ -103,7 +103,7 @@ def test_a_file_whose_bytes_cannot_all_be_written_is_not_there(folder: Path, mon
 def test_a_study_and_what_stands_beside_it_are_their_owners_alone(folder: Path) -> None:
     words = ["sweep", "survey.csv", "--study", "s.study", "--plan", "plan.toml", "--workers", "1"]
     assert main(words) == 0
-    from engine.study import Study
+    from engine.study.study import Study
 
     with Study.open(folder / "s.study") as study, study.transaction() as db:
         db.execute("create table more (a)")

@@ -22,15 +22,15 @@ from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
 
 from engine.bundle import export, read_manifest
-from engine.choosing import choose
-from engine.io.readers import read_table
-from engine.keys import key_path, read_key
+from engine.data.io.readers import read_table
+from engine.decision.choice import choose
+from engine.decision.states import decide
 from engine.plan import plan_from_toml
-from engine.rerun import reevaluate
-from engine.states import decide
-from engine.study import Study
-from engine.study_map import risk_utility_map
-from engine.sweep import sweep
+from engine.study.keys import key_path, read_key
+from engine.study.study import Study
+from engine.study.study_map import risk_utility_map
+from engine.sweeps.rerun import reevaluate
+from engine.sweeps.sweep import sweep
 from tests.engine.bundle.small import few_guesses
 from tests.examples import examples
 

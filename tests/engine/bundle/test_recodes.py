@@ -12,21 +12,21 @@ import pytest
 from engine.bundle import export
 from engine.bundle.attack import attack
 from engine.bundle.package import package
-from engine.bundle.refused import Refused
-from engine.datasets import load
-from engine.decision_log import entries
-from engine.describe import remade
-from engine.io.recode import code
-from engine.microdata import RawTable
+from engine.bundle.refusal import Refused
+from engine.data.microdata import RawTable
 from engine.plan import plan_from_toml
-from engine.recodes import released_recodes
-from engine.records import ReleasedTable
-from engine.remake import Remade
+from engine.plan.recode import code
+from engine.plan.samples import load
+from engine.release.records import ReleasedTable
+from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.report.answers import ten_questions
+from engine.report.build_findings import findings
+from engine.report.describe import remade
 from engine.report.facts import RECODES
-from engine.report.gather import findings
-from engine.spec import AttributeSpec, ReleaseSpec
-from engine.study import Study
+from engine.study.decision_log import entries
+from engine.study.study import Study
+from engine.sweeps.recodes import released_recodes
+from engine.sweeps.remake import Remade
 from tests.engine.bundle.small import approve, few_guesses, label_of, swept
 from tests.engine.recoded import BLOCK, apart, survey
 

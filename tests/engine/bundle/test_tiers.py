@@ -15,13 +15,13 @@ import pytest
 
 from engine.bundle import export, read_manifest, replay
 from engine.bundle.tiers import TIERS, check_files, members, strangers, tiers_of
-from engine.choosing import choose
-from engine.decision_log import entries
-from engine.errors import EngineError, UsageError
-from engine.microdata import RawTable
-from engine.states import withhold
-from engine.study import Study
-from engine.study_map import risk_utility_map
+from engine.common.errors import EngineError, UsageError
+from engine.data.microdata import RawTable
+from engine.decision.choice import choose
+from engine.decision.states import withhold
+from engine.study.decision_log import entries
+from engine.study.study import Study
+from engine.study.study_map import risk_utility_map
 from tests import needs
 from tests.engine.bundle.small import approve, label_of, plan, survey, swept
 
@@ -184,7 +184,7 @@ def test_the_log_says_that_a_bundle_is_there_only_when_it_is(
 def test_another_release_of_the_same_data_is_warned_of(home: tuple[Path, RawTable], tmp_path: Path) -> None:
     from engine.bundle.export import _warnings
     from engine.bundle.package import package
-    from engine.decision_log import append
+    from engine.study.decision_log import append
 
     with Study.open(copied(home, tmp_path)) as study:
         made = package(study, home[1], None)
@@ -210,9 +210,9 @@ def test_what_the_board_did_not_see_is_not_published(
 ) -> None:
     from dataclasses import replace
 
-    from engine.decision_log import append
-    from engine.plan_changes import change_plan
-    from engine.states import decide
+    from engine.decision.states import decide
+    from engine.study.decision_log import append
+    from engine.study.plan_changes import change_plan
 
     shutil.copytree(home[0], tmp_path / "home", ignore=shutil.ignore_patterns("every"))
     with Study.open(tmp_path / "home" / "household.study") as study:
@@ -232,7 +232,7 @@ def test_what_the_board_did_not_see_is_not_published(
 
 
 def test_a_range_that_does_not_hold_the_rate_is_told_to_nobody(home: tuple[Path, RawTable], tmp_path: Path) -> None:
-    from engine.plan_changes import change_plan
+    from engine.study.plan_changes import change_plan
 
     with Study.open(copied(home, tmp_path)) as study:
         publish = replace(study.plan.publish, rate_policy="range", rate_range="between 1 and 5 percent")
@@ -279,7 +279,7 @@ def test_a_public_bundle_holds_what_the_approved_plan_says_and_no_more(every: Pa
 
 
 def test_another_set_of_released_columns_needs_another_approval(home: tuple[Path, RawTable], tmp_path: Path) -> None:
-    from engine.plan_changes import change_plan
+    from engine.study.plan_changes import change_plan
 
     with Study.open(copied(home, tmp_path)) as study:
         publish = replace(study.plan.publish, include=())

@@ -13,16 +13,16 @@ import pytest
 from engine.bundle import verify as verify_module
 from engine.bundle.contents import Contents
 from engine.bundle.export import export
+from engine.bundle.file_validity import is_whole
 from engine.bundle.files import write_sums
 from engine.bundle.manifest import read_manifest
 from engine.bundle.verify import verify
-from engine.bundle.whole import is_whole
-from engine.cli import main
-from engine.errors import EngineError
-from engine.io.readers import read_table
-from engine.microdata import RawTable
+from engine.cli.main import main
+from engine.common.errors import EngineError
+from engine.data.io.readers import read_table
+from engine.data.microdata import RawTable
 from engine.plan import plan_from_toml
-from engine.study import Study
+from engine.study.study import Study
 from tests.engine.bundle.small import PLAN, label_of, plan, swept, text
 
 pytestmark = pytest.mark.slow  # whole bundles are made

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from engine.bundle import export
-from engine.microdata import RawTable
+from engine.data.microdata import RawTable
 from engine.report.pdf_file import why_no_pdf
-from engine.study import Study
+from engine.study.study import Study
 
 
 @pytest.mark.parametrize(("tier", "told"), [("member", 1), ("chair", 0)])

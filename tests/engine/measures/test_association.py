@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import EngineError, UsageError
+from engine.common.errors import EngineError, UsageError
 from engine.measures import association as measures
 from engine.measures import call, evaluate
 from engine.measures.association import association_change, association_matrix, phi_squared, strength
 from engine.measures.pairs import pair_margins
-from engine.release import ReleaseBatch
+from engine.release.batch import ReleaseBatch
 from tests.examples import examples
 from tests.small_tables import Small, release, releases, roles_for, smalls
 from tests.twins import random_swap as swap_twin

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from engine.datasets import load
-from engine.errors import UsageError
-from engine.evaluator import Evaluator, question
-from engine.io.recode import code
+from engine.common.errors import UsageError
+from engine.data.table import occupied
 from engine.measures import attack, call, evaluate_records
 from engine.measures.attack import Release, undo, wilson
 from engine.mechanisms import random_swap
-from engine.records import RecordRelease, ReleasedTable
-from engine.spec import AttributeSpec, ReleaseSpec, pairs_wanted
-from engine.table import occupied
+from engine.plan.recode import code
+from engine.plan.samples import load
+from engine.release.records import RecordRelease, ReleasedTable
+from engine.release.spec import AttributeSpec, ReleaseSpec, pairs_wanted
+from engine.sweeps.evaluator import Evaluator, question
 from tests.examples import examples
 from tests.record_releases import figure, microdata, released
 from tests.small_tables import KEY, Small, groups, roles_for, rules

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import UsageError
+from engine.common.errors import UsageError
 from engine.measures import call, evaluate
 from tests.examples import examples
 from tests.small_tables import Small, release, roles_for, smalls

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import UsageError
+from engine.common.errors import UsageError
 from engine.measures import call, evaluate
 from engine.measures import pairs as pair_module
 from engine.measures.distortion import (

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import UsageError
+from engine.common.errors import UsageError
+from engine.common.os_support import EXTERNAL, external_beside, external_file
 from engine.measures import call, evaluate
-from engine.places import EXTERNAL, external_beside, external_file
 from tests.examples import examples
 from tests.small_tables import Small, release, releases, roles_for, smalls
 from tests.twins import random_swap as swap_twin

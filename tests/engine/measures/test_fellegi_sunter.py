@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import UsageError
+from engine.common.errors import UsageError
 from engine.measures import call, evaluate_records, fellegi_sunter
 from engine.measures.linkage import link_rows
 from tests.engine.measures.test_linkage import altered, fair, with_numbers

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from engine.errors import UsageError
+from engine.common.errors import UsageError
 from engine.measures import inference
 from engine.measures.base import evaluate, parse_call
 from engine.models.loglinear import FitWarning, Model

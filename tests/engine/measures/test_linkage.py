@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.datasets import load
-from engine.errors import UsageError
-from engine.io.recode import code
+from engine.common.errors import UsageError
 from engine.measures import call, evaluate_records, linkage
-from engine.records import RecordRelease, ReleasedTable
+from engine.plan.recode import code
+from engine.plan.samples import load
+from engine.release.records import RecordRelease, ReleasedTable
 from tests.examples import examples
 from tests.record_releases import figure, microdata, released
 from tests.small_tables import Small, smalls

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import UsageError
+from engine.common.errors import UsageError
 from engine.measures import call, evaluate, original_batch
 from engine.measures.little_liu import r_original
 from tests.examples import examples

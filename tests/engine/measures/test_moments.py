@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import UsageError
+from engine.common.errors import UsageError
 from engine.measures import MEASURES, call
 from engine.measures.moments import moments
-from engine.records import RecordRelease, ReleasedTable
+from engine.release.records import RecordRelease, ReleasedTable
 from tests.examples import examples
 from tests.record_releases import figure, released
 from tests.small_tables import Small

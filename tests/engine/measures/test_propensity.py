@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import UsageError
+from engine.common.errors import UsageError
 from engine.measures import MEASURES, call
 from engine.measures import propensity as measured
-from engine.records import RecordRelease
+from engine.release.records import RecordRelease
 from tests.examples import examples
 from tests.record_releases import figure, released
 from tests.small_tables import Record, Small

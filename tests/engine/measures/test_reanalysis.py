@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import UsageError
+from engine.common.errors import UsageError
 from engine.measures import MEASURES, call
 from engine.measures.reanalysis import interval_overlap
 from engine.plan import AnalysisPlan
-from engine.records import RecordRelease, ReleasedTable
+from engine.release.records import RecordRelease, ReleasedTable
 from tests.record_releases import figure, released
 from tests.small_tables import Small
 from tests.titanic import FARES, REG1, REG2, SIBLINGS, frame, passengers, swapped

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import UsageError
+from engine.common.errors import UsageError
 from engine.measures.record_risk import record_risk
 from tests.examples import examples
 from tests.record_releases import released

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
-from engine.spec import pairs_wanted
+from engine.release.spec import pairs_wanted
 from tests.small_tables import Record, Small, expand
 from tests.twins import random_swap as twin
 

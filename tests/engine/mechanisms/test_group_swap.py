@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2, chi2_contingency
 
-from engine.errors import EngineError, UsageError
+from engine.common.errors import EngineError, UsageError
+from engine.common.streams import derive
+from engine.data.microdata import Microdata
 from engine.mechanisms import group_swap, propensity
 from engine.mechanisms.base import Drawn, table_stream
 from engine.mechanisms.group_swap import CGS
-from engine.microdata import Microdata
-from engine.records import ReleasedTable
-from engine.results import NOOP, OK
-from engine.streams import derive
+from engine.release.records import ReleasedTable
+from engine.release.results import NOOP, OK
 from tests.examples import examples
 from tests.numbered import numbered, with_numbers
 from tests.twins import group_swap as twin

@@ -18,12 +18,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2, chisquare
 
-from engine import compiled
-from engine.compiled import wrapping
+from engine.common import compiled
+from engine.common.compiled import wrapping
+from engine.common.streams import derive, fingerprint, generator, kernel_state, key_check, new_key
 from engine.measures import DEFAULT
 from engine.mechanisms import kernels, random_swap
-from engine.spec import ReleaseSpec
-from engine.streams import derive, fingerprint, generator, kernel_state, key_check, new_key
+from engine.release.spec import ReleaseSpec
 from tests.small_tables import KEY, Small, expand, rows, run
 
 ROOT = Path(__file__).parents[3]
@@ -139,8 +139,8 @@ def test_the_state_is_never_all_zero():
 
 
 def czech() -> Small:
-    from engine.datasets import load
-    from engine.io.recode import code
+    from engine.plan.recode import code
+    from engine.plan.samples import load
 
     data = code(*load("czech"))
     return Small(tuple(zip(*(codes.tolist() for codes in data.codes), strict=True)), data.domain.shape)

@@ -17,18 +17,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, chisquare
 
-from engine import compiled
-from engine.compiled import wrapping
-from engine.errors import EngineError, UsageError
+from engine.common import compiled
+from engine.common.compiled import wrapping
+from engine.common.errors import EngineError, UsageError
+from engine.common.streams import derive, kernel_state
+from engine.data.microdata import Microdata
 from engine.mechanisms import key_swaps, partners
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.mechanisms.kernels import below
 from engine.mechanisms.key_swaps import DDS, RDS
-from engine.microdata import Microdata
 from engine.models import location
-from engine.records import ReleasedTable
-from engine.results import FAILED, NOOP, OK, PARTIAL
-from engine.streams import derive, kernel_state
+from engine.release.records import ReleasedTable
+from engine.release.results import FAILED, NOOP, OK, PARTIAL
 from tests.examples import examples
 from tests.numbered import cells_of, numbered, with_numbers
 from tests.twins import key_swaps as twin
@@ -360,7 +360,7 @@ def test_the_tree_counts_and_finds(flags: list[bool], random: Any):
 SCRIPT = """
 import hashlib, json
 import numpy as np
-from engine import compiled
+from engine.common import compiled
 from engine.mechanisms import partners
 
 digest, rng = hashlib.sha256(), np.random.default_rng(1)

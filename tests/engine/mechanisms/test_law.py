@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, chi2_contingency
 
-from engine.candidates import multi_kind
 from engine.mechanisms import random_swap
-from engine.spec import ReleaseSpec
+from engine.release.spec import ReleaseSpec
+from engine.sweeps.candidates import multi_kind
 from tests.engine.mechanisms.laws import CASES, Case
 from tests.small_tables import KEY
 from tests.twins import random_swap as twin

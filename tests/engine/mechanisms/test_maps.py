@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
-from engine.errors import EngineError, UsageError
+from engine.common.errors import EngineError, UsageError
+from engine.common.streams import derive
+from engine.data.microdata import Microdata
 from engine.mechanisms import maps
 from engine.mechanisms.base import Drawn, table_stream
 from engine.mechanisms.maps import MAPS
-from engine.microdata import Microdata
 from engine.models import location
-from engine.records import ReleasedTable
-from engine.results import NOOP, OK
-from engine.streams import derive
+from engine.release.records import ReleasedTable
+from engine.release.results import NOOP, OK
 from tests.examples import examples
 from tests.numbered import numbered, with_numbers
 from tests.twins import location as model_twin

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import EngineError, UsageError
+from engine.common.errors import EngineError, UsageError
+from engine.common.streams import derive
+from engine.data.microdata import Microdata
 from engine.mechanisms import noise
 from engine.mechanisms.base import Drawn, table_stream
 from engine.mechanisms.noise import NOISE
-from engine.microdata import Microdata
-from engine.records import ReleasedTable
-from engine.results import NOOP, OK
-from engine.streams import derive
+from engine.release.records import ReleasedTable
+from engine.release.results import NOOP, OK
 from tests.examples import examples
 from tests.numbered import numbered, with_numbers
 from tests.twins import noise as twin

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import EngineError, UsageError
+from engine.common.errors import EngineError, UsageError
+from engine.common.streams import derive
+from engine.data.microdata import Microdata
 from engine.mechanisms.base import Drawn, Mechanism
 from engine.mechanisms.group_swap import CGS
 from engine.mechanisms.maps import MAPS
 from engine.mechanisms.noise import NOISE
 from engine.mechanisms.pipeline import CGS_NOISE, as_microdata, compose, pipeline
-from engine.microdata import Microdata
-from engine.records import ReleasedTable
-from engine.results import NOOP, OK
-from engine.streams import derive
+from engine.release.records import ReleasedTable
+from engine.release.results import NOOP, OK
 from tests.examples import examples
 from tests.numbered import numbered, with_numbers
 

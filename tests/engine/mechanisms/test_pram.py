@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from engine.errors import EngineError, UsageError
+from engine.common.errors import EngineError, UsageError
+from engine.common.streams import derive
+from engine.data.microdata import Microdata
 from engine.mechanisms.base import Drawn, table_stream
 from engine.mechanisms.pram import PRAM, Prepared
-from engine.mechanisms.transition import invariant
-from engine.microdata import Microdata
 from engine.models import pram_estimates
-from engine.records import ReleasedTable
-from engine.results import NOOP, OK
-from engine.streams import derive
+from engine.models.transition import invariant
+from engine.release.records import ReleasedTable
+from engine.release.results import NOOP, OK
 from tests.examples import examples
 from tests.numbered import numbered, with_numbers
 from tests.twins import pram as twin

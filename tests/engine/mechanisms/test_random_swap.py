@@ -12,12 +12,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from engine.candidates import multi_kind
-from engine.evaluator import Evaluator
 from engine.mechanisms import random_swap
-from engine.release import CellIndex, unpack
-from engine.results import FAILED, NOOP, OK
-from engine.spec import ReleaseSpec
+from engine.release.batch import CellIndex, unpack
+from engine.release.results import FAILED, NOOP, OK
+from engine.release.spec import ReleaseSpec
+from engine.sweeps.candidates import multi_kind
+from engine.sweeps.evaluator import Evaluator
 from tests.examples import examples
 from tests.small_tables import KEY, Record, Small, expand, groups, rates, roles_for, rows, rules, run, smalls
 from tests.twins import random_swap as twin
@@ -223,7 +223,7 @@ def test_small_batches_give_the_rows_of_one_big_one(monkeypatch):
     asked = small.asked()
     specs = [ReleaseSpec(small.spec(roles), rate) for roles in ("SUU", "CSU") for rate in ("0.3", "0.6")]
     wanted = rows(asked, specs, range(1, 12))
-    monkeypatch.setattr("engine.evaluator._CELLS", 10)
+    monkeypatch.setattr("engine.sweeps.evaluator._CELLS", 10)
     assert rows(asked, specs, range(1, 12)).tobytes() == wanted.tobytes()
 
 
@@ -265,7 +265,7 @@ def test_status_and_achieved_records():
     ],
 )
 def test_records_to_swap_come_from_decimals_and_odd_numbers_overshoot(n, rate, to_swap, pairs):
-    from engine.spec import pairs_wanted
+    from engine.release.spec import pairs_wanted
 
     assert pairs_wanted(rate, n) == (to_swap, pairs)
     assert twin.draw([(0,)] * n, "S", rate, Random(1)).to_swap == to_swap

@@ -12,15 +12,15 @@ import pyreadstat
 import pytest
 
 from engine.bundle.codebook import codebook
-from engine.errors import EngineError
-from engine.io.readers import read_table
-from engine.io.recode import code
-from engine.labels import ColumnLabels
+from engine.common.errors import EngineError
+from engine.data.io.readers import read_table
+from engine.data.labels import ColumnLabels
+from engine.data.microdata import Microdata, RawTable
 from engine.measures.linkage import link_rows
-from engine.microdata import Microdata, RawTable
 from engine.models.columns import complete_numbers, missing_values, numbers_of
 from engine.plan import Plan, plan_from_toml
-from engine.records import RecordRelease, ReleasedTable
+from engine.plan.recode import code
+from engine.release.records import RecordRelease, ReleasedTable
 from engine.report.facts import Tolerances
 from engine.report.shares import means
 

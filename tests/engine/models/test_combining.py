@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import EngineError, UsageError
+from engine.common.errors import EngineError, UsageError
 from engine.models.combining import combine
 from tests.twins.reanalysis import reiter
 

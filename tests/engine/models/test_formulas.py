@@ -9,13 +9,13 @@ import patsy
 import pyarrow as pa
 import pytest
 
-from engine.errors import EngineError, UsageError
-from engine.io.recode import code
-from engine.microdata import Microdata, RawColumn, RawTable
+from engine.common.errors import EngineError, UsageError
+from engine.data.microdata import Microdata, RawColumn, RawTable
 from engine.models.analyses import check
 from engine.models.formulas import design
 from engine.plan import AnalysisPlan, AttributePlan, DataPlan, Plan
-from engine.records import ReleasedTable
+from engine.plan.recode import code
+from engine.release.records import ReleasedTable
 
 N = 40
 

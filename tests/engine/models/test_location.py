@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import bartlett, beta, chi2, kstest
 
-from engine.errors import EngineError, UsageError
+from engine.common.errors import EngineError, UsageError
 from engine.mechanisms.maps import MAPS
 from engine.models import location
 from tests.numbered import numbered

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from engine.datasets import load
-from engine.errors import EngineError, UsageError
-from engine.io.recode import code
+from engine.common.errors import EngineError, UsageError
 from engine.models.loglinear import MOST_CYCLES, Counts, FitWarning, Model, fit, parse
 from engine.models.loglinear_search import TIE, search
+from engine.plan.recode import code
+from engine.plan.samples import load
 from tests.examples import examples
 from tests.small_tables import Small, smalls
 from tests.twins import loglinear as twin

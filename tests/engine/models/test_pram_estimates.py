@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from engine.errors import EngineError, UsageError
-from engine.mechanisms.transition import invariant
+from engine.common.errors import EngineError, UsageError
 from engine.models import pram_estimates as estimates
+from engine.models.transition import invariant
 from tests.twins import pram as twin
 
 X = [0, 0, 1, 1, 1, 2]

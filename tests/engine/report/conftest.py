@@ -10,18 +10,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.choosing import choose
-from engine.describe import remade
-from engine.microdata import EditRule, RawColumn, RawTable
+from engine.data.microdata import EditRule, RawColumn, RawTable
+from engine.decision.choice import choose
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan, TablePlan, ThreatPlan
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.mechanism import MechanismPlan
-from engine.remake import Remade
+from engine.report.build_findings import findings
+from engine.report.describe import remade
 from engine.report.findings import Findings
-from engine.report.gather import findings
-from engine.study import Study
-from engine.study_map import risk_utility_map
-from engine.sweep import sweep
+from engine.study.study import Study
+from engine.study.study_map import risk_utility_map
+from engine.sweeps.remake import Remade
+from engine.sweeps.sweep import sweep
 
 N = 240
 MEASURES = ("small_cells", "hellinger", "total_variation", "cramers_v_change")

@@ -9,25 +9,25 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.choosing import choose
-from engine.describe import remade
-from engine.keys import key_path, read_key
-from engine.microdata import RawColumn, RawTable
+from engine.data.microdata import RawColumn, RawTable
+from engine.decision.choice import choose
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan
 from engine.plan.mechanism import MechanismPlan
-from engine.records import RecordRelease, ReleasedTable
+from engine.release.records import RecordRelease, ReleasedTable
+from engine.release.results import count_place
 from engine.report.annex import chair_sections
 from engine.report.answers import risk_sentence, summary, worst
+from engine.report.build_findings import findings
 from engine.report.chair import chair_facts
+from engine.report.describe import remade
 from engine.report.exposed import exposure
 from engine.report.findings import Findings
-from engine.report.gather import findings
 from engine.report.memo_risk import risk
-from engine.report.safe import two_digits
-from engine.rerun import add_measures
-from engine.results import count_place
-from engine.study_map import risk_utility_map
-from engine.sweep import sweep
+from engine.report.redaction import two_digits
+from engine.study.keys import key_path, read_key
+from engine.study.study_map import risk_utility_map
+from engine.sweeps.rerun import add_measures
+from engine.sweeps.sweep import sweep
 from tests.engine.report.conftest import Case, N, case_of, plan_of, raw_table
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine.errors import EngineError
+from engine.common.errors import EngineError
 from engine.report.findings import BOARD, Findings, read_board
 from tests.engine.report.conftest import Case
 

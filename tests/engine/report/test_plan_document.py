@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from engine import candidates, space_count
-from engine.datasets import load
-from engine.errors import EngineError, UsageError
-from engine.io.recode import code
+from engine.common.errors import EngineError, UsageError
 from engine.plan import AboutPlan, MechanismPlan, Plan, PublishPlan, SpacePlan, ThreatPlan
 from engine.plan.lock import lock
+from engine.plan.recode import code
+from engine.plan.samples import load
 from engine.report import plan_document as written
 from engine.report.document import Bullets, Document, Entries, Grid, Paragraph
 from engine.report.plan_counts import at_most, count_plan
 from engine.report.plan_document import document_bytes, plan_document, write_plan_document
+from engine.sweeps import candidates, space_count
 from tests.engine.report.conftest import Case, plan_of, raw_table
 
 _ABOUT = AboutPlan(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2_contingency
 
-from engine.records import RecordRelease, ReleasedTable
+from engine.release.records import RecordRelease, ReleasedTable
 from engine.report import shares
 from tests.engine.report.conftest import Case, N
 from tests.engine.report.recount import codes, column

@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.describe import remade
-from engine.microdata import RawColumn, RawTable
+from engine.data.microdata import RawColumn, RawTable
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan
 from engine.report.answers import risk_sentence, ten_questions, utility_words
-from engine.report.gather import findings
-from engine.report.safe import WITHHELD_WORDS, two_digits
-from engine.report.standing import stand
-from engine.sweep import sweep
+from engine.report.build_findings import findings
+from engine.report.context import stand
+from engine.report.describe import remade
+from engine.report.redaction import WITHHELD_WORDS, two_digits
+from engine.sweeps.sweep import sweep
 from tests.engine.report.conftest import MECHANISMS, Case, case_of, plan_of
 from tests.engine.report.recount import leaves, numbers
 

@@ -1,0 +1,48 @@
+"""The order in which records leave and the new ids they get: drawn from a secret that has nothing to do with the swap.
+
+The secret comes from the operating system and stays in the analyst's bundle.  The same secret gives the same order and
+the same ids, so all tables of a release and the files that are linked to it agree.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from engine.common.streams import derive, generator
+
+SECRET_BYTES = 32
+
+
+def new_secret() -> bytes:
+    """A fresh secret of the row order: 256 bits from the operating system's secure source."""
+    return secrets.token_bytes(SECRET_BYTES)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The order of ``n_records`` records in every released table, and their new ids."""
+
+    secret: bytes
+    n_records: int
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """The original record that stands in each row of the release, shape ``(n_records,)``."""
+        return generator(derive(self.secret, "rows")).permutation(self.n_records)
+
+    @cached_property
+    def row_of(self) -> np.ndarray:
+        """The row of the release in which each original record stands, shape ``(n_records,)``."""
+        row = np.empty(self.n_records, np.int64)
+        row[self.order] = np.arange(self.n_records)
+        return row
+
+    @cached_property
+    def ids(self) -> np.ndarray:
+        """The new id of each original record: 1 to ``n_records`` in an order of its own, so that it tells nothing of
+        either order."""
+        return generator(derive(self.secret, "ids")).permutation(self.n_records).astype(np.int64) + 1

@@ -1,0 +1,142 @@
+"""What changed between two submissions to a board: plans, studies, or bundles that were exported from them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engine.common.errors import EngineError, UsageError
+from engine.plan import Plan, plan_from_toml, read_plan
+from engine.plan.differences import plan_differences
+from engine.release.spec import RANDOM_SWAP
+from engine.study.study import Study
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One side of a comparison: what ``kind`` of thing it is, its plan where it holds one, and its facts by name."""
+
+    kind: str
+    plan: Plan | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_submission(path: str | Path) -> Submission:
+    """A plan (.toml), a study, an analyst's bundle or a member's bundle."""
+    path = Path(path)
+    if not path.exists():
+        raise UsageError(f"'{path.name}' does not exist; give a plan, a study or the folder of a bundle")
+    if path.is_dir():
+        return _bundle(path)
+    if path.suffix.lower() == ".toml":
+        return Submission("plan", read_plan(path))
+    with Study.open(path) as study:
+        return _study(study)
+
+
+def _study(study: Study) -> Submission:
+    from engine.decision.states import state_of
+
+    about, standing = study.about, state_of(study)
+    facts = {
+        "data": f"{about['n_records']:,} records of {about['source']}, {about['n_cells']:,} cells",
+        "scenarios": f"{len(study.scenarios):,}",
+        "runs": f"{study.progress.done:,}",
+        "version": str(about["version"]),
+        "state": standing.state,
+    }
+    said = {"approval": standing.number, "conditions": standing.conditions}
+    facts |= {name: value for name, value in said.items() if value}
+    choice = standing.choice
+    if choice is not None:
+        record = choice.record
+        facts |= {"recommended": str(record["spec"]), "realisation": str(choice.replicate), "reason": choice.why}
+        facts["rule"] = choice.rule
+        for name, figure in record["figures"].items():
+            facts[f"mean {name}"] = _number(figure["mean"])
+            facts[f"original {name}"] = _number(figure["original"])
+        facts |= {f"released {name}": _number(value) for name, value in record.get("released", {}).items()}
+    return Submission("study", study.plan, facts)
+
+
+def _bundle(folder: Path) -> Submission:
+    from engine.bundle.manifest import read_manifest
+    from engine.bundle.tiers import bundles_in
+
+    found = bundles_in(folder)
+    if "analyst" in found:
+        manifest = read_manifest(found["analyst"])
+        facts = {
+            "recommended": _made(manifest),
+            "realisation": str(manifest["candidate"]),
+            "status": str(manifest["status"]),
+            "records changed": f"{manifest['records_changed']:,}",
+            "version": str(manifest.get("version", "")),
+            "fingerprint of the data": str(manifest["fingerprint"]),
+        }
+        facts |= {f"released {name}": _number(value) for name, value in manifest["figures"].items()}
+        facts |= {f"file {name}": str(value) for name, value in manifest["sha256"].items()}
+        return Submission("analyst's bundle", plan_from_toml(manifest["plan"]), facts)
+    if "member" in found:
+        from engine.report.findings import read_board
+
+        return Submission("member's bundle", None, dict(_leaves(json.loads(read_board(found["member"]).to_json()))))
+    raise EngineError(f"'{folder.name}' is no bundle of an analyst or a member; nothing in it can be compared")
+
+
+def _made(manifest: Mapping[str, Any]) -> str:
+    """The mechanism of a release with its spec and rate, or with its parameters."""
+    if manifest["mechanism"] == RANDOM_SWAP:
+        return f"{RANDOM_SWAP}: {manifest['spec']} at {manifest['rate']}"
+    settings = "; ".join(f"{name} {value}" for name, value in manifest["params"] if value)
+    return manifest["mechanism"] + (f" ({settings})" if settings else "")
+
+
+def _number(value: Any) -> str:
+    return "undefined" if value is None else f"{float(value):.6g}"
+
+
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """All single values of nested ones by their path in words."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _leaves(inner, f"{path} {name}".strip().replace("_", " "))
+    elif isinstance(value, list) and any(isinstance(inner, dict | list) for inner in value):
+        for i, inner in enumerate(value, 1):
+            named = inner.get("name") if isinstance(inner, dict) else None
+            yield from _leaves(inner, f"{path} {named or i}")
+    elif isinstance(value, list):
+        yield path, ", ".join(map(str, value)) or "nothing"
+    elif isinstance(value, float):
+        yield path, _number(value)
+    else:
+        yield path, "nothing" if value in (None, "") else str(value)
+
+
+def differences(old: Submission, new: Submission) -> list[str]:
+    """What changed, one sentence each: the plan first, then every fact; only what both kinds of submission hold can be
+    compared."""
+    if old.kind != new.kind and not (old.plan and new.plan):
+        raise UsageError(f"a {old.kind} and a {new.kind} hold nothing that could be compared; give two of a kind")
+    said = []
+    if old.plan and new.plan:
+        said += [f"plan, {text}" for text in plan_differences(old.plan, new.plan, ours="was", theirs="is").values()]
+        locks = [plan.lock.number if plan.lock else "none" for plan in (old.plan, new.plan)]
+        if locks[0] != locks[1]:
+            said.append(f"plan, approval: was {locks[0]}, is {locks[1]}")
+    if old.kind != new.kind:
+        return said
+    for name in dict.fromkeys((*old.facts, *new.facts)):
+        before, after = old.facts.get(name), new.facts.get(name)
+        if before == after:
+            continue
+        if before is None:
+            said.append(f"{name}: new, {after}")
+        elif after is None:
+            said.append(f"{name}: gone, was {before}")
+        else:
+            said.append(f"{name}: was {before}, is {after}")
+    return said

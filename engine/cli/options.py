@@ -1,0 +1,275 @@
+"""Options of the command line that several commands share, and the plan that they describe."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from engine.common.errors import UsageError
+
+_WHOLE = re.compile(r"\s*[+-]?[0-9]{1,9}\s*")
+
+if TYPE_CHECKING:
+    from engine.data.microdata import RawTable
+    from engine.plan import Plan
+
+
+def names(text: str) -> list[str]:
+    """``A,B`` as a list; a name that holds a comma stands in double quotes."""
+    try:
+        found = next(csv.reader([text], skipinitialspace=True), [])
+    except csv.Error:
+        raise argparse.ArgumentTypeError(f"{shown(text)} is no list of names; write A,B in one line") from None
+    return [name.strip() for name in found if name.strip()]
+
+
+def check_texts(argv: Sequence[str]) -> None:
+    """Refuse arguments of bytes that are no text: nothing that is kept or written can hold them."""
+    for place, text in enumerate(argv, 1):
+        if any("\ud800" <= sign <= "\udfff" for sign in text):
+            raise UsageError(f"argument {place} holds bytes that are no text; rename the file, or write the name anew")
+
+
+def shown(text: str) -> str:
+    """What was typed, in quotes; of very long texts the beginning."""
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def measures(text: str) -> list[str]:
+    """Measures separated by commas outside brackets: ``small_cells[n_rule=5],hellinger``."""
+    return [part.strip() for part in re.split(r",(?![^\[]*\])", text) if part.strip()]
+
+
+def cut(text: str) -> tuple[str, list[float]]:
+    """``Age=25,55`` as a column and its edges."""
+    column, equals, edges = text.rpartition("=")
+    try:
+        if not equals or not column:
+            raise ValueError
+        return column.strip(), [number(edge) for edge in edges.split(",")]
+    except (ValueError, argparse.ArgumentTypeError):
+        raise argparse.ArgumentTypeError(f"{shown(text)} is no cut; write COLUMN=EDGE,EDGE such as Age=25,55") from None
+
+
+class _MechanismName(argparse.Action):
+    """``--mechanism NAME`` opens the list that ``--param`` adds to."""
+
+    def __call__(self, parser: object, namespace: argparse.Namespace, values: object, option: object = None) -> None:
+        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or []), (str(values), {})])
+
+
+class _MechanismParameter(argparse.Action):
+    """``--param K=V,V`` belongs to the mechanism before it."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object, option: object = None
+    ) -> None:
+        given = getattr(namespace, self.dest) or []
+        key, equals, text = str(values).partition("=")
+        if not given:
+            parser.error("--param belongs to the --mechanism before it; name one first")
+        if not equals or not key.strip() or not text.strip():
+            parser.error(f"--param {values}: write K=V or K=V,V such as w0=0.8,0.9")
+        given[-1][1][key.strip()] = [part.strip() for part in text.split(",")]
+
+
+def add_plan_options(parser: argparse.ArgumentParser) -> None:
+    """Options that make or edit a plan."""
+    group = parser.add_argument_group(
+        "plan options",
+        "With --plan they edit the plan in FILE, without it they describe one; samples bring a plan along.",
+    )
+    group.add_argument("--plan", metavar="FILE", help="a plan.toml; `frontier plan init DATA` writes a first one")
+    group.add_argument(
+        "--attributes", type=names, metavar="A,B", help="attributes for all three lists: keys, swap, analyse"
+    )
+    group.add_argument("--keys", type=names, metavar="A,B", help="attributes that an intruder knows (risk)")
+    group.add_argument("--swap", type=names, metavar="A,B", help="attributes that may be swapped")
+    group.add_argument("--analyse", type=names, metavar="A,B", help="attributes that users tabulate (utility)")
+    group.add_argument(
+        "--cut",
+        type=cut,
+        action="append",
+        metavar="COL=EDGES",
+        help="cut a numeric column at edges, such as Age=25,55 (repeatable)",
+    )
+    group.add_argument("--carry", type=names, metavar="A,B", help="columns that stay with their record")
+    group.add_argument("--drop", type=names, metavar="A,B", help="columns that never leave")
+    group.add_argument(
+        "--weight", metavar="COLUMN", help="the weight; follows its record, not exported unless asked for"
+    )
+    group.add_argument("--id", metavar="COLUMN", help="the id; follows its record, not exported unless asked for")
+    group.add_argument(
+        "--rates", type=names, metavar="R,R", help="swap rates as shares of records, such as 0.01,0.02,0.10"
+    )
+    group.add_argument(
+        "--swap-sizes", type=names, metavar="K,K", help="try every choice of that many swapped attributes, such as 1,2"
+    )
+    group.add_argument(
+        "--all-specs", action="store_true", default=None, help="try every role S, F, C, U of every attribute"
+    )
+    group.add_argument(
+        "--search",
+        action="store_true",
+        default=None,
+        help="look for the frontier of all roles of all attributes, without trying every one (implies --adaptive)",
+    )
+    group.add_argument(
+        "--budget", type=whole, metavar="N", help="most scenarios of the random swap that --search looks at"
+    )
+    group.add_argument(
+        "--adaptive",
+        action="store_true",
+        default=None,
+        help="few replicates for scenarios that others clearly dominate, all for the rest; then fresh ones for the "
+        "frontier",
+    )
+    group.add_argument("--screen", type=whole, metavar="N", help="replicates that every scenario gets (--adaptive)")
+    group.add_argument(
+        "--spec", action="append", metavar="SPEC", help='one spec in text form, such as "Age:S Race:F" (repeatable)'
+    )
+    group.add_argument(
+        "--fix", type=names, metavar="A,B", help="attributes on which partners must be equal (F) in every spec"
+    )
+    group.add_argument(
+        "--change", type=names, metavar="A,B", help="attributes on which partners must differ (C) in every spec"
+    )
+    group.add_argument(
+        "--mechanism",
+        dest="mechanisms",
+        action=_MechanismName,
+        metavar="NAME",
+        help="a mechanism in place of the plan's (repeatable); `frontier mechanisms` lists them",
+    )
+    group.add_argument(
+        "--param",
+        dest="mechanisms",
+        action=_MechanismParameter,
+        metavar="K=V,V",
+        help="values of a parameter of the mechanism before it (repeatable)",
+    )
+    group.add_argument("--rule", choices=("strict", "loose"), help="what counts as a true swap")
+    group.add_argument(
+        "--measures",
+        type=measures,
+        metavar="NAMES",
+        help="such as small_cells[n_rule=5],hellinger; `frontier measures` lists them",
+    )
+
+
+def plan_of(args: argparse.Namespace, raw: RawTable, sample_plan: Plan | None, study_plan: Plan | None = None) -> Plan:
+    """The plan that the options describe: from a file, else the study's own, else the sample's, else a first guess;
+    then edited."""
+    from engine.plan import MechanismPlan, edit_plan, guess_plan, read_plan
+
+    shaping = {"cut": args.cut, "carry": args.carry, "drop": args.drop, "weight": args.weight, "id": args.id}
+    if args.plan:
+        base = read_plan(args.plan)
+    elif study_plan is not None:
+        base = study_plan
+    elif sample_plan is not None:
+        base = sample_plan
+    else:
+        base = guess_plan(
+            raw,
+            attributes=args.attributes,
+            carry=args.carry or (),
+            drop=args.drop or (),
+            weight=args.weight,
+            id=args.id,
+            cut=dict(args.cut or ()),
+        )
+        shaping = {}
+    given = [f"--{name}" for name, value in shaping.items() if value]
+    if given and study_plan is None:
+        raise UsageError(
+            f"{given[0]} describes a first plan and cannot change this one; write it into the plan's [data] section "
+            "instead"
+        )
+    sizes = None
+    if args.swap_sizes is not None:
+        if not all(_WHOLE.fullmatch(size) for size in args.swap_sizes):
+            raise UsageError(f"swap sizes == {shown(','.join(args.swap_sizes))}, must be whole numbers such as 1,2.")
+        sizes = [int(size) for size in args.swap_sizes]
+    replicates = getattr(args, "replicates", None)
+    asked = None
+    if args.mechanisms is not None:
+        asked = [MechanismPlan.of(name, grid) for name, grid in args.mechanisms]
+    return edit_plan(
+        base,
+        attributes=args.attributes,
+        keys=args.keys,
+        swap=args.swap,
+        analyse=args.analyse,
+        rates=args.rates,
+        swap_sizes=sizes,
+        all_specs=args.all_specs,
+        specs=args.spec,
+        search=args.search,
+        budget=args.budget,
+        adaptive=args.adaptive,
+        screen=args.screen,
+        fix=args.fix,
+        change=args.change,
+        rule=args.rule,
+        measures=args.measures,
+        mechanisms=asked,
+        replicates=replicates,
+    )
+
+
+def grown(old: Plan, new: Plan) -> Plan:
+    """The plan for ``--extend``: everything the old one had, and what the new one adds."""
+    from engine.plan import MechanismPlan
+    from engine.release.spec import RANDOM_SWAP
+
+    space = new.space
+    if space.specs and old.space.specs:
+        space = replace(space, specs=tuple(dict.fromkeys((*old.space.specs, *space.specs))))
+    if space.swap_sizes and old.space.swap_sizes:
+        space = replace(space, swap_sizes=tuple(sorted({*old.space.swap_sizes, *space.swap_sizes})))
+    rates = sorted({*old.space.rates, *space.rates}, key=float)
+    mechanisms = tuple(dict.fromkeys((*old.mechanisms, *new.mechanisms)))
+    if mechanisms and old.swaps_at_random and not any(m.name == RANDOM_SWAP for m in mechanisms):
+        mechanisms = (MechanismPlan(RANDOM_SWAP), *mechanisms)
+    return replace(new, space=replace(space, rates=tuple(rates)), mechanisms=mechanisms)
+
+
+def whole(text: str) -> int:
+    """A whole number of at most nine digits, said in the project's words when it is none."""
+    if not _WHOLE.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{shown(text)} is no whole number of at most nine digits")
+    return int(text)
+
+
+def workers(text: str) -> int:
+    """A number of processes."""
+    return _within(text, 1, 1024, "processes are 1 to 1,024")
+
+
+def port(text: str) -> int:
+    """A port of this machine."""
+    return _within(text, 1, 65_535, "ports are 1 to 65,535")
+
+
+def _within(text: str, low: int, high: int, words: str) -> int:
+    value = whole(text)
+    if not low <= value <= high:
+        raise argparse.ArgumentTypeError(f"{shown(text)}: {words}")
+    return value
+
+
+def number(text: str) -> float:
+    """A number such as 0.014."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not isfinite(value):
+        raise argparse.ArgumentTypeError(f"{shown(text)} is no number; write it such as 0.014")
+    return value

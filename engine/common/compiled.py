@@ -1,0 +1,94 @@
+"""Compile integer kernels with numba where it is there; run the same functions as they stand where it is not.
+
+Import this module only from kernel modules, and those only inside the functions that need them: importing numba takes a
+third of a second that the first page and ``--help`` should not pay.  Kernels hold integers only, so the compiled and
+the plain run give the same bits.
+
+``FRONTIER_NUMBA=0`` in the environment blocks numba (as some sites' policies do).
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from engine.common.os_support import others_of
+from engine.common.resources import home, user_folder_place
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def cache_folder() -> Path:
+    """A folder for compiled code that is known to be writable, made on first use.
+
+    ``FRONTIER_CACHE`` wins; then the platform's per-user cache folder; then, where the home is read-only, the folder
+    that ``FRONTIER_HOME`` names; then a private temporary folder, which means compiling once per process.  A shared
+    folder, or one that others can change, is never used: compiled code is executed when it is loaded.
+    """
+    own = user_folder_place() if os.environ.get("FRONTIER_HOME") else None
+    for folder in [*_candidates(), *([own / "cache"] if own else [])]:
+        try:
+            folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with tempfile.TemporaryFile(dir=folder):
+                if not others_of(folder) and not (folder.parent == own and others_of(own)):
+                    return folder
+        except OSError:
+            continue
+    private = tempfile.mkdtemp(prefix="swap-frontier-")
+    atexit.register(shutil.rmtree, private, ignore_errors=True)
+    return Path(private)
+
+
+def _candidates() -> list[Path]:
+    named, at = os.environ.get("FRONTIER_CACHE"), home()
+    if named:
+        return [Path(named)]
+    place: str | Path | None
+    if os.name == "nt":
+        place, inside = os.environ.get("LOCALAPPDATA") or (at and at / "AppData" / "Local"), "swap-frontier/cache"
+    elif sys.platform == "darwin":
+        place, inside = at and at / "Library" / "Caches", "swap-frontier"
+    else:
+        place, inside = os.environ.get("XDG_CACHE_HOME") or (at and at / ".cache"), "swap-frontier"
+    return [Path(place) / inside] if place else []
+
+
+def _find_numba() -> tuple[Any, str]:
+    """The numba module and an empty reason, or None and why it is not used."""
+    if os.environ.get("FRONTIER_NUMBA", "1") == "0":
+        return None, "numba is switched off (FRONTIER_NUMBA=0)"
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder()))
+    try:
+        import numba
+    except Exception as error:  # a blocked DLL raises OSError, a mismatch of versions ImportError or SystemError
+        return None, f"numba cannot be loaded ({type(error).__name__})"
+    return numba, ""
+
+
+_numba, WHY_NOT = _find_numba()
+COMPILED = _numba is not None
+"""Whether kernels are compiled in this process; ``WHY_NOT`` says why not."""
+
+
+def kernel(function: _F) -> _F:
+    """Compile ``function`` on its first call and keep the result on disk; without numba return it unchanged.
+
+    Kernels work on unsigned 64-bit integers that wrap around by design; call them under :func:`wrapping`.
+    """
+    if _numba is None:
+        return function
+    return _numba.njit(cache=True, nogil=True)(function)
+
+
+def wrapping() -> Any:
+    """A context in which plain NumPy integers may wrap around without a warning (compiled code never warns)."""
+    return np.errstate(over="ignore")

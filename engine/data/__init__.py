@@ -1,0 +1,1 @@
+"""Files, samples, and the coded records that a study sees of them."""

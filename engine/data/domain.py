@@ -1,0 +1,112 @@
+"""Attributes, their levels and the kinds of those levels.
+
+An *attribute* is a coded view over one or more raw columns that move together: mechanisms and measures see its level
+codes, an export moves its raw columns as one block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.common.public_wording import first_twice
+
+KINDS = ("value", "skip", "missing")
+"""What a level stands for: a real answer, a question validly skipped, an answer that is missing."""
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One coded attribute.
+
+    ``levels`` are labels in declared order (a level's code is its place); ``kinds`` has one of :data:`KINDS` per level;
+    ``columns`` are the raw columns that move as a block.  ``exact`` says that equal level means equal raw values, which
+    is what makes exchanging the complement of a spec the same exchange (it is false once values are merged or cut).
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    kinds: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    exact: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.kinds:
+            object.__setattr__(self, "kinds", ("value",) * len(self.levels))
+        if not self.columns:
+            object.__setattr__(self, "columns", (self.name,))
+        if not self.name:
+            raise EngineError("an attribute has an empty name; every attribute needs one")
+        if not self.levels:
+            raise EngineError(f"attribute '{self.name}' has no levels; it needs at least one")
+        twice = first_twice(self.levels)
+        if twice is not None:
+            raise EngineError(f"attribute '{self.name}' names the level '{twice}' more than once")
+        if len(self.kinds) != len(self.levels):
+            raise EngineError(
+                f"attribute '{self.name}' has {len(self.levels)} levels but {len(self.kinds)} kinds; give one kind "
+                "per level"
+            )
+        for kind in self.kinds:
+            if kind not in KINDS:
+                raise EngineError(
+                    f"attribute '{self.name}' has a level of kind '{kind}', must be one of {', '.join(KINDS)}"
+                )
+
+    @property
+    def size(self) -> int:
+        """Number of levels."""
+        return len(self.levels)
+
+    @cached_property
+    def one_kind(self) -> bool:
+        """Whether all levels are of one kind."""
+        return len(set(self.kinds)) == 1
+
+    @cached_property
+    def kind_codes(self) -> np.ndarray:
+        """Index into :data:`KINDS` of each level, shape ``(size,)``."""
+        return np.array([KINDS.index(kind) for kind in self.kinds], dtype=np.int32)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The ordered attributes of a study; their order is part of every stream and never changes within a study."""
+
+    attributes: tuple[Attribute, ...]
+
+    def __post_init__(self) -> None:
+        twice = first_twice(self.names)
+        if twice is not None:
+            raise EngineError(f"attribute '{twice}' is declared more than once")
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Attribute names in order."""
+        return tuple(attribute.name for attribute in self.attributes)
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Number of levels of each attribute."""
+        return tuple(attribute.size for attribute in self.attributes)
+
+    def __len__(self) -> int:
+        return len(self.attributes)
+
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.names)}
+
+    def index(self, name: str) -> int:
+        """Place of the attribute called ``name``; an unknown name is a usage error with a suggestion."""
+        place = self._place.get(name)
+        if place is None:
+            raise UsageError(f"unknown attribute '{name}'.{did_you_mean(name, self.names)}")
+        return place
+
+    def indices(self, names: tuple[str, ...]) -> tuple[int, ...]:
+        """Places of several attributes, in the order asked for."""
+        return tuple(self.index(name) for name in names)

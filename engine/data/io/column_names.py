@@ -1,0 +1,82 @@
+"""Column names as SPSS, Stata and SAS transport files take them, and which column got a new one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.common.errors import UsageError, did_you_mean
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """Bytes of a name, what its signs are, words it must not be, and whether capitals are told apart."""
+
+    most: int
+    first: str
+    others: str
+    reserved: frozenset[str]
+    cased: bool
+
+
+_STATA_WORDS = (
+    "_all _b byte _coef _cons double float if in int long _n _N _pi _pred _rc _skip strL using with "
+    + " ".join(f"str{i}" for i in range(1, 2046))
+).split()
+_RULES = {
+    "sav": _Rule(
+        64,
+        r"[^\W\d_]|@",
+        r"[\w.@#$]",
+        frozenset(("ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH")),
+        cased=False,
+    ),
+    "dta": _Rule(32, r"[A-Za-z_]", r"[A-Za-z0-9_]", frozenset(_STATA_WORDS), cased=True),
+    "xpt": _Rule(8, r"[A-Za-z_]", r"[A-Za-z0-9_]", frozenset(), cased=False),
+}
+
+
+def short_names(names: Sequence[str], form: str) -> dict[str, str]:
+    """The name of each column in a file of the form "sav", "dta" or "xpt": its own where the format takes it.
+
+    A name that is too long, holds other signs or differs from an earlier one only in capitals is made anew: foreign
+    signs become ``_``, and a number at the end keeps it apart.  The same names always give the same answer.
+    """
+    if form not in _RULES:
+        raise UsageError(f"unknown format '{form}'.{did_you_mean(form, _RULES)}")
+    rule = _RULES[form]
+
+    def folded(name: str) -> str:
+        return name if rule.cased else name.upper()
+
+    fits = re.compile(f"(?:{rule.first}){rule.others}*")
+    short: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        good = fits.fullmatch(name) and not name.endswith(".") and folded(name) not in rule.reserved
+        if good and len(name.encode()) <= rule.most and folded(name) not in taken:
+            short[name] = name
+            taken.add(folded(name))
+    for name in names:
+        if name not in short:
+            short[name] = _made(name, rule, taken, folded(name) in rule.reserved)
+            taken.add(folded(short[name]))
+    return {name: short[name] for name in names}
+
+
+def _made(name: str, rule: _Rule, taken: set[str], reserved: bool) -> str:
+    text = "".join(sign if re.fullmatch(rule.others, sign) else "_" for sign in name).rstrip(".") or "_"
+    if not re.fullmatch(rule.first, text[0]):
+        text = "v" + text
+    number = 2 if reserved else 0
+    while True:
+        end = str(number) if number else ""
+        whole = _cut(text, rule.most - len(end)) + end
+        if (whole if rule.cased else whole.upper()) not in taken:
+            return whole
+        number = max(2, number + 1)
+
+
+def _cut(text: str, most: int) -> str:
+    return text.encode()[:most].decode(errors="ignore")

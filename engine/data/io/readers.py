@@ -1,0 +1,282 @@
+"""Files become dictionary-coded columns: CSV and Parquet here, statistical formats in
+:mod:`engine.data.io.statistical`.
+
+CSV values stay the text they were ("007" and "1.50" survive an export) and are read in blocks, so memory is a small
+multiple of the coded table and not of the file.  Of files both very wide and large, columns are read when they are
+asked for (:mod:`engine.data.grouped_columns`), after a first look that sees whether the file can be read.  Messages
+name the file, never its folder or a record's content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from engine.common.errors import EngineError, UsageError
+from engine.common.os_support import arrow_file
+from engine.common.raw_values import index_codes, smallest
+from engine.common.untrusted import kind_of
+from engine.data.grouped_columns import GroupedColumns
+from engine.data.io import sniff
+from engine.data.io.blocks import check_names, join
+from engine.data.io.reread import Again, seen
+from engine.data.microdata import RawColumn, RawTable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+STATISTICAL = (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt")
+"""SPSS, Stata and SAS, which bring labels."""
+EXTENSIONS = (".csv", ".tsv", ".parquet", *STATISTICAL)
+_BLOCK = 4 << 20
+_BLOCK_OF_COLUMN = 1 << 10  # so that the parts of very many columns are not mostly what surrounds them
+_MOST_BLOCK = 32 << 20
+_BLOCK_OF_GROUP = 3 << 20
+_TOGETHER = 8  # blocks
+_LONG_BLOCK = 256 << 20  # for records longer than a block
+WIDE = 2048
+"""Columns of a file beyond which they are read when they are asked for, if it is large."""
+LARGE = 1 << 24
+"""Bytes of such a CSV file, or cells of such a Parquet file."""
+
+
+def read_table(path_or_name: str | Path) -> RawTable:
+    """The records of a file ending in one of :data:`EXTENSIONS`.
+
+    A wrong path or extension is a :class:`UsageError`; a file that is empty, ragged, not UTF-8 or corrupt is an
+    :class:`EngineError` that names the line where it can.
+    """
+    path = Path(path_or_name)
+    extension = path.suffix.lower()
+    if path.is_dir():
+        raise UsageError(f"'{path.name}' is a folder; give a file ending in {_or(EXTENSIONS)}")
+    if not path.exists():
+        raise UsageError(f"file '{path.name}' does not exist; check the spelling and the folder")
+    if extension not in EXTENSIONS:
+        what = f"'{extension}'" if extension else "no extension"
+        raise UsageError(f"file '{path.name}' has {what}, supported are {_or(EXTENSIONS)}; export it as one of these")
+    try:
+        if kind := kind_of(path, follow=True):
+            raise UsageError(f"'{path.name}' is {kind}; give a file, whose end can be known")
+        if path.stat().st_size == 0:
+            raise EngineError(f"file '{path.name}' is empty; it needs a header line and records")
+        if extension in STATISTICAL:
+            from engine.data.io.reader_process import read_apart
+
+            return read_apart(path)
+        return _read_parquet(path) if extension == ".parquet" else _read_csv(path)
+    except OSError as error:
+        raise EngineError(
+            f"file '{path.name}' could not be read: {error.strerror or 'input or output failed'}"
+        ) from None
+
+
+def _or(words: tuple[str, ...]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def block_for(n_columns: int) -> int:
+    """Bytes to be read at once from a file of so many columns."""
+    return min(_MOST_BLOCK, max(_BLOCK, _BLOCK_OF_COLUMN * n_columns))
+
+
+def _read_csv(path: Path) -> RawTable:
+    import pyarrow as pa
+
+    before = seen(path)
+    names, delimiter = sniff.header(path)
+    check_names(path.name, names)
+    grouped = len(names) > WIDE and before[0] > LARGE
+    if grouped and not sniff.is_text(path):
+        raise EngineError(sniff.diagnose(path, names, delimiter))
+    usual = max(_BLOCK_OF_GROUP, block_for(len(names)) // 4) if grouped else block_for(len(names))
+    for block_size in (usual, _LONG_BLOCK):
+        try:
+            if grouped:
+                columns = _some_of_csv(path, names[-1:], delimiter, block_size)
+            else:
+                columns = _csv_columns(path, names, delimiter, block_size)
+            break
+        except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+            # The message quotes the record, so it is only looked at here, never shown.
+            if "straddl" in str(error) and block_size == usual:
+                continue
+            raise EngineError(sniff.diagnose(path, names, delimiter)) from None
+    n_records = len(columns[0].codes)
+    unclosed = n_records > 0 and _ends_in_quotes(path, columns, delimiter)
+    if unclosed or any(_holds_nul(column.values) for column in columns):
+        raise EngineError(sniff.diagnose(path, names, delimiter))
+    if n_records == 0:
+        raise EngineError(
+            f"file '{path.name}' has a header but no records; it needs at least one line below the header"
+        )
+    if grouped:
+        again = Again(path.absolute(), before, partial(_some_of_csv, delimiter=delimiter, block_size=block_size))
+        return RawTable(GroupedColumns(names, again), n_records, path.name)
+    return RawTable({column.name: column for column in columns}, n_records, path.name)
+
+
+def _open_csv(path: Path, wanted: Sequence[str], delimiter: str, block_size: int, *, some: bool) -> Any:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    text = pa.dictionary(pa.int32(), pa.string())
+    reader = csv.open_csv(
+        arrow_file(path),
+        read_options=csv.ReadOptions(block_size=block_size),
+        parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        convert_options=csv.ConvertOptions(
+            column_types=dict.fromkeys(wanted, text),
+            include_columns=list(wanted) if some else None,
+            strings_can_be_null=False,
+            quoted_strings_can_be_null=False,
+        ),
+    )
+    if reader.schema.names != list(wanted):
+        reader.close()
+        raise pa.ArrowInvalid("header read differently")
+    return reader
+
+
+def _csv_columns(path: Path, names: list[str], delimiter: str, block_size: int) -> list[RawColumn]:
+    import pyarrow as pa
+
+    blocks: list[list[tuple[pa.Array, np.ndarray]]] = [[] for _ in names]
+    try:
+        reader = _open_csv(path, names, delimiter, block_size, some=False)
+    except pa.ArrowInvalid as error:
+        if "Empty CSV" in str(error):
+            return [RawColumn(name, pa.array([], pa.string()), np.zeros(0, dtype=np.int8)) for name in names]
+        raise
+    with reader:
+        for batch in reader:
+            for kept, column in zip(blocks, batch.columns, strict=True):
+                kept.append(
+                    (
+                        column.dictionary,
+                        smallest(index_codes(column.indices), len(column.dictionary)),
+                    )
+                )
+    # Popping frees a column's blocks as soon as it is joined.
+    return [join(name, blocks.pop(0)) for name in names]
+
+
+def _some_of_csv(path: Path, wanted: Sequence[str], delimiter: str, block_size: int) -> list[RawColumn]:
+    """A few of many columns: what is done once for each of them in each block would take most of the time."""
+    import pyarrow as pa
+
+    parts: list[list[tuple[pa.Array, np.ndarray]]] = [[] for _ in wanted]
+    with _open_csv(path, wanted, delimiter, block_size, some=True) as reader:
+        while batches := list(islice(reader, _TOGETHER)):
+            for kept, column in zip(parts, pa.Table.from_batches(batches).columns, strict=True):
+                coded = column.unify_dictionaries().combine_chunks()
+                kept.append((coded.dictionary, smallest(index_codes(coded.indices), len(coded.dictionary))))
+    found = [join(name, parts.pop(0)) for name in wanted]
+    pa.default_memory_pool().release_unused()
+    return found
+
+
+def _holds_nul(values: pa.Array) -> bool:
+    """Whether a text has a zero byte, as text in UTF-16 has."""
+    import pyarrow.compute as pc
+
+    return bool(pc.any(pc.match_substring(values, "\0")).as_py())
+
+
+def _ends_in_quotes(path: Path, columns: list[RawColumn], delimiter: str) -> bool:
+    """Whether the last field's quote is never closed: then it may hold many records, and the reader says nothing."""
+    last = columns[-1].values[int(columns[-1].codes[-1])].as_py()
+    end = ('"' + last.replace('"', '""')).encode()
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - len(end) - 1))
+        found = file.read()
+    return found[1:] == end and found[:1] in (delimiter.encode(), b"\n", b"\r")
+
+
+def _read_parquet(path: Path) -> RawTable:
+    from pyarrow import parquet
+
+    before = seen(path)
+    with _corrupt(path), arrow_file(path) as source, parquet.ParquetFile(source) as file:
+        schema = file.schema_arrow
+        names = schema.names
+        check_names(path.name, names)
+        if file.metadata.num_rows == 0:
+            raise EngineError(f"file '{path.name}' has columns but no records")
+        if not names:
+            raise EngineError(f"file '{path.name}' has no columns")
+        for column in schema:
+            _refuse_type(path.name, column)
+        n_records = file.metadata.num_rows
+        if len(names) > WIDE and n_records * len(names) > LARGE:
+            again = Again(path.absolute(), before, _some_of_parquet)
+            return RawTable(GroupedColumns(names, again), n_records, path.name)
+        return RawTable(dict(_parquet_columns(path.name, file, names)), n_records, path.name)
+
+
+def _some_of_parquet(path: Path, names: Sequence[str]) -> list[RawColumn]:
+    from pyarrow import parquet
+
+    with _corrupt(path), arrow_file(path) as source, parquet.ParquetFile(source) as file:
+        return [column for _, column in _parquet_columns(path.name, file, names)]
+
+
+@contextmanager
+def _corrupt(path: Path) -> Iterator[None]:
+    """What is wrong with a damaged Parquet file, in a sentence."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:  # a name may be no UTF-8
+        if isinstance(error, OSError) and error.errno:
+            raise
+        raise EngineError(
+            f"file '{path.name}' is no readable Parquet file (corrupt or cut short); write or copy it again"
+        ) from None
+
+
+def _refuse_type(file: str, column: Any) -> None:
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
+        raise EngineError(
+            f"file '{file}': column '{column.name}' has the type {type(kind).__name__}, wanted are plain values "
+            "(numbers, text, truth values, dates); flatten or leave it out"
+        )
+
+
+def _parquet_columns(file: str, source: Any, names: Sequence[str]) -> Iterator[tuple[str, RawColumn]]:
+    import pyarrow as pa
+
+    for name in names:
+        values = source.read(columns=[name]).column(name)
+        if pa.types.is_dictionary(values.type):
+            # A stored dictionary may hold unused or repeated values; only those that occur count.
+            values = values.cast(values.type.value_type)
+        if pa.types.is_null(values.type):
+            yield name, RawColumn(name, pa.array([], pa.string()), np.full(len(values), -1, dtype=np.int8))
+            continue
+        try:
+            coded = values.combine_chunks().dictionary_encode()
+        except pa.ArrowNotImplementedError:
+            raise EngineError(
+                f"file '{file}': column '{name}' has the unsupported type {values.type}; store it as text or number"
+            ) from None
+        if isinstance(coded, pa.ChunkedArray):
+            coded = coded.combine_chunks()
+        if len(coded) != source.metadata.num_rows:
+            raise pa.ArrowInvalid("a column of another length")
+        coded.dictionary.validate(full=True)
+        indices = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        yield name, RawColumn(name, coded.dictionary, smallest(indices, len(coded.dictionary)))

@@ -1,0 +1,57 @@
+"""Some columns of a CSV or Parquet file that was looked at before, read from the file as it still must be."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.common.errors import EngineError
+from engine.data.microdata import RawColumn
+
+Seen = tuple[int, int, int]
+
+
+def seen(path: Path) -> Seen:
+    """What tells a file that was changed or replaced from the one it was: size, time of the last change, number."""
+    about = path.stat()
+    return about.st_size, about.st_mtime_ns, about.st_ino
+
+
+@dataclass(frozen=True)
+class Again:
+    """Reads columns of an unchanged file: ``read`` gives those of some names, in the order of the names.
+
+    A file that has changed or gone since it was ``before`` is an :class:`EngineError`.
+    """
+
+    path: Path
+    before: Seen
+    read: Callable[[Path, Sequence[str]], list[RawColumn]]
+
+    def __call__(self, names: Sequence[str]) -> list[RawColumn]:
+        """The columns of these names."""
+        self._check()
+        try:
+            return self.read(self.path, names)
+        except OSError as error:
+            raise EngineError(
+                f"file '{self.path.name}' could not be read: {error.strerror or 'input or output failed'}"
+            ) from None
+        finally:
+            self._check()
+
+    def _check(self) -> None:
+        try:
+            now = seen(self.path)
+        except OSError as error:
+            raise EngineError(
+                f"file '{self.path.name}' cannot be read again: {os.strerror(error.errno or 0)}; its columns are read "
+                "when they are needed, so leave it where it is while you work on it"
+            ) from None
+        if now != self.before:
+            raise EngineError(
+                f"file '{self.path.name}' has changed since it was opened; open it again, and leave it as it is while "
+                "you work on it"
+            )

@@ -1,0 +1,131 @@
+"""Released columns become CSV and Parquet: no index, no traces of tools, equal bytes for equal columns.
+
+CSV holds text exactly as it was read, quoted only where it must be; a null is empty.  Parquet is written without the
+schema copies and library metadata that could carry an original's traces; ``created_by`` alone is forced by the library.
+A file is written aside, read back and only then given its name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engine.common.errors import EngineError
+from engine.common.os_support import arrow_file, aside
+from engine.common.raw_values import as_text
+from engine.data.io.read_back import check_bytes, check_parquet
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_ROWS = 1 << 18  # records turned into lines at a time
+_GROUP = 1 << 20  # records in a row group of Parquet
+_SPECIAL = ',"\r\n'
+
+
+def write_csv(path: str | Path, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> None:
+    """Write equally long ``columns`` as UTF-8 CSV with a header, commas and ``\\n`` line ends."""
+    import pyarrow as pa
+
+    n_records = one_length(columns)
+    alone = len(columns) == 1
+    # A lone empty value would be an empty line, which readers skip; quotes keep it a record.
+    nothing = '""' if alone else ""
+    ends = [","] * (len(columns) - 1) + ["\n"]
+    written = hashlib.sha256()
+    with aside(path) as part:
+        with part.open("wb") as file:
+            header = (",".join(_header_text(name) for name in columns) + "\n").encode()
+            file.write(header)
+            written.update(header)
+            for start in range(0, n_records, _ROWS):
+                slices = [values.slice(start, _ROWS) for values in columns.values()]
+                block = _block(pa, [_lines(values, nothing, end) for values, end in zip(slices, ends, strict=True)])
+                file.write(block)
+                written.update(block)
+        check_bytes(part, Path(path).name, written.digest())
+
+
+def _lines(values: pa.Array | pa.ChunkedArray, nothing: str, end: str) -> pa.Array:
+    """Some records of a column as texts, quoted where needed and followed by ``end``; each distinct text is made
+    once."""
+    import pyarrow as pa
+
+    coded = one_array(plain(values)).dictionary_encode()
+    texts = [_quoted(text, _SPECIAL) or nothing for text in as_text(coded.dictionary).to_pylist()]
+    lines = pa.array([text + end for text in texts] + [nothing + end], pa.large_string())
+    return pa.DictionaryArray.from_arrays(coded.indices.fill_null(len(texts)), lines).cast(pa.large_string())
+
+
+def _block(pa: Any, parts: list[pa.Array]) -> memoryview:
+    """The lines of some records: joined texts lie one after the other in the array's own buffer."""
+    import pyarrow.compute as pc
+
+    lines = pc.binary_join_element_wise(*parts, pa.scalar("", pa.large_string())) if len(parts) > 1 else parts[0]
+    _, offsets, data = lines.buffers()
+    places = memoryview(offsets).cast("q")
+    return memoryview(data)[places[lines.offset] : places[lines.offset + len(lines)]]
+
+
+def _quoted(text: str, special: str) -> str:
+    if any(sign in text for sign in special):
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def _header_text(name: str) -> str:
+    # The header is also where a reader looks for the delimiter and for a byte order mark.
+    return _quoted(name, _SPECIAL + ";\t|\ufeff")
+
+
+def write_parquet(path: str | Path, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> None:
+    """Write equally long ``columns`` as Parquet, types kept; dictionary-coded columns are written as plain values.
+
+    A stored dictionary could hold values that no record has any more, so none is taken over.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    n_records = one_length(columns)
+    kinds = {name: values.type for name, values in columns.items()}
+    plain_kinds = {name: k.value_type if pa.types.is_dictionary(k) else k for name, k in kinds.items()}
+    schema = pa.schema(list(plain_kinds.items()))
+    with aside(path) as part:
+        written: dict[str, Any] = {"store_schema": False, "compression": "snappy", "version": "2.6"}
+        with arrow_file(part, "wb") as sink, parquet.ParquetWriter(sink, schema, **written) as file:
+            for start in range(0, max(n_records, 1), _GROUP):
+                parts = [plain(values.slice(start, _GROUP)) for values in columns.values()]
+                file.write_table(pa.table(parts, schema=schema), row_group_size=_GROUP)
+        check_parquet(part, Path(path).name, columns)
+
+
+def plain(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Plain values of a dictionary-coded column; others as they are."""
+    import pyarrow as pa
+
+    return values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
+
+
+def one_array(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """The chunks of a column as one array."""
+    import pyarrow as pa
+
+    if isinstance(values, pa.ChunkedArray):
+        combined = values.combine_chunks()
+        return combined if isinstance(combined, pa.Array) else pa.concat_arrays(combined.chunks)
+    return values
+
+
+def one_length(columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> int:
+    """The common length of the columns; none, or unequal ones, are refused."""
+    lengths = {name: len(values) for name, values in columns.items()}
+    if not lengths:
+        raise EngineError("there is no column to write; release at least one")
+    if len(set(lengths.values())) > 1:
+        a, b = next((a, b) for a in lengths for b in lengths if lengths[a] != lengths[b])
+        raise EngineError(
+            f"column '{a}' has {lengths[a]} values and column '{b}' {lengths[b]}; all must be equally long"
+        )
+    return next(iter(lengths.values()))

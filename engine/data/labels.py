@@ -1,0 +1,89 @@
+"""What a file says about a column beside its values: labels, codes that mean missing, format and measure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from engine.common.errors import EngineError
+from engine.common.public_wording import first_twice
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+MEASURES = ("", "nominal", "ordinal", "scale")
+"""Levels of measurement that a file may declare; empty where it says none."""
+
+
+@dataclass(frozen=True)
+class ColumnLabels:
+    """The labels of one column.
+
+    ``label`` is the variable label.  ``values`` pairs raw values, as the text that
+    :func:`engine.common.raw_values.texts` reads, with their labels, in the file's order; a value without a label is not
+    in it.  ``missing`` are raw values that the file's owner declared missing, ``missing_ranges`` numeric ranges of such
+    values, both ends included.  ``format`` is the file's own display format (``F8.2``, ``%tdD_m_Y``, ``DATE9``), kept
+    for writing the same format back, and ``measure`` one of :data:`MEASURES`.
+    """
+
+    label: str = ""
+    values: tuple[tuple[str, str], ...] = ()
+    missing: tuple[str, ...] = ()
+    missing_ranges: tuple[tuple[float, float], ...] = ()
+    format: str = ""
+    measure: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", tuple((str(raw), str(label)) for raw, label in self.values))
+        for what in ("missing", "missing_ranges"):
+            object.__setattr__(self, what, tuple(getattr(self, what)))
+        coded = [raw for raw, _ in self.values]
+        twice = first_twice(coded)
+        if twice is not None:
+            raise EngineError(f"the value '{twice}' has two labels; give each value one")
+        for low, high in self.missing_ranges:
+            if not low <= high:
+                raise EngineError(f"a range of missing values goes from {low:g} to {high:g}; give the lower end first")
+        if self.measure not in MEASURES:
+            raise EngineError(f"measure is {self.measure!r}, must be one of {', '.join(MEASURES[1:])} or empty")
+
+    @cached_property
+    def label_of(self) -> dict[str, str]:
+        """Labels by raw value."""
+        return dict(self.values)
+
+    def shown(self, raw: str) -> str:
+        """The label of a raw value, or the value itself where it has none."""
+        return self.label_of.get(raw) or raw
+
+    def missing_among(self, raw: Iterable[str]) -> tuple[str, ...]:
+        """Which of these raw values are declared missing, in their order, by name or by range."""
+        return tuple(value for value in raw if value in self.missing or self._in_range(value))
+
+    def missing_mask(self, values: pa.Array) -> np.ndarray:
+        """Which values are declared missing, by name or by range; shape ``(len(values),)``."""
+        from engine.common.raw_values import numbers, text_mask
+
+        mask = text_mask(values, self.missing)
+        if self.missing_ranges:
+            figures = numbers(values)
+            for low, high in self.missing_ranges:
+                mask |= (low <= figures) & (figures <= high)
+        return mask
+
+    def _in_range(self, raw: str) -> bool:
+        if not self.missing_ranges:
+            return False
+        try:
+            number = float(raw)
+        except ValueError:
+            return False
+        return isfinite(number) and any(low <= number <= high for low, high in self.missing_ranges)
+
+
+NO_LABELS = ColumnLabels()
+"""What a column says that says nothing."""

@@ -1,0 +1,182 @@
+"""A file's records, dictionary-coded column by column, and the coded view that a study sees of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.common.errors import EngineError
+from engine.data.domain import Domain
+from engine.data.grouped_columns import GroupedColumns
+from engine.data.labels import NO_LABELS, ColumnLabels
+from engine.data.table import ContingencyTable, occupied
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class RawColumn:
+    """One column as read: distinct ``values`` in order of first appearance and one integer code per record.
+
+    A null has code -1 and no value.  Text from a CSV file stays the text it was, so an export can write it back
+    unchanged.  ``about`` holds the labels of a file that has some; they are no part of the data's digest.
+    """
+
+    name: str
+    values: pa.Array
+    codes: np.ndarray
+    about: ColumnLabels = NO_LABELS
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the values are text (always so for CSV)."""
+        import pyarrow as pa
+
+        return bool(pa.types.is_string(self.values.type) or pa.types.is_large_string(self.values.type))
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """The file: its columns in file order.  ``n_records`` rows; ``source`` is a short label such as a sample's name,
+    never a path.
+
+    Of a very wide file only some columns are in memory (:class:`~engine.data.grouped_columns.GroupedColumns`): go
+    through them in file order, or :meth:`hold` those that are asked for in another one.
+    """
+
+    columns: Mapping[str, RawColumn]
+    n_records: int
+    source: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names in file order."""
+        return tuple(self.columns)
+
+    def hold(self, names: Iterable[str]) -> None:
+        """Keep these columns in memory, of a file whose columns are read when they are asked for."""
+        if isinstance(self.columns, GroupedColumns):
+            self.columns.hold(names)
+
+    def n_values(self, name: str) -> int:
+        """The number of distinct values of a column."""
+        if isinstance(self.columns, GroupedColumns):
+            return self.columns.n_values(name)
+        return len(self.columns[name].values)
+
+    def about(self, name: str) -> ColumnLabels:
+        """The labels of a column."""
+        return self.columns.about(name) if isinstance(self.columns, GroupedColumns) else self.columns[name].about
+
+    def content_digest(self) -> bytes:
+        """A digest of names, values and order of all records (32 bytes); keyed by the study before it is stored
+        anywhere."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> bytes:
+        digest = hashlib.blake2b(digest_size=32)
+        for column in self.columns.values():
+            digest.update(repr((column.name, str(column.values.type))).encode())
+            _digest_values(digest, column.values)
+            digest.update(np.ascontiguousarray(column.codes, dtype="<i4").data)
+        return digest.digest()
+
+
+def _digest_values(digest: hashlib.blake2b, values: pa.Array) -> None:
+    """Add distinct values to a digest; text and numbers by their bytes, so that millions of them cost no copies."""
+    import pyarrow as pa
+
+    kind = values.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        text = pa.concat_arrays([values.cast(pa.large_string())])
+        offsets = (
+            np.frombuffer(text.buffers()[1], dtype="<i8", count=len(text) + 1) if len(text) else np.zeros(1, "<i8")
+        )
+        digest.update(offsets.tobytes())
+        if offsets[-1]:
+            digest.update(memoryview(text.buffers()[2])[: int(offsets[-1])])
+    elif pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        numbers = values.to_numpy(zero_copy_only=False)
+        digest.update(np.ascontiguousarray(numbers, dtype=numbers.dtype.newbyteorder("<")).tobytes())
+    else:
+        digest.update("\x1f".join(map(repr, values.to_pylist())).encode())
+
+
+@dataclass(frozen=True)
+class EditRule:
+    """A forbidden combination: a record fails when, for every named attribute, its level is among those listed."""
+
+    name: str
+    forbid: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Microdata:
+    """Coded records over a domain, with the raw columns behind them.
+
+    ``codes[j]`` holds the level codes of attribute ``j`` (one integer array of length ``n_records`` per attribute).
+    ``raw`` keeps every raw column.  ``carried`` columns stay with their record; ``dropped`` ones are never exported;
+    ``weight`` and ``id`` follow their record and are released only where the plan includes them.
+
+    Draws pair *units*.  Here every record is its own unit; ``unit_of_record`` is the seam where households will join.
+    """
+
+    domain: Domain
+    codes: tuple[np.ndarray, ...]
+    raw: RawTable
+    carried: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    weight: str | None = None
+    id: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.raw.n_records < 2:
+            raise EngineError(
+                f"the data hold {'one record' if self.raw.n_records else 'no record'}; swapping needs at least two"
+            )
+        for attribute, codes in zip(self.domain.attributes, self.codes, strict=True):
+            if len(codes) != self.raw.n_records:
+                raise EngineError(
+                    f"attribute '{attribute.name}' has {len(codes)} codes for {self.raw.n_records} records"
+                )
+            if int(codes.min()) < 0 or int(codes.max()) >= attribute.size:
+                raise EngineError(f"attribute '{attribute.name}' has a code outside 0..{attribute.size - 1}")
+
+    @property
+    def n_records(self) -> int:
+        """Number of records."""
+        return self.raw.n_records
+
+    @property
+    def unit_of_record(self) -> np.ndarray:
+        """The unit each record belongs to; one to one."""
+        return np.arange(self.n_records)
+
+    @cached_property
+    def _table(self) -> tuple[ContingencyTable, np.ndarray]:
+        cells, inverse = occupied(self.codes, self.domain.shape, self.n_records)
+        counts = np.bincount(inverse, minlength=len(cells)).astype(np.int64)
+        return ContingencyTable(self.domain, cells, counts), inverse
+
+    @property
+    def table(self) -> ContingencyTable:
+        """The full contingency table over all attributes."""
+        return self._table[0]
+
+    @property
+    def cell_of_record(self) -> np.ndarray:
+        """Each record's cell of :attr:`table`, shape ``(n_records,)``."""
+        return self._table[1]
+
+    @property
+    def has_carried_columns(self) -> bool:
+        """Whether anything that is not an attribute stays with its record (and so tells the two partners of a swap
+        apart)."""
+        return bool(self.carried or self.weight or self.id)

@@ -1,0 +1,1 @@
+"""The recorded choice, its states, and what may be told to whom."""

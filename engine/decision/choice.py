@@ -1,0 +1,275 @@
+"""The choice that is recorded: which scenario, by which rule, why, and what to bear in mind about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from engine.common.errors import UsageError
+from engine.common.public_wording import lower_first
+from engine.decision.disclosure_text import check_extent
+from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
+from engine.frontier.summary import summarise
+from engine.measures import MeasureCall
+from engine.release.results import FAILED, NOOP, Results
+from engine.release.scenarios import Choice
+from engine.study.decision_log import append
+from engine.study.log_seal import check_seal
+from engine.study.study import Study
+from engine.study.study_map import objective_places, realisation_of, risk_utility_map
+
+
+def runs_of(study: Study, place: int, table: str = "realisation") -> Results:
+    """The runs of one scenario (``table`` realisation or fresh), by replicate: a study may hold millions of others."""
+    return study.runs_of([place], table)
+
+
+def planned_places(study: Study, view: RiskUtilityMap) -> list[int]:
+    """The scenarios that the plan's rule picks on a map: one, two where a slope is an edge's, none without a rule."""
+    plan = study.plan.decision
+    if plan.max_risk is not None:
+        return [view.under_bound(float(plan.max_risk))]
+    return view.by_slope(float(plan.slope)) if plan.slope is not None else []
+
+
+def choose(
+    study: Study,
+    view: RiskUtilityMap,
+    why: str,
+    *,
+    candidate: str | None = None,
+    max_risk: float | None = None,
+    slope: float | None = None,
+    by: str = "",
+    others: Sequence[Mapping[str, str]] = (),
+) -> Choice:
+    """Record the choice of a scenario: by its id, under a bound on risk, or by a slope; without any, by the rule of the
+    plan.
+
+    The realisation follows the plan's rule, never the figures.  A reason in words is required.  Nothing is recorded on
+    one replicate: a frontier from single runs is mostly luck.  A reason that tells how many records are changed is
+    refused.  ``by`` names who recommends; ``others`` are alternatives that were considered (``candidate``,
+    ``difference`` and ``why`` not).  The choice is logged too.
+    """
+    if not why.strip():
+        raise UsageError("a decision needs its reason in words; give --why TEXT")
+    plan = study.plan.decision
+    if candidate is None and max_risk is None and slope is None:
+        max_risk = None if plan.max_risk is None else float(plan.max_risk)
+        slope = None if plan.slope is None else float(plan.slope)
+    if sum(given is not None for given in (candidate, max_risk, slope)) != 1:
+        raise UsageError(
+            "choose by exactly one of --candidate ID, --max-risk A and --slope A (the plan's rule counts when none is "
+            "given)"
+        )
+    asked = None
+    if candidate is not None:
+        scenario, asked = study.find(candidate)
+        place, rule = scenario.place, "named by hand"
+    elif max_risk is not None:
+        place, rule = (
+            view.under_bound(max_risk),
+            f"most useful with {view.measures[view.risk].measure.title.lower()} at or below {max_risk:g}",
+        )
+    else:
+        assert slope is not None
+        places = view.by_slope(slope)
+        if len(places) > 1:
+            ends = " and ".join(view.scenarios[i].label for i in places)
+            raise UsageError(f"at slope {slope:g} {ends} are equally good; choose one of them with --candidate")
+        place, rule = (
+            places[0],
+            slope_words(view, slope),
+        )
+    if int(view.summary.counted[place]) == 1:
+        raise UsageError(
+            "no decision is recorded on one replicate that counts; add more with `frontier sweep ... --replicates 20 "
+            "--extend`"
+        )
+    runs = runs_of(study, place)
+    first = realisation_of(study, runs, place, view.allow_partial)
+    if asked is not None and asked != first:
+        raise UsageError(
+            f"the plan releases replicate {first} of {view.scenarios[place].label}, not {asked}: choosing among runs "
+            "by their figures is"
+            " selection on noise. Leave the replicate out, or fix it in the plan before the sweep."
+        )
+    record = _record(view, place)
+    row = check_realisation(runs, place, first, view.scenarios[place].label, view.allow_partial)
+    released = one_run(runs, row)
+    record["released"] = {str(call): _number(released.values[0, k]) for k, call in enumerate(view.measures)}
+    record["fresh"] = fresh_figures(study, place, view.allow_partial)
+    record["bound"], record["slope"] = max_risk, slope
+    record["planned"] = _follows_the_plan(study, view, place)
+    record["cautions"] = cautions(study, view, place, released, record)
+    record["others"] = [dict(one) for one in others]
+    check_extent(study, view.scenarios[place], (why, by, *(one.get("why", "") for one in others)), record)
+    check_seal(study)
+    choice = study.decide(view.scenarios[place], first, rule, why.strip(), record)
+    shown = {name: record[name] for name in ("figures", "released", "fresh", "cautions", "others")}
+    detail = {"choice": len(study.decisions), "candidate": choice.label, "replicate": first, "rule": rule}
+    append(study, "chosen", {**detail, "why": choice.why, **shown}, by=by.strip())
+    return choice
+
+
+def measures_of(study: Study, choice: Choice | None) -> tuple[str | None, str | None]:
+    """The measures of risk and of utility that a choice rests on; None is the plan's own."""
+    names = {str(call) for call in study.measures}
+    record = choice.record if choice else {}
+    risk, utility = (record[kind] if record.get(kind) in names else None for kind in ("risk", "utility"))
+    return risk, utility
+
+
+def slope_words(view: RiskUtilityMap, slope: float) -> str:
+    """The rule of a straight trade-off in words: which measures it is about, by their titles."""
+    risk, utility = (_named(view.measures[k]) for k in (view.risk, view.utility))
+    return f"best on the straight line of slope {slope:g} between {risk} and {utility}"
+
+
+def _named(call: MeasureCall) -> str:
+    """A measure's title within a sentence, with the parameters that are not the usual ones."""
+    usual = call.measure.parameters
+    parts = [f"{key.replace('_', ' ')} {value}" for key, value in call.parameters if value != usual[key]]
+    parts += ["of " + " × ".join(call.attributes)] if call.attributes is not None else []
+    title = ("size of " if call.measure.better == "zero" else "") + lower_first(call.measure.title)
+    return title + (f" ({', '.join(parts)})" if parts else "")
+
+
+def slope_of(study: Study, record: Mapping[str, Any]) -> float | None:
+    """The slope that a recorded choice rests on: its own, or that of the plan whose rule picks it; None without one."""
+    own, planned = record.get("slope"), study.plan.decision.slope
+    if own is None and planned is not None and record.get("planned") is True:
+        own = planned
+    return None if own is None else float(own)
+
+
+def nothing_is_better(view: RiskUtilityMap, place: int, slope: float) -> str:
+    """That by a straight trade-off doing nothing is better than a scenario, with both sums; empty where it is not."""
+    sums = view.beaten_by_nothing(place, slope)
+    if sums is None:
+        return ""
+    digits = next((few for few in (4, 6, 9) if len({f"{one:.{few}g}" for one in sums}) == 2), 17)
+    mine, nothing = (f"{one:.{digits}g}" for one in sums)
+    what = "loss of utility" if slope == np.inf else "risk + slope × loss of utility"
+    return f"{NOTHING_IS_BETTER}: {what} is {mine} for it and {nothing} for the data unchanged"
+
+
+NOTHING_IS_BETTER = "by the slope that picks it, doing nothing is better"
+"""What a choice by a slope is told where the unaltered data score better by it."""
+
+
+def _follows_the_plan(study: Study, view: RiskUtilityMap, place: int) -> bool | None:
+    """Whether a scenario is what the plan's rule picks under the plan's measures; None where the plan has no rule."""
+    plan = study.plan.decision
+    if plan.max_risk is None and plan.slope is None:
+        return None
+    if (view.risk, view.utility) != objective_places(study):
+        return False
+    try:
+        return place in planned_places(study, view)
+    except UsageError:  # the rule picks nothing
+        return False
+
+
+def fresh_figures(study: Study, place: int, allow_partial: bool = False) -> dict[str, Any] | None:
+    """Means and standard errors of a scenario on fresh replicates, by measure; None before it was re-evaluated."""
+    runs = runs_of(study, place, "fresh")
+    if not len(runs):
+        return None
+    measures = [call.measure for call in study.measures]
+    found = summarise(replace(runs, scenario=np.zeros(len(runs), np.int64)), measures, 1, allow_partial)
+    return {
+        str(call): {"mean": _number(found.mean[0, k]), "se": _number(found.se[0, k])}
+        for k, call in enumerate(study.measures)
+    }
+
+
+def cautions_now(study: Study, choice: Choice, allow_partial: bool = False) -> list[str]:
+    """The cautions of a recorded choice as they are today: fresh replicates may have come since, or further runs."""
+    record = choice.record
+    view = risk_utility_map(study, record["risk"], record["utility"], allow_partial=allow_partial)
+    place = study.find(choice.label)[0].place
+    runs = runs_of(study, place)
+    released = one_run(runs, check_realisation(runs, place, choice.replicate, choice.label, allow_partial=True))
+    return cautions(study, view, place, released, {**record, "fresh": fresh_figures(study, place, allow_partial)})
+
+
+def one_run(runs: Results, row: int) -> Results:
+    """One row of several runs."""
+    return Results(*(getattr(runs, f.name)[row : row + 1] for f in fields(Results)))
+
+
+def cautions(study: Study, view: RiskUtilityMap, place: int, run: Results, record: Mapping[str, Any]) -> list[str]:
+    """What a board should know about a choice before it relies on it, one sentence each; ``run`` is the one to be
+    released."""
+    name = str(view.measures[view.risk])
+    words = view.measures[view.risk].measure.title.lower()
+    mean, se = view.summary.mean[place, view.risk], view.summary.se[place, view.risk]
+    released, bound, fresh = run.values[0, view.risk], record["bound"], record["fresh"]
+    said = []
+    if np.isnan(mean):
+        reason = view.measures[view.risk].measure.undefined
+        said.append(f"its {words} is undefined ({reason}), so it takes no part in the frontier")
+    elif view.riskier_than_original[place]:
+        said.append("its mean risk is above that of releasing the data unchanged")
+    slope = slope_of(study, record)
+    if slope is not None and (beaten := nothing_is_better(view, place, slope)):
+        said.append(beaten)
+    if record.get("planned") is False:
+        said.append("it is not the one that the plan's rule picks")
+    if run.status[0] == NOOP:
+        said.append("it changes nothing: the release is the original")
+    if run.status[0] == FAILED:
+        said.append(f"the run to be released is partial: {run.changed[0]:,} records were swapped, then none could")
+    planned = study.plan.decision.max_risk
+    passed_over = planned is not None and bound != float(planned) and view.risk == objective_places(study)[0]
+    if planned is not None and passed_over and mean > float(planned):  # one's own bound does not undo the plan's
+        said.append(f"its mean {words}, {mean:.5g}, is above the plan's bound {float(planned):g}")
+    if bound is not None:
+        if released > bound:
+            said.append(
+                f"the run to be released has a {words} of {released:.5g}, above the bound {bound:g}: the bound is on "
+                "the mean"
+            )
+        if mean + 2 * se > bound:
+            said.append(f"its mean {words}, {mean:.5g}, is within two standard errors of the bound {bound:g}")
+        if fresh and (fresh[name]["mean"] or 0) > bound:
+            said.append(f"on fresh replicates its mean {words} is {fresh[name]['mean']:.5g}, above the bound {bound:g}")
+    if fresh is None:
+        said.append("its figures are those that led to the choice; it has not been run again on fresh replicates")
+    progress = study.progress
+    if progress.state != "finished":
+        said.append(f"the sweep is {progress.state}: {progress.done:,} of {progress.total:,} runs so far")
+    return said
+
+
+def _record(view: RiskUtilityMap, place: int) -> dict[str, Any]:
+    """The figures that the choice rests on."""
+    figures = {
+        str(call): {
+            "mean": _number(view.summary.mean[place, k]),
+            "se": _number(view.summary.se[place, k]),
+            "original": _number(view.original[k]),
+        }
+        for k, call in enumerate(view.measures)
+    }
+    return {
+        "spec": view.scenarios[place].spec.text,
+        "rate": view.scenarios[place].spec.rate,
+        "risk": str(view.measures[view.risk]),
+        "utility": str(view.measures[view.utility]),
+        "figures": figures,
+        "replicates": int(view.summary.counted[place]),
+        "failed": int(view.summary.failed[place]),
+        "undominated": bool(view.dominance.undominated[place]),
+        "clear": bool(view.dominance.clear[place]),
+        "share": _number(view.dominance.share[place]),
+        "riskier_than_original": bool(view.riskier_than_original[place]),
+    }
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

@@ -1,0 +1,181 @@
+"""What a text tells about a release that the members of a board must not read: whose words are in a bundle, and who
+writes them must hear of it at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from engine.common.errors import UsageError
+from engine.release.scenarios import Scenario
+from engine.study.study import Study
+
+LABEL = re.compile(r"(?<![\w.#&/-])x[0-9a-f]{3,40}(?![\w-])(?:/\d+)?")
+"""What a candidate's own id looks like, with the replicate if one is named."""
+EXTENT = "the share of records changed"
+EXPOSED = "a small-cell risk as a share, which together with its count gives the rate"
+
+
+def tells(study: Study, scenario: Scenario | None, text: str) -> str:
+    """What a text tells, in words; empty where it tells nothing.
+
+    Ids of candidates in the study and their specs; of ``scenario`` the rate, how many records were changed in any of
+    its runs, and its small-cell risk as a share.
+    """
+    for match in LABEL.finditer(text):
+        if study.scenarios.place_of(match[0].partition("/")[0]) is not None:
+            return f"the id of a candidate ({match[0]})"
+    if found := _spec_in(study, text):
+        return f"a role as it is written in specs ({found})"
+    if scenario is None:
+        return ""
+    return "the swap rate" if says_rate(text, scenario.spec.rate) else _counted(study, scenario, text)
+
+
+def told(study: Study, scenario: Scenario | None, text: str) -> str:
+    """:func:`tells` as a sentence for whoever writes; empty where nothing is told."""
+    what = tells(study, scenario, text)
+    return f"this text names {what}, so the members' bundle would be refused; say it without" if what else ""
+
+
+def check_extent(
+    study: Study, scenario: Scenario, texts: Iterable[str], record: Mapping[str, Any] | None = None
+) -> None:
+    """Refuse (:class:`UsageError`) texts that tell how many records a candidate changes: a report takes ids, specs and
+    rates out of them, but not that, so the bundle would be refused.  ``record`` is a choice that is not stored yet."""
+    for text in texts:
+        if what := _counted(study, scenario, text, record):
+            raise UsageError(f"this text names {what}, so the members' bundle would be refused; say it without: {text}")
+
+
+def check_public(study: Study, scenario: Scenario, texts: Iterable[str]) -> None:
+    """Refuse (:class:`UsageError`) words for the public that tell anything at all: they are published as they are."""
+    for text in texts:
+        if what := tells(study, scenario, text):
+            raise UsageError(f"this text names {what}, so the public bundle would be refused; say it without: {text}")
+
+
+def names_candidate(study: Study, text: str) -> str:
+    """What a text says of candidates' own names: an id or a spec of the study; empty where it says nothing."""
+    for match in LABEL.finditer(text):
+        if study.scenarios.place_of(match[0].partition("/")[0]) is not None:
+            return "the id of a candidate"
+    return "the spec of a candidate" if _spec_in(study, text) else ""
+
+
+def _spec_in(study: Study, text: str) -> str:
+    names = "|".join(re.escape(name) for name in sorted(study.names, key=len, reverse=True))
+    found = re.search(rf"(?<!\w)(?:{names}):[SFCU](?!\w)", text)
+    return found[0] if found else ""
+
+
+def _counted(study: Study, scenario: Scenario, text: str, record: Mapping[str, Any] | None = None) -> str:
+    """What a text tells of the extent of a candidate's changes; empty where it tells nothing."""
+    text = _without_rates(study, text)
+    if not re.search(r"\d", _plain_numbers(text)):
+        return ""
+    n_records = int(study.about["n_records"])
+    changed = np.unique(study.runs_of([scenario.place]).changed)
+    if any(says_extent(text, number, n_records) for number in changed.tolist()):
+        return EXTENT
+    return EXPOSED if any(says_share(text, share) for share in exposed_shares(study, scenario, record)) else ""
+
+
+def _without_rates(study: Study, text: str) -> str:
+    """The text without the plan's rates in digits, which reports take out themselves."""
+    rates = {Decimal(rate) for rate in study.plan.space.rates}
+
+    def kept(match: re.Match[str]) -> str:
+        return " " if Decimal(match[1]) / (100 if match[2] else 1) in rates else match[0]
+
+    return _NUMBER.sub(kept, text)
+
+
+def exposed_shares(study: Study, scenario: Scenario, record: Mapping[str, Any] | None = None) -> list[float]:
+    """Eq. 6 of a candidate as a share: means over runs and the run to be released, as its choices recorded them."""
+    calls = [str(call) for call in study.measures if call.measure.name == "small_cells"]
+    found = []
+    for one in (record or {}, *(choice.record for choice in study.decisions if choice.label == scenario.label)):
+        released = one.get("released") or {}
+        found += [released[name] for name in calls if name in released]
+        for means in (one.get("figures") or {}, one.get("fresh") or {}):
+            found += [means[name]["mean"] for name in calls if name in means]
+    return [float(share) for share in found if share is not None]
+
+
+_WORDS = re.findall(r"\w+", "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen")
+_COUNTED = re.compile(
+    rf"\b({'|'.join(_WORDS)}|\d+(?:\.\d+)?)\s*(?:/|per|in|out of)\s*(?:a\s+|every\s+)?(hundred|thousand|\d+)\b(?!/)",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"(?<![\w.,])(\d*\.?\d+)(\s*(?:%|per\s?cent\b))?(?!\w|[.,]\d)", re.IGNORECASE)
+_PERCENT = r"(?:%|per\s?cent\b|pct\b|percentage|prozent\b)"
+
+
+def _plain_numbers(text: str) -> str:
+    """The text with numbers in digits and decimal points: words before "percent" and decimal commas are replaced."""
+    # a comma before three digits parts thousands, which no share is: 1,955 % is a decimal comma
+    text = re.sub(rf"(?<![\d.,])(\d+),(?:(?!\d{{3}}(?!\d))|(?=\d+\s*{_PERCENT})|(?<=0,))(\d+)", r"\1.\2", text)
+    words = "|".join(_WORDS)
+
+    def digits(match: re.Match[str]) -> str:
+        return str(_WORDS.index(match[1].lower()) + 1)
+
+    return re.sub(rf"\b({words})(?=\s*{_PERCENT})", digits, text, flags=re.IGNORECASE)
+
+
+def says_rate(text: str, rate: str) -> bool:
+    """Whether a text names a rate: as a decimal fraction ("0.02", "0,02"), a percentage ("2 %", "two percent"), or in
+    so many of a hundred ("2 in 100", "1/50")."""
+    if not rate:
+        return False
+    share, text = Decimal(rate), _plain_numbers(text)
+    if share < 1 and any(_ratio(match) == share for match in _COUNTED.finditer(text)):
+        return True
+    if not re.search(r"\d", text):
+        return False
+    percent = format((share * 100).normalize(), "f")
+    if re.search(rf"(?<![\d.,])0?{re.escape(format(share.normalize(), 'f').lstrip('0'))}0*(?![\d%])(?!\s*%)", text):
+        return share != share.to_integral_value()
+    return bool(re.search(rf"(?<![\d.,]){re.escape(percent)}(?:\.0+)?\s*{_PERCENT}", text, re.IGNORECASE))
+
+
+def _ratio(found: re.Match[str]) -> Decimal | None:
+    """The share that "2 in 100" names; None where it names none."""
+    part, whole = (word.lower() for word in found.groups())
+    above = Decimal(_WORDS.index(part) + 1) if part in _WORDS else Decimal(part)
+    below = Decimal({"hundred": 100, "thousand": 1000}.get(whole) or whole)
+    return above / below if below else None
+
+
+def says_extent(text: str, number: int, n_records: int) -> bool:
+    """Whether a text names the share of records that were changed (``number`` of ``n_records``), with two digits or
+    more, or their number in a sentence about changing."""
+    if not number:
+        return False
+    ways = "|".join({str(number), f"{number:,}", f"{number:_}".replace("_", " ")})
+    for sentence in re.split(r"(?<=[.;!?])\s", text):
+        counted = re.search(rf"(?<![\d.,])(?:{ways})(?![\d]|[.,]\d)", sentence)
+        if counted and re.search(r"swap|chang|alter|perturb|modif", sentence, re.IGNORECASE):
+            return True
+    return says_share(text, number / n_records)
+
+
+def says_share(text: str, share: float) -> bool:
+    """Whether a text names a share below 1, as a fraction or a percentage, with two significant digits or more."""
+    if not 0 < share < 1:
+        return False
+    for match in re.finditer(rf"(?<![\w.,])(\d*\.\d+|\d+)(?![\d]|[.,]\d)(\s*{_PERCENT})?", _plain_numbers(text), re.I):
+        digits = match[1]
+        if len(digits.replace(".", "").lstrip("0")) < 2 or not (match[2] or digits.startswith(("0.", "."))):
+            continue
+        places = len(digits.partition(".")[2])
+        exact = Decimal(share) * (100 if match[2] else 1)
+        if round(exact, places) == Decimal(digits):
+            return True
+    return False

@@ -1,0 +1,237 @@
+"""How far a recommendation is: draft, submitted, returned, approved, released, or to release nothing.
+
+A state is never stored and never overwritten: it is what the decision log says (:mod:`engine.study.decision_log`), read
+from the latest choice on.  A new choice begins again at draft, whatever was approved before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from engine.common.errors import EngineError, UsageError
+from engine.decision.disclosure_text import check_extent, check_public
+from engine.release.scenarios import Choice, Scenario
+from engine.study.decision_log import START, Entry, append, entries, verify
+from engine.study.log_seal import check_seal
+from engine.study.study import Study
+
+STATES = {
+    "none": "Nothing has been recommended yet.",
+    "draft": "A release is recommended; the board has not been asked.",
+    "submitted": "The recommendation is before the board.",
+    "returned": "The board has returned the recommendation.",
+    "approved": "The board has approved the release.",
+    "released": "The release has been published.",
+    "withheld": "Nothing is released.",
+}
+"""The states in words."""
+
+_NEXT = {
+    "none": (),
+    "draft": ("submitted",),
+    "submitted": ("approved", "returned"),
+    "returned": ("submitted",),
+    "approved": ("released", "returned"),
+    "released": (),
+    "withheld": (),
+}
+_STEPS = ("submitted", "approved", "returned", "released")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where the recommendation stands: one of :data:`STATES`, the ``choice`` it is about (None with ``none`` and
+    ``withheld``), ``by`` whom that state was set, the approval's ``number`` and ``conditions`` (both from the approval
+    on), ``at`` what time (ISO, UTC) and the ``why`` of the latest step (of a choice, its reason)."""
+
+    state: str
+    choice: Choice | None = None
+    by: str = ""
+    number: str = ""
+    conditions: str = ""
+    at: str = ""
+    why: str = ""
+
+    @property
+    def possible(self) -> tuple[str, ...]:
+        """The states that may follow."""
+        return _NEXT[self.state]
+
+    @property
+    def words(self) -> str:
+        """The state in one sentence."""
+        return STATES[self.state]
+
+
+def state_of(study: Study) -> Standing:
+    """Where the study's recommendation stands; a log whose chain is broken, or that does not fit its seal, is an error,
+    not a state."""
+    standing = _standing(entries(study), study.decisions)
+    check_seal(study)
+    return standing
+
+
+def _standing(log: Sequence[Entry], choices: Sequence[Choice]) -> Standing:
+    verify(log)
+    standing = Standing("none")
+    # Studies of earlier versions hold choices that no entry names; so does one whose program was ended in between.
+    logged = 0
+    for entry in log:
+        if entry.event == "chosen":
+            logged = int(entry.detail["choice"])
+        standing = _after(standing, entry, choices)
+    return _drafted(choices[-1]) if len(choices) > logged else standing
+
+
+def _drafted(choice: Choice, entry: Entry | None = None) -> Standing:
+    import time
+
+    at = entry.at if entry else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(choice.at))
+    return Standing("draft", choice, entry.by if entry else "", at=at, why=choice.why)
+
+
+def _after(standing: Standing, entry: Entry, choices: Sequence[Choice]) -> Standing:
+    """The standing after one more entry; entries that say nothing about states leave it as it is."""
+    detail = entry.detail
+    if entry.event == "chosen":
+        place = int(detail["choice"])
+        choice = choices[place - 1] if 0 < place <= len(choices) else None
+        _check_same(entry, choice, ("rule", "why"))
+        assert choice is not None
+        return _drafted(choice, entry)
+    if entry.event == "withheld":
+        return Standing("withheld", None, entry.by, at=entry.at, why=str(detail.get("why", "")))
+    if entry.event not in _STEPS:
+        return standing
+    _check_same(entry, standing.choice)
+    why = str(detail.get("why", ""))
+    if entry.event == "released":
+        return replace(standing, state="released", by=entry.by, at=entry.at, why=why)
+    approved = entry.event == "approved"
+    number, conditions = (str(detail.get(name, "")) if approved else "" for name in ("number", "conditions"))
+    return Standing(entry.event, standing.choice, entry.by, number, conditions, entry.at, why)
+
+
+def _check_same(entry: Entry, choice: Choice | None, more: Sequence[str] = ()) -> None:
+    """Refuse a choice that is not the one an entry speaks of: the chain of the log does not cover stored choices, and
+    an approval of one candidate must never count for another."""
+    words = {"candidate": "label", "replicate": "replicate", **{name: name for name in more}}
+    for name, stored in words.items():
+        if choice is None or (name in entry.detail and entry.detail[name] != getattr(choice, stored)):
+            raise EngineError(
+                f"entry {entry.number} of the decision log is about another choice than the one stored in the study: "
+                "the study was changed by other means than this program. Restore it, or choose and decide again in a "
+                "fresh copy"
+            )
+
+
+def decide(study: Study, state: str, by: str, *, number: str = "", conditions: str = "", why: str = "") -> Standing:
+    """Set the next state: ``submitted``, ``approved``, ``returned`` or ``released``; returns the new standing.
+
+    A step out of order is refused with what is possible.  Every step needs a name, an approval its number too; nothing
+    is submitted whose figures have not been seen on fresh replicates.  ``why`` may say more, such as the reason of a
+    return.  A text that tells how many records are changed is refused, at the submission one of the plan too.
+    """
+    by, number, conditions, why = (text.strip() for text in (by, number, conditions, why))
+    log = entries(study)
+    now = _standing(log, study.decisions)
+    if state not in _STEPS:
+        raise UsageError(f"state == '{state}', must be one of {', '.join(_STEPS)}")
+    if state not in now.possible:
+        raise UsageError(f"the recommendation cannot be {state}: {_refusal(now)}")
+    if not by:
+        raise UsageError(f"who says that it is {state}? Give a name with --by NAME")
+    if state == "approved" and not number:
+        raise UsageError("an approval needs the number under which it is filed; give it with --number NO")
+    if state != "approved" and (number or conditions):
+        raise UsageError("a number and conditions belong to an approval; leave them out")
+    if state == "returned" and not why:
+        raise UsageError("the board returns a recommendation for a reason; give it with --why TEXT")
+    assert now.choice is not None
+    scenario = study.find(now.choice.label)[0]
+    check_extent(study, scenario, (by, number, conditions, why))
+    detail: dict[str, Any] = {"candidate": now.choice.label, "replicate": now.choice.replicate}
+    if state == "submitted":
+        from engine.decision.choice import cautions_now, fresh_figures
+
+        _check_plan(study, scenario)
+        fresh = fresh_figures(study, scenario.place)
+        if fresh is None:
+            raise UsageError(
+                f"{now.choice.label} has only the figures that led to its choice; run it on fresh replicates first: "
+                f"`frontier recheck {study.path.name} --data DATA --candidate {now.choice.label}`"
+            )
+        detail |= {"fresh": fresh, "cautions": cautions_now(study, now.choice)}
+    if state == "approved":
+        _check_as_submitted(log)
+        detail |= {"number": number, "conditions": conditions}
+    if why:
+        detail["why"] = why
+    append(study, state, detail, by=by, after=_last(log))
+    return state_of(study)
+
+
+def altered_since(log: Sequence[Entry], event: str) -> tuple[int, str] | None:
+    """What changed what a board decides on after the latest ``event``: the entry's number and words for it; None
+    where nothing did.  That is a departure from the approved plan, or other words for the public, or something else
+    that is released with the file."""
+    last = max(entry.number for entry in log if entry.event == event)
+    for entry in log[last:]:
+        what = [str(text) for text in entry.detail.get("what", ())]
+        if entry.event == "deviation":
+            return entry.number, "the plan departed from the approved one"
+        if entry.event == "changed" and any(text.startswith("publish.include:") for text in what):
+            return entry.number, "what is released with the file was changed"
+        if entry.event == "changed" and any(text.startswith("publish.") for text in what):
+            return entry.number, "the words for the public were changed"
+    return None
+
+
+def _check_as_submitted(log: Sequence[Entry]) -> None:
+    """Refuse to approve what is no longer what was submitted: the board has read the other."""
+    if altered := altered_since(log, "submitted"):
+        raise UsageError(
+            f"{altered[1]} after the recommendation was submitted (entry {altered[0]} of the decision log), so the "
+            "board has read other papers; take it back (`frontier decide --state returned`) and submit it again"
+        )
+
+
+def _check_plan(study: Study, scenario: Scenario) -> None:
+    """Refuse to submit a plan whose words tell the board or the public what they must not read."""
+    plan = study.plan
+    check_extent(study, scenario, [*vars(plan.about).values(), plan.threat.intruder, plan.threat.harm])
+    check_extent(study, scenario, [*plan.threat.public_files, *(table.name for table in plan.tables)])
+    check_public(study, scenario, [plan.publish.title, plan.publish.wording])
+
+
+def withhold(study: Study, by: str, why: str) -> Standing:
+    """Record the decision to release nothing, with its reason; a later choice begins again at draft."""
+    by, why = by.strip(), why.strip()
+    log = entries(study)
+    now = _standing(log, study.decisions)
+    if now.state == "released":
+        raise UsageError("the release is published already; it cannot be withheld any more")
+    if not by:
+        raise UsageError("who decides to release nothing? Give a name with --by NAME")
+    if not why:
+        raise UsageError("the decision to release nothing needs its reason in words; give --why TEXT")
+    append(study, "withheld", {"why": why}, by=by, after=_last(log))
+    return state_of(study)
+
+
+def _last(log: Sequence[Entry]) -> str:
+    return log[-1].digest if log else START
+
+
+def _refusal(now: Standing) -> str:
+    """What stands in the way, and what is possible."""
+    begin = {
+        "none": "nothing is recommended yet; record a choice first with `frontier choose`",
+        "withheld": "the decision is to release nothing; a new choice with `frontier choose` begins again",
+        "released": "it is published; a new choice with `frontier choose` begins again",
+    }
+    if now.state in begin:
+        return begin[now.state]
+    return f"it is {'a draft' if now.state == 'draft' else now.state}, so it can be {' or '.join(now.possible)}"

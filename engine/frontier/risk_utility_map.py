@@ -1,0 +1,140 @@
+"""The risk–utility map of a study, and the rules that pick from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.common.errors import UsageError
+from engine.frontier.summary import Dominance, Summary, losses
+from engine.frontier.tradeoff import best_under_bound, hull_intervals, knee, straight_sum, supporting_line
+from engine.frontier.undominated import dominated_by, undominated
+from engine.measures import MeasureCall
+from engine.release.results import FAILED, Results
+from engine.release.scenarios import Scenarios
+
+_ROUNDING = 1e-12  # equal figures that were added up in another order may differ by so much, relatively
+
+
+@dataclass(frozen=True)
+class RiskUtilityMap:
+    """All scenarios of a study under one risk and one utility measure (columns ``risk`` and ``utility`` of the values).
+
+    The frontier is over ``objectives`` (columns too): these two, or any number of measures together.
+
+    ``original`` are the figures of the unaltered data, always shown beside the candidates.  Scenarios without a counted
+    run, or whose measure is undefined in one of them, have NaN means and take no part in frontiers.
+    """
+
+    scenarios: Scenarios
+    measures: tuple[MeasureCall, ...]
+    risk: int
+    utility: int
+    results: Results
+    summary: Summary
+    dominance: Dominance
+    original: np.ndarray
+    allow_partial: bool
+    objectives: tuple[int, ...] = ()
+
+    @property
+    def risk_loss(self) -> np.ndarray:
+        """Mean risk per scenario, smaller is better."""
+        return self.summary.loss[:, self.risk]
+
+    @property
+    def utility_loss(self) -> np.ndarray:
+        """Mean loss of utility per scenario, smaller is better."""
+        return self.summary.loss[:, self.utility]
+
+    @property
+    def original_losses(self) -> np.ndarray:
+        """The unaltered data's figures turned so that smaller is better."""
+        return losses(self.original[None, :], [call.measure for call in self.measures])[0]
+
+    @property
+    def riskier_than_original(self) -> np.ndarray:
+        """Mask of scenarios whose mean risk is above that of doing nothing: swapping can raise a small-cell risk."""
+        return self.risk_loss > self.original_losses[self.risk]
+
+    @property
+    def n_without_run(self) -> int:
+        """How many scenarios have no completed run."""
+        return int((self.summary.counted == 0).sum())
+
+    def realisations_undominated(self) -> np.ndarray:
+        """Mask over the realisations that no other counted realisation dominates."""
+        loss = losses(self.results.values, [call.measure for call in self.measures])[:, list(self.objectives)]
+        loss[~self.results.counted(self.allow_partial)] = np.nan
+        return undominated(loss)
+
+    def dominators(self, place: int) -> np.ndarray:
+        """Places of the scenarios whose means dominate this one's."""
+        return np.asarray(dominated_by(self.summary.loss[:, list(self.objectives)], place))
+
+    def under_bound(self, bound: float) -> int:
+        """The most useful scenario with mean risk at or below ``bound`` (eq. 4 and 13); ties go to less risk, then to
+        the earlier spec."""
+        best = best_under_bound(self.risk_loss, self.utility_loss, bound)
+        if best is None:
+            if np.isnan(self.risk_loss).all():
+                raise UsageError(
+                    "no candidate has a completed run, so none can be chosen; --allow-partial includes failed runs"
+                )
+            least = int(np.nanargmin(self.risk_loss))
+            raise UsageError(
+                f"no candidate has risk at or below {bound:g}; the smallest is {self.risk_loss[least]:.4g}, that of"
+                f" {self.scenarios[least].label}"
+            )
+        return best
+
+    def by_slope(self, slope: float) -> list[int]:
+        """The scenarios that a straight trade-off DR = slope·DU + c favours: one, or both ends when the slope is an
+        edge's."""
+        best = supporting_line(self.risk_loss, self.utility_loss, slope)
+        if not best:
+            raise UsageError(
+                "no candidate has a completed run, so none can be chosen; --allow-partial includes failed runs"
+            )
+        return best
+
+    def beaten_by_nothing(self, place: int, slope: float) -> tuple[float, float] | None:
+        """The straight sums DR − slope·DU of a scenario and of the unaltered data, where by them doing nothing is
+        better; None where it is not.
+
+        Candidates compete with each other only, so the best of them may lose to releasing the data unchanged.
+        """
+        original = self.original_losses
+        mine = straight_sum(float(self.risk_loss[place]), float(self.utility_loss[place]), slope)
+        nothing = straight_sum(float(original[self.risk]), float(original[self.utility]), slope)
+        rounding = _ROUNDING * max(abs(mine), abs(nothing))
+        return (mine, nothing) if mine - nothing > rounding else None
+
+    def knee(self) -> int | None:
+        """The scenario at the knee of the frontier, an aid and not a rule."""
+        return knee(self.risk_loss, self.utility_loss)
+
+    def slope_intervals(self) -> list[tuple[int, float, float]]:
+        """Per scenario at a corner of the frontier's hull, the slopes for which it wins."""
+        return hull_intervals(self.risk_loss, self.utility_loss)
+
+    def frontier(self) -> np.ndarray:
+        """Places on the frontier, from least to most risk."""
+        on = np.flatnonzero(self.dominance.undominated)
+        return on[np.lexsort((self.utility_loss[on], self.risk_loss[on]))]
+
+
+def check_realisation(results: Results, place: int, replicate: int, label: str, allow_partial: bool = False) -> int:
+    """Row of a realisation; refuses one that does not exist or, unless allowed, that failed."""
+    at = np.flatnonzero((results.scenario == place) & (results.replicate == replicate))
+    if not len(at):
+        most = int((results.scenario == place).sum())
+        raise UsageError(f"{label} has no replicate {replicate}; it has {most}")
+    row = int(at[0])
+    if results.status[row] == FAILED and not allow_partial:
+        raise UsageError(
+            f"run {label}/{replicate} failed: it swapped {results.changed[row]} records before no feasible pair was "
+            "left; --allow-partial takes it all the same"
+        )
+    return row

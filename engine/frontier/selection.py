@@ -1,0 +1,49 @@
+"""Parts of a map: what lies in a range of it, and the frontier among some of it or under other measures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.frontier.undominated import undominated
+
+
+def inside(view: RiskUtilityMap, risk: tuple[float, float], loss: tuple[float, float]) -> np.ndarray:
+    """Places of the scenarios within two ranges of losses (ends included, in either order), from least to most risk."""
+    (low_r, high_r), (low_l, high_l) = sorted(risk), sorted(loss)
+    x, y = view.risk_loss, view.utility_loss
+    with np.errstate(invalid="ignore"):
+        found = np.flatnonzero((x >= low_r) & (x <= high_r) & (y >= low_l) & (y <= high_l))
+    return found[np.lexsort((y[found], x[found]))]
+
+
+def safest(view: RiskUtilityMap, most: int) -> np.ndarray:
+    """Places of at most so many scenarios with the least risk, from least to most; those without a figure are last."""
+    x, y = view.risk_loss, view.utility_loss
+    found = np.arange(len(x))
+    if len(x) > most > 0:
+        found = np.flatnonzero(x <= np.partition(x, most - 1)[most - 1])  # without ties no more than are asked for
+        if len(found) < most:  # fewer have a figure
+            found = np.arange(len(x))
+    return found[np.lexsort((y[found], x[found]))][:most]
+
+
+def middle(view: RiskUtilityMap) -> float | None:
+    """The risk, as a loss, of the candidate in the middle of the frontier; None without a frontier."""
+    on = view.frontier()
+    return float(view.risk_loss[on[len(on) // 2]]) if len(on) else None
+
+
+def undominated_among(view: RiskUtilityMap, mask: np.ndarray) -> np.ndarray:
+    """Mask of the scenarios that no other one of ``mask`` dominates on the map's risk and utility; shape of the map."""
+    on = np.zeros(len(view.risk_loss), bool)
+    places = np.flatnonzero(mask)
+    on[places] = undominated(np.column_stack([view.risk_loss[places], view.utility_loss[places]]))
+    return on
+
+
+def undominated_together(view: RiskUtilityMap, measures: Sequence[int]) -> np.ndarray:
+    """Mask of the scenarios that no other one dominates on several measures (columns) at once, by their means."""
+    return undominated(view.summary.loss[:, list(measures)])

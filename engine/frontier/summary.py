@@ -1,0 +1,248 @@
+"""From realisations to scenarios: means, standard errors, dominance and how sure it is.
+
+A *scenario* is a release spec; its *realisations* are replicates under the study key.  Scenarios are compared by their
+means over successful replicates; a single run is what is released, but picking the luckiest one is selection on noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from engine.frontier.undominated import undominated
+from engine.measures import Measure
+from engine.release.results import FAILED, Results
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Per scenario: ``mean`` and ``se`` of every measure (scenarios × measures), ``loss`` and ``loss_se`` of the same
+    turned so that smaller is better (losses are formed per realisation and then averaged), counted and failed
+    replicates, mean changed records.
+
+    A mean over no realisation, or over one in which the measure is undefined, is NaN; a standard error needs two.
+    """
+
+    mean: np.ndarray
+    se: np.ndarray
+    loss: np.ndarray
+    loss_se: np.ndarray
+    counted: np.ndarray
+    failed: np.ndarray
+    changed: np.ndarray
+
+
+def _moments(values: np.ndarray, scenario: np.ndarray, n_scenarios: int) -> tuple[np.ndarray, np.ndarray]:
+    """Means and standard errors by scenario, two passes about one of its values: equal values have an error of zero."""
+    n = np.bincount(scenario, minlength=n_scenarios)
+    means, errors = np.full((2, n_scenarios, values.shape[1]), np.nan)
+    for k in range(values.shape[1]):
+        start = np.zeros(n_scenarios)
+        start[scenario] = values[:, k]
+        start[~np.isfinite(start)] = 0
+        total = np.bincount(scenario, weights=values[:, k] - start[scenario], minlength=n_scenarios)
+        mean = start + np.divide(total, n, out=np.full(n_scenarios, np.nan), where=n > 0)
+        squares = np.bincount(scenario, weights=(values[:, k] - mean[scenario]) ** 2, minlength=n_scenarios)
+        means[:, k] = mean
+        errors[:, k] = np.sqrt(np.divide(squares, n * (n - 1.0), out=np.full(n_scenarios, np.nan), where=n > 1))
+    return means, errors
+
+
+def losses(values: np.ndarray, measures: Sequence[Measure]) -> np.ndarray:
+    """Figures of several measures (one column each) turned so that smaller is better."""
+    return (
+        np.column_stack([measure.loss(values[:, k]) for k, measure in enumerate(measures)]) if len(measures) else values
+    )
+
+
+def summarise(results: Results, measures: Sequence[Measure], n_scenarios: int, allow_partial: bool = False) -> Summary:
+    """Means and standard errors per scenario."""
+    use = results.counted(allow_partial)
+    scenario, values = results.scenario[use], results.values[use]
+    mean, se = _moments(values, scenario, n_scenarios)
+    loss, loss_se = _moments(losses(values, measures), scenario, n_scenarios)
+    counted = np.bincount(scenario, minlength=n_scenarios)
+    changed = np.bincount(scenario, weights=results.changed[use], minlength=n_scenarios)
+    return Summary(
+        mean=mean,
+        se=se,
+        loss=loss,
+        loss_se=loss_se,
+        counted=counted,
+        failed=np.bincount(results.scenario[results.status == FAILED], minlength=n_scenarios),
+        changed=np.divide(changed, counted, out=np.full(n_scenarios, np.nan), where=counted > 0),
+    )
+
+
+@dataclass(frozen=True)
+class Dominance:
+    """The frontier over scenario means and how sure it is.
+
+    ``undominated`` is the frontier; ``clear`` says that a scenario's place (on it or off it) holds beyond the noise of
+    its mean; ``share`` is the fraction of replicates in which the scenario's own realisation is undominated among those
+    of the same replicate.  Where some scenarios were run more often than others it looks only at the replicates at
+    which most were run, since who is left later meets fewer rivals.  ``z`` is the multiple of a standard error that a
+    difference has to exceed.
+    """
+
+    undominated: np.ndarray
+    clear: np.ndarray
+    share: np.ndarray
+    z: float
+
+
+_MOST_DF = 1000
+FEW = 5
+"""Below so many runs a standard error of exactly 0 says that the runs happened to agree, not that they always will."""
+
+
+def threshold(comparisons: int, confidence: float = CONFIDENCE) -> float:
+    """The normal quantile for that many simultaneous two-sided comparisons (Bonferroni)."""
+    return NormalDist().inv_cdf(1 - (1 - confidence) / (2 * max(1, comparisons)))
+
+
+def t_thresholds(comparisons: int, confidence: float = CONFIDENCE) -> np.ndarray:
+    """Student's t quantiles for that many simultaneous two-sided comparisons, by whole degrees of freedom from 0
+    (infinite)."""
+    from scipy.special import stdtrit
+
+    df = np.arange(1, _MOST_DF + 1, dtype=float)
+    return np.concatenate([[np.inf], stdtrit(df, 1 - (1 - confidence) / (2 * max(1, comparisons)))])
+
+
+def margins(se: np.ndarray, counted: np.ndarray, i: int, quantiles: np.ndarray) -> np.ndarray:
+    """What a difference from scenario ``i`` has to exceed to be clear: Welch's t with its own degrees of freedom."""
+    return margins_of(se, counted, i, np.arange(len(se)), quantiles)
+
+
+def margins_of(se: np.ndarray, counted: np.ndarray, i: int, others: np.ndarray, quantiles: np.ndarray) -> np.ndarray:
+    """The same for some others only, by place."""
+    squares, mine = se[others] ** 2, se[i] ** 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = squares**2 / np.maximum(counted[others] - 1, 0)[:, None] + mine**2 / max(counted[i] - 1, 0)
+        df = (squares + mine) ** 2 / parts
+        margin = quantiles[np.clip(np.nan_to_num(df, nan=0.0), 0, _MOST_DF).astype(np.int64)] * np.sqrt(squares + mine)
+    margin[np.isnan(margin)] = np.inf
+    margin[(squares + mine) == 0] = 0.0  # figures that do not vary at all differ clearly by any amount
+    return margin
+
+
+def dominance(
+    summary: Summary,
+    results: Results,
+    measures: Sequence[Measure],
+    objectives: Sequence[int],
+    allow_partial: bool = False,
+) -> Dominance:
+    """Frontier over the scenario means of some measures (columns ``objectives``), with certainty and frequency.
+
+    A dominated scenario is clear when some frontier scenario is better on every objective by more than the noise of the
+    difference; an undominated one when against every other scenario it is better on some objective by that much.  The
+    noise is Welch's t interval at a confidence shared by all comparisons (Bonferroni), so that few replicates prove
+    little; ``z`` is its multiple of a standard error for ample replicates.
+    """
+    columns = list(objectives)
+    loss, se = summary.loss[:, columns], np.nan_to_num(summary.loss_se[:, columns], nan=np.inf)
+    se[(se == 0) & (summary.counted < FEW)[:, None]] = np.inf
+    on = undominated(loss)
+    known = ~np.isnan(loss).any(axis=1)
+    z = threshold(int(known.sum()) - 1)
+    clear = np.zeros(len(loss), bool)
+    clear[known] = _clear(loss[known], se[known], summary.counted[known], on[known])
+    return Dominance(on, clear, _share(results, measures, columns, len(loss), allow_partial), z)
+
+
+def _clear(loss: np.ndarray, se: np.ndarray, counted: np.ndarray, on: np.ndarray) -> np.ndarray:
+    """Mask of the scenarios whose place on or off the frontier ``on`` is clear, as :func:`dominance` says.
+
+    Pairs are judged by :func:`margins` alone; bounds on a margin only leave out those that cannot matter, so that a
+    million scenarios take seconds.
+    """
+    clear = np.zeros(len(loss), bool)
+    if len(loss) == 1:
+        return ~clear
+    front = np.flatnonzero(on & np.isfinite(se).any(axis=1))  # nothing differs clearly from what nothing is known about
+    if not len(front):
+        return clear
+    quantiles = t_thresholds(len(loss) - 1)
+    left = _perhaps_beaten(loss, se, np.flatnonzero(~on), front, float(quantiles[-1]))
+    columns = np.ascontiguousarray(loss.T)
+    theirs = columns[:, left]
+    for i in front:
+        near = left[_all_above(theirs, loss[i])]
+        beaten = loss[near] - loss[i] > margins_of(se, counted, int(i), near, quantiles)
+        clear[near[beaten.all(axis=1)]] = True
+        if beaten.all(axis=1).any():
+            left = left[~clear[left]]
+            theirs = columns[:, left]
+    finite = np.isfinite(se)
+    widest = np.where(finite, se, 0.0).max(axis=0)
+    fewest = int(counted[finite.any(axis=1)].min()) - 2  # one degree of freedom less than it is: a quotient is rounded
+    most = float(quantiles[min(max(fewest, 0), _MOST_DF)]) * (1 + 1e-9)
+    unknown = np.flatnonzero(~finite.all(axis=1))
+    for i in front:
+        clear[i] = _stands_apart(loss, se, counted, int(i), front[front != i], quantiles)
+        if clear[i]:  # of all others only those within the largest margin that there may be can come near
+            reach = np.full(len(widest), np.inf) if fewest < 1 else most * np.sqrt(se[i] ** 2 + widest**2)
+            near = np.union1d(np.flatnonzero(~_any_above(columns, loss[i] + reach)), unknown)
+            clear[i] = _stands_apart(loss, se, counted, int(i), near[near != i], quantiles)
+    return clear
+
+
+def _perhaps_beaten(
+    loss: np.ndarray, se: np.ndarray, places: np.ndarray, front: np.ndarray, least: float
+) -> np.ndarray:
+    """Those of the ``places`` that some scenario of ``front`` may beat by a margin of ``least`` standard errors at the
+    least; for two objectives only, where the frontier is a staircase, and all of them otherwise."""
+    if loss.shape[1] != 2:
+        return places
+    order = front[np.lexsort((loss[front, 1], loss[front, 0]))]
+    lowest = np.minimum.accumulate(loss[order, 1])
+    short = np.nextafter(loss[places] - least * (1 - 1e-9) * se[places], np.inf)
+    at = np.searchsorted(loss[order, 0], short[:, 0], side="right")
+    return places[(at > 0) & (lowest[np.maximum(at, 1) - 1] <= short[:, 1])]
+
+
+def _all_above(columns: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """Mask of what is above a point in every row of ``columns``."""
+    found = columns[0] > point[0]
+    for column, value in zip(columns[1:], point[1:], strict=True):
+        found &= column > value
+    return np.asarray(found)
+
+
+def _any_above(columns: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """Mask of what is above a point, by more than is lost in rounding, in some row of ``columns``."""
+    found = columns[0] > np.nextafter(point[0], np.inf)
+    for column, value in zip(columns[1:], point[1:], strict=True):
+        found |= column > np.nextafter(value, np.inf)
+    return np.asarray(found)
+
+
+def _stands_apart(
+    loss: np.ndarray, se: np.ndarray, counted: np.ndarray, i: int, others: np.ndarray, quantiles: np.ndarray
+) -> bool:
+    """Whether scenario ``i`` is clearly better than each of the others on some objective."""
+    better = loss[others] - loss[i] > margins_of(se, counted, i, others, quantiles)
+    return bool(better.any(axis=1).all())
+
+
+def _share(
+    results: Results, measures: Sequence[Measure], columns: list[int], n_scenarios: int, allow_partial: bool
+) -> np.ndarray:
+    if not len(results):
+        return np.full(n_scenarios, np.nan)
+    _, at, rivals = np.unique(results.replicate, return_inverse=True, return_counts=True)
+    use = np.flatnonzero(results.counted(allow_partial) & (rivals == rivals.max())[at])
+    use = use[np.argsort(results.replicate[use], kind="stable")]
+    loss = losses(results.values, measures)[:, columns]
+    wins = np.zeros(n_scenarios)
+    for part in np.split(use, np.flatnonzero(np.diff(results.replicate[use])) + 1):
+        wins[results.scenario[part][undominated(loss[part])]] += 1
+    n = np.bincount(results.scenario[use], minlength=n_scenarios)
+    return np.divide(wins, n, out=np.full(n_scenarios, np.nan), where=n > 0)

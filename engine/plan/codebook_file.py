@@ -1,0 +1,135 @@
+"""A codebook table in a CSV file.
+
+One row a column (or a pattern such as ``*_WT``), with a header that names some of
+
+* ``name`` – the column; the only one that must be there
+* ``label`` – its label
+* ``role`` – key, swap, analyse, attribute, weight, id, carry or drop; several with spaces between
+* ``block`` – the column or word that names the block it moves with
+* ``missing`` – raw values that mean missing, with ``;`` between; a range of numbers as ``-99 to -90``
+* ``skip`` – raw values of a question validly skipped, with ``;`` between
+* ``values`` – value labels as ``1=Male; 2=Female``; one that holds a ``;`` in double quotes: ``"1=Yes; often"; 2=No``
+* ``measure`` – nominal, ordinal or scale
+
+Other columns of the table are left alone.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from engine.common.errors import UsageError
+from engine.common.raw_values import is_number, texts
+from engine.data.io.readers import read_table
+from engine.data.labels import ColumnLabels
+from engine.plan.codebook import FIELDS, Codebook, CodebookRow
+
+
+def read_codebook(path: str | Path) -> Codebook:
+    """The codebook in a .csv file; a wrong entry is a :class:`UsageError` that names the file."""
+    table = read_table(path)
+    file = table.source
+    known = {name.strip().casefold(): column for name, column in table.columns.items()}
+    if "name" not in known:
+        raise UsageError(
+            f"file '{file}' has no column 'name'; a codebook has a row for each column of the data, under the headings "
+            f"{', '.join(FIELDS)}"
+        )
+    fields = {}
+    for field in FIELDS:
+        if field in known:
+            spoken = [*(text.strip() for text in texts(known[field].values)), ""]
+            fields[field] = [spoken[code] for code in known[field].codes]
+    try:
+        rows = (_row({field: values[i] for field, values in fields.items()}) for i in range(table.n_records))
+        return Codebook(tuple(row for row in rows if row is not None))
+    except UsageError as error:
+        raise UsageError(f"file '{file}': {error}") from None
+
+
+def _row(entry: dict[str, str]) -> CodebookRow | None:
+    if not any(entry.values()):
+        return None
+    missing, ranges = _ranges(_list(entry, "missing"))
+    return CodebookRow(
+        entry["name"],
+        entry.get("label", ""),
+        tuple(dict.fromkeys(entry.get("role", "").casefold().replace(",", " ").replace(";", " ").split())),
+        entry.get("block", ""),
+        missing,
+        _list(entry, "skip"),
+        tuple(_pair(entry["name"], part) for part in _list(entry, "values")),
+        entry.get("measure", "").casefold(),
+        ranges,
+    )
+
+
+def write_codebook(path: str | Path, labels: Mapping[str, ColumnLabels]) -> None:
+    """Write what columns say about themselves as a table that :func:`read_codebook` reads back; equal labels give equal
+    bytes."""
+    from engine.data.io.writers import write_csv
+
+    rows = [
+        {
+            "name": name,
+            "label": about.label,
+            "missing": _joined([*about.missing, *(f"{low!r} to {high!r}" for low, high in about.missing_ranges)]),
+            "values": _joined([f"{_escaped(raw)}={label}" for raw, label in about.values if label.strip()]),
+            "measure": about.measure,
+        }
+        for name, about in labels.items()
+    ]
+    import pyarrow as pa
+
+    write_csv(
+        path,
+        {
+            field: pa.array([row[field] for row in rows], pa.string())
+            for field in ("name", "label", "missing", "values", "measure")
+        },
+    )
+
+
+def _joined(parts: Sequence[str]) -> str:
+    """Parts with ``;`` between, each in quotes where it holds one."""
+    text = io.StringIO()
+    csv.writer(text, delimiter=";", lineterminator="").writerow(parts)
+    return text.getvalue()
+
+
+def _list(entry: dict[str, str], field: str) -> tuple[str, ...]:
+    text = entry.get(field, "")
+    try:
+        parts = next(csv.reader([text], delimiter=";", skipinitialspace=True), [])
+    except csv.Error:  # a line end outside of quotes, or more text than a list can be
+        raise UsageError(
+            f"column '{entry['name']}': {field} is no list with ; between; write a part that holds a line end in quotes"
+        ) from None
+    return tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
+
+
+def _escaped(raw: str) -> str:
+    return raw.replace("\\", "\\\\").replace("=", "\\=")
+
+
+def _pair(name: str, text: str) -> tuple[str, str]:
+    match = re.fullmatch(r"((?:[^\\=]|\\.)*)=(.*)", text, re.DOTALL)
+    if match is None or not match[2].strip():
+        raise UsageError(f"column '{name}': values holds '{text}', must be written as 1=Male; 2=Female")
+    return re.sub(r"\\(.)", r"\1", match[1]).strip(), match[2].strip()
+
+
+def _ranges(parts: Sequence[str]) -> tuple[tuple[str, ...], tuple[tuple[float, float], ...]]:
+    """Single codes, and ranges written as ``-99 to -90``."""
+    codes, ranges = [], []
+    for part in parts:
+        ends = part.split(" to ")
+        if len(ends) == 2 and all(is_number(end) for end in ends):
+            ranges.append((float(ends[0]), float(ends[1])))
+        else:
+            codes.append(part)
+    return tuple(codes), tuple(ranges)

@@ -1,0 +1,83 @@
+"""Which column becomes what: every column of a file must have exactly one fate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fnmatch import translate
+
+from engine.common.errors import UsageError, did_you_mean
+from engine.plan.column_lists import count, listed
+from engine.plan.types import DataPlan, is_pattern
+
+
+@dataclass(frozen=True)
+class Fates:
+    """Columns by fate, each in file order; ``homeless`` have none and ``absent`` are claimed but not there."""
+
+    carried: tuple[str, ...]
+    dropped: tuple[str, ...]
+    homeless: tuple[str, ...]
+    absent: tuple[str, ...]
+
+
+def fates(data: DataPlan, columns: Sequence[str]) -> Fates:
+    """Sort ``columns`` by the plan.  A claim by exact name wins over a pattern; two patterns must not disagree."""
+    return sort_columns(dict(data.claims()), data.carry, data.drop, columns)
+
+
+def sort_columns(claims: dict[str, str], carry: Sequence[str], drop: Sequence[str], columns: Sequence[str]) -> Fates:
+    """:func:`fates` from bare parts: ``claims`` are columns claimed by exact name, with the words for who claims."""
+    claims, there = dict(claims), frozenset(columns)
+    # A column may really be called "x[1]" or "what?": an entry that is a column's name is no pattern.
+    patterns: dict[str, list[str]] = {"carry": [], "drop": []}
+    for what, entries in (("carry", carry), ("drop", drop)):
+        for entry in entries:
+            if entry in there and claims.get(entry, what) != what:
+                raise UsageError(f"column '{entry}' is claimed by {claims[entry]} and by {what}; keep one of them")
+            if entry in there or not is_pattern(entry):
+                claims[entry] = what
+            else:
+                patterns[what].append(entry)
+    matches = {what: _any_of(entries) for what, entries in patterns.items()}
+    for column in columns:
+        if column in claims:
+            continue
+        hits = [what for what, match in matches.items() if match(column)]
+        if len(hits) > 1:
+            raise UsageError(
+                f"column '{column}' matches a pattern under carry and one under drop; name it in one of them"
+            )
+        if hits:
+            claims[column] = hits[0]
+    return Fates(
+        carried=tuple(c for c in columns if claims.get(c) == "carry"),
+        dropped=tuple(c for c in columns if claims.get(c) == "drop"),
+        homeless=tuple(c for c in columns if c not in claims),
+        absent=tuple(c for c in claims if c not in there),
+    )
+
+
+def _any_of(patterns: Sequence[str]) -> Callable[[str], object]:
+    """Whether a name matches one of some patterns: put together once, however many names there are."""
+    if not patterns:
+        return lambda name: False
+    return re.compile("|".join(f"(?:{translate(pattern)})" for pattern in patterns)).match
+
+
+def check_fates(data: DataPlan, columns: Sequence[str]) -> Fates:
+    """:func:`fates`, refusing columns that are claimed but absent and columns without a fate."""
+    found = fates(data, columns)
+    if found.absent:
+        name = found.absent[0]
+        claim = dict(data.claims())[name]
+        hint = did_you_mean(name, columns)
+        raise UsageError(f"the plan names column '{name}' ({claim}), which is not in the data.{hint}")
+    if found.homeless:
+        n = len(found.homeless)
+        raise UsageError(
+            f"{count(n, 'column')} of the data without a fate in the plan: {listed(found.homeless)}; "
+            "make each an attribute, or keep it with its record with carry, or leave it out with drop"
+        )
+    return found

@@ -1,0 +1,135 @@
+"""What the names, labels and values of single columns say: ids, weights, flags, skipped and missing codes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+
+import numpy as np
+
+from engine.common.raw_values import numbers, texts
+from engine.plan.guess import Facts
+from engine.plan.partition import Partition
+from engine.plan.types import DEFAULT_MISSING
+
+_MOST_VALUES = 5000  # a column of more distinct values is not searched for codes
+_SKIP_WORDS = re.compile(
+    r"\b(valid|legitimate|legit)\W*skip|\bskip(ped)?\b|inapplicable|not\W+applicable|not\W+asked|not\W+in\W+universe|"
+    r"does\W+not\W+apply|\bniu\b|\binap\b",
+    re.IGNORECASE,
+)
+_MISSING_WORDS = re.compile(
+    r"\b(refus\w*|don'?t\W+know|do\W+not\W+know|not\W+ascertained|missing|no\W+answer|not\W+stated|not\W+reported|"
+    r"nonresponse|non-response|unknown|not\W+available|dk)\b",
+    re.IGNORECASE,
+)
+_WEIGHT_NAME = re.compile(r"(^|_)(\w*(wt|wgt)\d*|p?w(ei)?ghts?\d*)($|_)", re.IGNORECASE)
+_NO_WEIGHT = re.compile(r"birth|body|kg|kilo|lbs?\b|pound|gram", re.IGNORECASE)
+_ID_NAME = re.compile(r"(^|_)(\w*id|ident\w*|serial\w*|key|uuid|recno|case(no|num)?)\d*($|_)", re.IGNORECASE)
+_FLAG_NAMES = (
+    re.compile(r"(?:imp|impf|imputed|flag|f|i|alloc|q)_(.+)", re.IGNORECASE),
+    re.compile(r"(.+?)_?(?:imp|impf|imputed|imputation|flag|alloc)", re.IGNORECASE),
+    re.compile(r"(.+)_(?:f|i|q)", re.IGNORECASE),
+)
+_MOST_FLAG_LEVELS = 12
+
+
+def is_id(column: Partition, seen: Facts) -> bool:
+    """Whether a column numbers the records, or groups of them such as households."""
+    if seen.looks_like_id:
+        return True
+    if not column.nearly_unique or len(column.codes) <= 50:
+        return False
+    named = _ID_NAME.search(column.name) is not None
+    if not seen.numeric:
+        return named
+    values = numbers(column.raw.values)
+    whole = bool((np.mod(values[np.isfinite(values)], 1) == 0).all())
+    # A household's number: whole, rising with the file and never coming back.
+    along = np.append(values, np.nan)[column.raw.codes]
+    rising = whole and bool((along[1:] >= along[:-1]).all())
+    return rising or (named and whole)
+
+
+def is_weight(column: Partition, seen: Facts) -> bool:
+    """Whether a column is a survey weight, by its name or label and its values."""
+    about = column.raw.about.label
+    by_label = re.search(r"\bweight\b", about, re.IGNORECASE) and re.search(
+        r"sampl|survey|final|person|household|replicate|analysis|base", about, re.IGNORECASE
+    )
+    if not (seen.numeric and seen.n_distinct > 2 and (_WEIGHT_NAME.search(column.name) or by_label)):
+        return False
+    if _NO_WEIGHT.search(column.name) or _NO_WEIGHT.search(about):
+        return False
+    values = numbers(column.raw.values)
+    values = values[np.isfinite(values)]
+    return bool((values >= 0).all())
+
+
+def skip_like(column: Partition) -> list[tuple[int, str | None]]:
+    """Levels that may say "skipped", each with its raw value (None: empty)."""
+    raw = column.raw
+    spoken = texts(raw.values)
+    codes: set[int] = {-1}
+    about = raw.about
+    declared = set(about.missing_among(spoken)) | set(DEFAULT_MISSING)
+    codes |= {
+        i for i, text in enumerate(spoken) if text in declared or _SKIP_WORDS.search(about.label_of.get(text, ""))
+    }
+    codes |= {i for i, text in enumerate(spoken) if _SKIP_WORDS.fullmatch(text.strip())}
+    if len(spoken) <= _MOST_VALUES:
+        values = numbers(raw.values)
+        below = np.flatnonzero((values < 0) & np.isfinite(values))
+        if 0 < len(below) <= 6 and (values[below] % 1 == 0).all() and (values >= 0).sum() > 1:
+            codes |= set(below.tolist())
+    found = []
+    for code in sorted(codes):
+        record = int(np.argmax(raw.codes == code))
+        if raw.codes[record] == code:
+            found.append((int(column.codes[record]), None if code < 0 else spoken[code]))
+    return found
+
+
+def says_skip(column: Partition, code: str | None) -> bool:
+    """Whether a code is said in words to mean skipped."""
+    about = column.raw.about
+    return code is not None and bool(_SKIP_WORDS.search(about.label_of.get(code, code)))
+
+
+def flags(columns: Sequence[Partition]) -> Iterable[tuple[str, str]]:
+    """Columns that are flags of another by their name, such as ``income_flag`` and ``imp_income``."""
+    folded = {column.name.casefold(): column for column in columns}
+    for column in columns:
+        if column.n_levels > _MOST_FLAG_LEVELS:
+            continue
+        for pattern in _FLAG_NAMES:
+            match = pattern.fullmatch(column.name)
+            owner = folded.get(match.group(1).casefold()) if match else None
+            if owner is not None and owner is not column:
+                yield owner.name, column.name
+                break
+
+
+def missing_codes(
+    columns: Sequence[Partition], skip_codes: Collection[tuple[str, str | None]]
+) -> Iterable[tuple[str, tuple[str, ...]]]:
+    """Raw values that mean missing and are not declared so by default: by the file, its labels, or a negative code
+    that many columns share; ``skip_codes`` are (column, code) of skips."""
+    negative: dict[str, int] = {}
+    likely: list[tuple[str, list[str], set[str]]] = []
+    for column in columns:
+        about, spoken = column.raw.about, texts(column.raw.values) if len(column.raw.values) <= _MOST_VALUES else []
+        if not spoken:
+            continue
+        sure = set(about.missing_among(spoken))
+        sure |= {text for text in spoken if _MISSING_WORDS.search(about.label_of.get(text, ""))}
+        sure |= {text for text in spoken if _SKIP_WORDS.search(about.label_of.get(text, ""))}
+        below = [code for _, code in skip_like(column) if code is not None and code.startswith("-")]
+        for code in below:
+            negative[code] = negative.get(code, 0) + 1
+        likely.append((column.name, below, sure))
+    for name, below, sure in likely:
+        codes = sure | {code for code in below if negative[code] >= 3}
+        kept = tuple(sorted(c for c in codes if (name, c) not in skip_codes and c not in DEFAULT_MISSING))
+        if kept:
+            yield name, kept

@@ -1,0 +1,116 @@
+"""Raw columns and a plan become coded microdata."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.data.domain import Attribute, Domain
+from engine.data.microdata import EditRule, Microdata, RawTable
+from engine.data.table import occupied
+from engine.plan.attribute import AttributePlan
+from engine.plan.column_assignment import check_fates
+from engine.plan.column_lists import count
+from engine.plan.types import Plan
+from engine.plan.view import View, check_levels, view_of
+
+_SIGNS = re.compile(r"[\[\];,=+\s]+")  # between the words of a measure or a mechanism's parameter
+
+
+def code(table: RawTable, plan: Plan) -> Microdata:
+    """Code the records of ``table`` as ``plan`` says.
+
+    Works on distinct values and then takes once per attribute, so the cost follows the records only linearly.  Refuses
+    (:class:`UsageError`) columns that are missing, claimed twice or without a fate and edit rules with unknown levels;
+    refuses (:class:`EngineError`) missing values, non-numbers in a cut and values outside declared levels.
+    """
+    fates = check_fates(plan.data, table.names)
+    attributes, codes = [], []
+    table.hold(named_columns(plan, table.names))
+    for part in plan.attributes:
+        view = view_of(part, table, plan.data.missing)
+        _refuse(part, view)
+        coded = view.level_of.astype(np.int32)[view.rows]
+        attributes.append(Attribute(part.name, view.levels, view.kinds, part.columns, _exact(part, table, view, coded)))
+        codes.append(coded)
+    domain = Domain(tuple(attributes))
+    check_edits(domain, plan.edits)
+    return Microdata(domain, tuple(codes), table, fates.carried, fates.dropped, plan.data.weight, plan.data.id)
+
+
+def named_columns(plan: Plan, names: Collection[str]) -> set[str]:
+    """Columns among ``names`` that the plan names for more than to stay or be dropped: of attributes, the weight, and
+    those that analyses, measures and mechanisms use as numbers."""
+    found = {column for part in plan.attributes for column in part.columns}
+    found |= {name for name in (plan.data.weight, *plan.data.numeric) if name is not None}
+    found |= {name for analysis in plan.analyses for name in (*analysis.columns, *analysis.by)}
+    spoken = [str(one) for one in plan.measures]
+    spoken += [text for made in plan.mechanisms for _, values in made.grid for text in values]
+    found |= {word for text in spoken for word in _SIGNS.split(text)}
+    known = set(names)
+    return {name if name in known else name.removesuffix("_raw") for name in found} & known
+
+
+def _refuse(part: AttributePlan, view: View) -> None:
+    where = f"column '{part.view[0]}'" if len(part.view) == 1 else f"attribute '{part.name}'"
+    n = view.n_refused_missing
+    if n:
+        raise EngineError(
+            f"{where} has {count(n, 'missing value')}; "
+            "fill, drop or recode them as a level before using it in random swap "
+            f"(for a level of their own: on_missing = \"level\" in the plan's attribute '{part.name}')"
+        )
+    if view.outside:
+        first = view.outside[0]
+        raise EngineError(
+            f"{where} has {count(len(view.outside), 'level')} that the plan does not "
+            f"declare, "
+            f"first '{first}'.{did_you_mean(first, view.levels)} Add to levels of attribute '{part.name}', or use merge"
+        )
+    if not view.levels:
+        raise EngineError(f"{where} has no values at all; drop it")
+
+
+def _exact(part: AttributePlan, table: RawTable, view: View, coded: np.ndarray) -> bool:
+    """Whether each level stands for one combination of raw values over the whole block."""
+    if len(part.columns) == 1:
+        # Distinct values all occur, so it is enough that no level has two; null is one more value where it occurs.
+        raw = table.columns[part.columns[0]]
+        of_values = view.level_of[: len(raw.values)]
+        used = of_values if int(raw.codes.min()) >= 0 else view.level_of
+        return len(np.unique(used)) == len(used)
+    columns = [coded, *(table.columns[name].codes.astype(np.int64) + 1 for name in part.columns)]
+    sizes = [len(view.levels), *(len(table.columns[name].values) + 1 for name in part.columns)]
+    combinations, _ = occupied(columns, sizes, table.n_records)
+    return len(np.unique(combinations[:, 0])) == len(combinations)
+
+
+def check_edits(domain: Domain, edits: Sequence[EditRule]) -> None:
+    """Refuse an edit rule that names an unknown attribute or level."""
+    for rule in edits:
+        for name, levels in rule.forbid:
+            if name not in domain.names:
+                raise UsageError(
+                    f"edit rule '{rule.name}' names the unknown attribute '{name}'.{did_you_mean(name, domain.names)}"
+                )
+            check_levels(name, domain.attributes[domain.index(name)].levels, levels, f"edit rule '{rule.name}'")
+
+
+def edit_failures(cells: np.ndarray, domain: Domain, edits: Sequence[EditRule]) -> np.ndarray:
+    """Which cells break at least one rule.
+
+    ``cells`` has shape ``(m, d)`` with level codes; returns booleans of shape ``(m,)``.
+    """
+    check_edits(domain, edits)
+    failed = np.zeros(len(cells), dtype=bool)
+    for rule in edits:
+        breaks = np.ones(len(cells), dtype=bool)
+        for name, levels in rule.forbid:
+            j = domain.index(name)
+            forbidden = np.isin(np.array(domain.attributes[j].levels), levels)
+            breaks &= forbidden[cells[:, j]]
+        failed |= breaks
+    return failed

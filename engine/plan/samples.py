@@ -1,0 +1,196 @@
+"""Sample data by name.
+
+``czech`` and ``nces`` ship as counts of cells, ``fair`` is read from the statsmodels package, ``survey`` is drawn anew
+each time from a fixed seed, and ``cps8d`` is made from the UCI Adult file by :func:`add` and kept in the user's own
+folder.  Provenance: ``datasets/README.md``.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from engine.common import resources
+from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.common.os_support import expanded
+from engine.common.raw_values import texts
+from engine.data.io.readers import EXTENSIONS, read_table
+from engine.data.microdata import RawColumn, RawTable
+from engine.plan import Plan, read_plan
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One sample: ``here`` says whether it can be loaded now, ``synthetic`` that no record is a real one."""
+
+    name: str
+    n_records: int
+    n_attributes: int
+    summary: str
+    synthetic: bool
+    here: bool
+
+
+def names() -> tuple[str, ...]:
+    """Names of all samples."""
+    return tuple(_SAMPLES)
+
+
+def describe() -> tuple[Sample, ...]:
+    """All samples with one line about each."""
+    return tuple(
+        Sample(name, n, d, summary, synthetic, _own_file(name).exists() if name == "cps8d" else True)
+        for name, (n, d, summary, synthetic, _) in _SAMPLES.items()
+    )
+
+
+def load(name: str) -> tuple[RawTable, Plan]:
+    """Records and plan of a sample; an unknown name is a :class:`UsageError`."""
+    if name not in _SAMPLES:
+        raise UsageError(f"unknown sample '{name}'.{did_you_mean(name, names())}")
+    table = _SAMPLES[name][-1]()
+    return RawTable(table.columns, table.n_records, name), read_plan(resources.datasets_folder() / f"{name}.toml")
+
+
+def open_data(text: str) -> tuple[RawTable, Plan | None]:
+    """What the command line calls DATA: a sample's name (with its plan) or the path of a file (without one)."""
+    if text in _SAMPLES:
+        return load(text)
+    path = expanded(text)
+    if path.suffix.lower() in EXTENSIONS or path.exists():
+        return read_table(path), None
+    raise UsageError(
+        f"'{path.name}' is neither a sample nor a file.{did_you_mean(text, names())} "
+        f"Files end in {', '.join(EXTENSIONS[:-1])} or {EXTENSIONS[-1]}"
+    )
+
+
+def add(name: str, from_files: str | Path | Sequence[str | Path] | None = None) -> int:
+    """Make the sample ``name`` from its publisher's files, or from a download; returns its number of records.
+
+    Only ``cps8d`` needs this.  What is made stays in the user's own folder.
+    """
+    if name not in _SAMPLES:
+        raise UsageError(f"unknown sample '{name}'.{did_you_mean(name, names())}")
+    if name != "cps8d":
+        raise UsageError(f"the sample '{name}' needs no adding; it is there already")
+    from engine.data.io import adult
+
+    if isinstance(from_files, str | Path):
+        from_files = [from_files]
+    if from_files is None or not list(from_files):
+        rows = adult.read_bytes(adult.download())
+    else:
+        rows = adult.read_files([expanded(file) for file in from_files])
+    resources.user_folder()
+    return adult.store(rows, _own_file(name))
+
+
+def write(name: str, to: str | Path) -> tuple[str, ...]:
+    """Write the records of a sample, with its labels where the format has such: .csv, .parquet, .sav, .dta or .xpt.
+
+    Returns notes on what the format could not hold; an existing file is not overwritten.
+    """
+    import pyarrow as pa
+
+    from engine.data.io import labelled_writers, writers
+
+    path = expanded(to)
+    labelled = {
+        ".sav": labelled_writers.write_sav,
+        ".dta": labelled_writers.write_dta,
+        ".xpt": labelled_writers.write_xpt,
+    }
+    plain = {".csv": writers.write_csv, ".parquet": writers.write_parquet}
+    form = path.suffix.lower()
+    if form not in labelled and form not in plain:
+        raise UsageError(f"file '{path.name}' must end in {', '.join((*plain, *labelled))}")
+    if path.exists():
+        raise UsageError(f"file '{path.name}' is there already; give another name")
+    table = load(name)[0]
+    columns = {c.name: c.values.take(pa.array(c.codes, mask=c.codes < 0)) for c in table.columns.values()}
+    if form in plain:
+        plain[form](path, columns)
+        return ()
+    return labelled[form](path, columns, {c.name: c.about for c in table.columns.values()})
+
+
+def _own_file(name: str) -> Path:
+    return resources.user_folder_place() / "datasets" / f"{name}.csv"
+
+
+def _expand(name: str) -> RawTable:
+    """Records from a file of cells with a last column ``count``, in the order of the cells."""
+    cells = read_table(resources.datasets_folder() / f"{name}.csv")
+    count = cells.columns["count"]
+    times = np.array([int(text) for text in texts(count.values)])[count.codes]
+    columns = {
+        column.name: RawColumn(column.name, column.values, np.repeat(column.codes, times))
+        for column in cells.columns.values()
+        if column is not count
+    }
+    return RawTable(columns, int(times.sum()), name)
+
+
+def _fair() -> RawTable:
+    # Found without importing statsmodels, whose import takes longer than everything else here.
+    found = importlib.util.find_spec("statsmodels")
+    path = Path(found.origin).parent / "datasets" / "fair" / "fair.csv" if found and found.origin else None
+    if path is None or not path.exists():
+        raise EngineError(
+            "the sample 'fair' is read from the package statsmodels, which is not installed; install statsmodels"
+        )
+    return read_table(path)
+
+
+def _cps8d() -> RawTable:
+    path = _own_file("cps8d")
+    if not path.exists():
+        raise EngineError(
+            "the sample 'cps8d' is not there yet; make it from the UCI Adult file with "
+            "`frontier datasets add cps8d --from FILE`"
+        )
+    return read_table(path)
+
+
+def _survey() -> RawTable:
+    from engine.data.survey import survey
+
+    return survey()[0]
+
+
+_SAMPLES: dict[str, tuple[int, int, str, bool, Callable[[], RawTable]]] = {
+    "czech": (
+        1_841,
+        6,
+        "Czech auto workers: six risk factors (Edwards and Havranek 1985); dense",
+        False,
+        lambda: _expand("czech"),
+    ),
+    "fair": (6_366, 8, "Fair's survey of affairs (1978), coarsened; sparse", False, _fair),
+    "nces": (
+        5_000,
+        8,
+        "SYNTHETIC school administrators with the attributes of an NCES extract",
+        True,
+        lambda: _expand("nces"),
+    ),
+    "cps8d": (
+        48_842,
+        8,
+        "CPS-8D: UCI Adult (Current Population Survey 1994), recoded; to be added first",
+        False,
+        _cps8d,
+    ),
+    "survey": (
+        12_000,
+        8,
+        "SYNTHETIC household survey of 300 labelled columns: recodes, skips, weights, ids",
+        True,
+        _survey,
+    ),
+}

@@ -1,0 +1,1 @@
+"""What a candidate release is, and what it changes."""

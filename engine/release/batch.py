@@ -1,0 +1,201 @@
+"""Candidate releases as sparse changes of the full table.
+
+A release differs from the original in few cells.  A :class:`ReleaseBatch` holds, for many candidates one after the
+other, the touched cells with their count before, their count after, and how many of the records in them are unchanged.
+That is all that table-based measures need; records are made only for an export or for a measure that asks for them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from engine.common.memo import Memory
+from engine.data.table import ContingencyTable, occupied
+
+_DIRECT_BITS = 20  # cells packed in so few bits are looked up in an array of that many entries, without a hash
+
+
+class CellIndex:
+    """The cells of a table, packed into words, and those that releases add to them.
+
+    Cells ``0..len(table)-1`` are the table's own, in its order; later ones are met on the way.  An index is a name
+    within this object and never leaves it, so which cells were met first changes no result.
+    """
+
+    def __init__(self, table: ContingencyTable) -> None:
+        from engine.common.compiled import wrapping
+        from engine.release import exchanges
+
+        self._kernels, self._wrapping = exchanges, wrapping
+        self.table = table
+        self.shared = Memory()
+        self.layout = table.packing.places
+        self.n_words = table.packing.n_words
+        self.most_cells = min(math.prod(table.domain.shape), 1 << 62)
+        self._bits = table.packing.bits if self.n_words == 1 else 64
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all but the table's own cells."""
+        m = len(self.table)
+        self.words = np.zeros((0, self.n_words), np.int64)
+        self.rank = np.zeros(0, np.int32)
+        self.n_cells = 0
+        self._grow(min(2 * m, self.most_cells) + 1024)
+        self.words[:m] = self.table.words
+        self.n_cells = m
+        self._fill()
+
+    def _grow(self, size: int) -> None:
+        """Longer arrays per cell; what the kernels keep in them stays."""
+        words, rank = np.zeros((size, self.n_words), np.int64), np.full(size, self._kernels.NO_RANK, np.int32)
+        words[: self.n_cells], rank[: self.n_cells] = self.words[: self.n_cells], self.rank[: self.n_cells]
+        self.words, self.rank = words, rank
+        self.counts = np.zeros(size, np.int64)
+        self.counts[: len(self.table)] = self.table.counts
+        self.arrived, self.fresh = np.zeros(size, np.int32), np.zeros(size + 1, np.int64)
+
+    def _fill(self) -> None:
+        bits = (2 * len(self.words)).bit_length()
+        direct = self._bits <= min(_DIRECT_BITS, bits + 3)
+        self.buckets = np.full(1 << (self._bits if direct else bits), -1, np.int32)
+        self.bucket_shift = self._kernels.DIRECT if direct else 64 - bits
+        with self._wrapping():
+            self._kernels.fill_buckets(self.words, self.n_cells, self.buckets, self.bucket_shift)
+
+    def make_room(self, new_cells: int) -> None:
+        """Make sure that ``new_cells`` more cells fit, or all that there can be; indices given before stay good."""
+        if min(self.n_cells + new_cells, self.most_cells) >= len(self.words):
+            self._grow(min(2 * (self.n_cells + new_cells), self.most_cells + 1))
+            self._fill()
+
+    def trim(self) -> None:
+        """Start afresh when far more cells than the table's own have piled up; to be called between batches only."""
+        if self.n_cells > 4 * len(self.table) + (1 << 20):
+            self.reset()
+
+    def mask(self, attributes: Sequence[int]) -> np.ndarray:
+        """Words with all bits of some attributes set, shape ``(n_words,)``."""
+        return self.table.packing.mask(attributes)
+
+
+def unpack(words: np.ndarray, layout: tuple[int, int, int]) -> np.ndarray:
+    """Level codes of one attribute from packed words of shape ``(cells, n_words)``."""
+    word, shift, ones = layout
+    return (words[:, word] >> shift) & ones
+
+
+@dataclass
+class ReleaseBatch:
+    """Touched cells of several candidate releases, candidate after candidate.
+
+    ``ends[i]`` is where candidate ``i``'s cells end; ``before``, ``after`` and ``kept`` are counts per touched cell
+    (``kept`` = unchanged records in it).  ``changed[i]`` is the number of changed records; ``swaps[i, j]`` says whether
+    those changed on attribute ``j`` (all of them do or none does).  ``original`` are the counts of the occupied cells
+    before.  A cell that is not listed is as it was. ``failing`` marks the cells of the index that break an edit rule
+    (None when the plan declares none).
+
+    ``shared`` remembers work on the original, which other batches use too; ``own`` remembers work on these candidates.
+    """
+
+    original: np.ndarray
+    n_records: int
+    ends: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    kept: np.ndarray
+    changed: np.ndarray
+    swaps: np.ndarray
+    cell: np.ndarray
+    index_words: np.ndarray = field(repr=False)
+    layout: Sequence[tuple[int, int, int]] = field(repr=False)
+    shape: tuple[int, ...] = ()
+    failing: np.ndarray | None = field(default=None, repr=False)
+    shared: Memory = field(default_factory=Memory, repr=False)
+    own: Memory = field(default_factory=Memory, repr=False)
+    _margins: dict[tuple[int, ...], ReleaseBatch] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @cached_property
+    def owner(self) -> np.ndarray:
+        """The candidate that each touched cell belongs to."""
+        return np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
+
+    def total(self, values: np.ndarray) -> np.ndarray:
+        """Sums per candidate, formed from its own cells in their order (so the same alone as among others)."""
+        values = np.asarray(values)
+        sums = np.zeros(len(self.ends))
+        some, first = self._parts
+        if len(first):
+            whole = values.dtype.kind != "f"
+            sums[some] += np.add.reduceat(values, first, dtype=np.int64 if whole else None)
+        return sums
+
+    @cached_property
+    def _parts(self) -> tuple[np.ndarray, np.ndarray]:
+        """The candidates that touch any cell, and where the cells of each begin."""
+        first = np.concatenate([[0], self.ends[:-1]])
+        some = np.flatnonzero(self.ends > first)
+        return some, first[some]
+
+    def project(self, attributes: Sequence[int]) -> ReleaseBatch:
+        """The same releases seen on the margin of some attributes.
+
+        A record counts as changed there only if it changed on one of these attributes.  Each margin is formed once per
+        batch.
+        """
+        attributes = tuple(attributes)
+        if attributes == tuple(range(len(self.shape))):
+            return self
+        if attributes not in self._margins:
+            self._margins[attributes] = self._project(attributes)
+        return self._margins[attributes]
+
+    def _project(self, attributes: tuple[int, ...]) -> ReleaseBatch:
+        columns = [unpack(self.index_words, self.layout[j]) for j in attributes]
+        cells, inverse = occupied(columns, [self.shape[j] for j in attributes], len(self.index_words))
+        n_original = len(self.original)
+        counts = np.bincount(inverse[:n_original], weights=self.original, minlength=len(cells)).astype(np.int64)
+        # the original's cells first, as in the full table, so that a margin of this margin finds them there
+        order = np.argsort(counts == 0, kind="stable")
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        cells, counts, inverse = cells[order], counts[order], rank[inverse]
+        seen = np.asarray(self.swaps[:, list(attributes)].any(axis=1))
+        visible = seen[self.owner]
+        flat = self.owner[visible] * len(cells) + inverse[self.cell[visible]]
+        removed, arrived = (self.before - self.kept)[visible], (self.after - self.kept)[visible]
+        size = len(self) * len(cells)
+        if size <= 4 * len(flat) + (1 << 20):
+            gone = np.bincount(flat, weights=removed, minlength=size).astype(np.int64)
+            come = np.bincount(flat, weights=arrived, minlength=size).astype(np.int64)
+            places = np.flatnonzero((gone > 0) | (come > 0))
+            gone, come = gone[places], come[places]
+        else:
+            places, where = np.unique(flat, return_inverse=True)
+            gone = np.bincount(where, weights=removed).astype(np.int64)
+            come = np.bincount(where, weights=arrived).astype(np.int64)
+        owner, cell = places // len(cells), places % len(cells)
+        before = counts[cell]
+        return ReleaseBatch(
+            original=counts[counts > 0],
+            n_records=self.n_records,
+            ends=np.searchsorted(owner, np.arange(len(self)), side="right"),
+            before=before,
+            after=before - gone + come,
+            kept=before - gone,
+            changed=np.where(seen, self.changed, 0),
+            swaps=self.swaps[:, list(attributes)],
+            cell=cell,
+            index_words=cells.astype(np.int64),
+            layout=[(i, 0, -1) for i in range(len(attributes))],
+            shape=tuple(self.shape[j] for j in attributes),
+            shared=self.shared.memo(("margin", attributes), Memory),
+        )

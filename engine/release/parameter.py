@@ -1,0 +1,94 @@
+"""The parameters of a mechanism, and what they amount to on given data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from engine.common.errors import UsageError
+from engine.data.microdata import Microdata
+
+KINDS = ("decimal", "whole", "choice", "names", "text", "truth")
+
+
+_MOST_DIGITS = 18
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter: its ``kind``, its default as text (None: it must be given), its legal range and its meaning.
+
+    ``low`` and ``high`` bound decimals and whole numbers (inclusive); ``choices`` lists the words of a choice.
+    """
+
+    name: str
+    kind: str
+    default: str | None
+    meaning: str
+    low: str | None = None
+    high: str | None = None
+    choices: tuple[str, ...] = ()
+
+    def canonical(self, text: str) -> str:
+        """The one text of equal values: ``"0.10"`` is ``"0.1"``; refuses what is out of range."""
+        text = str(text).strip()
+        if self.kind in ("decimal", "whole"):
+            return self._number(text)
+        if self.kind == "truth":
+            word = {"1": "yes", "true": "yes", "yes": "yes", "0": "no", "false": "no", "no": "no"}.get(text.lower())
+            if word is None:
+                raise UsageError(f"{self.name} == {text!r}, must be yes or no.")
+            return word
+        if self.kind == "choice" and text not in self.choices:
+            raise UsageError(f"{self.name} == {text!r}, must be one of {', '.join(self.choices)}.")
+        if self.kind == "names":
+            return "+".join(part.strip() for part in text.split("+") if part.strip())
+        return text
+
+    def _number(self, text: str) -> str:
+        try:
+            value = Decimal(text)
+        except InvalidOperation:
+            value = Decimal("nan")
+        whole = self.kind == "whole"
+        if value.is_finite() and not -_MOST_DIGITS <= value.adjusted() <= _MOST_DIGITS:
+            value = Decimal("nan") if value else Decimal(0)  # written out it would fill the memory
+        if not value.is_finite() or (whole and value != int(value)):
+            raise UsageError(f"{self.name} == {text!r}, must be {'a whole number' if whole else 'a number'}.")
+        if (self.low is not None and value < Decimal(self.low)) or (
+            self.high is not None and value > Decimal(self.high)
+        ):
+            legal = f"between {self.low} and {self.high}" if self.low and self.high else f"at least {self.low}"
+            raise UsageError(f"{self.name} == {text}, must be {legal}.")
+        plain = format(value.normalize(), "f")
+        return "0" if Decimal(plain) == 0 else plain
+
+    def value(self, canonical: str) -> Any:
+        """The value of a canonical text: float, int, bool, tuple of names or text."""
+        if self.kind == "decimal":
+            return float(canonical)
+        if self.kind == "whole":
+            return int(canonical)
+        if self.kind == "truth":
+            return canonical == "yes"
+        return tuple(filter(None, canonical.split("+"))) if self.kind == "names" else canonical
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A mechanism's parameters on given data: values by name, the texts that identify them, and the plan's key
+    attributes.
+
+    ``keys`` and ``numeric`` are what the mechanism works on: attribute places, and raw numeric columns.
+    """
+
+    data: Microdata
+    values: Mapping[str, Any]
+    texts: tuple[tuple[str, str], ...]
+    keys: tuple[int, ...]
+    numeric: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]

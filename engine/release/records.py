@@ -1,0 +1,152 @@
+"""Releases down to records, for measures that need them.
+
+A :class:`ReleasedTable` is one table of a release over the original's records, in their order; a :class:`RecordRelease`
+holds the one or more tables that a release publishes.  Both remember what measures have worked out about them, so
+shared work is done once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from engine.common.errors import UsageError, did_you_mean
+from engine.common.memo import Memory
+from engine.data.microdata import Microdata
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from engine.plan import Plan
+    from engine.release.spec import ReleaseSpec
+
+
+class ReleasedTable(Memory):
+    """One table: level codes per attribute, numbers per raw column, weights.
+
+    ``source[i]`` is the record whose values record ``i`` carries in the raw columns of the swapped attributes (None:
+    nothing was exchanged). ``replaced`` holds level codes of attributes that a mechanism drew anew, ``numbers`` values
+    of raw columns that it changed.
+    """
+
+    def __init__(
+        self,
+        data: Microdata,
+        source: np.ndarray | None = None,
+        swapped: Sequence[int] = (),
+        replaced: Mapping[int, np.ndarray] | None = None,
+        numbers: Mapping[str, np.ndarray] | None = None,
+    ) -> None:
+        super().__init__()
+        self.data, self.source = data, source
+        self.swapped = frozenset(swapped)
+        self.swapped_columns = {column for j in swapped for column in data.domain.attributes[j].columns}
+        self._replaced, self._numbers = dict(replaced or {}), dict(numbers or {})
+
+    def is_replaced(self, attribute: int) -> bool:
+        """Whether a mechanism drew the attribute's levels anew."""
+        return attribute in self._replaced
+
+    def is_renumbered(self, column: str) -> bool:
+        """Whether a mechanism changed a raw column's numbers."""
+        return column in self._numbers
+
+    def codes(self, attribute: int) -> np.ndarray:
+        """Level codes of an attribute, shape ``(n_records,)``."""
+        if attribute in self._replaced:
+            return self._replaced[attribute]
+        codes = self.data.codes[attribute]
+        return codes if self.source is None or attribute not in self.swapped else codes[self.source]
+
+    def cells(self, attributes: Sequence[int]) -> np.ndarray:
+        """One number per record that is equal exactly for records equal on the attributes; shared with the original's
+        numbering.
+
+        Numbers are mixed-radix codes, so they can be compared between tables; at most 2**62 combinations are possible.
+        """
+        attributes = tuple(attributes)
+        return self.memo(("cells", attributes), lambda: self._cells(attributes))
+
+    def _cells(self, attributes: tuple[int, ...]) -> np.ndarray:
+        shape = self.data.domain.shape
+        if np.prod([float(shape[j]) for j in attributes]) > 2.0**62:
+            raise UsageError(f"{len(attributes)} attributes have too many combinations to number; use fewer")
+        number = np.zeros(self.data.n_records, np.int64)
+        for j in attributes:
+            number = number * shape[j] + self.codes(j)
+        return number
+
+    def numeric(self, column: str) -> np.ndarray:
+        """A raw column as numbers, NaN where it holds none or a value that its labels declare missing; shape
+        ``(n_records,)``.  Codes that only a plan declares missing count: :func:`engine.models.columns.numbers_of`."""
+        if column in self._numbers:
+            return self._numbers[column]
+        return self.memo(("numeric", column), lambda: self._numeric(column))
+
+    def _numeric(self, column: str) -> np.ndarray:
+        from engine.common.raw_values import numbers
+
+        raw = self.data.raw.columns.get(column)
+        if raw is None:
+            raise UsageError(f"unknown column '{column}'.{did_you_mean(column, self.data.raw.names)}")
+        values = np.append(np.where(raw.about.missing_mask(raw.values), np.nan, numbers(raw.values)), np.nan)
+        codes = raw.codes if self.source is None or column not in self.swapped_columns else raw.codes[self.source]
+        return values[codes]
+
+    @cached_property
+    def weights(self) -> np.ndarray | None:
+        """The declared weight of each record (it follows its record), or None."""
+        return None if self.data.weight is None else self.numeric(self.data.weight)
+
+    def frame(self, names: Sequence[str]) -> pd.DataFrame:
+        """Attributes as categoricals with all their declared levels, other raw columns as numbers; the attribute wins
+        where a name is both.
+
+        The numbers behind a cut attribute are reached as ``NAME_raw``.
+        """
+        import pandas as pd
+
+        domain = self.data.domain
+        columns: dict[str, Any] = {}
+        for name in names:
+            if name in domain.names:
+                j = domain.index(name)
+                columns[name] = pd.Categorical.from_codes(
+                    self.codes(j).astype(np.int64), pd.Index(domain.attributes[j].levels, dtype=object)
+                )
+            else:
+                raw = name.removesuffix("_raw") if name not in self.data.raw.columns else name
+                if raw not in self.data.raw.columns:
+                    known = [*domain.names, *self.data.raw.names]
+                    raise UsageError(f"unknown column '{name}'.{did_you_mean(name, known)}")
+                columns[name] = self.numeric(raw)
+        return pd.DataFrame(columns)
+
+
+class RecordRelease(Memory):
+    """The original table and the one or more tables of a release, record by record, under a plan.
+
+    ``spec`` is the scenario that was carried out, for measures of what somebody who knows it could undo (None:
+    unknown).
+    """
+
+    def __init__(
+        self, original: ReleasedTable, tables: Sequence[ReleasedTable], plan: Plan, spec: ReleaseSpec | None = None
+    ) -> None:
+        super().__init__()
+        self.original, self.tables, self.plan, self.spec = original, tuple(tables), plan, spec
+
+    @property
+    def data(self) -> Microdata:
+        """The original records."""
+        return self.original.data
+
+    def changed(self, table: ReleasedTable, attributes: Sequence[int]) -> np.ndarray:
+        """Records of a table whose level differs from the original on any of the attributes."""
+        mask = np.zeros(self.data.n_records, bool)
+        for j in attributes:
+            mask |= table.codes(j) != self.original.codes(j)
+        return mask

@@ -1,0 +1,214 @@
+"""What a study is about and what became of it, as values: scenarios by place, progress, recorded choices."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, overload
+
+import numpy as np
+
+from engine.common.errors import UsageError
+from engine.common.stored_values import from_json, sum_of
+from engine.release.spec import ROLES, RULES, AttributeSpec, ReleaseSpec, rate_text
+
+CODED = ("mechanism", "rate", "rule", "roles", "params")
+"""What a study says about a scenario besides its label."""
+LABEL = re.compile("x[0-9a-f]{3,20}")
+"""What a candidate's own id looks like."""
+_CHUNK = 50_000  # rows read at once: Python's own objects for all of them would take many times the memory
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A release spec in a study: its place, its short label (such as ``x7f3``) and what it is."""
+
+    place: int
+    label: str
+    spec: ReleaseSpec
+
+
+class Scenarios(Sequence[Scenario]):
+    """Scenarios by place, each made when it is looked at: a study may hold a million.
+
+    Labels are an array, all else codes into the few different values that occur.
+    """
+
+    def __init__(
+        self, names: tuple[str, ...], arrays: dict[str, np.ndarray], specs: Sequence[ReleaseSpec] | None = None
+    ) -> None:
+        self._labels = arrays["label"]
+        self._order = arrays.get("order")
+        self._codes = {name: arrays[name] for name in CODED}
+        self._values = {name: tuple(arrays[f"{name} values"].tolist()) for name in CODED}
+        self._names = names
+        self._attributes: dict[int, AttributeSpec] = {}  # by code, as they are met
+        self._specs = specs  # by place, where they are at hand
+
+    @classmethod
+    def of_rows(
+        cls,
+        names: tuple[str, ...],
+        rows: Iterable[tuple[Any, ...]],
+        specs: Sequence[ReleaseSpec] | None = None,
+        *,
+        sums: bool = False,
+    ) -> Scenarios:
+        """Those of the rows (place, label, mechanism, rate, rule, roles, params), in the order of their places; with
+        ``sums`` each ends with its check sum.  :class:`ValueError` says what in them cannot be."""
+        labels: list[bytes] = []
+        where: dict[str, dict[str, int]] = {name: {} for name in CODED}
+        parts: dict[str, list[np.ndarray]] = {name: [np.zeros(0, np.int32)] for name in CODED}
+        left = iter(rows)
+        while chunk := list(islice(left, _CHUNK)):
+            if sums and any(sum_of(row[:7]) != row[7] for row in chunk):
+                raise ValueError("a candidate does not fit its check sum")
+            if [row[0] for row in chunk] != list(range(len(labels), len(labels) + len(chunk))):
+                raise ValueError("a candidate is missing")
+            if not all(isinstance(row[1], str) and LABEL.fullmatch(row[1]) for row in chunk):
+                raise ValueError("the id of a candidate is malformed")
+            labels += [row[1].encode() for row in chunk]
+            for at, name in enumerate(CODED, start=2):
+                known, column = where[name], [row[at] for row in chunk]
+                for value in dict.fromkeys(column):
+                    known.setdefault(value, len(known))
+                parts[name].append(np.fromiter(map(known.__getitem__, column), np.int32, len(column)))
+        _check_values(names, where)
+        arrays = {"label": np.array(labels or np.zeros(0, "S1"))}
+        for name in CODED:
+            arrays |= {name: np.concatenate(parts[name]), f"{name} values": np.array(list(where[name]), np.str_)}
+        return cls(names, arrays, specs)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What they are made of, to be kept: ``Scenarios(names, arrays)`` are the same."""
+        kept = {"label": self._labels, "order": self._sorted()}
+        for name in CODED:
+            kept |= {name: self._codes[name], f"{name} values": np.array(self._values[name], np.str_)}
+        return kept
+
+    def __len__(self) -> int:
+        return len(self._labels)
+
+    def __iter__(self) -> Iterator[Scenario]:
+        codes = zip(*(column.tolist() for column in self._codes.values()), strict=True)
+        for place, (label, said) in enumerate(zip(self.labels(), codes, strict=True)):
+            yield Scenario(place, label, self._spec(place, *said))
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
+
+    @overload
+    def __getitem__(self, place: int) -> Scenario: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Scenario]: ...
+
+    def __getitem__(self, place: int | slice) -> Scenario | list[Scenario]:
+        found = range(len(self))[place]  # an IndexError beyond the end, places from the end
+        return self._made(found) if isinstance(found, int) else [self._made(one) for one in found]
+
+    def mechanism(self, place: int) -> str:
+        """The mechanism of one scenario, without making it."""
+        return self._values["mechanism"][self._codes["mechanism"][place]]
+
+    def labels(self) -> list[str]:
+        """The labels of all, by place."""
+        return [label.decode() for label in self._labels.tolist()]
+
+    def coded(self, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
+        """One of mechanism, rate, rule, roles and params of every scenario as codes, with the values that they stand
+        for in order of appearance."""
+        return self._codes[name], self._values[name]
+
+    def place_of(self, label: str | None) -> int | None:
+        """The place of a scenario by its label; None where there is no such one."""
+        if not label or not label.isascii() or len(label) > self._labels.dtype.itemsize or not len(self):
+            return None
+        order, wanted = self._sorted(), np.array(label.encode(), self._labels.dtype)
+        at = int(np.searchsorted(self._labels, wanted, sorter=order))
+        found = at < len(order) and self._labels[order[at]] == wanted
+        return int(order[at]) if found else None
+
+    def _sorted(self) -> np.ndarray:
+        """Places in the order of their labels."""
+        if self._order is None:  # made when somebody asks: a sweep never does
+            self._order = np.argsort(self._labels)
+        return self._order
+
+    def _made(self, place: int) -> Scenario:
+        label = self._labels[place].decode()
+        return Scenario(place, label, self._spec(place, *(codes.item(place) for codes in self._codes.values())))
+
+    def _spec(self, place: int, mechanism: int, rate: int, rule: int, roles: int, params: int) -> ReleaseSpec:
+        """The spec of one scenario from its codes."""
+        if self._specs is not None:
+            return self._specs[place]
+        values = self._values
+        attributes = self._attributes.get(roles)
+        if attributes is None:
+            attributes = self._attributes[roles] = AttributeSpec(self._names, values["roles"][roles])
+        # what is stored was checked when it was added, and checking takes most of the time to make a spec
+        spec = object.__new__(ReleaseSpec)
+        vars(spec).update(
+            attributes=attributes,
+            rate=values["rate"][rate],
+            rule=values["rule"][rule],
+            mechanism=values["mechanism"][mechanism],
+            params=_params(values["params"][params]),
+        )
+        return spec
+
+
+@dataclass(frozen=True)
+class Progress:
+    """State of the sweep that fills a study: ``state`` is new, running, cancelled, finished or failed."""
+
+    state: str
+    done: int
+    total: int
+    started: float
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A recorded decision: scenario and realisation, the rule in words, the reason given, and when."""
+
+    at: float
+    label: str
+    replicate: int
+    rule: str
+    why: str
+    state: str
+    record: dict[str, Any]
+
+
+def _check_values(names: tuple[str, ...], values: Mapping[str, Iterable[Any]]) -> None:
+    """Refuse (:class:`ValueError`) what no scenario says of itself: each value once, for there are few."""
+    for name, fits in (
+        ("mechanism", lambda text: text.isidentifier()),
+        ("rate", lambda text: not text or rate_text(text) == text),
+        ("rule", lambda text: text in RULES),
+        ("roles", lambda text: len(text) == len(names) and not set(text) - set(ROLES)),
+        ("params", lambda text: all(isinstance(one, str) for pair in _params(text) for one in pair)),
+    ):
+        for value in values[name]:
+            try:
+                sound = isinstance(value, str) and fits(value)
+            except (ValueError, TypeError, UsageError):
+                sound = False
+            if not sound:
+                raise ValueError(f"the {name} of a candidate is none that the program knows")
+
+
+def _params(text: str) -> tuple[tuple[str, str], ...]:
+    """A mechanism's parameters as they are stored; the random swap, of which there are very many, has none."""
+    return () if len(text) < 3 else tuple((name, value) for name, value in from_json(text))
+
+
+def params_text(params: tuple[tuple[str, str], ...]) -> str:
+    """What :func:`_params` reads."""
+    return json.dumps(params) if params else "[]"

@@ -1,0 +1,256 @@
+"""Release spaces: which specs to try, how many there are, which are the same, and which cannot work.
+
+Counts follow the enumeration of all 4**d role strings (closed forms in :func:`counts`).  Two specs are the same release
+when their feasible pairs and the exchanged sets coincide; complementing S is *not* generally the same once U attributes
+exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from math import comb, prod
+
+import numpy as np
+
+from engine.common.errors import UsageError, did_you_mean
+from engine.common.public_wording import in_digits
+from engine.data.domain import Domain
+from engine.data.table import ContingencyTable
+from engine.release.spec import AttributeSpec, ReleaseSpec, Structure
+
+MOST_SPECS = 2_000_000
+"""A space larger than this is refused rather than enumerated."""
+MOST_ROLES = 1_000_000_000
+"""And so is one whose specs have more roles than this in all; each takes a byte of memory."""
+
+
+@dataclass(frozen=True)
+class Space:
+    """An enumerated space: ``specs`` to run, and what became of the others.
+
+    ``legal`` counts specs with at least one S and one non-S attribute, ``feasible`` those of them in which some
+    unswapped attribute may differ; ``merged`` pairs each skipped spec with its equivalent; ``impossible`` pairs a spec
+    with the reason why no pair of these records can satisfy it.
+    """
+
+    specs: tuple[AttributeSpec, ...]
+    legal: int
+    feasible: int
+    merged: tuple[tuple[AttributeSpec, AttributeSpec], ...]
+    impossible: tuple[tuple[AttributeSpec, str], ...]
+
+    @property
+    def distinct(self) -> int:
+        """The number of specs to run."""
+        return len(self.specs)
+
+    @property
+    def n_merged(self) -> int:
+        """The number of specs merged into another one."""
+        return len(self.merged)
+
+    @property
+    def n_impossible(self) -> int:
+        """The number of specs that no pair of these records can satisfy."""
+        return len(self.impossible)
+
+    def even_part(self, n: int) -> list[AttributeSpec]:
+        """At most ``n`` of the specs to run, spread evenly over them."""
+        return list(self.specs[:: max(1, -(-self.distinct // n))])
+
+
+def counts(d: int) -> tuple[int, int, int]:
+    """``(legal, feasible, distinct)`` numbers of specs over ``d`` attributes under the strict rule.
+
+    legal 4^d - 3^d - 1; feasible 4^d - 3^d - 2^d + 1; distinct N(d) = 4^d - (3/2) 3^d - d 2^(d-1) + d + 1/2.
+    """
+    if d < 2:
+        return 0, 0, 0
+    feasible = 4**d - 3**d - 2**d + 1
+    merged = d * (2 ** (d - 1) - 1) + (3**d - 2 ** (d + 1) + 1) // 2
+    return 4**d - 3**d - 1, feasible, feasible - merged
+
+
+def by_swap_sizes(
+    names: Sequence[str], swap: Sequence[str], sizes: Iterable[int], fix: Sequence[str] = (), change: Sequence[str] = ()
+) -> Iterator[AttributeSpec]:
+    """Every choice of the given numbers of S attributes among ``swap``; the others are U, or F and C where fixed from
+    outside."""
+    outside = outside_roles(names, fix, change)
+    wanted = set(swap)
+    able = [j for j, name in enumerate(names) if name in wanted and name not in outside]
+    names, unswapped = tuple(names), "".join(outside.get(name, "U") for name in names)
+    sizes = tuple(sizes)
+    for size in sizes:
+        if size < 1 or size > len(able):
+            raise UsageError(
+                f"swap size == {size}, must be between 1 and {len(able)}, the number of attributes that may be swapped."
+            )
+    check_listable(len(able), sizes, len(names))
+    for size in sizes:
+        for chosen in combinations(able, size):
+            roles = unswapped
+            for j in chosen:
+                roles = roles[:j] + "S" + roles[j + 1 :]
+            yield AttributeSpec(names, roles)
+
+
+def can_list(n_specs: int, n_attributes: int) -> bool:
+    """Whether so many specs of so many attributes can be listed one by one."""
+    return n_specs <= MOST_SPECS and n_specs * n_attributes <= MOST_ROLES
+
+
+def check_listable(n_able: int, sizes: Sequence[int], n_attributes: int) -> None:
+    """Refuse choices of so many among ``n_able`` attributes that are too many to be listed."""
+    many = sum(comb(n_able, size) for size in sizes)
+    if not can_list(many, n_attributes):
+        raise UsageError(
+            f"there are {in_digits(many)} ways to swap {' or '.join(map(str, sizes))} of {n_able:,} attributes, too "
+            "many to try them all; list fewer attributes under --swap, or look for the best with --search."
+        )
+
+
+def complete(
+    names: Sequence[str], swap: Sequence[str], fix: Sequence[str] = (), change: Sequence[str] = ()
+) -> Iterator[AttributeSpec]:
+    """Every role string with at least one S; attributes outside ``swap`` are never S, those fixed from outside keep F
+    or C."""
+    outside = outside_roles(names, fix, change)
+    able = set(swap)
+    choices = [outside.get(name, "SFCU" if name in able else "FCU") for name in names]
+    size = prod(map(len, choices))
+    if size > MOST_SPECS:
+        raise UsageError(
+            f"the complete space over {len(names)} attributes has {in_digits(size)} role strings, at most "
+            f"{MOST_SPECS:,} can be enumerated; search it with --search, fix some attributes with --fix or --change, "
+            "list fewer under --swap, or use --swap-sizes."
+        )
+    for roles in product(*choices):
+        if "S" in roles:
+            yield AttributeSpec(tuple(names), "".join(roles))
+
+
+def outside_roles(names: Sequence[str], fix: Sequence[str], change: Sequence[str]) -> dict[str, str]:
+    """Roles given from outside; a name may have one only."""
+    roles: dict[str, str] = {}
+    known = set(names)
+    for name, role in [*((n, "F") for n in fix), *((n, "C") for n in change)]:
+        if name not in known:
+            raise UsageError(f"unknown attribute '{name}'.{did_you_mean(name, names)}")
+        if roles.setdefault(name, role) != role:
+            raise UsageError(f"attribute '{name}' is both fixed (F) and changed (C); choose one")
+    return roles
+
+
+def fault(spec: AttributeSpec, table: ContingencyTable | None, rule: str) -> str | None:
+    """Why a spec can never make a swap, or None.  Without a table only the roles are looked at."""
+    roles = spec.roles
+    if "S" not in roles:
+        return "no attribute is marked S: nothing would be swapped"
+    if roles.count("S") == len(roles):
+        return "every attribute is swapped; exchanging whole records changes nothing"
+    if rule == "strict" and "C" not in roles and "U" not in roles:
+        return "no unswapped attribute may differ (all are F), so no true swap exists"
+    if table is not None:
+        narrow = [j for j, size in enumerate(table.levels_in_use) if size < 2]
+        return _fault_of_levels(spec, narrow, rule)
+    return None
+
+
+def _fault_of_levels(spec: AttributeSpec, narrow: Sequence[int], rule: str) -> str | None:
+    """Why a spec without a fault in its roles cannot work where the ``narrow`` attributes have one category each."""
+    roles = spec.roles
+    for j in narrow:
+        if roles[j] in "SC":
+            return f"attribute '{spec.names[j]}' has one category; pairs can never differ on it"
+    if rule == "strict" and roles.count("C") + roles.count("U") == sum(roles[j] == "U" for j in narrow):
+        return "no unswapped attribute that may differ has more than one category, so no true swap exists"
+    return None
+
+
+def canonical(spec: AttributeSpec) -> AttributeSpec:
+    """The representative of a spec's equivalence class under the strict rule.
+
+    A single U without any C must differ, so it is C; with no U, S and C trade places, and the one with the first
+    attribute is S.
+    """
+    roles = spec.roles
+    if "C" not in roles and roles.count("U") == 1:
+        roles = roles.replace("U", "C")
+    if "U" not in roles and roles.find("C") != -1 and roles.find("C") < roles.find("S"):
+        roles = roles.translate(str.maketrans("SC", "CS"))
+    return AttributeSpec(spec.names, roles)
+
+
+def may_merge(spec: AttributeSpec, domain: Domain, rule: str, carries: bool) -> bool:
+    """Whether merging a spec with its complement leaves the released file the same.
+
+    Not under the loose rule; not when something stays with its record (carried columns, weights, ids); not when
+    equality on an F attribute leaves its raw values free to differ; not when several kinds of level occur among S and
+    C.
+    """
+    if rule != "strict" or carries:
+        return False
+    return all(
+        attribute.exact if role == "F" else attribute.one_kind
+        for attribute, role in zip(domain.attributes, spec.roles, strict=True)
+    )
+
+
+def build(
+    specs: Iterable[AttributeSpec], table: ContingencyTable, rule: str = "strict", carries: bool = False
+) -> Space:
+    """Sort specs into those to run, those merged into an earlier one, and those that can never work on this table."""
+    kept: list[AttributeSpec] = []
+    merged: list[tuple[AttributeSpec, AttributeSpec]] = []
+    impossible: list[tuple[AttributeSpec, str]] = []
+    first: dict[str, AttributeSpec] = {}
+    legal = feasible = 0
+    narrow = [j for j, size in enumerate(table.levels_in_use) if size < 2]
+    for spec in specs:
+        roles = spec.roles
+        legal += 0 < roles.count("S") < len(roles)
+        reason = fault(spec, None, rule)
+        feasible += reason is None
+        if narrow and not reason:
+            reason = _fault_of_levels(spec, narrow, rule)
+        if reason:
+            impossible.append((spec, reason))
+            continue
+        key = roles
+        if "U" not in roles or ("C" not in roles and roles.count("U") == 1):  # all others equal themselves alone
+            key = canonical(spec).roles if may_merge(spec, table.domain, rule, carries) else "=" + roles
+        if key not in first:
+            first[key] = spec
+            kept.append(spec)
+        elif first[key] != spec:
+            merged.append((spec, first[key]))
+    return Space(tuple(kept), legal, feasible, tuple(merged), tuple(impossible))
+
+
+def pair_bound(structure: Structure, table: ContingencyTable) -> tuple[int, int]:
+    """An upper bound on the number of pairs and the place of the attribute that sets it.
+
+    Within each cell of the F attributes every pair holds at most one record of the commonest level of each attribute
+    that must differ: ``min over S∪C of min(floor(n/2), n - largest count)``, summed over the F cells.
+    """
+    _, counts_f, block = table.margin(structure.equal)
+    tightest, by = int((counts_f // 2).sum()), -1
+    bounds = []
+    for j in structure.differ:
+        size = table.domain.shape[j]
+        joint = np.bincount(block * size + table.cells[:, j], weights=table.counts, minlength=len(counts_f) * size)
+        bounds.append(np.minimum(counts_f // 2, counts_f - joint.reshape(-1, size).max(axis=1).astype(np.int64)))
+    if bounds:
+        total = int(np.min(bounds, axis=0).sum())
+        if total < tightest:
+            tightest, by = total, structure.differ[int(np.argmin([b.sum() for b in bounds]))]
+    return tightest, by
+
+
+def scenarios(specs: Iterable[AttributeSpec], rates: Iterable[str], rule: str = "strict") -> list[ReleaseSpec]:
+    """All release specs: every spec at every rate."""
+    rates = list(rates)
+    return [ReleaseSpec(spec, rate, rule) for spec in specs for rate in rates]

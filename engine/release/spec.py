@@ -1,0 +1,255 @@
+"""Roles, attribute specs and release specs: what a candidate release *is*.
+
+Gomatam, Karr and Sanil (2005), section 2: a release is parameterised by a swap rate and, per attribute, one of
+
+    S  swapped: exchanged between the two records of a pair, on which they must differ
+    F  fixed: not swapped, the pair must be equal
+    C  changed: not swapped, the pair must differ
+    U  unconstrained: not swapped, free
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache
+
+from engine.common.errors import UsageError, did_you_mean
+from engine.data.domain import Domain
+
+ROLES = "SFCU"
+RULES = ("strict", "loose")
+RANDOM_SWAP = "random_swap"
+MOST_DECIMALS = 28
+"""Of a rate: what exact arithmetic holds."""
+MOST_REPLICATES = 1_000_000
+"""Most runs of a scenario: fresh ones are numbered from there on."""
+MOST_SCENARIOS = 1_000_000_000
+"""Most scenarios of a study."""
+
+
+@lru_cache(maxsize=256, typed=True)
+def rate_text(text: str | float | Decimal) -> str:
+    """Canonical decimal text of a swap rate: ``"0.10"`` and ``"0.1"`` are one rate.
+
+    Kept as text so that ``floor(rate * n)`` is exact (``0.29 * 100`` in floats floors to 28).
+    """
+    try:
+        rate = Decimal(str(text).strip())
+    except InvalidOperation:
+        raise UsageError(f"rate == {text!r}, must be a number between 0 and 1, such as 0.02.") from None
+    if (
+        rate
+        and rate.is_finite()
+        and not (-rate.adjusted() <= MOST_DECIMALS and len(rate.as_tuple().digits) <= MOST_DECIMALS)
+    ):
+        raise UsageError(f"rate has more than {MOST_DECIMALS} decimals, must be a number such as 0.02.")
+    if not rate.is_finite() or not 0 <= rate <= 1:
+        hint = f" Did you mean {rate / 100:f}?" if rate.is_finite() and 1 < rate <= 100 else ""
+        raise UsageError(f"rate == {text}, must be between 0 and 1.{hint}")
+    plain = format(rate.normalize(), "f")
+    return "0" if Decimal(plain) == 0 else plain
+
+
+def percent(rate: str) -> str:
+    """A rate in words, exactly: ``"0.015"`` is ``"1.5 %"``."""
+    return f"{(Decimal(rate) * 100).normalize():f} %"
+
+
+def pairs_wanted(rate: str, n_units: int) -> tuple[int, int]:
+    """``(records to swap, pairs to draw)`` at a rate: floor(rate·n), then the pairs that reach it.
+
+    An odd number of records to swap overshoots by one record, as the paper's loop does.
+    """
+    to_swap = int(Decimal(rate) * n_units // 1)
+    return to_swap, min(-(-to_swap // 2), n_units // 2)
+
+
+@dataclass(frozen=True)
+class AttributeSpec:
+    """Roles of all attributes of a domain, as a string of S, F, C, U in domain order.
+
+    The text form names every attribute that is not U: ``"Age:S Race:F"``.
+    """
+
+    names: tuple[str, ...]
+    roles: str
+
+    def __post_init__(self) -> None:
+        if len(self.roles) != len(self.names):
+            raise UsageError(
+                f"spec has {len(self.roles)} roles for {len(self.names)} attributes; give one of S, F, C, U to each"
+            )
+        if sum(map(self.roles.count, ROLES)) < len(self.roles):  # quicker than a look at each of hundreds of roles
+            name, role = next((n, r) for n, r in zip(self.names, self.roles, strict=True) if r not in ROLES)
+            raise UsageError(f"role of '{name}' == '{role}', must be one of S, F, C, U.")
+
+    @classmethod
+    def parse(cls, text: str, names: Sequence[str]) -> AttributeSpec:
+        """Read the text form; attributes that are not named are U.
+
+        An attribute name may hold spaces or colons: the role is what follows the last colon, and a name is matched
+        against the known ones from the longest on.
+        """
+        roles = dict.fromkeys(names, "U")
+        seen: set[str] = set()
+        rest = text.strip()
+        while rest:
+            for name in sorted(names, key=len, reverse=True):
+                after = rest[len(name) + 2 :]
+                if rest.startswith(name + ":") and (not after or after[0] in " ,"):
+                    break
+            else:
+                word = rest.split()[0]
+                got, colon, role = word.rpartition(":")
+                if not colon or not got:
+                    raise UsageError(
+                        f"cannot read '{word}' in the spec '{text}'; write NAME:ROLE, such as \"Age:S Race:F\"."
+                    )
+                if got in names:
+                    raise UsageError(f"role of '{got}' == '{role}', must be one of S, F, C, U.")
+                raise UsageError(f"unknown attribute '{got}' in the spec '{text}'.{did_you_mean(got, names)}")
+            role = rest[len(name) + 1 : len(name) + 2].upper()
+            if role not in ROLES or not role:
+                raise UsageError(f"role of '{name}' == '{role}', must be one of S, F, C, U.")
+            if name in seen:
+                raise UsageError(f"attribute '{name}' is named twice in the spec '{text}'")
+            seen.add(name)
+            roles[name] = role
+            rest = rest[len(name) + 2 :].lstrip(" ,")
+        return cls(tuple(names), "".join(roles[name] for name in names))
+
+    def __str__(self) -> str:
+        return " ".join(f"{name}:{role}" for name, role in zip(self.names, self.roles, strict=True) if role != "U")
+
+    def having(self, role: str) -> tuple[int, ...]:
+        """Places of the attributes with a role."""
+        if role not in self.roles:
+            return ()
+        return tuple([j for j, r in enumerate(self.roles) if r == role])
+
+    def names_having(self, role: str) -> tuple[str, ...]:
+        """Names of the attributes with a role."""
+        return tuple(self.names[j] for j in self.having(role))
+
+
+@dataclass(frozen=True)
+class Structure:
+    """What decides which pairs are feasible, and so the key of a stream: all splits of ``differ`` into S and C share
+    pairs.
+
+    ``differ`` = S∪C, ``equal`` = F, ``free`` = U (places in domain order); ``constrained`` says whether C is non-empty
+    (then a true swap is automatic); ``rule`` is strict or loose; ``same_kind`` are the swapped attributes on which the
+    two levels must be of one kind, kept only where more than one kind occurs.
+    """
+
+    differ: tuple[int, ...]
+    equal: tuple[int, ...]
+    free: tuple[int, ...]
+    constrained: bool
+    rule: str
+    same_kind: tuple[int, ...] = ()
+
+    @property
+    def needs_free_difference(self) -> bool:
+        """Whether a pair must also differ on some U attribute (strict rule, no C)."""
+        return self.rule == "strict" and not self.constrained
+
+    def stream_parts(self, domain: Domain) -> tuple[object, ...]:
+        """What identifies the structure under a study key: attributes with their levels, then the constraint sets."""
+        attributes = tuple((a.name, a.levels, a.kinds) for a in domain.attributes)
+        return (attributes, self.differ, self.equal, self.free, self.constrained, self.rule, self.same_kind)
+
+
+@dataclass(frozen=True)
+class ReleaseSpec:
+    """One scenario: a mechanism with its parameters.
+
+    For the random swap: attribute spec, rate and rule.  For another mechanism ``attributes`` marks with S what it may
+    change, ``rate`` is empty where it has none, and ``params`` are its parameters as canonical texts, in order.
+    """
+
+    attributes: AttributeSpec
+    rate: str
+    rule: str = "strict"
+    mechanism: str = RANDOM_SWAP
+    params: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.rate or self.mechanism == RANDOM_SWAP:
+            object.__setattr__(self, "rate", rate_text(self.rate))
+        if self.rule not in RULES:
+            raise UsageError(f"rule == '{self.rule}', must be strict or loose.")
+
+    def canonical(self) -> str:
+        """Canonical text: equal for equal scenarios, whatever way they were written."""
+        # a large space has hundreds of thousands of scenarios with few ways and few splits each
+        way = _way_text(self.mechanism, self.rate, self.rule, self.params)
+        return f'{way[:-1]}, "spec": {_roles_text(self.attributes)}}}'
+
+    def digest(self) -> str:
+        """Hexadecimal digest from which short ids are cut."""
+        return hashlib.blake2b(self.canonical().encode(), digest_size=10).hexdigest()
+
+    def structure(self, multi_kind: Sequence[int] = ()) -> Structure:
+        """The stream structure; ``multi_kind`` are the places of attributes in which more than one kind of level
+        occurs."""
+        swapped, changed = self.attributes.having("S"), self.attributes.having("C")
+        return Structure(
+            differ=tuple(sorted(swapped + changed)),
+            equal=self.attributes.having("F"),
+            free=self.attributes.having("U"),
+            constrained=bool(changed),
+            rule=self.rule,
+            same_kind=tuple(j for j in swapped if j in multi_kind),
+        )
+
+    @property
+    def text(self) -> str:
+        """What is done, without the rate: the attribute spec of a random swap, the parameters of another mechanism."""
+        if self.mechanism == RANDOM_SWAP:
+            return str(self.attributes)
+        return " ".join(f"{name}={value}" for name, value in self.params if value)
+
+    def __str__(self) -> str:
+        words = self.text if self.mechanism == RANDOM_SWAP else f"{self.mechanism} {self.text}".rstrip()
+        return f"{words} at {percent(self.rate)}" if self.rate else words
+
+
+@lru_cache(maxsize=1024)
+def _way_text(mechanism: str, rate: str, rule: str, params: tuple[tuple[str, str], ...]) -> str:
+    """All of a canonical text but the attribute spec, which is last in the order of names."""
+    record: dict[str, object] = {"mech": mechanism, "rate": rate, "rule": rule}
+    if params:
+        record["params"] = dict(params)
+    return json.dumps(record, sort_keys=True)
+
+
+@lru_cache(maxsize=1024)
+def _roles_text(spec: AttributeSpec) -> str:
+    return json.dumps(dict(zip(spec.names, spec.roles, strict=True)), sort_keys=True)
+
+
+def short_ids(specs: Sequence[ReleaseSpec], taken: dict[str, str] | None = None) -> list[str]:
+    """Short ids such as ``x7f3``, in order; see :func:`ids_of`."""
+    return ids_of([spec.digest() for spec in specs], {} if taken is None else taken)
+
+
+def ids_of(digests: Iterable[str], taken: dict[str, str]) -> list[str]:
+    """A short id for each digest: its shortest prefix (three digits on) that is free, after an x.
+
+    ``taken`` maps ids already given to digests; it is extended in place, so ids given once never change.
+    """
+    ids = []
+    for digest in digests:
+        for length in range(3, len(digest) + 1):
+            short = "x" + digest[:length]
+            if taken.setdefault(short, digest) == digest:
+                ids.append(short)
+                break
+        else:
+            raise UsageError(f"two different scenarios share the digest {digest}; report this")
+    return ids

@@ -1,0 +1,165 @@
+"""Tables of candidates, as text, CSV or JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.common.printable import printable
+from engine.common.spreadsheets import as_cell
+from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.frontier.summary import losses
+from engine.frontier.tradeoff import best_under_bound, supporting_line
+from engine.release.results import STATUS
+
+Row = dict[str, Any]
+
+
+def scenario_rows(
+    view: RiskUtilityMap, max_risk: float | None = None, slope: float | None = None, undominated: bool = False
+) -> list[Row]:
+    """One row per scenario: raw means with standard errors, its place on the frontier, and whether the rule asked for
+    picks it."""
+    optimal = _optimal(view.risk_loss, view.utility_loss, max_risk, slope)
+    riskier = view.riskier_than_original
+    rows = []
+    places = np.flatnonzero(view.dominance.undominated) if undominated else np.arange(len(view.scenarios))
+    for i in places.tolist():
+        scenario = view.scenarios[i]
+        row: Row = {
+            "id": scenario.label,
+            "mechanism": scenario.spec.mechanism,
+            "rate": scenario.spec.rate,
+            "spec": scenario.spec.text,
+            "replicates": int(view.summary.counted[i]),
+            "failed": int(view.summary.failed[i]),
+            "records_changed": _figure(view.summary.changed[i]),
+        }
+        for k, call in enumerate(view.measures):
+            row[str(call)] = _figure(view.summary.mean[i, k])
+            row[f"{call}_se"] = _figure(view.summary.se[i, k])
+        row["undominated"] = bool(view.dominance.undominated[i])
+        unknown = np.isnan(view.summary.loss[i, list(view.objectives)]).any()
+        row["dominance"] = None if unknown else "clear" if view.dominance.clear[i] else "uncertain"
+        row["share_undominated"] = _figure(view.dominance.share[i])
+        row["riskier_than_original"] = bool(riskier[i])
+        row["optimal"] = i in optimal
+        rows.append(row)
+    return rows
+
+
+def realisation_rows(
+    view: RiskUtilityMap, max_risk: float | None = None, slope: float | None = None, undominated: bool = False
+) -> list[Row]:
+    """One row per run; failed runs keep their figures and are marked, but stand outside the frontier unless allowed."""
+    results = view.results
+    loss = losses(results.values, [call.measure for call in view.measures])
+    loss[~results.counted(view.allow_partial)] = np.nan
+    optimal = _optimal(loss[:, view.risk], loss[:, view.utility], max_risk, slope)
+    on = view.realisations_undominated()
+    rows = []
+    for r in (np.flatnonzero(on) if undominated else np.arange(len(results))).tolist():
+        scenario = view.scenarios[int(results.scenario[r])]
+        row: Row = {
+            "id": f"{scenario.label}/{results.replicate[r]}",
+            "mechanism": scenario.spec.mechanism,
+            "rate": scenario.spec.rate,
+            "spec": scenario.spec.text,
+            "replicate": int(results.replicate[r]),
+            "status": STATUS[int(results.status[r])],
+            "records_changed": int(results.changed[r]),
+        }
+        for k, call in enumerate(view.measures):
+            row[str(call)] = _figure(results.values[r, k])
+        row["undominated"] = bool(on[r])
+        row["optimal"] = r in optimal
+        rows.append(row)
+    return rows
+
+
+def _optimal(risk: np.ndarray, loss: np.ndarray, max_risk: float | None, slope: float | None) -> set[int]:
+    """Rows that the rule asked for picks; empty without a rule or when nothing satisfies it."""
+    if max_risk is not None:
+        best = best_under_bound(risk, loss, max_risk)
+        return set() if best is None else {best}
+    return set(supporting_line(risk, loss, slope)) if slope is not None else set()
+
+
+def _figure(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
+    """Comma-separated text with a header; undefined figures are empty, truths are true and false, no text is a
+    formula."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([as_cell(column) for column in columns])
+    for row in rows:
+        writer.writerow([_plain(row[column]) for column in columns])
+    return out.getvalue()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return as_cell(value)
+    return "" if value is None else repr(value) if isinstance(value, float) else value
+
+
+def as_json(rows: Sequence[Row]) -> str:
+    """A JSON list of objects; undefined figures are null."""
+    return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
+
+
+def as_table(rows: Sequence[Row], columns: Sequence[str]) -> str:
+    """Aligned columns for reading, figures to five digits."""
+    if not rows:
+        return "no candidates\n"
+    # Widths are those of what is printed: a name with a line end must not begin a line of its own.
+    words = [list(columns), *([_short(row[column]) for column in columns] for row in rows)]
+    words = [[printable(word).replace("\n", "\\n").replace("\t", "\\t") for word in line] for line in words]
+    widths = [max(len(line[i]) for line in words) for i in range(len(columns))]
+    right = [
+        all(isinstance(row[column], int | float | None) and not isinstance(row[column], bool) for row in rows)
+        for column in columns
+    ]
+    lines = [
+        "  ".join(w.rjust(n) if r else w.ljust(n) for w, n, r in zip(line, widths, right, strict=True)).rstrip()
+        for line in words
+    ]
+    return "\n".join([lines[0], "  ".join("-" * n for n in widths), *lines[1:]]) + "\n"
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    return f"{value:.5g}" if isinstance(value, float) else str(value)
+
+
+def columns_of(view: RiskUtilityMap, by: str) -> list[str]:
+    """Column names in order, the same with and without rows."""
+    if by == "realisation":
+        return [
+            "id",
+            "mechanism",
+            "rate",
+            "spec",
+            "replicate",
+            "status",
+            "records_changed",
+            *map(str, view.measures),
+            "undominated",
+            "optimal",
+        ]
+    figures = [name for call in view.measures for name in (str(call), f"{call}_se")]
+    tail = ["undominated", "dominance", "share_undominated", "riskier_than_original", "optimal"]
+    return ["id", "mechanism", "rate", "spec", "replicates", "failed", "records_changed", *figures, *tail]

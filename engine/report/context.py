@@ -1,0 +1,387 @@
+"""Where the recommended candidate stands: the map, its neighbours by letter, measures, and what was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.frontier.summary import Summary, losses, summarise, t_thresholds
+from engine.measures.distortion import small_share
+from engine.release.results import FAILED, Results
+from engine.release.spec import RANDOM_SWAP
+from engine.report.facts import MeasureRow
+from engine.report.map_facts import CandidateRow, Map, Spread
+from engine.report.parameters import bound_words as in_words
+from engine.report.redaction import (
+    ONE_DIGIT,
+    SPARSE_CELLS,
+    WITHHELD_WORDS,
+    Safe,
+    coarse,
+    digits,
+    error_beside,
+    is_count_risk,
+    listed,
+    lower_first,
+    meaning_of,
+    title_of,
+    unit_of,
+)
+from engine.report.sentences import counted, unaltered
+from engine.report.shares import optional
+from engine.report.sparse import largest_exposed, saturated
+
+if TYPE_CHECKING:
+    from engine.decision.states import Standing
+    from engine.frontier.risk_utility_map import RiskUtilityMap
+    from engine.measures import MeasureCall
+    from engine.release.scenarios import Choice, Scenario
+    from engine.release.spec import ReleaseSpec
+    from engine.study.study import Study
+    from engine.sweeps.remake import Remade
+
+_GRID = 40  # rough places of other candidates along either axis
+_ENOUGH = 5  # runs from which a standard error of exactly 0 is believed
+
+
+@dataclass(frozen=True)
+class Stand:
+    """A study seen from one scenario: its map, its letters (letter to place) and what was recorded about it;
+    ``sparse`` says whether most cells of the tabulated table are small; ``exposed`` is the largest share of records in
+    small cells of the original that any measure shows, ``withheld`` the places of measures whose figures would tell how
+    many records were altered; ``results`` and ``summary`` are the map's with eq. 6 as counts of records."""
+
+    study: Study
+    scenario: Scenario
+    view: RiskUtilityMap
+    letters: Mapping[str, int]
+    standing: Standing
+    choice: Choice | None
+    safe: Safe
+    results: Results
+    summary: Summary
+    sparse: bool = False
+    exposed: float = 0.0
+    withheld: frozenset[int] = frozenset()
+
+    def shown(self, k: int, values: float | np.ndarray) -> np.ndarray:
+        """Figures of a measure as members see them; what is withheld is not a number."""
+        if k in self.withheld:
+            return np.full(np.shape(values), np.nan)
+        return coarse(self.view.measures[k], np.asarray(values, float), self.sparse, self.exposed)
+
+    def drawn(self, k: int, values: float | np.ndarray) -> np.ndarray:
+        """The same for the map, on which what is withheld elsewhere has one digit."""
+        return digits(np.asarray(values, float), 1) if k in self.withheld else self.shown(k, values)
+
+    def error(self, k: int, values: float | np.ndarray, errors: float | np.ndarray) -> np.ndarray:
+        """Standard errors of such figures, to the same place; not a number where the figures are withheld."""
+        return error_beside(np.asarray(values, float), self.shown(k, values), np.asarray(errors, float)) + (
+            np.nan if k in self.withheld else 0.0
+        )
+
+    def axis(self, k: int) -> str:
+        """A measure's title on the map."""
+        title = title_of(self.view.measures[k])
+        return title + ONE_DIGIT if k in self.withheld else title
+
+    @property
+    def letter(self) -> str:
+        """The recommended candidate's letter."""
+        return next(letter for letter, place in self.letters.items() if place == self.scenario.place)
+
+    @property
+    def bound(self) -> float | None:
+        """The bound on risk that counts: of the plan, where it is about the same measure, else of the choice."""
+        from engine.study.study_map import objective_places
+
+        planned = self.study.plan.decision.max_risk
+        if planned is not None and self.view.risk == objective_places(self.study)[0]:
+            return float(planned)
+        own = self.choice.record.get("bound") if self.choice else None
+        return None if own is None else float(own)
+
+    @property
+    def is_off_rule(self) -> bool:
+        """Whether the plan has a rule and the choice is not what it picked."""
+        return self.choice is not None and self.choice.record.get("planned") is False
+
+
+def stand(study: Study, made: Remade) -> Stand:
+    """Look at a study from the scenario of a remade release."""
+    from engine.common.errors import UsageError
+    from engine.decision.choice import measures_of
+    from engine.decision.states import state_of
+    from engine.frontier.neighbours import lettered
+    from engine.study.study_map import risk_utility_map
+
+    scenario = next((s for s in study.scenarios if s.spec == made.spec), None)
+    if scenario is None:
+        raise UsageError("the release belongs to no candidate of this study; remake one of its own")
+    standing = state_of(study)
+    choice = standing.choice if standing.choice and standing.choice.label == scenario.label else None
+    view = risk_utility_map(study, *measures_of(study, choice), allow_partial=made.status == FAILED)
+    letters = lettered(view, scenario.place)
+    labels = {view.scenarios[place].label: letter for letter, place in letters.items()}
+    _, counts, _ = made.data.table.margin(made.data.domain.indices(study.plan.analyse))
+    sparse = small_share(counts, 3) > SPARSE_CELLS
+    results = in_counts(study, view.scenarios, view.results)
+    figures = [call.measure for call in view.measures]
+    summary = summarise(results, figures, len(view.scenarios), view.allow_partial)
+    safe, exposed = Safe.of(study, labels), largest_exposed(study, view, made.data)
+    withheld = saturated(study.plan, view.measures, made.data)
+    return Stand(study, scenario, view, letters, standing, choice, safe, results, summary, sparse, exposed, withheld)
+
+
+def in_counts(study: Study, scenarios: Sequence[Scenario], results: Results) -> Results:
+    """Realisations with eq. 6 as counts of records, run by run: each share times that run's unaltered records.
+
+    Runs over records have noted their counts, means over their tables.  Where a run's unaltered records are unknown
+    otherwise they are taken to be all, so that a count is not too low.
+    """
+    shares = [k for k, call in enumerate(study.measures) if is_count_risk(call)]
+    if not shares or not len(results):
+        return results
+    values, n = results.values.copy(), int(study.about["n_records"])
+    met, at = np.unique(results.scenario, return_inverse=True)
+    specs = [scenarios[place].spec for place in met.tolist()]
+    for k in shares:
+        one = [float(n - unaltered(study.measures[k], study.plan.keys, spec, np.array(1.0), n)) for spec in specs]
+        left = n - np.nan_to_num(np.array(one))[at] * results.changed
+        values[:, k] = np.round(values[:, k] * left, 9)
+        noted = counted(study, k) if any(spec.mechanism != RANDOM_SWAP for spec in specs) else {}
+        if noted:
+            runs = zip(results.scenario.tolist(), results.replicate.tolist(), values[:, k].tolist(), strict=True)
+            values[:, k] = [noted.get((place, replicate), count) for place, replicate, count in runs]
+    return Results(results.scenario, results.replicate, results.status, results.changed, values)
+
+
+def _shown(call: MeasureCall, loss: np.ndarray) -> np.ndarray:
+    """Losses turned back into figures as they are read; of a signed measure the size."""
+    return -loss if call.measure.better == "higher" else loss
+
+
+def _attributes(names: Sequence[str]) -> str:
+    """Names of attributes, called that: candidates have letters, and an attribute may be named by one too."""
+    return f"the attribute{'' if len(names) == 1 else 's'} {listed(names)}"
+
+
+def candidate_words(spec: ReleaseSpec, extents: Sequence[str] = ()) -> str:
+    """What a candidate does, without how much: attributes and roles, or the method.
+
+    Among several ``extents`` (rates, ascending) its place is said where it is the first, the last or between.
+    """
+    from engine.mechanisms import mechanism
+
+    roles = spec.attributes
+    swapped_names = tuple(roles.names_having("S"))
+    if spec.mechanism != RANDOM_SWAP:
+        title = f"uses {lower_first(mechanism(spec.mechanism).title)}"  # after "candidate A", as "exchanges" is
+        strata = dict(spec.params).get("strata", "")  # what group swapping exchanges, whatever the keys are
+        swapped_names = tuple(filter(None, strata.split("+"))) or swapped_names
+        return f"{title}, which may change {_attributes(swapped_names)}" if swapped_names else title
+    limits = [
+        f"{verb} on {_attributes(names)}"
+        for role, verb in (("F", "agree"), ("C", "differ"))
+        if (names := roles.names_having(role))
+    ]
+    words = f"exchanges {_attributes(swapped_names)}" + (
+        f" between records that {' and '.join(limits)}" if limits else ""
+    )
+    if len(extents) > 1 and spec.rate in extents:
+        place = extents.index(spec.rate)
+        ends = {0: "the smallest", len(extents) - 1: "the largest"}
+        words += f", at {ends.get(place, 'a middle')} extent considered"
+    return words
+
+
+def the_map(at: Stand, made: Remade) -> Map:
+    """The frontier as the board sees it."""
+    view, summary = at.view, at.summary
+    risk, utility = view.measures[view.risk], view.measures[view.utility]
+    known = np.flatnonzero(~np.isnan(view.risk_loss) & ~np.isnan(view.utility_loss))
+    all_risk = at.drawn(view.risk, _shown(risk, summary.loss[known, view.risk]))
+    all_utility = at.drawn(view.utility, _shown(utility, view.utility_loss[known]))
+    on = view.dominance.undominated[known]
+    front = sorted(zip(all_utility[on].tolist(), all_risk[on].tolist(), strict=True))
+    bound, better = at.bound, risk.measure.better
+    within = None
+    if bound is not None:
+        within = int(np.count_nonzero(view.risk_loss[known] <= (-bound if better == "higher" else bound)))
+    n = int(at.study.about["n_records"])
+    nothing = _shown(risk, view.original_losses[view.risk]) * (n if is_count_risk(risk) else 1)
+    return Map(
+        risk_title=at.axis(view.risk),
+        risk_unit=unit_of(risk),
+        risk_better="lower" if better == "zero" else better,
+        utility_title=at.axis(view.utility),
+        utility_unit=unit_of(utility),
+        utility_better="lower" if utility.measure.better == "zero" else utility.measure.better,
+        n_candidates=len(view.scenarios),
+        n_frontier=int(view.dominance.undominated.sum()),
+        n_within=within,
+        runs=int(summary.counted[at.scenario.place]),
+        failed=int(summary.failed[at.scenario.place]),
+        bound=bound_words(at),
+        nothing_risk=optional(float(nothing)),
+        nothing_utility=optional(float(_shown(utility, view.original_losses[view.utility]))),
+        candidates=_candidates(at),
+        frontier=tuple((float(u), float(r)) for u, r in front),
+        others=_rough(all_utility[~on], all_risk[~on], all_utility, all_risk),
+        spreads=tuple(_spread(at, k, made) for k in (view.risk, view.utility)),
+        rechecked=_fresh(at) is not None,
+    )
+
+
+def bound_words(at: Stand, bound: float | None = None) -> str:
+    """A bound on risk in words, the one that counts if none is named; empty without one."""
+    bound = at.bound if bound is None else bound
+    if bound is None:
+        return ""
+    return in_words(at.view.measures[at.view.risk], bound)
+
+
+def _rough(
+    utility: np.ndarray, risk: np.ndarray, all_utility: np.ndarray, all_risk: np.ndarray
+) -> tuple[tuple[float, float], ...]:
+    """Places on a coarse grid over all candidates, each at most once."""
+    if not len(utility):
+        return ()
+    axes = []
+    for values, every in ((utility, all_utility), (risk, all_risk)):
+        low, high = float(every.min()), float(every.max())
+        step = (high - low) / _GRID or 1.0
+        axes.append(low + step * np.round((values - low) / step))
+    return tuple(sorted(set(zip(*(axis.tolist() for axis in axes), strict=True))))
+
+
+def _candidates(at: Stand) -> tuple[CandidateRow, ...]:
+    view, summary = at.view, at.summary
+    places = np.array(list(at.letters.values()))
+    mine = list(at.letters.values()).index(at.scenario.place)
+    quantiles = t_thresholds(2 * max(1, len(places) - 1))
+    columns: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
+    for k in (view.risk, view.utility):
+        loss, se = summary.loss[places, k], summary.loss_se[places, k]
+        counted = np.minimum(summary.counted[places], summary.counted[places[mine]])
+        trusted = np.where((se == 0) & (summary.counted[places] < _ENOUGH), np.inf, np.nan_to_num(se, nan=np.inf))
+        margin = quantiles[np.clip(counted - 1, 0, len(quantiles) - 1)] * np.hypot(trusted, trusted[mine])
+        margin[np.hypot(trusted, trusted[mine]) == 0] = 0
+        clear = np.abs(loss[mine] - loss) > margin
+        exact = _shown(view.measures[k], loss)
+        shown = at.drawn(k, exact)
+        gain = shown[mine] - shown if view.measures[k].measure.better != "higher" else shown - shown[mine]
+        columns.append((shown, at.error(k, exact, se), gain, clear))
+    risk, utility = columns
+    better = view.measures[view.risk].measure.better
+    extents = sorted({rate for rate in at.study.plan.space.rates if rate}, key=float)
+    rows = []
+    for i, (letter, place) in enumerate(at.letters.items()):
+        bound = None if at.bound is None else (-at.bound if better == "higher" else at.bound)
+        rows.append(
+            CandidateRow(
+                letter=letter,
+                words=candidate_words(view.scenarios[place].spec, extents),
+                risk=optional(risk[0][i]),
+                risk_se=optional(risk[1][i]),
+                utility=optional(utility[0][i]),
+                utility_se=optional(utility[1][i]),
+                undominated=bool(view.dominance.undominated[place]),
+                clear=bool(view.dominance.clear[place]),
+                share=optional(view.dominance.share[place]),
+                within_bound=None if bound is None else bool(view.risk_loss[place] <= bound),
+                riskier_than_nothing=bool(view.riskier_than_original[place]),
+                recommended=i == mine,
+                safer_by=None if i == mine else optional(risk[2][i]),
+                more_useful_by=None if i == mine else optional(utility[2][i]),
+                risk_clear=bool(risk[3][i]),
+                utility_clear=bool(utility[3][i]),
+            )
+        )
+    return tuple(rows)
+
+
+def _released(at: Stand, made: Remade, k: int) -> float:
+    """The remade run's figure as it is shown."""
+    call = at.view.measures[k]
+    figure = float(_shown(call, losses(np.array([[made.figures[str(call)]]]), [call.measure]))[0, 0])
+    if not is_count_risk(call):
+        return figure
+    return unaltered_small(made, made.data.domain.indices(call.attributes or at.study.plan.keys), call)
+
+
+def unaltered_small(made: Remade, places: Sequence[int], call: MeasureCall) -> float:
+    """Records of eq. 6, counted: unaltered on some attributes and in a small cell of them; a mean over tables."""
+    from engine.report.exposed import sizes
+
+    data, found = made.data, []
+    shape = [data.domain.shape[j] for j in places]
+    for table in made.tables:
+        codes = [table.codes(j) for j in places]
+        _, own = sizes(codes, shape, data.n_records)
+        same = np.all([code == data.codes[j] for code, j in zip(codes, places, strict=True)], axis=0)
+        found.append(int(np.count_nonzero((own < call.values["n_rule"]) & same)))
+    return float(np.mean(found))
+
+
+def _spread(at: Stand, k: int, made: Remade) -> Spread:
+    view = at.view
+    mine = (view.results.scenario == at.scenario.place) & view.results.counted(view.allow_partial)
+    call = view.measures[k]
+    runs = _shown(call, losses(at.results.values[mine][:, [k]], [call.measure])[:, 0])
+    runs = runs[np.isfinite(runs)]
+    least, mean, most = (runs.min(), runs.mean(), runs.max()) if len(runs) else (np.nan,) * 3
+    figures = at.shown(k, np.array([least, mean, most, _released(at, made, k)]))
+    return Spread(title_of(call), *map(optional, figures.tolist()))
+
+
+def _fresh(at: Stand) -> Summary | None:
+    """The candidate on fresh runs, a summary of one scenario; None before there are any."""
+    from engine.decision.choice import runs_of
+
+    runs = in_counts(at.study, at.view.scenarios, runs_of(at.study, at.scenario.place, "fresh"))
+    if not len(runs):
+        return None
+    measures = [call.measure for call in at.view.measures]
+    alone = replace(runs, scenario=np.zeros(len(runs), np.int64))
+    return summarise(alone, measures, 1, at.view.allow_partial)
+
+
+def measure_rows(at: Stand, made: Remade) -> tuple[MeasureRow, ...]:
+    """Every measure of the study on the recommended candidate: risks first, those that chose before others."""
+    view, place = at.view, at.scenario.place
+    fresh = _fresh(at)
+    n, rows = int(at.study.about["n_records"]), []
+    order = [view.risk, view.utility, *(k for k in range(len(view.measures)) if k not in (view.risk, view.utility))]
+    for k in order:
+        call = view.measures[k]
+
+        def plain(value: float, k: int = k) -> float | None:
+            return optional(float(at.shown(k, value)))
+
+        def error(value: float, se: float, k: int = k) -> float | None:
+            return optional(float(at.error(k, value, se)))
+
+        mean = float(_shown(call, at.summary.loss[place, k]))
+        again = None if fresh is None else float(_shown(call, fresh.loss[0, k]))
+        size = abs if call.measure.better == "zero" else float
+        rows.append(
+            MeasureRow(
+                title=title_of(call),
+                kind=call.measure.kind,
+                meaning=meaning_of(call) + (f" Its figures are {WITHHELD_WORDS}." if k in at.withheld else ""),
+                unit=unit_of(call),
+                better="lower" if call.measure.better == "zero" else call.measure.better,
+                before=optional(size(float(view.original[k])) * (n if is_count_risk(call) else 1)),
+                mean=plain(mean),
+                se=error(mean, float(at.summary.loss_se[place, k])),
+                released=plain(_released(at, made, k)),
+                fresh=None if again is None else plain(again),
+                fresh_se=None if fresh is None or again is None else error(again, float(fresh.loss_se[0, k])),
+                chosen_by=k in (view.risk, view.utility),
+            )
+        )
+    return tuple(sorted(rows, key=lambda row: row.kind))

@@ -1,0 +1,114 @@
+"""What was recorded about the recommended candidate, as a member may read it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.common.errors import UsageError
+from engine.decision.choice import NOTHING_IS_BETTER, cautions_now
+from engine.decision.comparison import differences
+from engine.report.context import Stand, bound_words
+from engine.report.map_facts import Alternative, Recommendation
+from engine.report.parameters import trade_words
+from engine.report.redaction import is_count_risk, upper_first
+
+if TYPE_CHECKING:
+    from engine.release.scenarios import Choice
+
+
+def recommendation(at: Stand) -> Recommendation:
+    """What was recorded about the candidate."""
+    choice = at.choice
+    if choice is None:
+        return Recommendation(at.letter, False, "", "", (), ())
+    alternatives = []
+    others = choice.record.get("others", [])
+    for one in others:
+        label = str(one.get("candidate", ""))
+        letter = at.safe.letters.get(label, "")
+        words = _difference(at, label, len(others))
+        alternatives.append(Alternative(letter or "?", words, at.safe(str(one.get("why", "")))))
+    # as they are today: what was true when the choice was made may have been mended since, by fresh runs for one
+    cautions = [*_count_misleads(at, choice), *(_caution(text) for text in cautions_now(at.study, choice))]
+    return Recommendation(
+        letter=at.letter,
+        recorded=True,
+        rule=_rule_words(at, choice),
+        why=at.safe(choice.why),
+        cautions=tuple(upper_first(at.safe(text)).rstrip(".") + "." for text in cautions if text),
+        alternatives=tuple(a for a in alternatives if a.letter != "?" or a.why),
+    )
+
+
+def _count_misleads(at: Stand, choice: Choice) -> list[str]:
+    """That fewer exposed records are counted although the risk by which candidates are compared is no less than doing
+    nothing's; on average or in the run to be released."""
+    view, k, place = at.view, at.view.risk, at.scenario.place
+    if not is_count_risk(view.measures[k]) or not view.risk_loss[place] >= view.original_losses[k]:
+        return []
+    mine = (at.results.scenario == place) & (at.results.replicate == choice.replicate)
+    least = min(at.summary.mean[place, k], *at.results.values[mine, k])
+    if not least < view.original[k] * int(at.study.about["n_records"]):
+        return []
+    return [
+        "fewer unaltered records are exposed than if nothing were done, but only because altered ones are not counted "
+        "any more: of those left unaltered, at least as large a share is exposed on average"
+    ]
+
+
+def _difference(at: Stand, label: str, together: int) -> str:
+    """How one of ``together`` alternatives differs, in words alone: what was recorded has the analyst's figures, among
+    them shares of eq. 6, which beside a count would give the rate."""
+    try:
+        other = at.study.find(label)[0].place
+    except UsageError:
+        return ""
+    found, said, noise = differences(at.view, other, at.scenario.place, together=together), [], []
+    for k, better, worse in ((at.view.risk, "safer", "riskier"), (at.view.utility, "more useful", "less useful")):
+        if way := {1: better, -1: worse}.get(found[k].better):
+            said.append(way)
+            noise += [] if found[k].clear else [at.view.measures[k].measure.kind]
+    about_noise = f", in {' and '.join(noise)} within noise" if noise else ""
+    return f"{' and '.join(said)} on average{about_noise}" if said else ""
+
+
+def _rule_words(at: Stand, choice: Choice) -> str:
+    """The rule that picked the candidate, without shares of eq. 6 beside its counts."""
+    if choice.record.get("bound") is not None:
+        late = late_words(at)
+        own = bound_words(at, float(choice.record["bound"]))
+        return f"The most useful candidate within the bound on risk: {own}" + (f"; {late}." if late else ".")
+    if choice.rule == "named by hand":
+        return "Chosen by judgement among the candidates, for the reason given."
+    if (slope := choice.record.get("slope")) is not None:
+        risk, utility = (at.view.measures[k] for k in (at.view.risk, at.view.utility))
+        return at.safe(f"The best candidate on a straight trade-off: {trade_words(risk, utility, float(slope))}.")
+    return upper_first(at.safe(choice.rule)) + "."
+
+
+def late_words(at: Stand) -> str:
+    """That the bound of the choice is not one that the plan fixed beforehand; empty where it is, or there is none."""
+    bound = at.choice.record.get("bound") if at.choice else None
+    planned = at.study.plan.decision.max_risk
+    if bound is None or (planned is not None and float(planned) == float(bound)):
+        return ""
+    return "the bound was set when the choice was made, after results were seen"
+
+
+def _caution(text: str) -> str:
+    """A caution as a member may read it: a figure of eq. 6 is not repeated as a share, records in swaps not counted."""
+    if text.startswith("the run to be released is partial"):
+        return "the run to be released is partial: some records found no partner"
+    if text.startswith("its figures are those that led to the choice"):
+        return "its figures are those that led to the choice; it has not been run again on fresh draws"
+    if text.startswith(NOTHING_IS_BETTER):
+        return "by the straight trade-off that picked it, releasing the data unchanged would be better"
+    if "above the plan's bound" in text:
+        return "its average risk is above the bound that the plan fixed"
+    if "above the bound" in text and text.startswith("the run to be released"):
+        return "the run to be released is above the bound on risk: the bound is on the average over runs"
+    if "within two standard errors of the bound" in text:
+        return "its average risk is within two standard errors of the bound"
+    if text.startswith("on fresh replicates") and "above the bound" in text:
+        return "on fresh runs its average risk is above the bound"
+    return text

@@ -1,0 +1,129 @@
+"""Descriptions for people: how full a table is, what a column holds, what a release changed.  Counts only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.common.raw_values import texts
+from engine.data.microdata import Microdata, RawColumn, RawTable
+from engine.data.table import ContingencyTable, occupied
+
+if TYPE_CHECKING:
+    from engine.study.study import Study
+    from engine.sweeps.remake import Remade
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """How full a table is.
+
+    ``combinations`` are the cells that could be, ``cells`` those that hold a record; ``ones`` and ``twos`` are cells of
+    one and of two records (so ``ones`` is also the number of records that stand alone).
+    """
+
+    n_records: int
+    combinations: int
+    cells: int
+    ones: int
+    twos: int
+
+    @property
+    def in_small(self) -> int:
+        """Records in cells of one or two."""
+        return self.ones + 2 * self.twos
+
+
+def _occupancy(counts: np.ndarray, sizes: Sequence[int]) -> Occupancy:
+    return Occupancy(int(counts.sum()), prod(sizes), len(counts), int((counts == 1).sum()), int((counts == 2).sum()))
+
+
+def occupancy(table: ContingencyTable, names: Sequence[str]) -> Occupancy:
+    """The :class:`Occupancy` of the margin over some attributes."""
+    places = table.domain.indices(tuple(names))
+    _, counts, _ = table.margin(places)
+    return _occupancy(counts, [table.domain.shape[j] for j in places])
+
+
+def value_counts(column: RawColumn) -> list[tuple[str, int]]:
+    """Distinct raw values as text with their numbers of records, commonest first; nulls are left out."""
+    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
+    order = np.argsort(-counts, kind="stable")
+    words = texts(column.values)
+    return [(words[i], int(counts[i])) for i in order.tolist()]
+
+
+def level_counts(data: Microdata, attribute: int) -> np.ndarray:
+    """Records per level of one attribute, shape ``(levels,)``."""
+    return np.bincount(data.codes[attribute], minlength=data.domain.shape[attribute])
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What one release changed, counted on its records.
+
+    ``before`` and ``after`` have one array of level counts per attribute; ``altered[j]`` is the number of records whose
+    level of attribute ``j`` is another one, ``records`` the number altered in any; ``moved[i, j]`` is the number of
+    records that would have to move to another cell of the two-way table of ``i`` and ``j`` to undo its change (total
+    variation times the number of records).  ``keys_before`` and ``keys_after`` describe the table of the keys.
+    """
+
+    before: tuple[np.ndarray, ...]
+    after: tuple[np.ndarray, ...]
+    altered: np.ndarray
+    records: int
+    moved: np.ndarray
+    keys_before: Occupancy
+    keys_after: Occupancy
+
+    @property
+    def marginals_kept(self) -> bool:
+        """Whether every one-way table is as it was; a swap keeps them by construction, so this is a check."""
+        return all(np.array_equal(a, b) for a, b in zip(self.before, self.after, strict=True))
+
+
+def changes(made: Remade, keys: Sequence[str]) -> Changes:
+    """Compare a remade release with its original, record by record."""
+    data = made.data
+    shape, d = data.domain.shape, len(data.domain)
+    old, new = list(data.codes), [made.codes(j) for j in range(d)]
+    differs = [a != b for a, b in zip(old, new, strict=True)]
+    moved = np.zeros((d, d), np.int64)
+    for i, j in combinations(range(d), 2):
+        if not (differs[i].any() or differs[j].any()):
+            continue
+        size = shape[i] * shape[j]
+        tables = [np.bincount(c[i].astype(np.int64) * shape[j] + c[j], minlength=size) for c in (old, new)]
+        moved[i, j] = moved[j, i] = np.abs(tables[1] - tables[0]).sum() // 2
+    places = data.domain.indices(tuple(keys))
+    _, cell = occupied([new[j] for j in places], [shape[j] for j in places], data.n_records)
+    return Changes(
+        before=tuple(level_counts(data, j) for j in range(d)),
+        after=tuple(np.bincount(new[j], minlength=shape[j]) for j in range(d)),
+        altered=np.array([int(mask.sum()) for mask in differs]),
+        records=int(np.any(differs, axis=0).sum()),
+        moved=moved,
+        keys_before=occupancy(data.table, keys),
+        keys_after=_occupancy(np.bincount(cell), [shape[j] for j in places]),
+    )
+
+
+def remade(study: Study, raw: RawTable, label: str, replicate: int) -> Remade:
+    """One realisation of a study down to records, with the key beside the study; the figures are not compared here."""
+    from engine.plan.recode import code
+    from engine.study.keys import key_path, read_key
+    from engine.sweeps.evaluator import question
+    from engine.sweeps.remake import remake, stream_of
+    from engine.sweeps.sweep import check_same
+
+    key = read_key(key_path(study.path))
+    check_same(study, raw, key)
+    data = code(raw, study.plan)
+    scenario, _ = study.find(label)
+    derived = stream_of(key, scenario.spec, data, replicate)
+    return remake(data, question(study.plan, data, study.measures), scenario.spec, derived)

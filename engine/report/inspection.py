@@ -1,0 +1,198 @@
+"""One release before and after: distributions, associations, small cells, coefficients.  For people, on real records.
+
+What is counted in :mod:`engine.report.describe` is not counted again here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.common.errors import EngineError
+from engine.data.table import occupied
+from engine.release.records import RecordRelease, ReleasedTable
+
+if TYPE_CHECKING:
+    from engine.plan import Plan
+    from engine.report.describe import Changes
+    from engine.sweeps.remake import Remade
+
+_MOST_CELLS = 1 << 22  # a two-way table with more cells has no association that anybody would read
+SIZES = ((1, 1), (2, 2), (3, 4), (5, 9), (10, 49), (50, None))
+"""Sizes of cells that are counted together: from, to (None: no end)."""
+
+
+@dataclass(frozen=True)
+class Association:
+    """Cramér's V of two attributes (places ``i`` < ``j``) in the original and in the release, each 0 to 1; NaN where a
+    table is too large to be read."""
+
+    i: int
+    j: int
+    before: float
+    after: float
+
+    @property
+    def change(self) -> float:
+        """Release less original: negative where the association has got weaker."""
+        return self.after - self.before
+
+
+def associations(made: Remade, found: Changes, table: int = 0) -> list[Association]:
+    """Pairs of attributes whose two-way table has changed, largest change of Cramér's V first.
+
+    All other pairs are as they were, exactly.
+    """
+    from engine.measures.association import phi_squared, strength
+
+    data = made.data
+    shape, d = data.domain.shape, len(data.domain)
+    pairs = []
+    for i, j in combinations(range(d), 2):
+        if not found.moved[i, j]:
+            continue
+        if shape[i] * shape[j] > _MOST_CELLS:
+            pairs.append(Association(i, j, np.nan, np.nan))
+            continue
+        figures = []
+        for codes in ((data.codes[i], data.codes[j]), (made.codes(i, table), made.codes(j, table))):
+            counts = np.bincount(codes[0].astype(np.int64) * shape[j] + codes[1], minlength=shape[i] * shape[j])
+            phi2, free = phi_squared(counts, np.array([[shape[i], shape[j]]]))
+            figures.append(float(strength(phi2, free, "cramers_v")[0]))
+        pairs.append(Association(i, j, *figures))
+    return sorted(pairs, key=lambda pair: -np.nan_to_num(abs(pair.change), nan=-1.0))
+
+
+@dataclass(frozen=True)
+class SmallCells:
+    """Cells of the keys' table by size, before and after, and what became of the records that stood in small ones.
+
+    ``cells_before`` and ``cells_after`` count cells, one entry for each of :data:`SIZES`.  Of the ``exposed`` records
+    that stand in cells of at most ``limit`` records in the original, ``unaltered`` still do, with all their own keys.
+    """
+
+    cells_before: np.ndarray
+    cells_after: np.ndarray
+    limit: int
+    exposed: int
+    unaltered: int
+
+
+def small_cells(made: Remade, keys: Sequence[str], table: int = 0, limit: int = 2) -> SmallCells:
+    """How cells of the keys' table change in size."""
+    data = made.data
+    places = data.domain.indices(tuple(keys))
+    shape = [data.domain.shape[j] for j in places]
+    old = [data.codes[j] for j in places]
+    new = [made.codes(j, table) for j in places]
+    size = []
+    counted = []
+    for codes in (old, new):
+        _, cell = occupied(codes, shape, data.n_records)
+        counts = np.bincount(cell)
+        counted.append(
+            np.array([int(((counts >= low) & (counts <= (high or data.n_records))).sum()) for low, high in SIZES])
+        )
+        size.append(counts[cell])
+    same = np.all([a == b for a, b in zip(old, new, strict=True)], axis=0)
+    exposed = size[0] <= limit
+    return SmallCells(
+        cells_before=counted[0],
+        cells_after=counted[1],
+        limit=limit,
+        exposed=int(exposed.sum()),
+        unaltered=int((exposed & same & (size[1] <= limit)).sum()),
+    )
+
+
+def weighted_levels(made: Remade, plan: Plan, attribute: int, table: int = 0) -> tuple[np.ndarray, np.ndarray] | None:
+    """Weighted totals per level of one attribute before and after, shape ``(levels,)`` each; None without a weight.
+
+    The weight stays with its record, so that weighted totals may change where a swap keeps all counts.  A missing
+    weight counts as 0.
+    """
+    from engine.models.columns import numbers_of
+
+    data = made.data
+    if data.weight is None:
+        return None
+    original = ReleasedTable(data)
+    weights = np.nan_to_num(numbers_of(original, original, data.weight, plan))
+    after = np.nan_to_num(numbers_of(made.tables[table], original, data.weight, plan))
+    size = data.domain.shape[attribute]
+    return (
+        np.bincount(data.codes[attribute], weights=weights, minlength=size),
+        np.bincount(made.codes(attribute, table), weights=after, minlength=size),
+    )
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """One declared analysis before and after, one entry per coefficient that the original estimates.
+
+    ``half`` and ``half_after`` are half-widths of 95 % intervals, ``se`` the standard error in the original, ``shift``
+    the move of the estimate in these standard errors, ``overlap`` that of the two intervals (1 where they coincide,
+    below 0 where they have nothing in common).  Where a release does not allow an estimate, ``after`` is NaN and
+    ``lost`` says why; it is empty elsewhere.
+    """
+
+    analysis: str
+    names: tuple[str, ...]
+    before: np.ndarray
+    half: np.ndarray
+    se: np.ndarray
+    after: np.ndarray
+    half_after: np.ndarray
+    shift: np.ndarray
+    overlap: np.ndarray
+    lost: tuple[str, ...]
+    omitted: int
+
+
+def coefficients(made: Remade, plan: Plan) -> list[Coefficients]:
+    """Every declared analysis on the original and on all tables of the release together; an empty list without any."""
+    from engine.measures.reanalysis import interval_overlap
+    from engine.models.analyses import compare
+    from engine.models.regression import WHY
+
+    release = RecordRelease(ReleasedTable(made.data), made.tables, plan, made.spec)
+    found = []
+    for analysis in plan.analyses:
+        one = compare(release, analysis)
+        use = np.flatnonzero(one.usable)
+        before, se = one.before.estimate[use], one.before.se[use]
+        after, half, half_after = one.after[use], one.half[use], one.half_after[use]
+        shift = np.full(len(use), np.nan)
+        np.divide(after - before, se, out=shift, where=se > 0)
+        lost = tuple(
+            WHY[why] if np.isnan(value) else "" for why, value in zip(one.why[use].tolist(), after, strict=True)
+        )
+        found.append(
+            Coefficients(
+                analysis=analysis.name,
+                names=tuple(one.ready.names[k] for k in use.tolist()),
+                before=before,
+                half=half,
+                se=se,
+                after=after,
+                half_after=half_after,
+                shift=shift,
+                overlap=interval_overlap(before, half, after, half_after),
+                lost=lost,
+                omitted=len(one.usable) - len(use),
+            )
+        )
+    return found
+
+
+def one_table(made: Remade, table: int) -> Remade:
+    """A release with one of its tables alone."""
+    from dataclasses import replace
+
+    if not 0 <= table < len(made.tables):
+        raise EngineError(f"table {table + 1}, must be from 1 to {len(made.tables)}")
+    return replace(made, tables=(made.tables[table],))

@@ -1,0 +1,160 @@
+"""What a release means in counts, in whole sentences: for people who decide, not for people who measure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.measures import MeasureCall
+from engine.release.results import count_place
+from engine.release.spec import RANDOM_SWAP, ReleaseSpec
+from engine.study.study import Study
+
+_NUMBERS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+@dataclass(frozen=True)
+class Exposed:
+    """Records that stand in small cells: ``original`` of ``n_records`` when nothing is done, and, unaltered, on average
+    over the runs of a scenario ``mean``, from ``low`` to ``high``; cells are ``cells`` in words.  Where ``tables`` are
+    released together, a run's number is the mean over them."""
+
+    n_records: int
+    original: int
+    mean: float
+    low: float
+    high: float
+    cells: str
+    tables: int = 1
+
+
+def runs_of(study: Study, place: int, allow_partial: bool) -> np.ndarray:
+    """The counted runs of one scenario as rows (replicate, records changed, one value per measure), by replicate."""
+    runs = study.runs_of([place])
+    return np.column_stack([runs.replicate, runs.changed, runs.values])[runs.counted(allow_partial)]
+
+
+def unaltered(
+    call: MeasureCall, keys: Sequence[str], spec: ReleaseSpec, changed: np.ndarray, n_records: int
+) -> np.ndarray:
+    """Records that eq. 6 counts as unaltered, for numbers of records ``changed`` in any attribute.
+
+    Only changes of what it tabulates (its own attributes, or the keys) matter to it.  The two records of a random swap
+    differ on every swapped attribute, so all swapped records have changed there or none.  Another method may have
+    changed a record inside or outside of them; where it may do both, the number is unknown (NaN).
+    """
+    tabulated = set(keys if call.attributes is None else call.attributes)
+    strata = filter(
+        None, dict(spec.params).get("strata", "").split("+")
+    )  # what group swapping moves, whatever the keys
+    may_change = set(strata) or set(spec.attributes.names_having("S"))
+    if not may_change & tabulated:
+        return np.full(np.shape(changed), float(n_records))
+    if spec.mechanism != RANDOM_SWAP and not may_change <= tabulated:
+        return np.full(np.shape(changed), np.nan)
+    return n_records - np.asarray(changed, float)
+
+
+def counted(study: Study, k: int) -> dict[tuple[int, int], float]:
+    """The counts behind a small-cell risk (column ``k``) by scenario and replicate, each a mean over tables: of the
+    runs that noted them, which are those over records.
+
+    A swap of one table needs none: its share and its number of records changed give the count.
+    """
+    return {(scenario, replicate): float(text) for scenario, replicate, text in study.notes_on(count_place(k))}
+
+
+def small_words(n_rule: int) -> str:
+    """Which cells are small: ``of one or two`` for an ``n_rule`` of 3."""
+    if n_rule == 2:
+        return "of one"
+    if n_rule == 3:
+        return "of one or two"
+    most = n_rule - 1
+    return f"of one to {_NUMBERS[most] if most < len(_NUMBERS) else most}"
+
+
+def exposed(study: Study, view: RiskUtilityMap, place: int) -> Exposed | None:
+    """The small-cell risk of a scenario as counts of records; None for other risk measures, without a counted run, and
+    where shares cannot be turned into counts (see :func:`unaltered`).
+
+    Eq. 6 is a share of unaltered records; every run is turned back into its count before anything is averaged, and what
+    a run of several tables noted is the mean of their counts.
+    """
+    call = view.measures[view.risk]
+    if call.measure.name != "small_cells":
+        return None
+    n = int(study.about["n_records"])
+    runs = runs_of(study, place, view.allow_partial)
+    left = unaltered(call, study.plan.keys, view.scenarios[place].spec, runs[:, 1], n)
+    counts = np.round(runs[:, 2 + view.risk] * left)
+    spec, noted = view.scenarios[place].spec, {}
+    if spec.mechanism != RANDOM_SWAP:
+        noted = counted(study, view.risk)
+    counts = np.array([noted.get((place, int(run)), count) for run, count in zip(runs[:, 0], counts, strict=True)])
+    counts = counts[np.isfinite(counts)]
+    if not len(counts):
+        return None
+    cells = small_words(int(call.values["n_rule"]))
+    original = round(float(view.original[view.risk]) * n)
+    tables = int(dict(spec.params).get("D", 1))
+    return Exposed(n, original, float(counts.mean()), float(counts.min()), float(counts.max()), cells, tables)
+
+
+def headline(study: Study, view: RiskUtilityMap, place: int | None, name: str = "") -> str:
+    """One sentence: what stands exposed if nothing is done, and what under a scenario that is called ``name``."""
+    call = view.measures[view.risk]
+    n = int(study.about["n_records"])
+    original = float(view.original[view.risk])
+    found = exposed(study, view, place) if place is not None else None
+    if call.measure.name == "small_cells" and np.isfinite(original):
+        count = round(original * n)
+        verb = "stands" if count == 1 else "stand"
+        cells = small_words(int(call.values["n_rule"]))
+        start = f"Of {n:,} records, {count:,} {verb} in cells {cells} if we do nothing"
+        if found is None:
+            share = float(view.summary.mean[place, view.risk]) if place is not None else float("nan")
+            return start + (f"; {100 * share:.3g} % of the unaltered ones under {name}." if np.isfinite(share) else ".")
+        return f"{start}; {found.mean:,.0f} unaltered {'one' if round(found.mean) == 1 else 'ones'} under {name}."
+    words = _measured(call, original)
+    if words is None:
+        return f"{call.measure.title} is undefined for the data as they are ({call.measure.undefined})."
+    mean = float(view.summary.mean[place, view.risk]) if place is not None else float("nan")
+    after = _figure(call, mean)
+    return f"Of {n:,} records: {words} if we do nothing{f'; {after} under {name}' if after else ''}."
+
+
+def _measured(call: MeasureCall, value: float) -> str | None:
+    """A figure of any measure with its title, unit and direction."""
+    shown = _figure(call, value)
+    if shown is None:
+        return None
+    better = "less is safer" if call.measure.better == "lower" else "more is safer"
+    title = call.measure.title
+    return f"{title[0].lower()}{title[1:]} ({better}) is {shown}"
+
+
+def _figure(call: MeasureCall, value: float) -> str | None:
+    if not np.isfinite(value):
+        return None
+    unit = call.measure.unit
+    if unit.startswith("share of ") and call.measure.range == "0 to 1":
+        return f"{100 * value:.3g} % of {unit.removeprefix('share of ')}"
+    if unit in ("records", "cells"):
+        return f"{value:,.0f} {unit}" if abs(value) >= 100 or value == round(value) else f"{value:,.3g} {unit}"
+    return f"{value:.4g}"
+
+
+def spread(study: Study, view: RiskUtilityMap, place: int) -> list[tuple[int, float, float]]:
+    """Of every measure with a figure (column), the least and the greatest over the counted runs of a scenario."""
+    runs = runs_of(study, place, view.allow_partial)
+    found = []
+    for k in range(len(view.measures)):
+        values = runs[:, 2 + k]
+        values = values[np.isfinite(values)]
+        if len(values):
+            found.append((k, float(values.min()), float(values.max())))
+    return found

@@ -1,0 +1,1 @@
+"""The study file: the only package that speaks SQL."""

@@ -1,0 +1,154 @@
+"""What a study is about: its plan, its attributes, its measures and the figures of the unaltered data."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.common.stored_values import from_json, is_number, is_texts, is_whole, sum_of
+from engine.measures import MeasureCall, call
+from engine.plan import Plan, plan_from_toml
+from engine.study.lease import Leased
+
+FORMATS = (1, 2)
+"""Formats that are read; 2 has check sums."""
+ABOUT = "create table about (name text primary key, value text, crc integer) without rowid"
+_TABLES = ("about", "scenario", "realisation", "fresh", "run", "note", "decision")
+_KINDS = {
+    "plan": (lambda value: isinstance(value, str), "a plan"),
+    "attributes": (is_texts, "a list of names"),
+    "measures": (is_texts, "a list of measures"),
+    "levels": (lambda value: isinstance(value, list) and all(map(is_whole, value)), "a list of numbers"),
+    "original": (
+        lambda value: isinstance(value, dict) and all(one is None or is_number(one) for one in value.values()),
+        "figures by measure",
+    ),
+    "created": (is_number, "a time"),
+    "stream_version": (is_whole, "a number"),
+    "n_records": (is_whole, "a number of records"),
+    "n_cells": (is_whole, "a number of cells"),
+    **{
+        name: (lambda value: isinstance(value, str), "a text")
+        for name in ("source", "version", "fingerprint", "key_check")
+    },
+}
+"""What is said about a study, and what it has to be."""
+
+
+class _Said(dict[str, Any]):
+    """What is said about a study; what is not said is missing from a damaged one."""
+
+    def __init__(self, study: Leased, said: Mapping[str, Any]) -> None:
+        super().__init__(said)
+        self._study = study
+
+    def __missing__(self, name: str) -> Any:
+        raise self._study.damaged(f"it does not say its '{name}'")
+
+
+class Described(Leased):
+    """A study file that says what it is about."""
+
+    @cached_property
+    def has_sums(self) -> bool:
+        """Whether rows carry check sums: those of earlier versions do not."""
+        return self._format() > 1
+
+    def _format(self) -> int:
+        rows = self.read("select value from about where name = 'format'")
+        try:
+            return int(from_json(rows[0][0]))
+        except (IndexError, ValueError, TypeError, OverflowError):
+            raise self.damaged("it does not say its format") from None
+
+    def check_kind(self) -> None:
+        """Refuse a file of another format, one without its tables, and one whose words about itself cannot be."""
+        found = self._format()
+        if found not in FORMATS:
+            raise EngineError(
+                f"study '{self.path.name}' has format {found}, this version reads format "
+                + " and ".join(map(str, FORMATS))
+            )
+        for table in _TABLES:
+            if not self.has_table(table):
+                raise self.damaged(f"its table '{table}' is missing")
+        _ = self.about, self.measures, self._run()
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Everything said about data, key check and version; all of it fits its check sum and is of its kind."""
+        sums = self.has_sums
+        said = _Said(self, {})
+        for name, value, *crc in self.read(f"select name, value{', crc' if sums else ''} from about"):
+            if sums and crc != [sum_of([name, value])]:
+                raise self.damaged(f"its '{name}' does not fit its check sum")
+            try:
+                said[name] = from_json(value)
+            except ValueError:
+                raise self.damaged(f"its '{name}' cannot be read") from None
+        for name, (fits, what) in _KINDS.items():
+            if name in said and not fits(said[name]):
+                raise self.damaged(f"its '{name}' is not {what}")
+        return said
+
+    def put_about(self, db: sqlite3.Connection, values: Mapping[str, Any]) -> None:
+        """Say something else, in a transaction of the caller's."""
+        put_about(db, values, self.has_sums)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The plan that the study runs."""
+        return plan_from_toml(self.about["plan"])
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Attribute names in domain order."""
+        return tuple(self.about["attributes"])
+
+    @cached_property
+    def measures(self) -> tuple[MeasureCall, ...]:
+        """The study's measures, in the order of the values' columns."""
+        return tuple(call(text) for text in self.about["measures"])
+
+    @property
+    def original(self) -> dict[str, float]:
+        """Each measure on the unaltered data, by its text."""
+        about = self.about
+        figures = {name: float("nan") if value is None else float(value) for name, value in about["original"].items()}
+        for name in about["measures"]:
+            if name not in figures:
+                raise self.damaged(f"it has no figure of the unaltered data for '{name}'")
+        return figures
+
+    def measure_place(self, text: str) -> int:
+        """Column of a measure asked for by its text, or by its bare name when that is unambiguous."""
+        texts = [str(measure) for measure in self.measures]
+        wanted = str(call(text))
+        if wanted in texts:
+            return texts.index(wanted)
+        same = [i for i, measure in enumerate(self.measures) if measure.measure.name == text.strip()]
+        if len(same) == 1:
+            return same[0]
+        raise UsageError(f"the study has no measure '{text}'.{did_you_mean(text, texts)}")
+
+
+def put_about(db: sqlite3.Connection, values: Mapping[str, Any], sums: bool = True) -> None:
+    """Write what is said about a study."""
+    rows = [(name, _json(value)) for name, value in values.items()]
+    if sums:
+        db.executemany(
+            "insert or replace into about (name, value, crc) values (?, ?, ?)", [(*r, sum_of(list(r))) for r in rows]
+        )
+    else:
+        db.executemany("insert or replace into about (name, value) values (?, ?)", rows)
+
+
+def _json(value: Any) -> str:
+    """JSON with null in place of a figure that is not defined."""
+    if isinstance(value, dict):
+        value = {k: None if isinstance(v, float) and v != v else v for k, v in value.items()}
+    return json.dumps(value)

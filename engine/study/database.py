@@ -1,0 +1,255 @@
+"""The SQLite file behind a study: opening it where it lies, and one clear sentence for whatever it complains of."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Self
+
+from engine.common.errors import EngineError, UsageError
+from engine.common.os_support import aside, is_network_path
+from engine.common.untrusted import kind_of
+
+_APPLICATION_ID = 0x53574150  # "SWAP"
+PATIENCE = 30
+"""Seconds that a writer waits for another one."""
+_HARDLY = 2**20  # bytes: with less room a complaint about writing is one about room
+
+_READING = (sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ)
+
+
+class _Connection(sqlite3.Connection):
+    """A connection that knows why nothing can be written."""
+
+    unwritten: sqlite3.Error | None = None
+
+
+def damaged(path: Path, what: str) -> EngineError:
+    """The error for a study that holds what this program never writes."""
+    return EngineError(
+        f"study '{path.name}' is damaged: {what}; restore it from a copy, or sweep it anew with the same key file, "
+        "which gives the same figures"
+    )
+
+
+@contextmanager
+def spoken(path: Path) -> Iterator[None]:
+    """Turn SQLite's complaints into one clear sentence."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _sentence(path, error) from None
+    except UnicodeDecodeError:  # of a complaint that quotes what it cannot read
+        raise damaged(path, "a name in it cannot be read") from None
+
+
+def _sentence(path: Path, error: sqlite3.Error) -> EngineError:
+    # the low byte is the kind; what the module itself complains of has none
+    text, kind = str(error), getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if kind == sqlite3.SQLITE_FULL or (kind == sqlite3.SQLITE_IOERR and _room(path) < _HARDLY):
+        return EngineError(
+            f"study '{path.name}' could not be written: {text}; free some space and run the same command again, "
+            "nothing is lost"
+        )
+    if kind == sqlite3.SQLITE_IOERR:
+        done = "read" if getattr(error, "sqlite_errorcode", 0) in _READING else "written"
+        return EngineError(
+            f"study '{path.name}' could not be {done} where it lies ({text}); see to the disk, its limits or the "
+            "network drive and run the same command again, what was stored before is kept"
+        )
+    if kind == sqlite3.SQLITE_READONLY:
+        return EngineError(f"study '{path.name}' is read-only; copy it to a folder you may write to")
+    if kind in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL):
+        return EngineError(f"study '{path.name}' is locked by another program; wait for it or close it")
+    if kind == sqlite3.SQLITE_CANTOPEN:
+        return EngineError(f"study '{path.name}' cannot be opened: its folder does not exist or may not be written to")
+    if kind == sqlite3.SQLITE_NOTADB:
+        return EngineError(f"'{path.name}' is no study, or a damaged one ({text}); a study is made by `frontier sweep`")
+    if text.startswith("Could not decode"):  # and goes on with what it could not
+        text = "a text in it cannot be read"
+    return damaged(path, text)
+
+
+def _room(path: Path) -> int:
+    """Bytes that are left where a file lies; as many as you like where nobody knows."""
+    try:
+        return shutil.disk_usage(path.absolute().parent).free
+    except OSError:
+        return _HARDLY
+
+
+def connected(path: Path) -> _Connection:
+    """A connection that can be read, also where nothing can be written: on a full disk, in a folder that may not be
+    written to.
+
+    A database with a write-ahead log wants a file of shared memory beside it.  Where that cannot be made, it is read as
+    a file that does not change if nobody has left a log, else with the log, shared with nobody.
+    """
+    db = _connection(str(path))
+    try:
+        _look(db)
+    except sqlite3.OperationalError as error:
+        db.close()
+        kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if kind not in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+            raise
+        db = _unwritten(path)
+        if kind in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+            db.unwritten = error
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _connection(address: str, uri: bool = False) -> _Connection:
+    return sqlite3.connect(
+        address, uri=uri, isolation_level=None, timeout=PATIENCE, check_same_thread=False, factory=_Connection
+    )
+
+
+def _unwritten(path: Path) -> _Connection:
+    """A connection that writes nothing."""
+    log = Path(f"{path}-wal")
+    if log.exists() and log.stat().st_size:
+        db = _connection(str(path))
+        db.execute("pragma locking_mode = exclusive")
+    else:
+        db = _connection(f"{path.absolute().as_uri()}?immutable=1", uri=True)
+    try:
+        _look(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _look(db: sqlite3.Connection) -> None:
+    db.execute("select count(*) from sqlite_master").fetchone()
+
+
+def write_new(path: Path, fill: Callable[[sqlite3.Connection], None]) -> None:
+    """A new file, filled in one transaction: it appears whole or not at all.  Refuses a path that exists, also one
+    that another process has taken meanwhile."""
+    there = UsageError(
+        f"'{path.name}' exists already; choose another path or, if another process has just made it, run the same "
+        "command again to go on with it"
+    )
+    if path.exists():
+        raise there
+    if not path.parent.is_dir():
+        raise UsageError(f"the folder of '{path.name}' does not exist; make it first")
+    with spoken(path):
+        try:
+            with aside(path, replace=False) as part:
+                db = sqlite3.connect(part, isolation_level=None)
+                try:
+                    db.execute("pragma journal_mode = memory")  # it has no name yet, so nobody needs its journal
+                    db.execute(f"pragma application_id = {_APPLICATION_ID}")
+                    db.execute("begin")
+                    fill(db)
+                    db.execute("commit")
+                finally:
+                    db.close()
+        except FileExistsError:
+            raise there from None
+
+
+class Database:
+    """An open study file as SQLite sees it.  Use it as a context manager or close it."""
+
+    def __init__(self, path: Path, connection: _Connection) -> None:
+        self.path = path
+        self._db = connection
+        # A connection that nobody holds any more is closed with this object: of one left open, Python 3.13 warns.
+        weakref.finalize(self, connection.close).atexit = False
+
+    @staticmethod
+    def connection_to(path: Path) -> _Connection:
+        """A connection to an existing study; other files are refused in one sentence."""
+        if not path.exists():
+            raise EngineError(
+                f"study '{path.name}' does not exist; make it with `frontier sweep DATA --study {path.name}`"
+            )
+        if kind := kind_of(path, follow=True):
+            raise EngineError(f"'{path.name}' is {kind}, not a study; a study is made by `frontier sweep`")
+        if path.stat().st_size == 0:
+            raise EngineError(f"'{path.name}' is no study; a study is made by `frontier sweep`")
+        with spoken(path):
+            # Its first bytes are SQLite's to look at: whoever closes a file gives up all locks that the process has on
+            # it, also those of a connection in another thread.
+            db = connected(path)
+            try:
+                if db.execute("pragma application_id").fetchone()[0] != _APPLICATION_ID:
+                    raise EngineError(f"'{path.name}' is a database but no study; a study is made by `frontier sweep`")
+                if db.execute("select 1 from sqlite_master where type not in ('table', 'index')").fetchone():
+                    raise EngineError(f"'{path.name}' is no study: it holds more than tables and their indices")
+                # a write-ahead log lets readers go on beside the writer, but needs shared memory, which network drives
+                # lack
+                with suppress(sqlite3.OperationalError):
+                    db.execute("pragma journal_mode = " + ("delete" if is_network_path(path) else "wal"))
+                db.execute("pragma synchronous = normal")
+            except BaseException:
+                db.close()
+                raise
+        return db
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    @contextmanager
+    def transaction(self, *, wait: bool = True) -> Iterator[sqlite3.Connection]:
+        """All or nothing; refused where another process is writing and does not end soon, or without ``wait`` at
+        once."""
+        with spoken(self.path):
+            if self._db.unwritten is not None:
+                raise self._db.unwritten
+            if not wait:
+                self._db.execute("pragma busy_timeout = 0")
+            try:
+                self._db.execute("begin immediate")
+            finally:
+                if not wait:
+                    self._db.execute(f"pragma busy_timeout = {1000 * PATIENCE}")
+            try:
+                yield self._db
+                self._db.execute("commit")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    self._db.execute("rollback")
+                raise
+
+    def columns_of(self, table: str) -> list[str]:
+        """The names of a table's columns, none where there is no such table: some are made when they are first
+        needed."""
+        return [name for _, name, *_ in self.read(f"pragma table_info({table})")]
+
+    def has_table(self, name: str) -> bool:
+        """Whether a table is there."""
+        return bool(self.columns_of(name))
+
+    def read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        """All rows of a query."""
+        with spoken(self.path):
+            return self._db.execute(query, values).fetchall()
+
+    def damaged(self, what: str) -> EngineError:
+        """The error for content of it that this program never writes."""
+        return damaged(self.path, what)
+
+    @property
+    def version(self) -> int:
+        """A number that changes whenever another process or connection changes the study."""
+        with spoken(self.path):
+            return int(self._db.execute("pragma data_version").fetchone()[0])

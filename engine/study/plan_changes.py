@@ -1,0 +1,85 @@
+"""A study's plan when it is recorded and when it changes: what may change, what an approval forbids, what is logged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engine.common.errors import UsageError
+from engine.plan import Plan
+from engine.plan.differences import CONTEXT, plan_differences
+from engine.plan.lock import departures
+from engine.study.decision_log import append, entries
+from engine.study.study import Study
+
+_SPACE = ("rates", "replicates", "swap_sizes", "specs", "all_specs", "search", "budget", "adaptive", "screen")
+MAY_GROW = ("mechanisms", *(f"space.{name}" for name in _SPACE))
+"""Entries of which a study can be given more."""
+
+
+def check_departures(plan: Plan, why: str, known: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The departures of a locked plan from what was approved; new ones without a reason are refused."""
+    said = departures(plan)
+    new = {name: text for name, text in said.items() if (known or {}).get(name) != text}
+    if new and not why.strip():
+        assert plan.lock is not None
+        raise UsageError(
+            f"the plan departs from the one approved as {plan.lock.number}: {'; '.join([*new.values()][:5])}. Go back "
+            "to it, or record a deviation with its reason (--deviation TEXT --by NAME), for the board to approve"
+        )
+    return new
+
+
+def record_plan(study: Study, *, why: str = "", by: str = "") -> None:
+    """Begin a new study's log with its plan, the approval it carries, and how it departs from that; what is there
+    already stays, for whoever began may have been killed."""
+    plan, have = study.plan, {entry.event for entry in entries(study)}
+    new = check_departures(plan, why)
+    if "plan" not in have:
+        append(study, "plan", {"measures": list(plan.measures), "replicates": plan.space.replicates}, by=by)
+    if plan.lock is not None and "locked" not in have:
+        append(study, "locked", {"number": plan.lock.number, "at": plan.lock.at}, by=plan.lock.by)
+    if new and "deviation" not in have:
+        append(study, "deviation", {"what": [*new.values()], "why": why.strip()}, by=by)
+
+
+def check_change(
+    study: Study, plan: Plan, *, why: str = "", grow: bool = False
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Refuse a change of a study's plan that :func:`change_plan` would refuse; returns what would change, one sentence
+    per entry, and which of it is a new departure from an approval."""
+    old = study.plan
+    found = plan_differences(old, plan)
+    free = (*CONTEXT, *MAY_GROW) if grow else CONTEXT
+    barred = [text for name, text in found.items() if not name.startswith(free)]
+    if grow and plan.space.replicates < old.space.replicates:
+        barred.append(found["space.replicates"])
+    if barred:
+        only_growth = all(name.startswith((*CONTEXT, *MAY_GROW)) for name in found)
+        hint = " Add --extend to add more of the same." if only_growth and not grow else ""
+        raise UsageError(f"study '{study.path.name}' has another plan: " + "; ".join(barred[:5]) + "." + hint)
+    if old.lock is not None and plan.lock != old.lock:
+        raise UsageError(
+            f"study '{study.path.name}' runs the plan approved as {old.lock.number} by {old.lock.by}; its lock cannot "
+            "be changed or left out. Another approval needs a study of its own"
+        )
+    return found, check_departures(plan, why, departures(old))
+
+
+def change_plan(study: Study, plan: Plan, *, why: str = "", by: str = "", grow: bool = False) -> list[str]:
+    """Give a study another plan and log it; returns what changed, one sentence per entry.
+
+    What changes no figure (decision, threat, tables, tolerances, about, publish) may always change; with ``grow`` the
+    study may also be asked for more of the same.  Everything else is refused, as is to leave a lock out.  A departure
+    from an approved plan needs ``why`` and is logged as a deviation.
+    """
+    said, new = check_change(study, plan, why=why, grow=grow)
+    old = study.plan
+    if plan != old:
+        study.grow(plan)
+        if plan.lock is not None and old.lock is None:
+            append(study, "locked", {"number": plan.lock.number, "at": plan.lock.at}, by=plan.lock.by)
+        if new:
+            append(study, "deviation", {"what": [*new.values()], "why": why.strip()}, by=by)
+        if rest := [text for name, text in said.items() if name not in new]:
+            append(study, "changed", {"what": rest, "why": why.strip()}, by=by)
+    return list(said.values())

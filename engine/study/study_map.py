@@ -1,0 +1,193 @@
+"""The risk–utility map of a study, read from its file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from engine.common.errors import UsageError
+from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
+from engine.frontier.summary import Dominance, Summary, dominance, summarise
+from engine.release.results import Results, StoredResults
+from engine.study.study import Study
+
+
+def objective_places(study: Study, risk: str | None = None, utility: str | None = None) -> tuple[int, int]:
+    """Columns of the risk and the utility measure: as asked, else as the plan's decision says, else the first of each
+    kind."""
+    places = []
+    for kind, asked in (
+        ("risk", risk or study.plan.decision.risk),
+        ("utility", utility or study.plan.decision.utility),
+    ):
+        if asked:
+            place = study.measure_place(asked)
+            got = study.measures[place].measure.kind
+            if got != kind:
+                raise UsageError(f"'{asked}' is a measure of {got}, wanted one of {kind}")
+        else:
+            place = next((i for i, call in enumerate(study.measures) if call.measure.kind == kind), -1)
+            if place < 0:
+                raise UsageError(
+                    f"the study has no {kind} measure; its measures are {', '.join(map(str, study.measures))}"
+                )
+        places.append(place)
+    return places[0], places[1]
+
+
+def objective_set(study: Study, texts: Sequence[str]) -> tuple[int, ...]:
+    """Columns of any number of measures that together define a frontier; each at most once."""
+    places = tuple(study.measure_place(text) for text in texts)
+    if len(places) < 2 or len(set(places)) < len(places):
+        raise UsageError(f"objectives == {','.join(texts)}, must name two or more different measures")
+    return places
+
+
+def risk_utility_map(
+    study: Study,
+    risk: str | None = None,
+    utility: str | None = None,
+    *,
+    objectives: Sequence[str] = (),
+    allow_partial: bool = False,
+    fresh: bool = False,
+    as_writer: bool = False,
+) -> RiskUtilityMap:
+    """The map of a study; ``fresh`` uses re-evaluations on fresh replicates in place of the sweep's own.
+
+    ``objectives`` names any two or more measures that define the frontier together (default: risk and utility).  What
+    all realisations add up to is kept in the study, so a map need not read them; ``as_writer`` is for the sweep that
+    has just filled it.
+    """
+    together = objective_set(study, objectives) if objectives else ()
+    for kind, asked in (("risk", risk), ("utility", utility)):
+        first = next((str(study.measures[k]) for k in together if study.measures[k].measure.kind == kind), None)
+        if asked is None and first:
+            risk, utility = (first, utility) if kind == "risk" else (risk, first)
+    places = objective_places(study, risk, utility)
+    together = together or places
+    table = "fresh" if fresh else "realisation"
+    keep = partial(study.remember, since=study.version, as_writer=as_writer)
+    if as_writer:
+        keep("scenario", study.scenarios.arrays)
+    results, summary = _summary(study, table, allow_partial, keep, as_writer)
+    _refuse_mixture(study, summary, together)
+    original = study.original
+    return RiskUtilityMap(
+        scenarios=study.scenarios,
+        measures=study.measures,
+        risk=places[0],
+        utility=places[1],
+        results=results,
+        summary=summary,
+        dominance=_dominance(study, table, summary, results, together, allow_partial, keep),
+        original=np.array([original[str(call)] for call in study.measures]),
+        allow_partial=allow_partial,
+        objectives=together,
+    )
+
+
+def remapped(study: Study, view: RiskUtilityMap, risk: str | None = None, utility: str | None = None) -> RiskUtilityMap:
+    """A map under other measures, from the realisations and means of one of the same study that has not grown since."""
+    places = objective_places(study, risk, utility)
+    _refuse_mixture(study, view.summary, places)
+    keep = partial(study.remember, since=study.version)
+    found = _dominance(study, "realisation", view.summary, view.results, places, view.allow_partial, keep)
+    return replace(view, risk=places[0], utility=places[1], objectives=places, dominance=found)
+
+
+Keep = Callable[[str, Callable[[], dict[str, np.ndarray]]], dict[str, np.ndarray]]
+
+
+def _summary(study: Study, table: str, allow_partial: bool, keep: Keep, as_writer: bool) -> tuple[Results, Summary]:
+    """Realisations, unread where their summary is known, and the summary."""
+    measures, n = [call.measure for call in study.measures], study.n_scenarios
+    read: list[Results] = []
+
+    def work() -> dict[str, np.ndarray]:
+        read.append(study.results(table, as_writer=as_writer))
+        return vars(summarise(read[0], measures, n, allow_partial))
+
+    # fresh runs are few: adding them up takes less than what their means would take in the study
+    summary = Summary(**(keep(summary_name(allow_partial), work) if table == "realisation" else work()))
+    if read:
+        return read[0], summary
+    rows = int(summary.counted.sum()) + (0 if allow_partial else int(summary.failed.sum()))
+    path = study.path
+
+    def again() -> Results:
+        # the study that the map came from may be closed by now, or have grown
+        with Study.open(path) as now:
+            results = now.results(table)
+        return replace(results, values=results.values[:, : len(measures)])
+
+    return StoredResults(rows, again), summary
+
+
+def summary_name(allow_partial: bool) -> str:
+    """Under which name a study keeps the summary of its realisations."""
+    return f"realisation {allow_partial} summary"
+
+
+def _dominance(
+    study: Study,
+    table: str,
+    summary: Summary,
+    results: Results,
+    objectives: Sequence[int],
+    allow_partial: bool,
+    keep: Keep,
+) -> Dominance:
+    """Dominance over these objectives, as kept in the study or worked out from its realisations."""
+    measures = [call.measure for call in study.measures]
+
+    def work() -> dict[str, np.ndarray]:
+        made = vars(dominance(summary, results, measures, objectives, allow_partial))
+        return {name: np.asarray(value) for name, value in made.items()}
+
+    name = f"{table} {allow_partial} dominance {'+'.join(map(str, objectives))}"
+    kept = keep(name, work)
+    return Dominance(kept["undominated"], kept["clear"], kept["share"], float(kept["z"]))
+
+
+def _refuse_mixture(study: Study, summary: Summary, objectives: Sequence[int]) -> None:
+    """A frontier compares mechanisms only on measures that all of them have; otherwise it says which has not."""
+    codes, names = study.scenarios.coded("mechanism")
+    by_mechanism: dict[str, np.ndarray] = {}
+    for code, name in enumerate(names):
+        if len(places := np.flatnonzero((codes == code) & (summary.counted > 0))):
+            by_mechanism[name] = places
+    if len(by_mechanism) < 2:
+        return
+    for k in objectives:
+        undefined = {name: p for name, p in by_mechanism.items() if np.isnan(summary.mean[p, k]).all()}
+        if undefined and len(undefined) < len(by_mechanism):
+            name, places = next(iter(undefined.items()))
+            raise UsageError(
+                f"measure '{study.measures[k]}' is undefined for mechanism '{name}' (candidate "
+                f"{study.scenarios[places[0]].label}: {study.measures[k].measure.undefined}); choose a measure that "
+                "all mechanisms of the study have, or show them in studies of their own"
+            )
+
+
+def realisation_of(study: Study, results: Results, place: int, allow_partial: bool = False) -> int:
+    """The replicate that stands for a scenario, by the plan's rule: the first completed one, or a number fixed
+    beforehand."""
+    rule = study.plan.decision.realisation
+    mine = results.scenario == place
+    label = study.scenarios[place].label
+    if rule != "first":
+        check_realisation(results, place, int(rule), label, allow_partial)
+        return int(rule)
+    usable = np.flatnonzero(mine & results.counted(allow_partial))
+    if not len(usable):
+        if mine.any():
+            raise UsageError(
+                f"every run of {label} failed: no feasible pair was left before the rate was reached; --allow-partial "
+                "takes one all the same"
+            )
+        raise UsageError(f"{label} has not been run yet; finish the sweep first")
+    return int(results.replicate[usable].min())

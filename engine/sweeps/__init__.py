@@ -1,0 +1,1 @@
+"""From a plan to a filled study, and one realisation made again."""

@@ -1,0 +1,21 @@
+"""What a measure says of the data as they are: the figure that a bound on risk is judged by."""
+
+from __future__ import annotations
+
+from engine.data.microdata import Microdata
+from engine.measures import call
+from engine.plan.types import Plan
+
+
+def doing_nothing(plan: Plan, data: Microdata, measure: str) -> float | None:
+    """``measure`` (a name with its parameters) on the unaltered data, in its own unit.
+
+    None for a measure that works on records: it takes long, and a study has its figure.  Parameters or attributes that
+    do not fit are a :class:`~engine.common.errors.UsageError`.
+    """
+    from engine.sweeps.evaluator import Question
+
+    wanted = call(measure)
+    if wanted.measure.needs != "counts":
+        return None
+    return Question(data.table, (wanted,), plan).original()[str(wanted)]

@@ -1,0 +1,312 @@
+"""Work on a Dask cluster: other processes, on this machine or elsewhere, that come and go as they like.
+
+What leaves this machine: the cell table, the plan and the names of the measures, once per worker; then tasks, each
+with the derived keys of its own realisations.  The study key never leaves; nor do the records, unless a measure or a
+mechanism of the plan needs them.  Therefore another host is reached over TLS only (its files are named in Dask's own
+configuration, ``distributed.comm.tls``), and an unencrypted cluster must be on this machine and listen to it alone.
+
+Workers may die, start again or join late: Dask hands their tasks to others, the question is loaded wherever it is
+needed, and a bundle that was run twice gives the same rows, of which the study keeps one.  Scheduler and workers need
+the same versions of this program and of NumPy.  Every figure is then bit-identical to a serial sweep's, as far as
+their machines compute alike.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import pickle
+import ssl
+import threading
+import time
+import uuid
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from engine import __version__
+from engine.common.errors import EngineError, UsageError
+from engine.common.streams import STREAM_VERSION
+from engine.sweeps.evaluator import Evaluator, Outcome, Question, stream_keys
+from engine.sweeps.workers import Bundle, Crew
+
+_PATIENCE = 10.0  # seconds until a scheduler that does not answer counts as unreachable
+_POLL = 0.5  # seconds without a result after which the sweep looks whether somebody cancelled it
+_WAITING = 3  # bundles handed out per thread of the cluster
+_ALONE = 3.0  # seconds without any worker after which the sweep says that it waits for one
+_SILENT = 60.0  # seconds after which it says that those who are there do not answer
+
+
+def check_address(address: str) -> str:
+    """An address that may be used: ``tls://host:port`` anywhere, ``tcp://host:port`` on this machine only."""
+    text = address if "://" in address else f"tcp://{address}"
+    try:
+        parts = urlsplit(text)
+        sound = parts.scheme in ("tcp", "tls") and parts.hostname and parts.port is not None
+    except ValueError:  # half a bracket, a port that is none
+        sound = False
+    if not sound:
+        raise UsageError(f"cluster == '{address}', must be tls://HOST:PORT, or tcp://127.0.0.1:PORT on this machine.")
+    if parts.scheme == "tcp" and not _is_here(parts.hostname):
+        raise UsageError(
+            f"cluster == '{address}' is another host and not encrypted; use tls:// there, with the certificates that "
+            "Dask's configuration names"
+        )
+    return text
+
+
+def _is_here(host: str | None) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host or "").is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, repr=False)
+class Errand:
+    """A bundle with the derived keys it needs.  It reads as nothing, so that no log of the cluster shows them."""
+
+    bundle: Bundle
+    keys: list[list[bytes]] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        return f"<{len(self.bundle)} tasks>"
+
+
+@dataclass(frozen=True, repr=False)
+class Loaded:
+    """A question on a worker, with an evaluator for each of its threads."""
+
+    question: Question
+    _local: threading.local = field(default_factory=threading.local)
+
+    def __repr__(self) -> str:
+        return "<question>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Loaded, (self.question,)
+
+    def evaluator(self) -> Evaluator:
+        """This thread's evaluator."""
+        if not hasattr(self._local, "evaluator"):
+            self._local.evaluator = Evaluator(self.question)
+        return self._local.evaluator
+
+
+def versions() -> str:
+    """What has to be the same everywhere."""
+    return f"swap-frontier {__version__}, streams {STREAM_VERSION}, NumPy {np.__version__}"
+
+
+def load(packed: bytes) -> Loaded:
+    """On a worker: unpack the question."""
+    loaded: Loaded = pickle.loads(packed)
+    return loaded
+
+
+def work(loaded: Loaded, errand: Errand, wanted: str) -> Outcome | str:
+    """On a worker: run a bundle.  What goes wrong comes back as a text, since an exception would be logged with what
+    it was given."""
+    if versions() != wanted:
+        return f"a worker of the cluster has {versions()}; wanted {wanted}"
+    try:
+        return loaded.evaluator().run_all(errand.bundle, errand.keys)
+    except EngineError as error:
+        return str(error)
+    except Exception as error:
+        return f"a worker of the cluster failed with {type(error).__name__}"
+
+
+class Cluster:
+    """A crew of Dask workers.  The study key stays here, to derive the keys that each bundle needs."""
+
+    def __init__(self, client: Any, question: Question, key: bytes, say: Callable[[str], None] | None = None) -> None:
+        self._client, self._question, self._key = client, question, key
+        self._say = say or (lambda text: None)
+        self._heard, self._told = time.monotonic(), ""
+        # submitted rather than scattered: when every worker that holds it has died, the scheduler makes it again
+        packed = pickle.dumps(Loaded(question))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sending large graph")
+            self._loaded = client.submit(load, packed, key=f"question-{uuid.uuid4().hex}", pure=False)
+        self._looked, self._threads = 0.0, 0
+
+    def run(self, bundles: Iterable[Bundle]) -> Iterator[Outcome]:
+        """Every outcome as it comes; an empty one whenever nothing came for a while."""
+        from distributed import as_completed
+
+        todo = iter(bundles)
+        left = True
+        # with results: a worker that is frozen keeps those it has for itself, and nobody else's wait for them
+        waiting: Any = as_completed([], loop=self._client.loop, with_results=True, raise_errors=False)
+        self._heard = time.monotonic()
+        out = 0
+        nothing = Outcome(np.zeros((0, 4)), [])
+        try:
+            while left or out:
+                while left and out < self._most():
+                    bundle = next(todo, None)
+                    if bundle is None:
+                        left = False
+                        break
+                    waiting.add(self._submit(bundle))
+                    out += 1
+                if not out:
+                    break
+                found = self._next(waiting)
+                if found is None:
+                    self._say_what_it_waits_for()
+                    yield nothing
+                    continue
+                out -= 1
+                self._heard, self._told = time.monotonic(), ""
+                yield self._outcome(*found)
+        finally:
+            if out:
+                with suppress(Exception):
+                    self._client.cancel(list(waiting.futures), force=True)
+
+    def _submit(self, bundle: Bundle) -> Any:
+        errand = Errand(bundle, [stream_keys(task, self._question, self._key) for task in bundle])
+        name = f"bundle-{uuid.uuid4().hex}"  # a name of its own: Dask must never take one bundle for another
+        return self._client.submit(work, self._loaded, errand, versions(), key=name, pure=False)
+
+    def _most(self) -> int:
+        """Bundles out at once, by the threads that the cluster has now."""
+        now = time.monotonic()
+        if now - self._looked > 2:
+            self._looked = now
+            if self._client.status != "running":
+                raise EngineError(_LOST)
+            self._threads = sum(members(self._client).values())
+        return _WAITING * max(1, self._threads)
+
+    def _say_what_it_waits_for(self) -> None:
+        """Nothing comes: is there nobody who works, or does nobody answer?"""
+        silent = time.monotonic() - self._heard
+        text = ""
+        if not self._threads and silent > _ALONE:
+            text = "waiting for workers: the cluster has none; the sweep goes on when one joins"
+        elif silent > _SILENT:
+            text = "waiting: no worker of the cluster has answered for a minute; the sweep goes on when one does"
+        if text and text != self._told:
+            self._say(text)
+            self._told = text
+
+    def _next(self, waiting: Any) -> Any | None:
+        until = time.monotonic() + _POLL
+        while not waiting.has_ready():
+            if time.monotonic() > until:
+                self._most()
+                return None
+            time.sleep(0.005)
+        return next(waiting)
+
+    def _outcome(self, future: Any, found: Any) -> Outcome:
+        from distributed import KilledWorker
+
+        if future.status == "error":
+            wrong = found[1]
+            if isinstance(wrong, KilledWorker):
+                raise EngineError(
+                    "several workers of the cluster ended while they ran the same task, perhaps for want of memory; the"
+                    " same command goes on where this one stopped"
+                )
+            raise EngineError(
+                f"the cluster could not run a task ({type(wrong).__name__}); its scheduler and workers need "
+                f"{versions()}"
+            )
+        if isinstance(found, str):
+            raise EngineError(found)
+        if not isinstance(found, Outcome):  # it was given up, since there is no scheduler any more
+            raise EngineError(_LOST)
+        return found
+
+
+_LOST = "the cluster's scheduler does not answer any more; the same command goes on where this one stopped"
+
+
+def members(client: Any) -> dict[str, int]:
+    """Threads by worker.  Refuses an unencrypted cluster of which another host could be a part."""
+    threads: dict[str, int] = client.nthreads()
+    for address in (client.scheduler_info()["address"], *threads):
+        parts = urlsplit(address)
+        if parts.scheme != "tls" and not _is_here(parts.hostname):
+            raise EngineError(
+                "the cluster is not encrypted and listens to other hosts; start its scheduler and workers with "
+                "--host 127.0.0.1, or with TLS"
+            )
+    return threads
+
+
+@contextmanager
+def connected(question: Question, key: bytes, address: str, say: Callable[[str], None] | None = None) -> Iterator[Crew]:
+    """The workers of the cluster whose scheduler is at ``address``, for as long as the context lasts; ``say`` is told
+    what the sweep waits for."""
+    address = check_address(address)
+    try:
+        from distributed import Client
+    except ImportError:
+        raise UsageError(
+            "--cluster needs the package 'distributed'; install it with `pip install swap-frontier[cluster]`"
+        ) from None
+    _quiet()
+    client = _connected(Client, address)
+    try:
+        members(client)
+        yield Cluster(client, question, key, say)
+    finally:
+        with suppress(Exception):
+            client.close(timeout=2)
+
+
+def _quiet() -> None:
+    """No complaints of Dask's own, to the end: what matters is said in one sentence of ours, and what is left of a lost
+    connection complains later."""
+    theirs = ("distributed", "tornado", "asyncio")
+    for name in (*theirs, *(name for name in logging.root.manager.loggerDict if name.startswith(theirs))):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+def _connected(Client: Any, address: str) -> Any:
+    client = Client.__new__(Client)
+    try:
+        Client.__init__(client, address, timeout=_PATIENCE, set_as_default=False, name="swap-frontier")
+    except BaseException as error:
+        client.status = "closed"  # else it would try to say good-bye when it is collected, and complain
+        said = _why_not(error, address)
+        if said is None:
+            raise
+        raise said from None
+    return client
+
+
+def _why_not(error: BaseException, address: str) -> EngineError | None:
+    """What an error of Dask's, when it connects, says; None for one that is a fault of a program."""
+    certificates = "distributed.comm.tls.ca-file, distributed.comm.tls.client.cert and distributed.comm.tls.client.key"
+    if isinstance(error, TypeError) and "ssl_context" in str(error):
+        return UsageError(
+            f"cluster == '{address}' needs certificates; name them in Dask's configuration as {certificates}"
+        )
+    if isinstance(error, ssl.SSLError | FileNotFoundError | PermissionError):  # of its files, not of the connection
+        return UsageError(
+            f"cluster == '{address}' needs certificates that can be read; mend what Dask's configuration names as "
+            f"{certificates}"
+        )
+    if isinstance(error, ImportError):  # what Dask raises when it looks at the versions of a scheduler
+        return EngineError(
+            f"the cluster at {address} runs versions of Python or Dask that do not fit this program's; install the "
+            "same there"
+        )
+    if isinstance(error, ValueError):  # it names the entry
+        return UsageError(f"cluster == '{address}' cannot be used with Dask's configuration as it is: {error}")
+    if isinstance(error, OSError):
+        return EngineError(f"no cluster answers at {address}; start one with `dask scheduler`, or leave --cluster out")
+    return None

@@ -1,0 +1,75 @@
+"""A plan on its data, made ready as a sweep makes it: whatever a sweep would refuse is refused here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from engine.common.errors import EngineError, UsageError
+from engine.data.microdata import Microdata, RawTable
+from engine.measures import MeasureCall
+from engine.plan import Plan, check_plan
+from engine.plan.recode import code
+from engine.release.space import Space
+from engine.release.spec import ReleaseSpec
+from engine.sweeps.candidates import scenarios_of
+from engine.sweeps.evaluator import Question, question
+from engine.sweeps.runner import no_collection
+from engine.sweeps.search import NONE_TO_START, search_of
+from engine.sweeps.space_count import counted
+
+
+@dataclass(frozen=True)
+class Ready:
+    """The coded data, the question that the plan asks of them, its scenarios, and the space of the random swap where
+    that was listed."""
+
+    data: Microdata
+    asked: Question
+    specs: list[ReleaseSpec]
+    found: Space | None
+
+
+def ready(
+    raw: RawTable,
+    plan: Plan,
+    calls: Sequence[MeasureCall] | None = None,
+    known: Collection[ReleaseSpec] = (),
+    *,
+    listed: bool = True,
+) -> Ready:
+    """Make a plan ready: code the data, make every measure, analysis and mechanism ready on them, list the scenarios.
+
+    ``calls`` are the measures where they are not those of the plan, ``known`` the scenarios of a study, ``listed``
+    false leaves out the random swap where its swaps are too many to be looked at one by one.
+    """
+    data = code(raw, plan)
+    asked = question(plan, data, calls)
+    _check_objectives(plan, asked)
+    with no_collection():
+        specs, found = scenarios_of(plan, data, known, listed=listed or counted(plan, data) is None)
+    return Ready(data, asked, specs, found)
+
+
+def _check_objectives(plan: Plan, asked: Question) -> None:
+    if plan.space.adaptive or plan.space.search:
+        for kind in ("risk", "utility"):
+            if not any(call.measure.kind == kind for call in asked.calls):
+                raise UsageError(
+                    f"adaptive replicates and a search compare risk with utility, and the plan has no measure of {kind}"
+                )
+
+
+def plan_problems(plan: Plan, raw: RawTable) -> list[str]:
+    """What differs between a plan and a file, in sentences; where nothing does, what a sweep of it would refuse."""
+    differing = check_plan(plan, raw)
+    if differing:
+        return differing
+    try:
+        made = ready(raw, plan, listed=False)
+        made.asked.original()
+        if plan.space.search and plan.swaps_at_random and not search_of(plan, made.data, bytes(32)).start():
+            return [NONE_TO_START]
+    except EngineError as error:
+        return [str(error)]
+    return []

@@ -1,0 +1,173 @@
+"""Evaluate mechanisms that draw over records: one fit for a group, tables per replicate, the same measures on the same
+footing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.common.blas_threads import one_thread
+from engine.common.memo import Memory
+from engine.common.streams import derive
+from engine.data.microdata import Microdata
+from engine.data.table import occupied
+from engine.measures import MeasureCall, evaluate_records
+from engine.measures.base import places_of
+from engine.mechanisms import mechanism
+from engine.plan import Plan
+from engine.plan.recode import edit_failures
+from engine.release.batch import ReleaseBatch
+from engine.release.records import RecordRelease, ReleasedTable
+from engine.release.results import count_place
+from engine.release.spec import ReleaseSpec
+from engine.sweeps.candidates import Group, fit_key, setting_of
+
+DIAGNOSTICS = -1
+"""The place of a measure under which a run's diagnostics stand among the notes."""
+
+
+def batch_of(release: RecordRelease, places: Sequence[int]) -> ReleaseBatch:
+    """The tables of a release over some attributes, one candidate of a batch per table.
+
+    A record counts as changed when its level of any of these attributes is another one.
+    """
+    places = tuple(places)
+    return release.memo(("batch", places), lambda: _batch_of(release, places))
+
+
+def _batch_of(release: RecordRelease, places: tuple[int, ...]) -> ReleaseBatch:
+    data = release.data
+    n, shape = data.n_records, tuple(data.domain.shape[j] for j in places)
+    tables = [release.original, *release.tables]
+    columns = [np.concatenate([table.codes(j) for table in tables]) for j in places]
+    cells, inverse = occupied(columns, shape, n * len(tables))
+    counts = np.bincount(inverse[:n], minlength=len(cells))
+    # cells of the original first, as a batch wants them
+    order = np.argsort(counts == 0, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    cells, counts, inverse = cells[order], counts[order], rank[inverse].reshape(len(tables), n)
+    parts, changed, swaps = [], [], []
+    for d, table in enumerate(release.tables, start=1):
+        moved = release.changed(table, places)
+        gone = np.bincount(inverse[0][moved], minlength=len(cells))
+        come = np.bincount(inverse[d][moved], minlength=len(cells))
+        touched = np.flatnonzero(gone + come)
+        parts.append((touched, counts[touched], gone[touched], come[touched]))
+        changed.append(int(moved.sum()))
+        swaps.append([bool((table.codes(j) != release.original.codes(j)).any()) for j in places])
+    cell, before, gone, come = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return ReleaseBatch(
+        original=counts[counts > 0],
+        n_records=n,
+        ends=np.cumsum([len(part[0]) for part in parts]),
+        before=before,
+        after=before - gone + come,
+        kept=before - gone,
+        changed=np.array(changed, np.int64),
+        swaps=np.array(swaps, bool),
+        cell=cell,
+        index_words=cells.astype(np.int64),
+        layout=[(j, 0, -1) for j in range(len(places))],
+        shape=shape,
+        failing=_failing(release, cells) if places == tuple(range(len(data.domain))) else None,
+        shared=release.original.memo(("shared", places), Memory),
+    )
+
+
+def _failing(release: RecordRelease, cells: np.ndarray) -> np.ndarray | None:
+    return edit_failures(cells, release.data.domain, release.plan.edits) if release.plan.edits else None
+
+
+def figure(call: MeasureCall, release: RecordRelease) -> tuple[float, str]:
+    """One measure on a release down to records: its figure, averaged over the release's tables, and its note.
+
+    A measure that judges all tables jointly gets them jointly.
+    """
+    if call.measure.needs != "counts":
+        return evaluate_records(call, release)
+    domain = release.data.domain
+    places = places_of(call, domain, {"keys": release.plan.keys, "analyse": release.plan.analyse})
+    if call.measure.named:
+        everything = batch_of(release, range(len(domain)))
+        values = np.asarray(call.measure.compute(everything, domain, places, **call.values), dtype=float)
+    else:
+        values = np.asarray(call.measure.compute(batch_of(release, places), **call.values), dtype=float)
+    value = float(values.sum() / len(values))
+    return value, "" if value == value else f"{call}: {call.measure.undefined}"
+
+
+def unaltered_in_small(call: MeasureCall, release: RecordRelease) -> float:
+    """Records of eq. 6, counted: unaltered ones in small cells, a mean over the release's tables.
+
+    It cannot be had from the share: tables leave unlike numbers of records unaltered, and a mean of shares is none of
+    the unaltered records of all.
+    """
+    places = places_of(call, release.data.domain, {"keys": release.plan.keys, "analyse": release.plan.analyse})
+    batch = batch_of(release, places)
+    shares = np.asarray(call.measure.compute(batch, **call.values), dtype=float)
+    counts = np.rint(np.nan_to_num(shares) * (batch.n_records - batch.changed))
+    return float(counts.mean())
+
+
+def stream(key: bytes, spec: ReleaseSpec, data: Microdata, replicate: int) -> bytes:
+    """The derived key of one replicate of a scenario that draws over records."""
+    attributes = tuple((a.name, a.levels, a.kinds) for a in data.domain.attributes)
+    return derive(key, spec.mechanism, (attributes, spec.canonical(), replicate))
+
+
+class RecordRuns:
+    """Draws and measures groups of scenarios of one mechanism; the fit of a group is kept until another group comes,
+    for its runs come a few at a time."""
+
+    def __init__(self, calls: Sequence[MeasureCall], plan: Plan, original: ReleasedTable) -> None:
+        self.calls, self.plan, self.original = calls, plan, original
+        self._fitted: tuple[tuple[str, ...], Any] | None = None
+
+    def run(
+        self, group: Group, replicates: Sequence[int], keys: Sequence[bytes]
+    ) -> tuple[np.ndarray, list[tuple[int, int, int, str]]]:
+        """Rows and notes of all members at the given replicates, as an ``Outcome`` holds them; ``keys`` are the derived
+        keys (:func:`stream`), replicate by replicate and in each member by member."""
+        with one_thread():  # fits are matrix products: with more threads their last bits would follow the machine
+            return self._run(group, replicates, keys)
+
+    def _run(
+        self, group: Group, replicates: Sequence[int], keys: Sequence[bytes]
+    ) -> tuple[np.ndarray, list[tuple[int, int, int, str]]]:
+        rows, notes = [], []
+        data = self.original.data
+        settings = [setting_of(s.mechanism, dict(s.params), self.plan, data) for _, s in group.members]
+        made = mechanism(group.members[0][1].mechanism)
+        fit = fit_key(made, settings[0].texts)
+        if self._fitted is None or self._fitted[0] != fit:
+            self._fitted = None  # never two at once in memory
+            self._fitted = fit, made.prepare(settings[0])
+        fitted = self._fitted[1]
+        at = iter(keys)
+        for replicate in replicates:
+            for (place, spec), setting in zip(group.members, settings, strict=True):
+                found = made.draw(fitted, setting, next(at))
+                release = RecordRelease(self.original, found.tables, self.plan, spec)
+                figures = []
+                for k, call in enumerate(self.calls):
+                    value, note = figure(call, release)
+                    figures.append(value)
+                    if note:
+                        notes.append((place, replicate, k, note))
+                    if call.measure.name == "small_cells":
+                        notes.append((place, replicate, count_place(k), repr(unaltered_in_small(call, release))))
+                if found.diagnostics:
+                    notes.append((place, replicate, DIAGNOSTICS, json.dumps(found.diagnostics, ensure_ascii=False)))
+                rows.append([place, replicate, found.status, changed_records(release), *figures])
+        return np.array(rows, float), notes
+
+
+def changed_records(release: RecordRelease) -> int:
+    """Records whose level of some attribute is another one, per table of the release, rounded."""
+    everything = range(len(release.data.domain))
+    counts = [int(release.changed(table, everything).sum()) for table in release.tables]
+    return round(sum(counts) / len(counts))

@@ -1,0 +1,144 @@
+"""Run again what a study holds: for further measures, or to see finalists on fresh replicates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from engine.common.errors import EngineError, UsageError
+from engine.data.microdata import RawTable
+from engine.measures import MeasureCall, call
+from engine.plan.recode import code
+from engine.release.results import count_place
+from engine.release.spec import MOST_REPLICATES, ReleaseSpec
+from engine.study.decision_log import append
+from engine.study.lease import MEASURE, RECHECK
+from engine.study.runs import TABLES
+from engine.study.study import Study
+from engine.sweeps.candidates import Group, group
+from engine.sweeps.evaluator import question
+from engine.sweeps.record_evaluator import DIAGNOSTICS
+from engine.sweeps.runner import FRESH_FROM, Announce, Tick, announce_compilation
+from engine.sweeps.sweep import check_same
+from engine.sweeps.workers import TASK, Alone, Bundle, bundles, check_workers, crew, default_workers
+
+
+def add_measures(
+    study: Study,
+    raw: RawTable,
+    key: bytes,
+    texts: Sequence[str],
+    *,
+    workers: int | None = None,
+    tick: Tick | None = None,
+    announce: Announce | None = None,
+) -> list[str]:
+    """Add measures to a study by remaking its releases from the same streams; returns the names of those added.
+
+    Figures stored before stay as they are.  Killed or cancelled half-way, the study is as it was.  Of measures that the
+    study has already, those runs are remade that lack them (:meth:`engine.study.runs.Runs.gaps`).
+    """
+    check_workers(workers)
+    check_same(study, raw, key)
+    study.take(task=MEASURE)
+    try:
+        have = [str(c) for c in study.measures]
+        calls = [call(text) for text in dict.fromkeys(str(call(text)) for text in texts)]
+        new = [c for c in calls if str(c) not in have]
+        old = [c for c in calls if str(c) in have]
+        added = []
+        for c in old:
+            k = have.index(str(c))
+            tables = {table: np.array(study.gaps(table, k), np.int64).reshape(-1, 2) for table in TABLES}
+            if any(map(len, tables.values())):
+                _remake(study, raw, key, [c], [k], tables, workers, tick, announce)
+                added.append(str(c))
+        if new:
+            tables = {table: study.keys_of_runs(table) for table in TABLES}
+            original = _remake(study, raw, key, new, study.begin_measures(new), tables, workers, tick, announce)
+            study.finish_measures(new, original)
+        return added + [str(c) for c in new]
+    finally:
+        study.release()
+
+
+def _remake(
+    study: Study,
+    raw: RawTable,
+    key: bytes,
+    calls: Sequence[MeasureCall],
+    columns: Sequence[int],
+    tables: dict[str, np.ndarray],
+    workers: int | None,
+    tick: Tick | None,
+    announce: Announce | None,
+) -> dict[str, float]:
+    """Fill columns of these runs (scenario, replicate); returns the measures on the unaltered data."""
+    plan = replace(study.plan, measures=tuple(dict.fromkeys((*study.plan.measures, *map(str, calls)))))
+    asked = question(plan, code(raw, plan), calls)
+    done, total = 0, sum(map(len, tables.values()))
+    announce_compilation(announce)
+    with crew(asked, key, workers or default_workers(total, asked)) as hands:
+        for table, held in tables.items():
+            again = _held_tasks(group([(s.place, s.spec) for s in study.scenarios], asked.table), held)
+            for outcome in hands.run(again):
+                notes = [
+                    (place, replicate, _column_of(k, columns), text) for place, replicate, k, text in outcome.notes
+                ]
+                study.update_results(columns, outcome.rows, notes, table)
+                done += len(outcome.rows)
+                if tick:
+                    tick(done, total)
+                if study.beat():
+                    raise EngineError("cancelled; the study is as it was before")
+    return asked.original()
+
+
+def _column_of(k: int, columns: Sequence[int]) -> int:
+    """Where a note on the ``k``-th of the measures added stands; what the mechanism counted stays where it is."""
+    if k == DIAGNOSTICS:
+        return k
+    return columns[k] if k >= 0 else count_place(columns[count_place(k)])
+
+
+def _held_tasks(groups: Sequence[Group], held: np.ndarray) -> Iterator[Bundle]:
+    """Bundles of tasks that make exactly the realisations held (scenario, replicate) again."""
+    by_scenario: dict[int, list[int]] = {}
+    for place, number in held.tolist():
+        by_scenario.setdefault(place, []).append(number)
+    for one in groups:
+        by_numbers: dict[tuple[int, ...], list[tuple[int, ReleaseSpec]]] = {}
+        for place, spec in one.members:
+            if place in by_scenario:
+                by_numbers.setdefault(tuple(by_scenario[place]), []).append((place, spec))
+        for numbers, members in by_numbers.items():
+            step = max(1, TASK // len(members))
+            for first in range(0, len(numbers), step):
+                yield [(Group(one.structure, tuple(members)), numbers[first : first + step])]
+
+
+def reevaluate(study: Study, raw: RawTable, key: bytes, places: Sequence[int], replicates: int) -> None:
+    """Run some scenarios on fresh replicates, kept apart from those that led to the choice;
+    what is held already is not run again.  Stops early, keeping everything, when the study is cancelled."""
+    if replicates < 2:
+        raise UsageError(f"replicates == {replicates}, must be at least 2 for a standard error.")
+    if replicates > MOST_REPLICATES:
+        raise UsageError(f"replicates == {replicates}, must be at most {MOST_REPLICATES:,}.")
+    check_same(study, raw, key)
+    wanted = set(places)
+    study.take(task=RECHECK)
+    try:
+        asked = question(study.plan, code(raw, study.plan), study.measures)
+        groups = group([(s.place, s.spec) for s in study.scenarios if s.place in wanted], asked.table)
+        for outcome in Alone(asked, key).run(
+            bundles(groups, study.held("fresh", FRESH_FROM - 1), replicates, FRESH_FROM - 1)
+        ):
+            study.add_results(outcome.rows, outcome.notes, table="fresh")
+            if study.beat():
+                raise EngineError("stopped by request; what is done is kept")
+    finally:
+        study.release()
+    labels = [study.scenarios[place].label for place in sorted(wanted)]
+    append(study, "rechecked", {"candidates": labels, "replicates": replicates})

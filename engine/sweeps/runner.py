@@ -1,0 +1,86 @@
+"""Bring scenarios of a study to a number of replicates: what is missing is drawn, measured and stored."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from engine.release.spec import MOST_REPLICATES
+from engine.study.study import Study
+from engine.sweeps.candidates import group
+from engine.sweeps.evaluator import Question
+from engine.sweeps.workers import Crew, bundles
+
+Announce = Callable[[str], None]
+Tick = Callable[[int, int], None]
+
+FRESH_FROM = MOST_REPLICATES + 1
+"""First replicate index of re-evaluations, so that they never meet the replicates that led to a choice."""
+
+
+class Cancelled(Exception):
+    """Somebody asked the sweep to stop; everything done is kept."""
+
+
+class Filling:
+    """A study being filled by a crew.
+
+    ``done`` and ``total`` count realisations; whoever fills in stages keeps ``total`` up to date.
+    """
+
+    def __init__(self, study: Study, asked: Question, crew: Crew, tick: Tick | None = None) -> None:
+        self.study, self.asked, self._crew, self._tick = study, asked, crew, tick
+        self.done = self.total = 0
+
+    def bring(self, places: Sequence[int] | None, replicates: int, *, fresh: bool = False) -> None:
+        """Give these scenarios (None: all) at least so many replicates, or so many fresh ones.
+
+        Every batch of results is one transaction.  Raises :class:`Cancelled` when somebody asks for it.
+        """
+        table, before = ("fresh", FRESH_FROM - 1) if fresh else ("realisation", 0)
+        scenarios = self.study.scenarios
+        with no_collection():
+            chosen = scenarios if places is None else (scenarios[place] for place in places)
+            groups = group([(s.place, s.spec) for s in chosen], self.asked.table)
+        held = self.study.held(table, before)
+        for outcome in self._crew.run(bundles(groups, held, replicates, before)):
+            if len(outcome.rows):
+                added = self.study.add_results(outcome.rows, outcome.notes, table)
+                self.done = min(self.total, self.done + added)
+            self.report()
+
+    def report(self) -> None:
+        """Say how far it is, and stop when somebody asked for that."""
+        if self._tick:
+            self._tick(self.done, self.total)
+        asked_to_stop = self.study.beat(self.done, self.total)
+        if asked_to_stop and self.done < self.total:  # who asks after the last run has a finished study
+            raise Cancelled
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Leave out the search for circular garbage: among the hundreds of thousands of objects of a large space there is
+    none, and searching them again and again takes longer than making them."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def announce_compilation(announce: Announce | None) -> None:
+    """Say why the first sweep takes longer, or every one."""
+    from engine.common import compiled
+
+    if not announce:
+        return
+    if not compiled.COMPILED:
+        announce(f"{compiled.WHY_NOT}: the same results, computed far more slowly")
+    elif not any(Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nbi")):
+        announce("compiling the kernels once; later runs start at once")

@@ -1,0 +1,1 @@
+"""Figures, from arrays that are handed in."""

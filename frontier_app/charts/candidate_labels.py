@@ -1,0 +1,93 @@
+"""How the candidates of a map are sorted: by rate, mechanism, what they swap; and short names for that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from string import ascii_lowercase, ascii_uppercase
+
+import numpy as np
+
+from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.release.scenarios import Scenarios
+from engine.release.spec import AttributeSpec
+from frontier_app.charts.style import COLOURS
+from frontier_app.wording import text
+
+
+def coded(view: RiskUtilityMap, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Mechanism, rate or roles of every scenario as codes into its values, without making the scenarios of a study."""
+    if isinstance(view.scenarios, Scenarios):
+        return view.scenarios.coded(name)
+    specs = [s.spec for s in view.scenarios]
+    texts = [spec.attributes.roles if name == "roles" else str(getattr(spec, name)) for spec in specs]
+    where = {value: code for code, value in enumerate(dict.fromkeys(texts))}
+    return np.array([where[value] for value in texts], np.int32), tuple(where)
+
+
+def swappable(view: RiskUtilityMap) -> list[str]:
+    """Attributes that some scenario swaps."""
+    names = view.scenarios[0].spec.attributes.names
+    _, roles = coded(view, "roles")
+    return [name for j, name in enumerate(names) if any(role[j] == "S" for role in roles)]
+
+
+def colourings(view: RiskUtilityMap) -> dict[str, str]:
+    """Ways to colour the map, with their words."""
+    return {
+        "rate": "Swap rate",
+        "number": "Attributes swapped",
+        **{f"swaps {name}": f"Swaps {name}" for name in swappable(view)},
+    }
+
+
+def categories(view: RiskUtilityMap, colour: str) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Each scenario's category under a colouring, and the categories' words."""
+    names = view.scenarios[0].spec.attributes.names
+    codes, roles = coded(view, "roles")
+    if colour == "number":
+        kept, place = np.unique([role.count("S") for role in roles], return_inverse=True)
+        return place[codes], tuple(str(n) for n in kept.tolist())
+    if colour.startswith("swaps ") and colour.removeprefix("swaps ") in names:
+        j = names.index(colour.removeprefix("swaps "))
+        return np.array([0 if role[j] == "S" else 1 for role in roles])[codes], ("yes", "no")
+    return rates(view)
+
+
+def rates(view: RiskUtilityMap) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Each scenario's swap rate, as a place among the rates in ascending order."""
+    codes, texts = coded(view, "rate")
+    order = sorted(range(len(texts)), key=lambda i: float(texts[i] or 0))
+    return np.argsort(order)[codes], tuple(text.rate_words(texts[i]) for i in order)
+
+
+def forms(view: RiskUtilityMap) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Each scenario's mechanism, as a place among those of the study; no names where there is only one."""
+    codes, names = coded(view, "mechanism")
+    return codes, names if len(names) > 1 else ()
+
+
+def binned(codes: np.ndarray, names: tuple[str, ...], most: int = len(COLOURS)) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Neighbouring categories together, so that each of at most ``most`` keeps a look of its own."""
+    if len(names) <= most:
+        return codes, names
+    own = 1 if names[0] == text.rate_words("") else 0
+    parts = [np.arange(own)] * own + np.array_split(np.arange(own, len(names)), most - own)
+    where = np.concatenate([np.full(len(part), i) for i, part in enumerate(parts)])
+    words = (names[p[0]] if len(p) == 1 else f"{names[p[0]]} to {names[p[-1]]}" for p in parts)
+    return where[codes], tuple(words)
+
+
+def abbreviations(names: Sequence[str]) -> dict[str, str]:
+    """A sign of its own for every name: one of its letters where one is free, else any; numbers where none is left."""
+    short: dict[str, str] = {}
+    for number, name in enumerate(names, 1):
+        own = [sign.upper() for sign in name if sign.isalpha()]
+        free = (sign for sign in (*own, *ascii_uppercase, *ascii_lowercase) if sign not in short.values())
+        short[name] = next(free, str(number))
+    return short
+
+
+def swap_label(spec: AttributeSpec, short: Mapping[str, str]) -> str:
+    """The attributes swapped, abbreviated: ``WS``; with signs between them where one is a number."""
+    parts = [short[name] for name in spec.names_having("S")]
+    return ("" if all(len(part) == 1 for part in parts) else "+").join(parts)

@@ -1,0 +1,195 @@
+"""The risk–utility map from arrays.  No streamlit, no statistics: what is drawn is handed in.
+
+Shape says the same as colour, and filled says "on the frontier" where hollow says "dominated".  Losses are drawn on a
+reversed axis, so that useful is to the right and the tick labels stay the measure's own figures; in the distortion view
+of Gomatam, Karr and Sanil (2005) they run forwards and the frontier is in the south-west.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from frontier_app.charts import density, map_layers
+from frontier_app.charts.map_data import Cloud, Marks, Page, Sheet, ranges
+from frontier_app.charts.style import COLOURS, INK, MARGIN, QUIET, SHAPES, TOOLBAR, WEBGL, look_of, sent
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+
+def risk_utility(cloud: Cloud, marks: Marks) -> Figure:
+    """The risk–utility map: utility to the right, risk upwards."""
+    page = Page(len(cloud.facets))
+    alone = page.panels == 1
+    for panel, title in enumerate(cloud.facets):
+        part, own = (cloud, marks) if alone else (_panel(cloud, panel), _rows_of(marks, cloud, panel))
+        _draw(page, panel, part, own)
+        if not alone:
+            _titled(page, panel, title)
+    more = map_layers.LEGEND_ROW * (map_layers.legends(page, cloud, marks) - 1)
+    middle, last = (str(panel + 1) if panel else "" for panel in ((page.panels - 1) // 2, page.panels - 1))
+    page.axes[f"yaxis{middle}"]["title"] = {"text": marks.risk_title}
+    page.axes[f"xaxis{last}"]["title"] = {"text": marks.utility_title}
+    high = 300 * page.panels
+    return page.figure(
+        height=(marks.height if alone else 110 + high) + TOOLBAR + more,
+        margin={**MARGIN, "t": TOOLBAR + (32 if alone else 62) + more},
+        legend={
+            "title": {"text": f"{marks.legend}:  " if marks.legend else "", "side": "left"},
+            "orientation": "h",
+            "y": 1.02 if alone else 1 + 40 / (40 + high),
+            "yanchor": "bottom",
+            "x": 0,
+            "itemclick": False,
+            "itemdoubleclick": False,
+        },
+        hoverlabel={"align": "left"},
+        uirevision="map",
+    )
+
+
+def _titled(page: Page, panel: int, title: str) -> None:
+    """A panel's title, above it."""
+    at = {"x": 0.5, "y": page.domain(panel)[1], "xref": "paper", "yref": "paper", "xanchor": "center"}
+    page.notes.append({"text": title, "yanchor": "bottom", "showarrow": False, "font": {"size": 14}, **at})
+
+
+def _panel(cloud: Cloud, facet: int) -> Cloud:
+    """One panel's points."""
+    rows = np.flatnonzero(cloud.facet == facet)
+    bulk = cloud.bulk
+    if bulk is not None:
+        mine = bulk[2] == facet
+        bulk = (bulk[0][mine], bulk[1][mine], bulk[2][mine])
+    return replace(
+        cloud,
+        loss=cloud.loss[rows],
+        risk=cloud.risk[rows],
+        loss_se=cloud.loss_se[rows],
+        risk_se=cloud.risk_se[rows],
+        place=cloud.place[rows],
+        on=cloud.on[rows],
+        category=cloud.category[rows],
+        facet=cloud.facet[rows],
+        shape=None if cloud.shape is None else cloud.shape[rows],
+        hover=[cloud.hover[i] for i in rows.tolist()] if len(cloud.hover) else [],
+        words=[cloud.words[i] for i in rows.tolist()] if len(cloud.words) else (),
+        bulk=bulk,
+    )
+
+
+def _rows_of(marks: Marks, cloud: Cloud, facet: int) -> Marks:
+    """Marks for one panel: rows counted within it."""
+    where = {row: i for i, row in enumerate(np.flatnonzero(cloud.facet == facet).tolist())}
+    return replace(
+        marks,
+        optimum=None if marks.optimum is None else where.get(marks.optimum),
+        selected=None if marks.selected is None else where.get(marks.selected),
+        flags={where[row]: text for row, text in marks.flags.items() if row in where},
+        pins={where[row]: text for row, text in marks.pins.items() if row in where},
+    )
+
+
+def _draw(page: Page, panel: int, cloud: Cloud, marks: Marks) -> None:
+    """One panel: grounds, points, frontier, anchors, rings and words, and its axes' ranges."""
+    across, up = ranges(cloud, marks)
+    zero_left_out = up[0] > 0
+    if marks.distortion:
+        across = (across[1], across[0])
+    # From here on everything is in the measures' own units; the axes' ranges turn losses the right way round.
+    sx, sy = cloud.utility_sign, cloud.risk_sign
+    across, up = (sx * across[0], sx * across[1]), (sy * up[0], sy * up[1])
+    cloud = replace(
+        cloud,
+        loss=sx * cloud.loss,
+        risk=sy * cloud.risk,
+        bulk=None if cloud.bulk is None else (sx * cloud.bulk[0], sy * cloud.bulk[1], cloud.bulk[2]),
+    )
+    marks = replace(
+        marks,
+        original=(sx * marks.original[0], sy * marks.original[1]),
+        bound=None if marks.bound is None else sy * marks.bound,
+        slope=None if marks.slope is None else sx * sy * marks.slope,
+    )
+    sheet = Sheet(page, panel, cloud, marks, across, up)
+    map_layers.grounds(sheet)
+    alone = page.panels == 1
+    if cloud.bulk is not None:
+        bins = density.BINS if alone else density.PANEL_BINS
+        sheet.trace(**density.trace(cloud.bulk[0], cloud.bulk[1], across, up, cloud.bulk_noun, bins=bins))
+    _cloud(sheet)
+    map_layers.words(sheet)
+    map_layers.frontier(sheet)
+    map_layers.anchors(sheet)
+    for row in marks.pins:
+        map_layers.ring(sheet, row, COLOURS[3], 19)
+    if marks.optimum is not None:
+        map_layers.ring(sheet, marks.optimum, INK, 24)
+    map_layers.flags(sheet)
+    x, y = sheet.axis("x"), sheet.axis("y")
+    plain: dict[str, Any] = {"zeroline": False, "showgrid": True}
+    page.axes[x.replace("x", "xaxis")] = {"range": list(across), "nticks": 8, "anchor": y, **plain}
+    page.axes[y.replace("y", "yaxis")] = {"range": list(up), "anchor": x, "domain": page.domain(panel), **plain}
+    if marks.span != "zero" and alone:
+        map_layers.cut(sheet, zero_left_out)
+
+
+def _cloud(sheet: Sheet) -> None:
+    """The points, a trace for all that look alike; what is muted lies behind, the frontier in front."""
+    cloud = sheet.cloud
+    order = sorted(range(len(cloud.categories)), key=lambda group: group != cloud.muted)
+    for on in (False, True):
+        for group in order:
+            for form in range(max(1, len(cloud.shapes))):
+                alike = (cloud.category == group) & (cloud.on == on)
+                if cloud.shapes and cloud.shape is not None:
+                    alike = alike & (cloud.shape == form)
+                rows = np.flatnonzero(alike)
+                if len(rows):
+                    sheet.trace(**_points(sheet, rows, group, on))
+
+
+def _points(sheet: Sheet, rows: np.ndarray, group: int, on: bool) -> dict[str, Any]:
+    """The trace of points that look alike."""
+    cloud, marks = sheet.cloud, sheet.marks
+    colour, shape = look_of(group) if group != cloud.muted else (QUIET, "circle")
+    if cloud.shapes and cloud.shape is not None:
+        shape = SHAPES[int(cloud.shape[rows[0]]) % len(SHAPES)]
+    many = len(cloud.loss) > 2000
+    size = (10 if on else 8) if not many else (8 if on else 4)
+    faint = 0.35 if group == cloud.muted else 0.6 if many and not on else 1.0
+    trace: dict[str, Any] = {
+        "type": "scattergl" if len(cloud.loss) > WEBGL else "scatter",
+        "x": sent(cloud.loss[rows]),
+        "y": sent(cloud.risk[rows]),
+        "customdata": sent(cloud.place[rows]),
+        "mode": "markers",
+        "name": cloud.categories[group],
+        "marker": {
+            "color": colour,
+            "symbol": shape if on else shape + "-open",
+            "size": size,
+            "line": {"width": 1.5 if not on else 0},
+            "opacity": faint,
+        },
+        # A click enlarges its point and leaves the others as they are.
+        "selected": {"marker": {"size": 20}},
+        "unselected": {"marker": {"opacity": faint}},
+    }
+    if len(cloud.hover):
+        trace |= {"hovertext": [cloud.hover[i] for i in rows], "hovertemplate": "%{hovertext}<extra></extra>"}
+    else:
+        trace["hovertemplate"] = "%{x}, %{y}<extra></extra>"
+    if marks.errors and on:
+        for axis, errors in (("error_x", cloud.loss_se), ("error_y", cloud.risk_se)):
+            values = np.nan_to_num(errors[rows])
+            if values.any():
+                trace[axis] = {"type": "data", "array": sent(values), "thickness": 1, "width": 2}
+    if marks.selected is not None:
+        hit = np.flatnonzero(rows == marks.selected)
+        if len(hit):
+            trace["selectedpoints"] = hit.tolist()
+    return trace

@@ -1,0 +1,97 @@
+"""A matrix of scatter plots: every measure against every other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from frontier_app.charts.style import COLOURS, QUIET, TOOLBAR, sent
+from frontier_app.wording.figure_text import drawn, stacked
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+_WEBGL = 1_000
+_TITLE = 20
+
+
+def splom(
+    names: Sequence[str],
+    ways: Sequence[tuple[str, str]],
+    values: Sequence[np.ndarray],
+    on: np.ndarray,
+    original: Sequence[float],
+    place: np.ndarray,
+    hover: Sequence[str],
+) -> Figure:
+    """The lower half of the matrix: dominated candidates hollow, the frontier filled, doing nothing a triangle.
+
+    ``ways`` says of each measure which way is better, to the right and upwards; ``values`` holds an array per measure,
+    in its own units; ``on`` marks the frontier; ``place`` is what a click tells.
+    """
+    from plotly.graph_objects import Scatter, Scattergl
+    from plotly.subplots import make_subplots
+
+    k = len(names)
+    figure = make_subplots(
+        rows=k - 1, cols=k - 1, shared_xaxes=True, shared_yaxes=True, horizontal_spacing=0.03, vertical_spacing=0.03
+    )
+    kind = Scattergl if len(on) > _WEBGL else Scatter
+    looks = (
+        (~on, "dominated", {"color": COLOURS[0], "symbol": "circle-open", "size": 6}),
+        (on, "frontier under these measures", {"color": COLOURS[1], "symbol": "diamond", "size": 8}),
+    )
+    anchor = {"color": QUIET, "symbol": "triangle-up", "size": 12}
+    for row in range(1, k):
+        for column in range(row):
+            at = {"row": row, "col": column + 1}
+            first = row == 1
+            for mask, label, marker in looks:
+                shown = np.flatnonzero(mask)
+                if not len(shown):
+                    continue
+                x, y = (sent(values[i][shown]) for i in (column, row))
+                trace = kind(x=x, y=y, mode="markers", marker=marker, name=label, legendgroup=label, showlegend=first)
+                trace.customdata = sent(place[shown])
+                trace.unselected = {"marker": {"opacity": 1}}
+                if len(hover):
+                    trace.hovertext = [hover[i] for i in shown.tolist()]
+                    trace.hovertemplate = "%{hovertext}<extra></extra>"
+                figure.add_trace(trace, **at)
+            ends = [original[column]], [original[row]]
+            figure.add_trace(
+                Scatter(
+                    x=ends[0],
+                    y=ends[1],
+                    mode="markers",
+                    marker=anchor,
+                    unselected={"marker": {"opacity": 1}},
+                    name="original data",
+                    legendgroup="original data",
+                    showlegend=first,
+                    hovertemplate="original data (do nothing)<extra></extra>",
+                ),
+                **at,
+            )
+            if row == k - 1:
+                figure.update_xaxes(title_text=_title(names[column], ways[column][0], k), **at)
+            if column == 0:
+                figure.update_yaxes(title_text=_title(names[row], ways[row][1], k), **at)
+    figure.update_xaxes(nticks=4, zeroline=False)
+    figure.update_yaxes(nticks=4, zeroline=False)
+    figure.update_layout(
+        height=max(380, 170 * (k - 1) + 90) + TOOLBAR,
+        margin={"l": 100, "r": 10, "t": TOOLBAR + 42, "b": 84},
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        hoverlabel={"align": "left"},
+        uirevision="measures",
+    )
+    return figure
+
+
+def _title(name: str, way: str, k: int) -> str:
+    """A measure's name on several short lines, and under it which way is better."""
+    return stacked([*wrap(name, _TITLE + 20 // k), drawn("<i>{}</i>", way)])

@@ -1,0 +1,309 @@
+"""From the engine's map to the arrays that a figure takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.frontier.selection import undominated_among
+from engine.frontier.summary import losses
+from engine.release.scenarios import Scenarios
+from engine.release.spec import RANDOM_SWAP
+from frontier_app.charts.candidate_labels import (
+    abbreviations,
+    binned,
+    categories,
+    coded,
+    colourings,
+    forms,
+    rates,
+    swap_label,
+    swappable,
+)
+from frontier_app.charts.density import MANY
+from frontier_app.charts.map_data import HEIGHT, Cloud, Marks
+from frontier_app.charts.map_figure import risk_utility
+from frontier_app.charts.style import COLOURS, SHAPES
+from frontier_app.session.state import Look
+from frontier_app.wording import mechanisms, text
+from frontier_app.wording.figure_text import drawn, stacked
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+_HOVERED = 5_000  # points up to which each has its own words
+_LABELLED = 120  # points of a panel up to which all are labelled, not only the frontier
+PANELS = 6
+"""Most panels; of more rates so many are drawn, evenly spread."""
+_PANELLED = 5_000  # points of all panels together up to which each is drawn: every panel is a drawing of its own
+_LIT = 20_000  # highlighted runs up to which they are drawn one by one on a density
+
+DRAWN = {
+    "map": "Map",
+    "rates": "By rate",
+    "pooled": "Pooled",
+    "labelled": "Labelled",
+    "runs": "Runs",
+    "measures": "Measures",
+}
+"""Figures of a study: the map with its recommendation, and figures 3, 4, 5 and 7 of Gomatam, Karr and Sanil (2005)."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Scenarios that are marked on a map, by place: at hand, recommended, with letters, pinned with names."""
+
+    selected: int | None = None
+    optimum: int | None = None
+    letters: Mapping[str, int] = field(default_factory=dict)
+    pins: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def places(self) -> set[int]:
+        """All of them."""
+        alone = {place for place in (self.selected, self.optimum) if place is not None}
+        return {*self.letters.values(), *self.pins, *alone}
+
+
+def place_of(view: RiskUtilityMap, label: str) -> int | None:
+    """The place of a scenario by its label; None where there is no such one."""
+    if isinstance(view.scenarios, Scenarios):
+        return view.scenarios.place_of(label)
+    return next((s.place for s in view.scenarios if s.label == label), None)
+
+
+def _labels(view: RiskUtilityMap, places: np.ndarray, on: np.ndarray, facet: np.ndarray) -> list[str]:
+    """What stands beside points of a labelled figure; of crowded panels only the frontier is labelled."""
+    short = abbreviations(view.scenarios[0].spec.attributes.names)
+    crowded = np.bincount(facet) > _LABELLED if len(facet) else np.zeros(0, bool)
+    for panel in np.flatnonzero(crowded).tolist():  # of a long frontier an even part
+        front = np.flatnonzero(on & (facet == panel))
+        front = front[np.argsort(view.risk_loss[places[front]])]
+        dropped = np.delete(front, np.unique(np.linspace(0, max(0, len(front) - 1), _LABELLED).astype(np.int64)))
+        on = on.copy()
+        on[dropped] = False
+    found = []
+    for place, front, panel in zip(places.tolist(), on.tolist(), facet.tolist(), strict=True):
+        spec = view.scenarios[place].spec
+        label = swap_label(spec.attributes, short) if spec.mechanism == RANDOM_SWAP else mechanisms.settings(spec)
+        found.append(label if front or not crowded[panel] else "")
+    return found
+
+
+def cloud(view: RiskUtilityMap, look: Look, marked: Sequence[int] = ()) -> Cloud:
+    """The map's points: scenarios by their means, or every run.  ``marked`` are drawn also where points are many."""
+    if look.drawn == "runs":
+        return _runs(view, look)
+    shape, shapes = forms(view)
+    visible = shape == shapes.index(look.mechanism) if look.mechanism in shapes else np.ones(len(shape), bool)
+    facet, facets = rates(view) if look.drawn == "rates" else (np.zeros(len(shape), np.int64), ("",))
+    if len(facets) > PANELS:
+        wanted = np.unique(np.linspace(0, len(facets) - 1, PANELS).round().astype(np.int64))
+        visible = visible & np.isin(facet, wanted)
+        facet, facets = np.searchsorted(wanted, facet), tuple(facets[i] for i in wanted.tolist())
+    if look.drawn == "rates":
+        on = np.zeros(len(shape), bool)
+        for panel in range(len(facets)):
+            on |= undominated_among(view, visible & (facet == panel))
+    else:
+        on = view.dominance.undominated & visible
+    bulk = None
+    shown = visible
+    if int(visible.sum()) > (MANY if len(facets) == 1 else _PANELLED):
+        shown = on.copy()
+        shown[[i for i in marked if visible[i] or look.drawn != "rates"]] = True
+        rest = visible & ~on
+        bulk = (view.utility_loss[rest], view.risk_loss[rest], facet[rest])
+    elif len(marked) and look.drawn != "rates":
+        shown = visible.copy()
+        shown[list(marked)] = True
+    codes, names = categories(view, "rate" if look.drawn == "pooled" else look.colour)
+    codes, names = binned(codes, names, len(COLOURS) if shapes else len(SHAPES))
+    place = np.flatnonzero(shown)
+    summary = view.summary
+    labelled = look.drawn in ("rates", "labelled")
+    return Cloud(
+        loss=view.utility_loss[place],
+        risk=view.risk_loss[place],
+        loss_se=summary.loss_se[place, view.utility],
+        risk_se=summary.loss_se[place, view.risk],
+        place=place,
+        on=on[place],
+        category=codes[place],
+        categories=names,
+        facet=facet[place],
+        facets=tuple(f"swap rate {rate} (a scale of its own)" for rate in facets) if look.drawn == "rates" else ("",),
+        hover=[words(view, i) for i in place.tolist()] if len(place) <= _HOVERED else [],
+        shape=shape[place],
+        shapes=tuple(mechanisms.short(name) for name in shapes),
+        words=_labels(view, place, on[place], facet[place]) if labelled else (),
+        bulk=bulk,
+        utility_sign=sign(view, view.utility),
+        risk_sign=sign(view, view.risk),
+    )
+
+
+def _runs(view: RiskUtilityMap, look: Look) -> Cloud:
+    """Every run as a point; the runs that swap the highlighted attribute stand out from the others."""
+    results = view.results
+    use = np.flatnonzero(results.counted(view.allow_partial))
+    shape, shapes = forms(view)
+    if look.mechanism in shapes:
+        use = use[shape[results.scenario[use]] == shapes.index(look.mechanism)]
+    place = results.scenario[use]
+    loss = losses(results.values[use], [call.measure for call in view.measures])
+    on = view.realisations_undominated()[use]
+    lit = look.highlight if look.highlight in swappable(view) else None
+    codes, names = categories(view, f"swaps {lit}" if lit else look.colour)
+    if lit:
+        names = (f"swaps {lit}", "others")
+    codes, names = binned(codes, names, len(COLOURS) if shapes else len(SHAPES))
+    bulk, muted = None, 1 if lit else -1
+    rows = np.arange(len(use))
+    if len(use) > MANY:
+        bright = codes[place] == 0 if lit else np.zeros(len(use), bool)
+        shown = on | bright if bright.sum() <= _LIT else on
+        bulk = (loss[~shown, view.utility], loss[~shown, view.risk], np.zeros(int((~shown).sum()), np.int64))
+        rows = np.flatnonzero(shown)
+    unknown = np.full(len(rows), np.nan)
+    hover: list[str] = []
+    if len(rows) <= _HOVERED:
+        numbers = results.replicate[use]
+        hover = [_run_words(view, int(place[i]), int(numbers[i]), loss[i].tolist()) for i in rows.tolist()]
+    return Cloud(
+        loss=loss[rows, view.utility],
+        risk=loss[rows, view.risk],
+        loss_se=unknown,
+        risk_se=unknown,
+        place=place[rows],
+        on=on[rows],
+        category=codes[place[rows]],
+        categories=names,
+        facet=np.zeros(len(rows), np.int64),
+        facets=("",),
+        hover=hover,
+        shape=shape[place[rows]],
+        shapes=tuple(mechanisms.short(name) for name in shapes),
+        muted=muted,
+        bulk=bulk,
+        bulk_noun="runs",
+        utility_sign=sign(view, view.utility),
+        risk_sign=sign(view, view.risk),
+    )
+
+
+def badge(view: RiskUtilityMap, place: int) -> str:
+    """How many tables a scenario publishes together, where there are several."""
+    tables = mechanisms.tables_of(view.scenarios[place].spec)
+    return f"D={tables}" if tables > 1 else ""
+
+
+def several_tables(view: RiskUtilityMap) -> bool:
+    """Whether some candidate publishes several tables together."""
+    codes, names = coded(view, "mechanism")
+    mixed = np.flatnonzero(codes != names.index(RANDOM_SWAP)) if RANDOM_SWAP in names else np.arange(len(codes))
+    return any(mechanisms.tables_of(view.scenarios[i].spec) > 1 for i in mixed.tolist())
+
+
+def sign(view: RiskUtilityMap, k: int) -> float:
+    """1 where a measure's loss is the measure itself (or its size), -1 where it is the negative."""
+    return -1.0 if view.measures[k].measure.better == "higher" else 1.0
+
+
+def value_of(view: RiskUtilityMap, k: int, loss: float) -> float:
+    """A loss in the measure's own units."""
+    return sign(view, k) * loss
+
+
+def standing(view: RiskUtilityMap, place: int) -> str:
+    """A scenario's place on or off the frontier, and how sure it is."""
+    if np.isnan(view.risk_loss[place]) or np.isnan(view.utility_loss[place]):
+        return "no completed run"
+    on, clear = bool(view.dominance.undominated[place]), bool(view.dominance.clear[place])
+    return f"{'frontier' if on else 'dominated'}, {'clear' if clear else 'uncertain'}"
+
+
+def words(view: RiskUtilityMap, place: int) -> str:
+    """What the mouse shows over a scenario."""
+    scenario, summary = view.scenarios[place], view.summary
+    lines: list[str] = [drawn("<b>{}</b> {}", scenario.label, text.swap_short(scenario.spec))]
+    for k in (view.risk, view.utility):
+        figures = text.with_error(summary.mean[place, k], summary.se[place, k])
+        lines.append(f"{text.measure_name(view.measures[k])}: {figures}")
+    tables = mechanisms.tables_of(scenario.spec)
+    if tables > 1:
+        lines.append(f"{tables} tables published together")
+        joint = joint_measure(view)
+        if joint is not None and joint != view.risk:
+            figures = text.with_error(summary.mean[place, joint], summary.se[place, joint])
+            lines.append(f"{text.measure_name(view.measures[joint])}: {figures}")
+    lines.append(standing(view, place).replace("frontier,", "on the frontier,"))
+    share = view.dominance.share[place]
+    if not np.isnan(share):
+        lines.append(f"on the frontier in {100 * share:.0f} % of runs")
+    if not np.isnan(summary.changed[place]):
+        lines.append(f"{summary.changed[place]:,.0f} records changed")
+    if summary.failed[place]:
+        lines.append(f"{text.plural(int(summary.failed[place]), 'run')} failed")
+    if view.risk_loss[place] > view.original_losses[view.risk]:
+        lines.append(drawn("<b>riskier than doing nothing</b>"))
+    return stacked(lines)
+
+
+def joint_measure(view: RiskUtilityMap) -> int | None:
+    """The column of the measure that judges all tables together, where one beside it judges one table at a time."""
+    names = [call.measure.name for call in view.measures]
+    if "r2" in names and ("r1" in names or "r1_share" in names):
+        return names.index("r2")
+    return None
+
+
+def _run_words(view: RiskUtilityMap, place: int, replicate: int, loss: list[float]) -> str:
+    scenario = view.scenarios[place]
+    lines: list[str] = [drawn("<b>{}/{}</b> {}", scenario.label, replicate, text.swap_short(scenario.spec))]
+    lines += [
+        f"{text.measure_name(view.measures[k])}: {text.figure(value_of(view, k, loss[k]))}"
+        for k in (view.risk, view.utility)
+    ]
+    return stacked(lines)
+
+
+def marks(view: RiskUtilityMap, look: Look, points: Cloud, shown: Shown) -> Marks:
+    """Anchors, bound, letters and titles."""
+    original = view.original_losses
+    row = {} if look.drawn == "runs" else {int(place): i for i, place in enumerate(points.place.tolist())}
+    plain = look.drawn in ("map", "measures")
+    flags = {}
+    for letter, place in shown.letters.items():
+        if plain and place in row:
+            flags[row[place]] = f"{letter} {badge(view, place)}".strip()
+    # A bound or slope belongs to the map that it picks from; the paper's figures stand without it.
+    rule = plain or look.drawn == "labelled"
+    return Marks(
+        original=(float(original[view.utility]), float(original[view.risk])),
+        risk_title=text.risk_axis(view.measures[view.risk]),
+        utility_title=text.utility_axis(view.measures[view.utility], distortion=look.distortion),
+        bound=look.bound if rule else None,
+        slope=look.slope if rule and look.drawn != "rates" else None,
+        optimum=None if shown.optimum is None or not rule else row.get(shown.optimum),
+        selected=None if shown.selected is None else row.get(shown.selected),
+        flags=flags,
+        pins={row[place]: name for place, name in shown.pins.items() if place in row} if plain else {},
+        errors=look.errors and look.drawn in ("map", "pooled"),
+        span=look.span,
+        legend=colourings(view).get("rate" if look.drawn == "pooled" else look.colour, ""),
+        distortion=look.distortion,
+        height=HEIGHT - 45 if look.drawn == "runs" else HEIGHT + 12 * len(points.shapes),
+    )
+
+
+def figure(view: RiskUtilityMap, look: Look, shown: Shown | None = None) -> Figure:
+    """The map under a look."""
+    shown = shown or Shown()
+    points = cloud(view, look, sorted(shown.places))
+    made = marks(view, look, points, shown)
+    return risk_utility(points, made if not look.highlight or look.drawn != "runs" else replace(made, legend=""))

@@ -1,0 +1,106 @@
+"""Colours and shapes of all figures.
+
+Colours are those of Okabe and Ito that keep 3:1 against both themes' grounds; shape says the same as colour.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from frontier_app.wording.figure_text import plainly
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+SHAPES = (
+    "circle",
+    "diamond",
+    "square",
+    "triangle-down",
+    "pentagon",
+    "hexagon",
+    "star",
+    "triangle-left",
+    "triangle-right",
+)
+QUIET = "#77818C"
+TOOLBAR = 34
+"""Pixels kept free above a legend: plotly's buttons stand there, and would lie on its words."""
+
+MARGIN = {"l": 94, "r": 10, "b": 66}
+"""Pixels beside and under a map, a little more than its ticks and titles take: where they need more, plotly makes room
+by drawing everything a second time."""
+GROUNDS = ("#FFFFFF", "#14181D")
+INKS = ("#10151A", "#E8EAED")
+"""Colours of text on the light and on the dark ground."""
+INK = INKS[0]
+"""What a figure holds where it means the colour of text; :data:`CSS` makes it that of the page, whichever its theme."""
+_GRID = "rgba(119, 129, 140, 0.3)"
+_NOTE = ("#242B33", "#FFFFFF")
+"""Ground and text of what the mouse shows, on either theme."""
+CSS = """<style>
+[data-testid="stPlotlyChart"] [style*="fill: rgb(16, 21, 26)"] {fill: currentColor !important;}
+[data-testid="stPlotlyChart"] [style*="stroke: rgb(16, 21, 26)"] {stroke: currentColor !important;}
+/* Plotly rounds the width it finds, and draws again when it is then told the width to the last digit. */
+[data-testid="stFullScreenFrame"]:has([data-testid="stPlotlyChart"]) {width: round(down, 100%, 1px);}
+</style>"""
+"""For ``st.html``: figures know no theme, which may change while they are shown."""
+_SMALL = 12
+"""Size of most words in a chart, pixels."""
+_LISTED = 5_000
+WEBGL = 3_000
+"""Points above which a cloud is drawn with WebGL, which is slow to begin and then fast."""
+
+
+def contrast(a: str, b: str) -> float:
+    """Contrast ratio of two colours (WCAG 2)."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+    high, low = sorted((luminance(a), luminance(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def sent(values: np.ndarray) -> list[Any] | np.ndarray:
+    """Numbers as a figure takes them: a list, or of very many the array in few bytes, which is written far faster."""
+    if len(values) <= _LISTED:
+        return [None if one != one else one for one in values.tolist()]
+    return values.astype(np.float32 if values.dtype.kind == "f" else np.int32)
+
+
+def framed(figure: Figure, *, picks: bool = False, size: int = _SMALL) -> Figure:
+    """The figure with the frame that all figures have, such that Streamlit's chart draws it once.
+
+    Streamlit's own theme is a template, and it sets how clicks work after the first drawing; either makes plotly draw
+    everything again.  Here both are part of the figure from the start.  A constant ``datarevision`` says that data
+    which look alike are the same, which holds for lists only: typed arrays always count as changed.  ``picks``: a
+    click selects a point.
+    """
+    figure.layout.template = None
+    figure.update_layout(
+        font={"color": INK, "size": size, "family": "system-ui, sans-serif"},
+        paper_bgcolor="rgba(0, 0, 0, 0)",
+        plot_bgcolor="rgba(0, 0, 0, 0)",
+        hoverlabel={"bgcolor": _NOTE[0], "bordercolor": QUIET, "font": {"color": _NOTE[1], "size": size}},
+        margin_pad=8,
+        modebar={"bgcolor": "rgba(0, 0, 0, 0)", "color": QUIET, "activecolor": COLOURS[0]},
+        datarevision=1,
+    )
+    figure = plainly(figure)
+    if picks:
+        figure.update_layout(clickmode="event+select", hovermode="closest", dragmode="pan")
+    axis = {"gridcolor": _GRID, "zerolinecolor": _GRID, "automargin": True, "ticks": "", "title_font_size": size + 2}
+    figure.update_xaxes(**axis, title_standoff=20)
+    figure.update_yaxes(**axis, title_standoff=24)
+    return figure
+
+
+def look_of(category: int) -> tuple[str, str]:
+    """Colour and shape of a category; shapes repeat later than colours."""
+    return COLOURS[category % len(COLOURS)], SHAPES[category % len(SHAPES)]

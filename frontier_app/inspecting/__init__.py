@@ -1,1 +1,0 @@
-"""One candidate before and after, part by part."""

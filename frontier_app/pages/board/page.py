@@ -1,0 +1,169 @@
+"""Board: one recommended release in large type, its map, and the ten questions that a board asks.  Nothing can be
+changed here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from engine.common.errors import EngineError
+from engine.report.answers import (
+    NOISE_WORDS,
+    average_words,
+    count_misleads,
+    is_rounded,
+    recommended,
+    risk_sentence,
+    summary,
+    ten_questions,
+)
+from engine.report.map_words import bars_words, counted_words
+from engine.report.memo import BANNER
+from engine.report.redaction import WITHHELD_WORDS, upper_first
+from engine.report.words import figure, plural
+from frontier_app.charts import board_map
+from frontier_app.widgets import board_source, elements, workflow
+from frontier_app.widgets.board_source import Missing, NoRelease
+from frontier_app.wording.markup import Markdown, bullets, markdown, table
+
+if TYPE_CHECKING:
+    from engine.report.findings import Findings
+
+_CSS = """<style>
+.st-key-board [data-testid="stMarkdownContainer"] :is(p, li) {font-size: 1.2rem; line-height: 1.55;}
+.st-key-board [data-testid="stMarkdownContainer"] li {margin-bottom: .3rem;}
+.st-key-board [data-testid="stMarkdownContainer"] table {font-size: 1.02rem;}
+.st-key-board [data-testid="stMarkdownContainer"] :is(th, td):not(:first-child) {white-space: normal;}
+.st-key-board [data-testid="stMetricValue"] p {font-size: 2rem !important;}
+.st-key-board [data-testid="stMetricLabel"] p {font-size: 1.05rem;}
+.st-key-board [data-testid="stMetricDelta"] :is(div, p) {white-space: normal;}
+.st-key-board h2 {font-size: 1.6rem; padding: .6rem 0 .3rem;}
+.st-key-board h3 {font-size: 1.4rem;}
+.st-key-board-lead [data-testid="stMarkdownContainer"] p {font-size: 1.45rem; line-height: 1.5;}
+</style>"""
+
+
+def page() -> None:
+    """The whole page."""
+    try:
+        with st.spinner("Making the recommended release again and comparing it with the original …"):
+            found = board_source.source()
+    except EngineError as error:
+        st.title("Board", anchor=False)
+        elements.complain(error)
+        return
+    if isinstance(found, Missing):
+        st.title("Board", anchor=False)
+        elements.nothing(found.words, found.page, found.label)
+        return
+    st.html(_CSS)
+    with st.container(key="board"):
+        if isinstance(found, NoRelease):
+            _no_release(found)
+            return
+        _head(found)
+        _map(found)
+        _questions(found)
+
+
+def _head(found: Findings) -> None:
+    cover, row = found.cover, recommended(found)
+    st.caption(cover.classification or BANNER)
+    about = " ".join(filter(None, [cover.survey, cover.vintage])) or cover.title
+    st.title(f"Candidate {row.letter}" + (f" for {about}" if about else ""), anchor=False)
+    st.markdown(markdown("**{}**", cover.state_words))
+    with st.container(key="board-lead"):
+        st.markdown(" ".join(summary(found)))
+    if found.recommendation.cautions:
+        st.warning(
+            markdown("**Before relying on it, the board should know:**\n\n{}", bullets(found.recommendation.cautions)),
+            icon=":material/warning:",
+        )
+
+
+def _no_release(found: NoRelease) -> None:
+    """The decision to release nothing."""
+    st.title("No release", anchor=False)
+    st.markdown(markdown("**Nothing is released. Decided by {} on {}.**", found.by, workflow.when(found.at)))
+    with st.container(key="board-lead"):
+        st.markdown(f"Reason given: {found.why}")
+    st.header("What it rests on", anchor=False)
+    st.markdown(bullets(found.rests_on) or "No candidate has been run.")
+    st.caption(
+        "To release nothing has no risk and no use. It can be decided otherwise: a new recommendation begins again as a"
+        " draft, and this decision stays in the history."
+    )
+    elements.go("recommend", "See Recommend", primary=False)
+
+
+def _map(found: Findings) -> None:
+    at, exposed, use = found.map, found.exposure, found.utility
+    left, right = st.columns([2.2, 1], gap="large")
+    with left:
+        st.header("The frontier", anchor=False)
+        elements.chart(
+            board_map.board_map(found, dark=elements.is_dark()),
+            "board-map",
+            "Map of risk against utility with the recommended candidate and its neighbours by letter; the table "
+            "below lists them.",
+            size=15,
+        )
+        st.caption(
+            f"Averages over runs, {at.runs} for the recommended candidate. {upper_first(bars_words(found))}. Single "
+            "runs spread further. The picture is zoomed to the lettered candidates and to doing nothing. "
+            f"{counted_words(found)}"
+        )
+    with right:
+        st.header("In figures", anchor=False)
+        change = exposed.unaltered_after - exposed.small_before
+        st.metric(
+            "Unaltered records in small cells",
+            f"{exposed.unaltered_after:,}",
+            f"{change:+,} against doing nothing{', about' * is_rounded(found)}"
+            if change
+            else "as many as if nothing were done",
+            delta_color="inverse" if change and not count_misleads(found) else "off",
+            delta_arrow="auto" if change else "off",
+            help=risk_sentence(found),
+        )
+        average = average_words(found)
+        if average:
+            st.caption(f"{average[:1].upper()}{average[1:]}.")
+        flagged, eligible = sum(t.flagged for t in use.tallies), sum(t.eligible for t in use.tallies)
+        st.metric("Figures beyond the tolerances", f"{flagged:,} of {eligible:,}")
+        withheld = use.distance.hellinger is None
+        st.metric("Hellinger distance", "withheld" if withheld else figure(use.distance.hellinger))
+        if withheld:
+            st.caption(upper_first(WITHHELD_WORDS) + ".")
+        st.caption("These three are of the release itself; the map shows averages over runs.")
+        st.metric("On the frontier", f"{at.n_frontier:,} of {plural(at.n_candidates, 'candidate')}")
+    st.markdown(_table(board_map.board_table(found)))
+    st.caption(NOISE_WORDS)
+
+
+def _table(rows: list[dict[str, str]]) -> Markdown:
+    """Rows as a table that a screen reader reads and the keyboard needs no way into."""
+    names = list(rows[0])
+    lines = []
+    for row in rows:
+        cells = [row[name] for name in names]
+        if row["What it does"].endswith("(recommended)"):
+            cells = [markdown("**{}**", cell) if cell else "" for cell in cells]
+        lines.append(cells)
+    return table(names, "llrrl", lines)
+
+
+def _questions(found: Findings) -> None:
+    st.header("Ten questions", anchor=False)
+    answers = ten_questions(found)
+    for begin in range(0, len(answers), 2):
+        for number, (place, answer) in enumerate(
+            zip(st.columns(2, gap="large"), answers[begin : begin + 2], strict=True)
+        ):
+            with place.container(border=True, height="stretch"):
+                st.markdown(markdown("### {}. {}", begin + number + 1, answer.question))
+                st.markdown(bullets(answer.lines))
+
+
+page()

@@ -1,0 +1,119 @@
+"""One candidate before and after: what the engine counts on the remade release, drawn part by part."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine.decision.choice import runs_of
+from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.report.describe import changes, remade
+from engine.report.inspection import one_table
+from engine.study.study import Study
+from engine.study.study_map import realisation_of
+from engine.sweeps.remake import Remade
+from frontier_app.pages.compare import counts, relations
+from frontier_app.pages.compare.counts import Which
+from frontier_app.session import state
+from frontier_app.widgets import candidate_picker, elements, recommendation
+from frontier_app.wording import text
+from frontier_app.wording.markup import markdown
+
+_PARTS = {
+    "levels": "Distributions",
+    "associations": "Associations",
+    "cells": "Small cells",
+    "coefficients": "Coefficients",
+    "altered": "Records changed",
+    "runs": "Spread over runs",
+}
+
+
+def one(study: Study, view: RiskUtilityMap) -> None:
+    """Pick a candidate and look at it."""
+    now = state.get()
+    label = candidate_picker.candidate(
+        study, view, "Candidate", now.selected or _first(study, view), key=f"inspect-{now.version}"
+    )
+    if label is None:
+        st.markdown("Choose a candidate to see it before and after.")
+        return
+    if label != now.selected:
+        state.put(selected=label)
+    place = study.find(label)[0].place
+    part = elements.switch("What to look at", _PARTS, now.comparing.part, "inspect-part")
+    if part != now.comparing.part:
+        state.comparing(part=part)
+    runs = runs_of(study, place)
+    replicate = realisation_of(study, runs, place, view.allow_partial)
+    if part == "runs":
+        relations.runs(study, view, place, replicate)
+        return
+    if now.raw is None:
+        st.info(
+            markdown(
+                "The data of this study are not open, so the release cannot be remade here. Start with"
+                " `frontier app STUDY --data FILE` to see it before and after."
+            ),
+            icon=":material/info:",
+        )
+        return
+    made, table = _made(study, label, replicate)
+    _part(study, made, table, part, (str(study.path), label, replicate, table))
+
+
+def _first(study: Study, view: RiskUtilityMap) -> str | None:
+    """What is recommended, else the safest of the frontier."""
+    first = dict(recommendation.letters(study, view)).get("A")
+    if first is None:
+        first = next(iter(view.frontier().tolist()), None)
+    return None if first is None else view.scenarios[first].label
+
+
+def _made(study: Study, label: str, replicate: int) -> tuple[Remade, int]:
+    """The release, and which of its tables is looked at."""
+    now = state.get()
+    raw = now.raw
+    assert raw is not None
+    with st.spinner("Remaking the release…"):
+        made = now.memo.get("remade", (str(study.path), label, replicate), lambda: remade(study, raw, label, replicate))
+    if len(made.tables) == 1:
+        return made, 0
+    tables = range(len(made.tables))
+    table = st.selectbox(
+        f"Table, of {len(made.tables)} that are published together",
+        tables,
+        index=now.comparing.table if now.comparing.table in tables else 0,
+        format_func=lambda d: f"table {d + 1}",
+        key="inspect-table",
+        width=360,
+    )
+    if table != now.comparing.table:
+        state.comparing(table=table)
+    return made, table
+
+
+def _part(study: Study, made: Remade, table: int, part: str, which: Which) -> None:
+    memo, keys = state.get().memo, study.plan.keys
+    found = memo.get("changes", which, lambda: changes(one_table(made, table), keys))
+    n = made.data.n_records
+    st.markdown(
+        markdown(
+            "This is run **{}/{}**, settled by the plan's rule and not by its figures: {:,} of {} have another value"
+            " somewhere{}.",
+            which[1],
+            which[2],
+            found.records,
+            text.plural(n, "record"),
+            f" in table {table + 1}" if len(made.tables) > 1 else "",
+        )
+    )
+    if part == "levels":
+        counts.distributions(study, made, found, table)
+    elif part == "associations":
+        relations.associations(made, found, table, which)
+    elif part == "cells":
+        counts.cells(study, made, found, table, which)
+    elif part == "coefficients":
+        relations.coefficients(study, made, which)
+    else:
+        counts.altered(made, found)

@@ -1,0 +1,153 @@
+"""Counts of one release before and after: distributions, small cells, records changed."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine.report.describe import Changes
+from engine.report.inspection import SIZES, small_cells, weighted_levels
+from engine.study.study import Study
+from engine.sweeps.remake import Remade
+from frontier_app.charts import compare
+from frontier_app.session import state
+from frontier_app.widgets import elements
+from frontier_app.wording import text
+from frontier_app.wording.markup import markdown
+
+_LEVELS = 20  # levels up to which a distribution is drawn
+Which = tuple[object, ...]
+"""What a remembered computation depends on: study, label, replicate, table."""
+
+
+def distributions(study: Study, made: Remade, found: Changes, table: int) -> None:
+    """One attribute's levels before and after, counted or weighted."""
+    domain, now = made.data.domain, state.get()
+    drawn_anew = any(made.tables[table].is_replaced(j) for j in range(len(domain)))
+    if found.marginals_kept:
+        st.success("Every attribute's own distribution is exactly as it was (checked).", icon=":material/check_circle:")
+    elif drawn_anew:
+        st.info(
+            "Distributions of attributes changed: this mechanism draws values anew and keeps distributions on average"
+            " or by its model only.",
+            icon=":material/info:",
+        )
+    else:
+        st.error("The distributions of attributes differ; a swap must keep them. Do not release; please report this.")
+    order = sorted(domain.names, key=lambda name: -int(found.altered[domain.index(name)]))
+    left, right = st.columns([2, 2], vertical_alignment="bottom")
+    name = left.selectbox(
+        "Attribute",
+        order,
+        index=order.index(now.comparing.attribute) if now.comparing.attribute in order else 0,
+        format_func=lambda name: f"{name} – {text.plural(int(found.altered[domain.index(name)]), 'record')} changed",
+        key="inspect-attribute",
+    )
+    if name != now.comparing.attribute:
+        state.comparing(attribute=name)
+    j = domain.index(name)
+    before, after, unit = found.before[j], found.after[j], "records"
+    if made.data.weight is not None:
+        weighted = right.toggle(
+            f"Weighted by {made.data.weight}",
+            now.comparing.weighted,
+            key="inspect-weighted",
+            help="The weight stays with its record, so weighted totals can change where a swap keeps every count.",
+        )
+        if weighted != now.comparing.weighted:
+            state.comparing(weighted=weighted)
+        if weighted:
+            totals = weighted_levels(made, study.plan, j, table)
+            assert totals is not None
+            before, after, unit = *totals, f"total of {made.data.weight}"
+    levels = domain.attributes[j].levels
+    chart, listed = st.columns([3, 2], gap="large")
+    if len(levels) <= _LEVELS:
+        with chart:
+            elements.chart(
+                compare.levels(levels, before, after, unit),
+                "levels",
+                f"Levels of {name} in the original and in the release; the table beside it says the same",
+            )
+    else:
+        chart.caption(f"{name} has {len(levels)} levels, too many to draw.")
+    digits = "%,.0f" if unit == "records" else "%,.1f"
+    listed.dataframe(
+        {
+            "level": levels,
+            "original": before,
+            "release": after,
+            "difference": [text.signed(float(b - a)) for a, b in zip(before, after, strict=True)],
+            "in percent": [
+                text.relative(float(b), float(a)) if b != a else "" for a, b in zip(before, after, strict=True)
+            ],
+        },
+        hide_index=True,
+        width="stretch",
+        column_config={
+            **{name: st.column_config.NumberColumn(format=digits) for name in ("original", "release")},
+            **{name: st.column_config.TextColumn(alignment="right") for name in ("difference", "in percent")},
+        },
+        alt=f"Levels of {name} before and after",
+    )
+
+
+def cells(study: Study, made: Remade, found: Changes, table: int, which: Which) -> None:
+    keys = study.plan.keys
+    small = state.get().memo.get("cells", which, lambda: small_cells(made, keys, table))
+    st.markdown(f"Table of the {text.plural(len(keys), 'key')}: {text.listed(keys)}.")
+    elements.occupancy(found.keys_after, found.keys_before)
+    st.markdown(
+        markdown(
+            "Of the {} that stand in cells of one or two in the original, **{:,}** {} so in the release too, all keys"
+            " as they were. An intruder does not see which.",
+            text.plural(small.exposed, "record"),
+            small.unaltered,
+            "does" if small.unaltered == 1 else "do",
+        )
+    )
+    words = [
+        f"{low}" if low == high else f"{low} or more" if high is None else f"{low} to {high}" for low, high in SIZES
+    ]
+    st.dataframe(
+        {
+            "records in the cell": words,
+            "cells before": small.cells_before,
+            "cells after": small.cells_after,
+            "difference": [
+                text.signed(float(b - a)) for a, b in zip(small.cells_before, small.cells_after, strict=True)
+            ],
+        },
+        hide_index=True,
+        width=560,
+        column_config={
+            "cells before": st.column_config.NumberColumn(format="%,d"),
+            "cells after": st.column_config.NumberColumn(format="%,d"),
+            "difference": st.column_config.TextColumn(alignment="right"),
+        },
+        alt="Cells of the keys' table by size, before and after",
+    )
+
+
+def altered(made: Remade, found: Changes) -> None:
+    n = made.data.n_records
+    order = sorted(range(len(found.altered)), key=lambda j: -int(found.altered[j]))
+    if not found.records:
+        st.success("No record has another value of any attribute.", icon=":material/check_circle:")
+        return
+    st.dataframe(
+        {
+            "attribute": [made.data.domain.names[j] for j in order],
+            "records changed": [int(found.altered[j]) for j in order],
+            "share": [100 * int(found.altered[j]) / n for j in order],
+        },
+        hide_index=True,
+        width=560,
+        column_config={
+            "records changed": st.column_config.NumberColumn(format="%,d"),
+            "share": st.column_config.ProgressColumn(
+                format="%.1f %%", min_value=0, max_value=max(100 * int(found.altered[order[0]]) / n, 1e-9)
+            ),
+        },
+        alt="Records whose value changed, by attribute",
+    )
+    st.caption("A record that took part in a swap may have received the same value back; it does not count here.")

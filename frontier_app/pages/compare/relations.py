@@ -1,0 +1,168 @@
+"""Relations in one release before and after: associations, coefficients; and how far its runs differ."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine.decision.comparison import spread
+from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.report.describe import Changes
+from engine.report.inspection import associations as associations_of
+from engine.report.inspection import coefficients as coefficients_of
+from engine.study.study import Study
+from engine.sweeps.remake import Remade
+from frontier_app.charts import compare
+from frontier_app.pages.compare.counts import Which
+from frontier_app.session import state
+from frontier_app.widgets import elements
+from frontier_app.wording import text
+from frontier_app.wording.markup import markdown
+
+_MATRIX = 24  # attributes up to which associations are drawn
+_INTERVALS = 30
+_PAIRS = 200
+
+
+def associations(made: Remade, found: Changes, table: int, which: Which) -> None:
+    names, n = made.data.domain.names, made.data.n_records
+    pairs = state.get().memo.get("associations", which, lambda: associations_of(made, found, table))
+    if not pairs:
+        st.success("No two-way table has changed.", icon=":material/check_circle:")
+        return
+    worst = pairs[0]
+    st.markdown(
+        markdown(
+            "{} changed, all others are as they were. **Cramér's V** says how strongly two attributes are associated,"
+            " from 0 (not at all) to 1 (one decides the other). It changed most for **{} × {}**: {} → {} ({}).",
+            text.plural(len(pairs), "two-way table"),
+            names[worst.i],
+            names[worst.j],
+            text.figure(worst.before, 3),
+            text.figure(worst.after, 3),
+            "weaker" if worst.change < 0 else "stronger",
+        )
+    )
+    chart, listed = st.columns([1, 1], gap="large")
+    if len(names) <= _MATRIX:
+        with chart:
+            elements.chart(
+                compare.associations(names, [(p.i, p.j, p.change) for p in pairs], dark=elements.is_dark()),
+                "associations",
+                "Change of Cramér's V of every pair of attributes; the table beside it says the same",
+            )
+    else:
+        chart.caption(f"{len(names)} attributes are too many to draw; the table holds the largest changes.")
+    rows = pairs[:_PAIRS]
+    listed.dataframe(
+        {
+            "pair": [f"{names[p.i]} × {names[p.j]}" for p in rows],
+            "V before": [p.before for p in rows],
+            "V after": [p.after for p in rows],
+            "change": [p.change for p in rows],
+            "": ["weaker" if p.change < 0 else "stronger" if p.change > 0 else "the same" for p in rows],
+            "to move": [100 * int(found.moved[p.i, p.j]) / n for p in rows],
+        },
+        hide_index=True,
+        width="stretch",
+        column_config={
+            "V before": st.column_config.NumberColumn(format="%.3f"),
+            "V after": st.column_config.NumberColumn(format="%.3f"),
+            "change": st.column_config.NumberColumn(format="%+.4f"),
+            "to move": st.column_config.NumberColumn(
+                format="%.2f %%", help="Share of records that would have to move to undo the change of the table"
+            ),
+        },
+        alt="Two-way tables by how much their association changed",
+    )
+
+
+def coefficients(study: Study, made: Remade, which: Which) -> None:
+    if not study.plan.analyses:
+        st.info(
+            "The plan declares no analysis. Declare the regressions that users will run on the page Threat and uses,"
+            " and their coefficients are set side by side here.",
+            icon=":material/info:",
+        )
+        return
+    found = state.get().memo.get("coefficients", which[:3], lambda: coefficients_of(made, study.plan))
+    several = f", combined over {len(made.tables)} tables" if len(made.tables) > 1 else ""
+    st.caption(
+        f"95 % intervals on the original and on the release{several}. A shift of about 2 standard errors is as much as"
+        " chance alone would rarely do. Overlap is 1 for equal intervals and below 0 where they have nothing in common."
+    )
+    for number, one in enumerate(found):
+        st.markdown(markdown("**{}**", one.analysis))
+        order = sorted(range(len(one.names)), key=lambda k: -abs(one.shift[k]) if one.shift[k] == one.shift[k] else 0)
+        drawn = [k for k in order if one.shift[k] == one.shift[k]][:_INTERVALS]
+        if drawn:
+            elements.chart(
+                compare.intervals(
+                    [one.names[k] for k in drawn],
+                    one.half[drawn] / one.se[drawn],
+                    one.shift[drawn],
+                    one.half_after[drawn] / one.se[drawn],
+                ),
+                f"intervals-{number}",
+                f"Coefficients of {one.analysis} before and after; the table below says the same",
+            )
+        st.dataframe(
+            {
+                "coefficient": [one.names[k] for k in order],
+                "original": [_interval(one.before[k], one.half[k]) for k in order],
+                "release": [one.lost[k] or _interval(one.after[k], one.half_after[k]) for k in order],
+                "shift in SE": [one.shift[k] for k in order],
+                "overlap": [one.overlap[k] for k in order],
+            },
+            hide_index=True,
+            width="stretch",
+            column_config={
+                "shift in SE": st.column_config.NumberColumn(format="%+.2f"),
+                "overlap": st.column_config.NumberColumn(format="%.2f"),
+            },
+            alt=f"Coefficients of {one.analysis} with their intervals, before and after",
+        )
+        if one.omitted:
+            st.caption(f"{text.plural(one.omitted, 'coefficient')} cannot be estimated from the original either.")
+
+
+def _interval(centre: float, half: float) -> str:
+    return f"{text.figure(centre)} ± {text.figure(half, 3)}"
+
+
+def runs(study: Study, view: RiskUtilityMap, place: int, replicate: int) -> None:
+    """All runs of the candidate on one measure."""
+    now = state.get()
+    names = [str(call) for call in view.measures]
+    current = now.comparing.measure if now.comparing.measure in names else names[view.risk]
+    picked = st.selectbox(
+        "Measure",
+        names,
+        index=names.index(current),
+        format_func=lambda name: text.measure_title(view.measures[names.index(name)]),
+        key="inspect-measure",
+        width=420,
+    )
+    if picked != now.comparing.measure:
+        state.comparing(measure=picked)
+    k = names.index(picked)
+    found = spread(study, place, view.allow_partial)
+    values = found.values[:, k]
+    mine = values[~found.fresh & (found.replicate == replicate)]
+    elements.chart(
+        compare.runs(
+            values[~found.fresh],
+            values[found.fresh],
+            float(mine[0]),
+            float(view.original[k]),
+            f"{text.measure_title(view.measures[k])} ({text.DIRECTION[view.measures[k].measure.better]})",
+        ),
+        "runs",
+        "Every run of the candidate on this measure; the sentence below sums them up",
+    )
+    summary = view.summary
+    st.markdown(
+        f"{text.plural(int((~found.fresh).sum()), 'run')} of the sweep, mean"
+        f" {text.with_error(float(summary.mean[place, k]), float(summary.se[place, k]))};"
+        f" {int(found.fresh.sum()) or 'no'} fresh ones. Run {replicate} is the one to release, by the plan's rule:"
+        " choosing the luckiest run would be selection on noise."
+    )

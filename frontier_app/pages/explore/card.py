@@ -1,0 +1,248 @@
+"""The candidate at hand, beside the map: what it does, its counts and figures, and why not another."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from engine.frontier.indistinguishable import merged
+from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.mechanisms import mechanism
+from engine.release.spec import RANDOM_SWAP
+from engine.report.sentences import exposed, spread
+from engine.study.pins import Pin, pin, unpin
+from engine.study.study import Study
+from frontier_app.charts import study_map
+from frontier_app.session import actions, navigation, state
+from frontier_app.widgets import candidate_card, elements
+from frontier_app.widgets.recommendation import Rule
+from frontier_app.wording import markup, mechanisms, text
+from frontier_app.wording.markup import markdown
+
+_PICKED = 2000  # scenarios up to which all are in the list
+
+
+def select(label: str) -> None:
+    """Put a candidate at hand, from outside the map and the table."""
+    state.put(selected=label, shown=label, picks=state.get().picks + 1)
+
+
+def card(study: Study, view: RiskUtilityMap, rule: Rule, place: int | None, pins: dict[int, Pin]) -> None:
+    """The candidate at hand, or what to do when there is none."""
+    _picker(view, rule, place)
+    if place is None:
+        _invitation(view)
+        return
+    scenario, summary = view.scenarios[place], view.summary
+    n = int(study.about["n_records"])
+    runs, failed = int(summary.counted[place]), int(summary.failed[place])
+    _head(view, rule, place, pins.get(place))
+    st.markdown(candidate_card.badges(view, place, rule.place))
+    st.markdown(text.spec_words(scenario.spec, n))
+    _counts(study, view, place)
+    figures, beside, said = st.tabs(["Figures", "Why not another?", "Its runs"])
+    with figures:
+        if runs:
+            st.markdown(candidate_card.figures(view, place, narrow=True))
+        else:
+            st.warning(
+                "Every run failed: no feasible pair was left before the rate was reached.", icon=":material/warning:"
+            )
+        if words := candidate_card.joint_words(view, place):
+            st.markdown(words)
+        _worst(view, place)
+    with beside:
+        _why_not(view, rule, place)
+    with said:
+        st.markdown(candidate_card.sureness(view, place, runs, failed))
+        _runs(study, view, place)
+        _settings(view, place)
+    if rule.recorded and place == rule.place:
+        elements.go("recommend", "See its recommendation")
+    elif st.button("Recommend this one…", type="primary", icon=":material/gavel:", disabled=runs == 0):
+        state.put(selected=scenario.label)
+        state.recommending(rule="hand")
+        navigation.go_to("recommend")
+
+
+def _picker(view: RiskUtilityMap, rule: Rule, place: int | None) -> None:
+    """The candidate at hand in a list: a way to choose it without a pointer."""
+    on = view.frontier().tolist()
+    others = np.flatnonzero(~view.dominance.undominated).tolist() if len(view.scenarios) <= _PICKED else []
+    first = [other for _, other in rule.letters]
+    order = list(dict.fromkeys([*first, *on, *others, *([] if place is None else [place])]))
+    scenarios = {view.scenarios[i].label: view.scenarios[i] for i in order}
+    letters = {view.scenarios[other].label: letter for letter, other in rule.letters}
+
+    def words(label: str) -> str:
+        letter = f"{letters[label]}  " if label in letters else ""
+        return f"{letter}{label} – {text.swap_short(scenarios[label].spec)}"
+
+    def picked() -> None:
+        label = state.input_value("candidate")
+        if label in scenarios:  # the browser sends words back whose letter has gone since
+            select(label)
+
+    now = None if place is None else view.scenarios[place].label
+    state.set_input("candidate", now)  # always: the browser would go on showing a letter that has gone
+    st.selectbox(
+        "Candidate",
+        list(scenarios),
+        index=None,
+        format_func=words,
+        key="candidate",
+        on_change=picked,
+        placeholder="Choose one, the frontier first",
+        label_visibility="collapsed",
+    )
+
+
+def _invitation(view: RiskUtilityMap) -> None:
+    st.markdown(markdown("**No candidate selected**"))
+    st.markdown(
+        markdown(
+            "Click on a point of the map, or on a row of the table below it. To get a **recommendation**, set the"
+            " largest acceptable risk α on the left: the most useful candidate within it gets a ring and the letter A,"
+            " its neighbours other letters.\n\n"
+            "**Filled** points are the frontier: no other candidate is, on average, both safer and more useful."
+            " **Hollow** ones are dominated. The triangle is the data as they are."
+        )
+    )
+    riskier = int(view.riskier_than_original.sum())
+    if riskier:
+        st.markdown(
+            markdown(
+                "**{:,} of {}** {} on average *riskier than doing nothing*, which is also the most useful: swapping can"
+                " leave more unaltered records alone in small cells.",
+                riskier,
+                text.plural(len(view.scenarios), "scenario"),
+                "is" if riskier == 1 else "are",
+            )
+        )
+
+
+def _head(view: RiskUtilityMap, rule: Rule, place: int, pinned: Pin | None) -> None:
+    label = view.scenarios[place].label
+    left, right = st.columns([3, 2], vertical_alignment="center")
+    letter = rule.letter_of(place)
+    named = f" · {pinned.name}" if pinned and pinned.name else ""
+    left.markdown(markdown("#### {}{}{}", f"{letter} · " if letter else "", label, named))
+    with right.popover(
+        "Pinned" if pinned else "Pin", icon=":material/keep:" if pinned else ":material/keep_off:", width="stretch"
+    ):
+        st.caption("Pinned candidates keep a ring on the map and can be compared side by side.")
+        name = st.text_input("Name", pinned.name if pinned else "", key=f"pin-name-{label}", placeholder="optional")
+        with st.container(horizontal=True):
+            if st.button("Rename" if pinned else "Pin it", key=f"pin-{label}", type="primary"):
+                _keep(label, name, pinned.note if pinned else "")
+            if pinned and st.button("Unpin", key=f"unpin-{label}"):
+                _keep(label, None)
+
+
+def _keep(label: str, name: str | None, note: str = "") -> None:
+    """Pin a candidate under a name, or take its pin away where there is no name."""
+    with elements.spoken(), actions.opened() as study:
+        if study is None:
+            return
+        if name is None:
+            unpin(study, label)
+        else:
+            pin(study, label, name, note)
+        st.rerun()
+
+
+def _counts(study: Study, view: RiskUtilityMap, place: int) -> None:
+    """What the risk is in records, and the edit rules that are broken."""
+    found = exposed(study, view, place)
+    if found is not None:
+        between = "" if found.low == found.high else f", from {found.low:,.10g} to {found.high:,.10g} in its runs"
+        each = f" Each run counts as the mean of its {found.tables} tables." if found.tables > 1 else ""
+        count = f"{found.mean:,.0f}"
+        words = markdown("**{} unaltered record** stands" if count == "1" else "**{} unaltered records** stand", count)
+        rest = markdown(" in cells {}{}; **{:,}** if nothing is done.{}", found.cells, between, found.original, each)
+        st.markdown(words + rest)
+    for k, call in enumerate(view.measures):
+        if call.measure.name == "edit_failures" and np.isfinite(view.original[k]):
+            mean = text.with_error(view.summary.mean[place, k], view.summary.se[place, k])
+            st.markdown(markdown("**{} records** break an edit rule; {:,.0f} in the original.", mean, view.original[k]))
+
+
+def _worst(view: RiskUtilityMap, place: int) -> None:
+    """The worst-hit analysis and subgroup, as the measures name them."""
+    told = mechanisms.said(actions.notes(place))
+    for k, lines in told.items():
+        if k < len(view.measures) and lines:
+            st.caption(markdown("**{}:** {}", text.measure_title(view.measures[k]), "; ".join(lines)))
+
+
+def _why_not(view: RiskUtilityMap, rule: Rule, place: int) -> None:
+    """What dominates the candidate at hand and by how much; the next safer and the next more useful of the frontier."""
+    if np.isnan(view.risk_loss[place]) or np.isnan(view.utility_loss[place]):
+        st.caption("It has no completed run, so it cannot be compared.")
+        return
+    better = [int(i) for i in view.dominators(place) if view.dominance.undominated[i]]
+    better.sort(key=lambda i: (view.utility_loss[i], view.risk_loss[i]))
+    if better:
+        st.markdown(markdown("**Better than {}:** no worse on either, better on one.", view.scenarios[place].label))
+        for i in better[:3]:
+            _other(view, rule, place, i, "dominator")
+        if len(better) > 3:
+            st.caption(f"and {len(better) - 3} more of the frontier")
+    groups = merged(view, keep=place)
+    alike = next((one.others for one in groups if one.place == place), ())
+    beside = candidate_card.neighbours(view, place, [one.place for one in groups])
+    for words, title in (("safer", "Next safer"), ("more useful", "Next more useful")):
+        if words in beside and beside[words] not in better[:3]:
+            st.markdown(markdown("**{}:**", title))
+            _other(view, rule, place, beside[words], "next")
+        elif words not in beside:
+            st.caption(f"No candidate of the frontier is clearly {words}.")
+    if alike:
+        names = text.listed([view.scenarios[i].label for i in alike])
+        st.caption(f"Within the noise it cannot be told from {names}.")
+
+
+def _other(view: RiskUtilityMap, rule: Rule, place: int, other: int, kind: str) -> None:
+    scenario = view.scenarios[other]
+    letter = rule.letter_of(other)
+    st.button(
+        f"{f'{letter} · ' if letter else ''}{scenario.label} – {text.swap_short(scenario.spec)}",
+        key=f"{kind}-{scenario.label}",
+        on_click=partial(select, scenario.label),
+        width="stretch",
+    )
+    st.caption(candidate_card.difference(view, place, other))
+
+
+def _runs(study: Study, view: RiskUtilityMap, place: int) -> None:
+    found = spread(study, view, place)
+    if found and view.summary.counted[place] > 1:
+        rows = [(text.measure_title(view.measures[k]), text.figure(a), text.figure(b)) for k, a, b in found]
+        st.markdown(markup.table(("", "least", "greatest"), "lrr", rows))
+
+
+def _settings(view: RiskUtilityMap, place: int) -> None:
+    """What mechanism and runs had to say, and the candidate's settings."""
+    warnings, counted = mechanisms.diagnostics(actions.notes(place))
+    for warning in warnings[:3]:
+        st.warning(warning[:1].upper() + warning[1:], icon=":material/warning:")
+    spec = view.scenarios[place].spec
+    if spec.mechanism == RANDOM_SWAP:
+        return
+    with st.popover("Settings, and what its runs said", icon=":material/notes:", width="stretch"):
+        st.markdown(f"When to use it: {mechanism(spec.mechanism).when}.")
+        rows = mechanisms.parameter_rows(spec)
+        shown = [(markdown("**{}** – {}", name, meaning), value) for name, value, meaning in rows]
+        st.markdown(markup.table(("parameter", "value"), "lr", shown))
+        if counted:
+            st.markdown(markdown("**Counted in its runs** (means)"))
+            st.markdown(markup.table(("", ""), "lr", counted))
+
+
+def at_hand(view: RiskUtilityMap, rule: Rule) -> int | None:
+    """The candidate at hand: the one selected, else the one recommended."""
+    selected = state.get().selected
+    place = study_map.place_of(view, selected) if selected else None
+    return rule.place if place is None else place

@@ -1,0 +1,256 @@
+"""The controls of the map: risk, use, the risk bound and the mechanism; all else folded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.frontier.selection import middle
+from engine.measures import MeasureCall
+from frontier_app.charts import candidate_labels, study_map
+from frontier_app.session import state
+from frontier_app.widgets.recommendation import Rule
+from frontier_app.wording import markup, mechanisms, text
+
+SPANS = {
+    "original": "the candidates and the original data",
+    "zero": "down to no risk at all",
+    "frontier": "the frontier only (zoom)",
+}
+_STEPS = 400  # positions of the bound's slider
+_SLOPES = 60  # positions of the slope's slider
+
+
+def controls(view: RiskUtilityMap, calls: Sequence[MeasureCall], now: Rule, planned: float | None) -> None:
+    """Four controls, and the rest in one fold."""
+    _measures(view, calls)
+    with st.container():  # what comes and goes in it moves nothing below, so that a fold stays open
+        _bound(view, now, planned)
+    _mechanism(view)
+    with st.expander("More", icon=":material/tune:"):
+        _slope(view, now)
+        _more(view)
+
+
+def _measures(view: RiskUtilityMap, calls: Sequence[MeasureCall]) -> None:
+    for kind, chosen in (("risk", view.risk), ("utility", view.utility)):
+        options = [str(call) for call in calls if call.measure.kind == kind]
+        names = {str(call): text.measure_name(call) for call in calls}
+        now = str(view.measures[chosen])
+        picked = st.selectbox(
+            "Risk" if kind == "risk" else "Use",
+            options,
+            index=options.index(now),
+            format_func=names.__getitem__,
+            key=f"look-{kind}",
+            help=text.measure_help(view.measures[chosen].measure),
+        )
+        if picked != now:
+            # A bound or a slope belongs to the measures it was set for.
+            state.look(**{kind: picked}, rule="plan", bound=None, slope=None, box=None, rows="frontier")
+            for key in ("bound-on", "slope-on"):
+                state.drop_input(key)
+            st.rerun()
+
+
+def _known_risk(view: RiskUtilityMap, bound: float | None) -> tuple[float, float, float]:
+    """From where to where candidates, doing nothing and the bound reach, in the measure's own units, and a step."""
+    sign = study_map.sign(view, view.risk)
+    known = sign * np.append(view.risk_loss[np.isfinite(view.risk_loss)], view.original_losses[view.risk])
+    known = known[np.isfinite(known)]
+    if bound is not None or not len(known):
+        known = np.append(known, sign * (bound or 0.0))
+    low, high = float(known.min()), float(known.max())
+    step = 10.0 ** math.floor(math.log10((high - low or 1.0) / _STEPS))
+    low, high = min(low, math.floor(low / step) * step), max(high, math.ceil(high / step) * step)
+    return low, max(high, low + step), step  # a slider needs two ends, also where all risks are the same
+
+
+def _bound(view: RiskUtilityMap, now: Rule, planned: float | None) -> None:
+    """The largest acceptable risk, moved or typed in the measure's own units."""
+    sign = study_map.sign(view, view.risk)
+    low, high, step = _known_risk(view, now.bound)
+    digits = max(0, -math.floor(math.log10(step)))
+    words = "Largest acceptable risk" if sign > 0 else "Smallest acceptable protection"
+
+    def switched() -> None:
+        if not state.input_value("bound-on"):
+            state.look(rule="none", bound=None)
+            return
+        # without a planned one from the middle of the frontier: the risk of doing nothing would ask for nothing
+        loss = planned if planned is not None else middle(view)
+        start = sign * (loss if loss is not None else float(view.original_losses[view.risk]))
+        rounded = math.floor if (planned is not None or sign < 0) else math.ceil
+        state.look(rule="bound", bound=sign * round(rounded(start / step + 1e-6) * step, digits), slope=None)
+        state.set_input("slope-on", False)
+
+    on = now.bound is not None
+    if state.input_value("bound-on") != on:
+        state.set_input("bound-on", on)
+    st.toggle(
+        f"{words}, α",
+        key="bound-on",
+        on_change=switched,
+        help="The most useful candidate with no more risk than this is recommended.",
+    )
+    if now.bound is None:
+        return
+    value = sign * now.bound
+    keys = (f"bound-slider-{view.risk}", f"bound-number-{view.risk}")
+
+    def moved(key: str) -> None:
+        state.look(bound=sign * float(state.input_value(key)), rule="bound")
+
+    for key in keys:
+        if state.input_value(key) != value:
+            state.set_input(key, value)
+    shown = f"%.{digits}f"
+    # Typed, any bound can be asked for; the slider reaches as far as the candidates do.
+    for widget, key, ends in (
+        (st.slider, keys[0], (low, high)),
+        (st.number_input, keys[1], (min(0.0, low), max(0.0, high) * 10)),
+    ):
+        widget(
+            words,
+            *ends,
+            step=step,
+            format=shown,
+            key=key,
+            on_change=moved,
+            args=(key,),
+            label_visibility="collapsed",
+        )
+
+
+def _mechanism(view: RiskUtilityMap) -> None:
+    _, names = candidate_labels.forms(view)
+    alone = view.scenarios[0].spec.mechanism
+    look = state.get().look
+    options: list[str | None] = [None, *names] if names else [alone]
+    picked = st.selectbox(
+        "Mechanism",
+        options,
+        index=options.index(look.mechanism) if look.mechanism in options else 0,
+        format_func=lambda name: mechanisms.title(name) if name else "All mechanisms",
+        key="look-mechanism",
+        disabled=not names,
+        help="Show the candidates of one mechanism. Those that are hidden still count: the frontier is that of all.",
+    )
+    if names and picked != look.mechanism:
+        state.look(mechanism=picked)
+        st.rerun()
+
+
+def _slope(view: RiskUtilityMap, now: Rule) -> None:
+    """A straight trade-off between risk and utility, moved or typed, with who wins for which."""
+    aids = state.get().memo.get("aids", id(view), lambda: (view.slope_intervals(), view.knee()))
+    intervals, knee = aids
+    edges = [high for _, _, high in intervals[:-1] if 0 < high < math.inf]
+
+    def switched() -> None:
+        if state.input_value("slope-on"):
+            middle = math.exp(sum(math.log(edge) for edge in edges) / len(edges))
+            state.look(rule="slope", slope=float(f"{middle:.3g}"), bound=None)
+            state.set_input("bound-on", False)
+        else:
+            state.look(rule="none", slope=None)
+
+    on = now.slope is not None
+    if state.input_value("slope-on") != on:
+        state.set_input("slope-on", on)
+    st.toggle(
+        "Straight trade-off",
+        key="slope-on",
+        on_change=switched,
+        disabled=not edges,
+        help="How much risk one unit of utility is worth: the slope a of DR = a·DU + c. Only corners of the frontier"
+        " can win; a bound on risk can pick any candidate of the frontier.",
+    )
+    if now.slope is not None and edges:
+        _slope_inputs(now.slope, min(edges) / 3, max(edges) * 3)
+    if not intervals:
+        return
+    rows = []
+    for place, low, high in intervals[:12]:
+        until = "and above" if high == math.inf else f"to {text.figure(high, 3)}"
+        rows.append((view.scenarios[place].label, f"{text.figure(low, 3)} {until}"))
+    with st.popover("Knee and slopes", icon=":material/line_axis:", width="stretch"):
+        if knee is not None:
+            label = view.scenarios[knee].label
+
+            def show() -> None:
+                state.put(selected=label, shown=label, picks=state.get().picks + 1)
+
+            st.button(f"Show {label}, the frontier's knee", on_click=show, key="to-knee")
+            st.caption(
+                "The candidate farthest from the line between the frontier's ends: an aid to look at, not a rule."
+            )
+        st.markdown(markup.table(("wins", "for slopes"), "lr", rows))
+        if len(intervals) > 12:
+            st.caption(f"and {len(intervals) - 12} more corners of the frontier")
+
+
+def _slope_inputs(slope: float, low: float, high: float) -> None:
+    values = [float(f"{v:.3g}") for v in np.geomspace(low, high, _SLOPES).tolist()]
+
+    def typed() -> None:
+        new = float(state.input_value("slope-number"))
+        state.look(rule="slope", slope=new)
+        state.set_input("slope-slider", min(values, key=lambda v: abs(math.log(v / new)) if new > 0 else v))
+
+    def moved() -> None:
+        new = float(state.input_value("slope-slider"))
+        state.look(rule="slope", slope=new)
+        state.set_input("slope-number", new)
+
+    if state.input_value("slope-slider") not in values:
+        state.set_input("slope-slider", min(values, key=lambda v: abs(v - slope)))
+    if state.input_value("slope-number") is None:
+        state.set_input("slope-number", slope)
+    words = "Risk per unit of utility"
+    st.select_slider(words, values, key="slope-slider", on_change=moved, label_visibility="collapsed")
+    st.number_input(
+        words, 0.0, None, step=None, format="%.4g", key="slope-number", on_change=typed, label_visibility="collapsed"
+    )
+
+
+def _more(view: RiskUtilityMap) -> None:
+    look = state.get().look
+    ways = candidate_labels.colourings(view)
+    colour = st.selectbox(
+        "Colour shows" if candidate_labels.forms(view)[1] else "Colour and shape show",
+        list(ways),
+        index=list(ways).index(look.colour) if look.colour in ways else 0,
+        format_func=ways.__getitem__,
+        key="look-colour",
+    )
+    span = st.selectbox(
+        "The axes reach",
+        list(SPANS),
+        index=list(SPANS).index(look.span),
+        format_func=SPANS.__getitem__,
+        key="look-span",
+    )
+    distortion = st.toggle(
+        "Distortion to the right",
+        look.distortion,
+        key="look-distortion",
+        help="As Gomatam, Karr and Sanil (2005) draw it: the frontier is in the south-west.",
+    )
+    errors = st.toggle(
+        "Error bars", look.errors, key="look-errors", help="± 1 standard error of the frontier's means over replicates"
+    )
+    allow = st.toggle(
+        "Count failed runs too",
+        look.partial,
+        key="look-partial",
+        help="Runs that ended before the rate was reached, for want of feasible pairs",
+    )
+    changes = {"colour": colour, "span": span, "distortion": distortion, "errors": errors, "partial": allow}
+    if any(getattr(look, name) != value for name, value in changes.items()):
+        state.look(**changes)
+        st.rerun()

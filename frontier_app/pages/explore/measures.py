@@ -1,0 +1,109 @@
+"""Two or more measures together: who is undominated on all of them, as a matrix of scatter plots and a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.frontier.selection import undominated_together
+from frontier_app.charts import study_map
+from frontier_app.charts.splom import splom
+from frontier_app.session import state
+from frontier_app.widgets import elements
+from frontier_app.wording import text
+
+_DRAWN = 2_000  # points of a panel up to which dominated ones are drawn too
+_LISTED = 500
+
+
+def measures(view: RiskUtilityMap) -> None:
+    """The frontier under as many measures as are chosen."""
+    look = state.get().look
+    options = [str(call) for call in view.measures]
+    names = {str(call): text.measure_title(call) for call in view.measures}
+    start = [name for name in look.objectives if name in options]
+    start = start or [options[view.risk], options[view.utility]]
+    chosen = st.multiselect("Measures that count", options, start, format_func=names.__getitem__, key="look-objectives")
+    if tuple(chosen) != look.objectives:
+        state.look(objectives=tuple(chosen))
+    if len(chosen) < 2:
+        st.info("Choose two or more measures.", icon=":material/info:")
+        return
+    columns = [options.index(name) for name in chosen]
+    key = (id(view), tuple(columns))
+    on = state.get().memo.get("together", key, lambda: undominated_together(view, columns))
+    front = np.flatnonzero(on)
+    order = np.lexsort((view.utility_loss[front], view.risk_loss[front]))
+    front = front[order]
+    st.caption(
+        f"{text.plural(len(front), 'candidate')} of {len(on):,}: no other is, on average, at least as good on all"
+        f" {len(chosen)} measures and better on one. The more measures count, the more candidates stay."
+    )
+    shown = np.arange(len(on)) if len(on) <= _DRAWN else front[:_DRAWN]
+
+    def clicked() -> None:
+        points = (state.input_value("measures-matrix") or {}).get("selection", {}).get("points", [])
+        found = [p["customdata"] for p in points if p.get("customdata") is not None]
+        if found:
+            place = int(found[0][0] if isinstance(found[0], list) else found[0])
+            label = view.scenarios[place].label
+            state.put(selected=label, shown=label, picks=state.get().picks + 1)
+
+    elements.chart(
+        splom(
+            [text.measure_title(view.measures[k]) for k in columns],
+            [text.better_ways(view.measures[k]) for k in columns],
+            [view.summary.mean[shown, k] for k in columns],
+            on[shown],
+            [float(view.original[k]) for k in columns],
+            shown,
+            [study_map.words(view, i) for i in shown.tolist()],
+        ),
+        "measures-matrix",
+        f"Scatter plots of {text.listed([names[name] for name in chosen])} against each other; the table below"
+        " lists the frontier.",
+        chosen=clicked,
+        toolbar=True,
+    )
+    some = front[:_LISTED]
+    labels = [view.scenarios[i].label for i in some.tolist()]
+    made = {"Id": labels, "Candidate": [text.swap_short(view.scenarios[i].spec) for i in some.tolist()]}
+    column = st.column_config
+    config: dict[str, Any] = {"Id": column.TextColumn(width=80), "Candidate": column.TextColumn(width=210)}
+    for k in columns:
+        call = view.measures[k]
+        made[str(call)] = view.summary.mean[some, k]
+        config[str(call)] = column.NumberColumn(
+            text.measure_title(call),
+            help=f"{text.measure_title(call)}; {text.DIRECTION[call.measure.better]}",
+            format="%.5g",
+            width=max(70, 240 // len(columns)),
+        )
+
+    def picked() -> None:
+        rows = (state.input_value("measures-table") or {}).get("selection", {}).get("rows", [])
+        if rows and rows[0] < len(labels):
+            state.put(selected=labels[rows[0]], shown=labels[rows[0]], picks=state.get().picks + 1)
+
+    st.dataframe(
+        pd.DataFrame(made),
+        key="measures-table",
+        hide_index=True,
+        on_select=picked,
+        selection_mode="single-row",
+        height=min(38 + 35 * max(1, len(labels)), 320),
+        width="stretch",
+        column_config=config,
+        alt="The frontier under these measures; a selected row is shown in the card",
+    )
+    if len(front) > len(some):
+        st.caption(f"The {len(some)} with the least {_risk(view)} are listed.")
+
+
+def _risk(view: RiskUtilityMap) -> str:
+    """The map's risk measure in words."""
+    return text.measure_within(view.measures[view.risk])

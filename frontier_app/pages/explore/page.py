@@ -1,0 +1,293 @@
+"""Explore: the risk–utility map of a study, and the candidate at hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from engine.common.errors import EngineError
+from engine.frontier.indistinguishable import merged
+from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.plan.differences import CONTEXT, plan_differences
+from engine.report.sentences import headline
+from engine.study.pins import Pin, pins
+from engine.study.study import Study
+from frontier_app.charts import candidate_labels, study_map
+from frontier_app.charts.density import MANY
+from frontier_app.pages.explore.card import at_hand, card
+from frontier_app.pages.explore.controls import controls
+from frontier_app.pages.explore.measures import measures
+from frontier_app.pages.explore.table import table
+from frontier_app.session import actions, jobs, saved_view, state
+from frontier_app.widgets import elements, finalists, recommendation
+from frontier_app.widgets.recommendation import Rule
+from frontier_app.wording import mechanisms, text
+from frontier_app.wording.markup import Markdown, joined, markdown
+
+_WHAT = {
+    "map": "",
+    "rates": "One panel per swap rate, each with its own frontier, labelled by what is swapped"
+    " (Gomatam, Karr and Sanil 2005, figure 3).",
+    "pooled": "All rates together, with one frontier (Gomatam, Karr and Sanil 2005, figure 4).",
+    "labelled": "Every candidate labelled by what it swaps (Gomatam, Karr and Sanil 2005, figure 5).",
+    "runs": "Every run instead of means, one attribute highlighted (Gomatam, Karr and Sanil 2005, figure 7). A run is"
+    " one realisation; scenarios are compared by means: the luckiest run is luck.",
+    "measures": "",
+}
+
+
+def page() -> None:
+    """The map, the candidate at hand, and the table of candidates."""
+    st.title("Explore the map", anchor=False)
+    if actions.own_study() is None:
+        _nothing()
+        return
+    look = state.get().look
+    try:
+        with st.spinner("Reading the study…"):
+            view = actions.the_map(look.risk, look.utility, look.partial)
+    except EngineError as error:
+        elements.complain(error)
+        if look != state.Look() and st.button("Show the map as planned"):
+            state.put(look=state.Look())
+            st.rerun()
+        return
+    assert view is not None
+    with actions.opened() as study:
+        assert study is not None
+        _unfinished(study)
+        if not len(view.results):
+            elements.nothing("No run has been completed yet.", "sweep", "See the sweep")
+            return
+        _study(study, view)
+
+
+def _nothing() -> None:
+    if state.get().raw is None:
+        elements.nothing(
+            "There is no study yet. Open data, settle a plan and run the sweep; the map then shows the risk and the"
+            " utility of every candidate.",
+            "data",
+            "Open data",
+        )
+    else:
+        elements.nothing(
+            "This plan has not been swept yet. The sweep draws and measures every candidate.", "sweep", "Run the sweep"
+        )
+
+
+def _unfinished(study: Study) -> None:
+    now, progress = state.get(), study.progress
+    at = now.workspace
+    if now.plan is not None and any(not name.startswith(CONTEXT) for name in plan_differences(study.plan, now.plan)):
+        words = "The plan has changed since this sweep; what is shown here rests on the plan that was swept."
+        st.info(words, icon=":material/history:")
+    if at is None or progress.done >= progress.total:
+        return
+    busy = jobs.status(at).busy
+    st.info(
+        f"{'The sweep is still running' if busy else 'The sweep is not finished'}: {progress.done:,} of"
+        f" {progress.total:,} runs. Figures and frontier may change.",
+        icon=":material/hourglass_top:" if busy else ":material/pause_circle:",
+    )
+
+
+def _study(study: Study, view: RiskUtilityMap) -> None:
+    look = state.get().look
+    rule = recommendation.rule(study, view, look)
+    place = at_hand(view, rule)
+    pinned = _pins(study, view)
+    _headline(study, view, rule, place)
+    left, middle, right = st.columns([22, 55, 37], gap="medium")
+    with left:
+        planned, _ = recommendation.planned(study, view)
+        controls(view, list(study.measures), rule, planned)
+    with middle:
+        drawn = _drawn()
+        if drawn == "measures":
+            measures(view)
+        else:
+            _map(view, rule, place, pinned)
+    with right, st.container(border=True):
+        card(study, view, rule, place, pinned)
+    table(view, rule, pinned)
+    finalists.finalists(view, rule)
+    saved_view.keep()
+
+
+def _pins(study: Study, view: RiskUtilityMap) -> dict[int, Pin]:
+    """The pinned candidates by place."""
+    found = {study_map.place_of(view, one.label): one for one in pins(study)}
+    return {place: one for place, one in found.items() if place is not None}
+
+
+def _headline(study: Study, view: RiskUtilityMap, rule: Rule, place: int | None) -> None:
+    """One sentence of counts; then where the recommendation comes from."""
+    name = rule.letter or (view.scenarios[place].label if place is not None else "")
+    said = headline(study, view, rule.place if rule.place is not None else place, name)
+    st.markdown(markdown("##### {}", said))
+    if rule.trouble:
+        st.warning(rule.trouble[:1].upper() + rule.trouble[1:] + ".", icon=":material/warning:")
+    elif rule.place is not None:
+        st.caption(_recommended(view, rule))
+    else:
+        st.caption("Nothing is recommended yet: set the largest acceptable risk α here, or under Threat and uses.")
+
+
+def _recommended(view: RiskUtilityMap, rule: Rule) -> Markdown:
+    """What is recommended and by what, and whose the letters are."""
+    assert rule.place is not None
+    label = view.scenarios[rule.place].label
+    first = next((view.scenarios[place].label for letter, place in rule.letters if letter == "A"), "")
+    rest = " Other letters are its neighbours, from the safest to the most useful."
+    if rule.recorded:
+        return markdown("**A** ({}) is the recorded recommendation: {}.{}", label, rule.words, rest)
+    if first == label:
+        rest += " Only the page Recommend records it."
+        return markdown("**A** ({}) is recommended: {}.{}", label, rule.words, rest)
+    named = markdown("**{}** ({})", rule.letter, label) if rule.letter else markdown("**{}**", label)
+    kept = markdown(" **A** is still the recorded recommendation, {}.", first) if first else ""
+    return markdown("{} would be recommended: {}.{}", named, rule.words, kept)
+
+
+def _drawn() -> str:
+    """Which figure is drawn."""
+    look = state.get().look
+    if state.input_value("look-drawn") != look.drawn:
+        state.set_input("look-drawn", look.drawn)
+
+    def changed() -> None:
+        state.look(drawn=state.input_value("look-drawn") or "map")
+
+    st.segmented_control(
+        "Figure",
+        list(study_map.DRAWN),
+        required=True,
+        format_func=study_map.DRAWN.__getitem__,
+        key="look-drawn",
+        on_change=changed,
+        label_visibility="collapsed",
+    )
+    return look.drawn
+
+
+def _map(view: RiskUtilityMap, rule: Rule, place: int | None, pinned: dict[int, Pin]) -> None:
+    """The map; a click selects, a box on a density lists what is in it."""
+    now = state.get()
+    look = replace(now.look, bound=rule.bound, slope=rule.slope)
+    if look.drawn == "runs":
+        look = _highlight(view, look)
+    key = (id(view), look, rule.letters, tuple((i, one.name) for i, one in pinned.items()))
+    if key != now.map_key:
+        now = state.put(map_key=key, shown=now.selected)
+    shown = study_map.Shown(
+        selected=study_map.place_of(view, now.shown) if now.shown else None,
+        optimum=rule.place,
+        letters=dict(rule.letters),
+        pins={i: one.name or one.label for i, one in pinned.items()},
+    )
+    with st.spinner("Drawing…", show_time=_points(view, look) > MANY):
+        drawn = study_map.figure(view, look, shown)
+    many = any(trace.type == "heatmap" for trace in drawn.data)
+    hidden = ["lasso2d", "autoScale2d", *([] if many else ["select2d"])]
+    elements.chart(
+        drawn,
+        "map",
+        f"Risk–utility map: {len(view.scenarios)} scenarios, {len(view.frontier())} on the frontier. "
+        "The table below lists them and selects them too.",
+        chosen=lambda: _chosen(view),
+        boxes=many,
+        toolbar={"modeBarButtonsToRemove": hidden},
+    )
+    _below(view, rule, look, many)
+
+
+def _points(view: RiskUtilityMap, look: state.Look) -> int:
+    return len(view.results) if look.drawn == "runs" else len(view.scenarios)
+
+
+def _highlight(view: RiskUtilityMap, look: state.Look) -> state.Look:
+    """Which runs stand out; the first attribute's until something else is chosen."""
+    names = candidate_labels.swappable(view)
+    if not names:
+        return look
+    picked = st.selectbox(
+        "Highlight runs that swap",
+        [None, *names],
+        index=names.index(look.highlight) + 1 if look.highlight in names else 0 if look.highlight == "" else 1,
+        format_func=lambda name: f"Highlight the runs that swap {name}" if name else "Highlight no runs",
+        key="look-highlight",
+        label_visibility="collapsed",
+    )
+    if (picked or "") != look.highlight:
+        state.look(highlight=picked or "")
+    return replace(look, highlight=picked or "")
+
+
+def _chosen(view: RiskUtilityMap) -> None:
+    """A click on a point selects it; a box over a density asks for what is inside."""
+    event: dict[str, Any] = state.input_value("map") or {}
+    found = event.get("selection", {})
+    points = [p["customdata"] for p in found.get("points", []) if p.get("customdata") is not None]
+    boxes = found.get("box", [])
+    if boxes:
+        signs = [study_map.sign(view, k) for k in (view.risk, view.utility)]
+        (r0, r1), (u0, u1) = boxes[-1]["y"], boxes[-1]["x"]
+        state.look(box=(signs[0] * r0, signs[0] * r1, signs[1] * u0, signs[1] * u1), rows="box")
+    elif points and state.get().look.drawn != "measures":
+        place = points[0][0] if isinstance(points[0], list) else points[0]
+        if isinstance(place, int):
+            state.put(selected=view.scenarios[place].label, picks=state.get().picks + 1)
+
+
+def _below(view: RiskUtilityMap, rule: Rule, look: state.Look, many: bool) -> None:
+    """What the drawing leaves unsaid."""
+    said = [_WHAT[look.drawn]] if _WHAT[look.drawn] else []
+    without = view.n_without_run
+    said.append(
+        f"{actions.source_words()}: {text.plural(len(view.scenarios), 'scenario')}"
+        + (f" ({without:,} without a completed run)" if without else "")
+        + f", {text.plural(len(view.results), 'run')}, {len(view.frontier())} on the frontier"
+        + (" of means." if look.drawn == "runs" else ".")
+    )
+    if int(view.summary.counted.max(initial=0)) == 1:
+        said.append(
+            "Every candidate has one run only, so nothing is known about noise, and the frontier is partly luck: run"
+            " finalists again on fresh replicates, below, before you decide."
+        )
+    first = dict(rule.letters).get("A")
+    if look.drawn == "map" and first is not None:
+        alike = sum(len(one.others) for one in merged(view, keep=first))
+        if alike:
+            said.append(f"{alike} of the frontier cannot be told from a neighbour within the noise.")
+    rates = len(candidate_labels.rates(view)[1])
+    if look.drawn == "rates" and rates > study_map.PANELS:
+        said.append(f"Of {rates} rates {study_map.PANELS} are drawn, evenly spread.")
+    if look.drawn in ("rates", "labelled"):
+        short = candidate_labels.abbreviations(view.scenarios[0].spec.attributes.names)
+        key = "; ".join(f"{sign} = {name}" for name, sign in short.items() if sign != name)
+        said.append(f"Here letters are attributes{f': {key}' if key else ''}; those of candidates stand on the map.")
+        said.append("Labels without room are left out; point at a candidate to see what it swaps.")
+    if many:
+        noun = "runs" if look.drawn == "runs" else "candidates"
+        said.append(
+            f"So many {noun} are drawn as a density: darker where there are more. The frontier stays points. A box"
+            " drawn with the dashed square of the toolbar lists the candidates inside, below."
+        )
+    if look.mechanism is not None and candidate_labels.forms(view)[1]:
+        said.append(f"Only {mechanisms.title(look.mechanism)} is shown; what is hidden still counts for the frontier.")
+    joint = study_map.joint_measure(view)
+    if joint is not None and joint != view.risk and study_map.several_tables(view):
+        said.append(
+            markdown(
+                "D = tables published together. The risk drawn here judges one table at a time; R2, *{}*, judges all of"
+                " them: choose it to compare releases of several tables.",
+                text.measure_within(view.measures[joint]),
+            )
+        )
+    st.caption(joined(" ", said))
+
+
+page()

@@ -1,0 +1,214 @@
+"""The candidates as a table, linked with the map: a selected row is the candidate at hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from engine.frontier.indistinguishable import merged
+from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.frontier.selection import inside, safest
+from engine.release.spec import RANDOM_SWAP, ReleaseSpec, percent
+from engine.study.pins import Pin
+from frontier_app.charts import candidate_labels, study_map
+from frontier_app.session import state
+from frontier_app.widgets.recommendation import Rule
+from frontier_app.wording import mechanisms, text
+
+MOST = 1_000
+"""Rows shown at once."""
+_ROWS = {
+    "frontier": "On the frontier",
+    "near": "Lettered and pinned",
+    "box": "In a range of the map",
+    "all": "All",
+}
+
+
+def table(view: RiskUtilityMap, rule: Rule, pins: dict[int, Pin]) -> None:
+    """The candidates asked for; selecting a row selects the candidate."""
+    now = state.get()
+    st.subheader("Candidates", anchor=False)
+    left, right = st.columns([3, 2], vertical_alignment="center")
+    if state.input_value("table-rows") != now.look.rows:
+        state.set_input("table-rows", now.look.rows)
+    which = left.segmented_control(
+        "Rows",
+        list(_ROWS),
+        required=True,
+        format_func=_ROWS.__getitem__,
+        key="table-rows",
+        label_visibility="collapsed",
+    )
+    which = which or now.look.rows
+    if which != now.look.rows:
+        # Not a matter of the figure, so its key moves along and nothing is redrawn.
+        key = now.map_key
+        now = state.look(rows=which)
+        now = state.put(map_key=key)
+    if which == "box":
+        with right:
+            _range(view)
+        now = state.get()
+    places, n = _places(view, rule, pins, which)
+    said = _said(view, n, which)
+    labels = [view.scenarios[i].label for i in places.tolist()]
+    at = study_map.place_of(view, now.selected) if now.selected else None
+    if at is not None and now.selected not in labels:
+        said += f" {now.selected}, the candidate at hand, is not among them."
+    elif at is not None:
+        # said and not shown as a chosen row: a table that begins with one lets no other be chosen (Streamlit 1.67)
+        said += f" {now.selected}, the candidate at hand, is row {labels.index(str(now.selected)) + 1}."
+    if said:
+        st.caption(said)
+    if not labels:
+        return
+
+    def picked() -> None:
+        rows = (state.input_value(key) or {}).get("selection", {}).get("rows", [])
+        if rows and rows[0] < len(labels):
+            state.put(selected=labels[rows[0]], shown=labels[rows[0]])
+
+    key = f"table-{which}-{now.picks}-{view.risk}-{view.utility}-{len(labels)}-{hash(now.look.box)}"
+    st.dataframe(
+        rows(view, places, rule, pins),
+        key=key,
+        hide_index=True,
+        on_select=picked,
+        selection_mode="single-row",
+        height=min(38 + 35 * max(1, len(labels)), 420),
+        width="stretch",
+        column_config=_columns(view),
+        alt="Candidates with risk, utility and standing; a selected row is shown in the card above",
+    )
+
+
+def _places(view: RiskUtilityMap, rule: Rule, pins: dict[int, Pin], which: str) -> tuple[np.ndarray, int]:
+    """The places that are listed, and how many there are in all."""
+    look = state.get().look
+    if which == "near":
+        near = {*(place for _, place in rule.letters), *pins}
+        order = sorted(near, key=lambda i: (view.risk_loss[i], view.utility_loss[i]))
+        return np.array(order, np.int64), len(near)
+    codes, names = candidate_labels.forms(view)
+    if which == "all" and look.mechanism not in names:
+        return safest(view, MOST), len(view.risk_loss)
+    if which == "box":
+        found = np.zeros(0, np.int64) if look.box is None else inside(view, look.box[:2], look.box[2:])
+    elif which == "all":
+        found = np.lexsort((view.utility_loss, view.risk_loss))
+    else:
+        found = view.frontier()
+    if look.mechanism in names:
+        found = found[codes[found] == names.index(look.mechanism)]
+    return np.asarray(found)[:MOST], len(found)
+
+
+def _said(view: RiskUtilityMap, n: int, which: str) -> str:
+    """What the rows are, and how many are not shown."""
+    if which == "near" and not n:
+        return "Nothing is recommended and nothing is pinned: set α on the left, or pin a candidate in its card."
+    if which == "box" and state.get().look.box is None:
+        return "Draw a box on the map with the dashed square of its toolbar, or type a range here."
+    words = f"{text.plural(n, 'candidate')}."
+    if n > MOST:
+        words = f"{n:,} candidates; the {MOST:,} with the least risk are listed. A range of the map narrows them."
+    if view.riskier_than_original.any():
+        words += " ⚠ marks what is riskier than doing nothing, on average."
+    if which == "frontier":
+        groups = merged(view)
+        if len(groups) < n:
+            words += f" Within the noise of their means they are {len(groups)} different choices."
+    return words
+
+
+def _range(view: RiskUtilityMap) -> None:
+    """A range of the map by figures: the way to it without a pointer."""
+    look = state.get().look
+    with st.popover("Type a range", icon=":material/crop_free:", width="stretch"):
+        signs = [study_map.sign(view, k) for k in (view.risk, view.utility)]
+        columns = (view.risk_loss, view.utility_loss)
+        given = []
+        for i, (words, k, sign) in enumerate(zip(("Risk", "Use"), (view.risk, view.utility), signs, strict=True)):
+            known = sign * columns[i][np.isfinite(columns[i])]
+            ends = sorted(sign * v for v in look.box[2 * i : 2 * i + 2]) if look.box else []
+            low, high = ends or (float(known.min(initial=np.inf)), float(known.max(initial=-np.inf)))
+            st.caption(f"{words}: {text.measure_name(view.measures[k])}")
+            for place, end, value in zip(st.columns(2), ("from", "to"), (low, high), strict=True):
+                key = f"box-{words}-{end}-{view.risk}-{view.utility}-{look.box}"
+                given.append(
+                    sign * place.number_input(f"{words} {end}", value=value, step=None, format="%.6g", key=key)
+                )
+        if st.button("List what is inside", key="box-apply", type="primary"):
+            state.look(box=tuple(given))
+            st.rerun()
+
+
+def rows(view: RiskUtilityMap, places: np.ndarray, rule: Rule, pins: dict[int, Pin]) -> pd.DataFrame:
+    """One row per candidate: columns that say nothing here are left out."""
+    summary = view.summary
+    some = [view.scenarios[i] for i in places.tolist()]
+    mixed = bool(candidate_labels.forms(view)[1])
+    letters = [rule.letter_of(i) for i in places.tolist()]
+    names = [(pins[i].name or "pinned") if i in pins else "" for i in places.tolist()]
+    riskier = view.riskier_than_original
+    failed = summary.failed[places]
+    runs = summary.counted[places]
+
+    def spread(name: str, se: np.ndarray) -> dict[str, Any]:
+        return {name: se} if np.isfinite(se).any() else {}
+
+    made: dict[str, Any] = {
+        **({"letter": letters} if any(letters) else {}),
+        "id": [s.label for s in some],
+        **({"pin": names} if any(names) else {}),
+        **({"mechanism": [s.spec.mechanism for s in some]} if mixed else {}),
+        "swap": [swaps(s.spec, mixed) for s in some],
+        **({} if mixed else {"rate": [100 * float(s.spec.rate) for s in some]}),
+        "risk": study_map.sign(view, view.risk) * view.risk_loss[places],
+        **spread("risk_se", summary.loss_se[places, view.risk]),
+        "loss": study_map.sign(view, view.utility) * view.utility_loss[places],
+        **spread("loss_se", summary.loss_se[places, view.utility]),
+        "standing": [("⚠ " if riskier[i] else "") + study_map.standing(view, i) for i in places.tolist()],
+        "share": 100 * view.dominance.share[places],
+        "changed": summary.changed[places],
+        **({"runs": runs} if len(set(runs.tolist())) > 1 else {}),
+        **({"failed": failed} if failed.any() else {}),
+    }
+    return pd.DataFrame(made)
+
+
+def swaps(spec: ReleaseSpec, mixed: bool) -> str:
+    """What a candidate swaps; among several mechanisms also its rate, where it has one."""
+    if spec.mechanism != RANDOM_SWAP:
+        words = mechanisms.settings(spec)
+    else:
+        words = text.spec_short(spec.attributes)
+    return f"{words} at {percent(spec.rate)}" if mixed and spec.rate and "rate=" not in words else words
+
+
+def _columns(view: RiskUtilityMap) -> dict[str, Any]:
+    column = st.column_config
+    mixed = bool(candidate_labels.forms(view)[1])
+    risk, utility = (text.measure_name(view.measures[k]) for k in (view.risk, view.utility))
+    good = [text.DIRECTION[view.measures[k].measure.better] for k in (view.risk, view.utility)]
+    return {
+        "letter": column.TextColumn("", width=35, help="letter on the map"),
+        "id": column.TextColumn("Id", width=65),
+        "pin": column.TextColumn("Pin", width=80),
+        "mechanism": column.TextColumn("Mechanism", width=95),
+        "swap": column.TextColumn("Swaps or settings", width=240) if mixed else column.TextColumn("Swaps", width=300),
+        "rate": column.NumberColumn("Rate", format="%.4g %%", width=55),
+        "risk": column.NumberColumn("Risk", format="%.5f", width=75, help=f"{risk}; {good[0]}"),
+        "risk_se": column.NumberColumn("± SE", format="%.5f", width=70, help="standard error of the mean risk"),
+        "loss": column.NumberColumn("Use", format="%.5f", width=75, help=f"{utility}; {good[1]}"),
+        "loss_se": column.NumberColumn("± SE", format="%.5f", width=70, help="standard error of the mean use"),
+        "standing": column.TextColumn("Standing", help="⚠ riskier than doing nothing, on average", width=150),
+        "share": column.NumberColumn("In runs", format="%.0f %%", help="share of runs on the frontier", width=60),
+        "changed": column.NumberColumn("Changed", format="localized", help="mean number of records in swaps", width=75),
+        "runs": column.NumberColumn("Runs", help="runs that count", width=50),
+        "failed": column.NumberColumn("Failed", help="runs that ended before the rate was reached", width=55),
+    }

@@ -1,0 +1,372 @@
+"""Export: the recommended release as a bundle for each reader, searched and attacked before anything is there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from engine.bundle.refusal import read_attacked
+from engine.common.errors import EngineError
+from engine.decision.states import Standing, state_of
+from engine.report.parameters import besides_words
+from engine.study.decision_log import entries
+from engine.study.study import Study
+from frontier_app.session import actions, exports, state
+from frontier_app.widgets import compare_table, elements, workflow
+from frontier_app.wording import text
+from frontier_app.wording.markup import bullets, markdown
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+_TIERS = {
+    "analyst": (
+        "Analyst",
+        "who ran it",
+        "Everything: the release, the manifest that remakes it, all candidates, the pairs, the decision log. It can"
+        " undo the swap and must stay inside.",
+    ),
+    "chair": (
+        "Chair",
+        "the board's chair alone",
+        "How many records changed, overall and by attribute, and the rate asked for and reached. Nothing else.",
+    ),
+    "member": (
+        "Members",
+        "the members of the board",
+        "The memo with its tables and slides, and the board's view. No rate, no key, no names of candidates, no paths.",
+    ),
+    "public": (
+        "Public",
+        "the users of the data",
+        "The released data, a codebook, scripts that load them, a paragraph on methods and digests of the files."
+        " Nothing else. It needs an approval.",
+    ),
+    "all": ("All four", "you, to hand on", "One folder for each of the four, from the same release."),
+}
+_FORMATS = {
+    "csv": "CSV",
+    "parquet": "Parquet",
+    "sav": "SPSS (.sav)",
+    "dta": "Stata (.dta)",
+    "xpt": "SAS (.xpt)",
+}
+_MENDED_IN_FILE = ("attack: identifiers", "attack: recodes")
+_EVERY = 1.0
+_SHOWN = 5  # exports that are listed
+_LONG = 8  # files of a bundle that are named
+
+
+def page() -> None:
+    """For whom, in which formats; what was written, and where it lies."""
+    st.title("Export", anchor=False)
+    path = actions.own_study()
+    if path is None:
+        elements.nothing(
+            "There is nothing to export yet: a release is chosen among the candidates of a study.", "data", "Open data"
+        )
+        return
+    try:
+        with Study.open(path) as study:
+            standing = state_of(study)
+            if standing.choice is None:
+                _nothing(standing)
+            else:
+                workflow.where_it_stands(study, standing)
+                _readers()
+                _ask(study, standing)
+        _written(standing)
+    except EngineError as error:
+        elements.complain(error)
+
+
+def _nothing(standing: Standing) -> None:
+    """Why there is no release to export."""
+    if standing.state == "withheld":
+        elements.nothing(
+            f"The decision is to release nothing, so there is nothing to export. Reason given: {standing.why}",
+            "recommend",
+            "See the decision",
+        )
+    else:
+        elements.nothing(
+            f"{standing.words} What is recommended can be exported; record a recommendation first.",
+            "recommend",
+            "Recommend a release",
+        )
+
+
+def _readers() -> None:
+    st.subheader("Who gets what", anchor=False)
+    rows = [(name, whom, holds) for name, whom, holds in list(_TIERS.values())[:4]]
+    st.html(compare_table.listing(("Bundle", "For", "Holds"), rows, "What each bundle holds and for whom"))
+
+
+# -- asking for one --------------------------------------------------------------------------------------------------
+
+
+def _ask(study: Study, standing: Standing) -> None:
+    st.subheader("Write a bundle", anchor=False)
+    now = state.get()
+    choice = standing.choice
+    assert choice is not None
+    if now.raw is None or now.workspace is None:
+        st.info(
+            markdown(
+                "An export remakes the release from the data, which are not open here. Start with"
+                " `frontier app STUDY --data FILE`."
+            ),
+            icon=":material/info:",
+        )
+        return
+    chosen = now.packing
+    left, right = st.columns(2, gap="large")
+    tier = _tier(study, standing, left)
+    formats, include = list(chosen.formats), chosen.include
+    if tier not in ("chair", "member"):
+        with right:
+            formats, include = _data(study, chosen, tier)
+    asked = state.Packing(tier, standing.state, tuple(formats), include)
+    if asked != chosen:
+        state.put(packing=asked)
+    job = exports.job(now.workspace)
+    if job.state == "running":
+        _watch()
+        return
+    name = _TIERS[tier][0].lower()
+    if st.button(
+        f"Write the bundle{'s' if tier == 'all' else f' for: {name}'}",
+        type="primary",
+        icon=":material/inventory_2:",
+        disabled=not formats,
+    ):
+        with elements.spoken():
+            exports.start(now.workspace, choice.label, tier, formats or ["csv"], include, now.look.partial)
+            st.rerun()
+    if not formats:
+        st.caption("Choose at least one format.")
+    if job.state == "failed":
+        _failed(study, job.said[-1])
+    for line in job.said if job.state == "finished" else ():
+        if line.startswith("warning: "):
+            text_ = line.removeprefix("warning: ")
+            st.warning(text_[:1].upper() + text_[1:], icon=":material/warning:")
+
+
+def _failed(study: Study, why: str) -> None:
+    """Why nothing was written; of a release that an attack undoes, what was found, what to do about it and where."""
+    attacked = read_attacked(why)
+    if attacked is None:
+        st.error(markdown("**Nothing was written.** {}", why[:1].upper() + why[1:]), icon=":material/block:")
+        return
+    what, mend = (f"{words[:1].upper()}{words[1:]}." for words in attacked)
+    st.error(
+        markdown(
+            "**The release was refused, and nothing was written.** It was attacked first, and an attack succeeded. {}"
+            "\n\n**What to do:** {}",
+            what,
+            mend,
+        ),
+        icon=":material/block:",
+    )
+    blocked = [entry for entry in entries(study) if entry.event == "blocked"]
+    if blocked and blocked[-1].detail.get("why") in _MENDED_IN_FILE:
+        st.caption("That changes the plan: sweep it again, and have what you then recommend approved anew.")
+        elements.go("data", "Mend it under File")
+
+
+def _data(study: Study, chosen: state.Packing, tier: str) -> tuple[list[str], tuple[str, ...]]:
+    """Formats of the data, and what is released besides what the plan says; only the analyst may have more."""
+    formats = st.multiselect(
+        "Formats of the data",
+        list(_FORMATS),
+        default=list(chosen.formats),
+        format_func=_FORMATS.__getitem__,
+        key="export-formats",
+        help="CSV loses labels, which the codebook and the scripts carry; SPSS and Stata keep them.",
+    )
+    planned = study.plan.publish.include
+    if tier == "analyst":
+        more = {role: words for role, words in _besides(study).items() if role not in planned}
+        include = tuple(
+            role
+            for role, words in more.items()
+            if st.checkbox(words, role in chosen.include, key=f"export-include-{role}")
+        )
+    else:
+        include = ()
+    st.caption(f"{besides_words(planned)} Threat and uses settles this for the public, and the board approves it.")
+    return formats, include
+
+
+def _besides(study: Study) -> dict[str, str]:
+    """What the analyst's release may hold besides the attributes and carried columns."""
+    data = study.plan.data
+    words = {}
+    if data.weight is not None:
+        words["weight"] = f"Give the analyst the weight too (column {data.weight})"
+    if data.id is not None:
+        words["id"] = f"Give the analyst a new id in place of column {data.id}"
+    return words
+
+
+def _tier(study: Study, standing: Standing, at: DeltaGenerator) -> str:
+    """For whom: those for whom the state of the recommendation allows a bundle, and why not the others; what this one
+    tells about the rate."""
+    missing = _missing(standing)
+    tiers = [tier for tier in _TIERS if not missing or tier not in ("public", "all")]
+    chosen = state.get().packing
+    first = chosen.tier if chosen.state == standing.state else ""
+    first = first or {"submitted": "member", "approved": "public", "released": "public"}.get(standing.state, "analyst")
+    tier = at.radio(
+        "For whom",
+        tiers,
+        index=tiers.index(first),
+        format_func=lambda name: _TIERS[name][0],
+        horizontal=True,
+        key=f"export-tier-{standing.state}",
+    )
+    at.caption(_rate_words(study, tier))
+    if missing:
+        at.caption(markdown(":material/lock: {}", missing))
+    return tier
+
+
+def _rate_words(study: Study, tier: str) -> str:
+    """What a reader is told about how much was swapped."""
+    public = study.plan.publish
+    if tier in ("public", "all"):
+        told = (
+            f"The public is told a range instead of the rate: {public.rate_range}."
+            if public.rate_policy == "range"
+            else "The public is told neither the rate nor how many records were swapped: with it a swap is easier to"
+            " undo. A wide range can be told instead."
+        )
+        return f"{told} Threat and uses settles this, and a change after the approval needs a new one."
+    return {
+        "analyst": "It holds the exact rate, and what else remakes the release.",
+        "chair": "It tells the exact rate, asked for and reached: the chair answers for it, members do not see it.",
+        "member": "It tells neither the rate nor how many records changed: members judge risk and use without them.",
+    }[tier]
+
+
+def _missing(standing: Standing) -> str:
+    """What stands between this recommendation and a public bundle; empty where nothing does."""
+    if standing.state in ("approved", "released"):
+        return ""
+    steps = {
+        "draft": "It has to be submitted to the board, and the board has to approve it.",
+        "submitted": "The board has to approve it.",
+        "returned": "The board has returned it; it has to be submitted again, or another release recommended.",
+    }
+    return (
+        f"Not yet for the public: that needs an approved recommendation, and this one is"
+        f" {'a draft' if standing.state == 'draft' else standing.state}. {steps[standing.state]}"
+    )
+
+
+def _watch() -> None:
+    at = state.get().workspace
+    assert at is not None
+
+    @st.fragment(run_every=_EVERY)
+    def watch() -> None:
+        job = exports.job(at)
+        if job.state != "running":
+            st.rerun()
+        with st.status("Writing… You may leave this page.", expanded=True):
+            for line in job.said or ("reading the data",):
+                st.markdown(line[:1].upper() + line[1:])
+
+    watch()
+
+
+# -- what was written ------------------------------------------------------------------------------------------------
+
+
+def _written(standing: Standing) -> None:
+    at = state.get().workspace
+    made = exports.found(at) if at is not None else []
+    if not made:
+        return
+    st.subheader("What was written", anchor=False)
+    if standing.state == "approved" and any("public" in one.bundles for one in made):
+        st.markdown("The public bundle is written. When it has been published, record that: it closes the decision.")
+        elements.go("recommend", "Next: record the publication")
+    for number, one in enumerate(made[:_SHOWN]):
+        names = text.listed([_TIERS[tier][0] for tier in one.bundles])
+        stamp = one.folder.name.split("-")
+        title = f"{stamp[0]} for {names}, {stamp[1][:4]}-{stamp[1][4:6]}-{stamp[1][6:]} {stamp[2][:2]}:{stamp[2][2:4]}"
+        with st.expander(title, expanded=number == 0, icon=":material/folder_zip:"):
+            _one(one)
+    if len(made) > _SHOWN:
+        st.caption(f"The latest {_SHOWN} of {len(made)}; each has another order of rows.")
+
+
+def _one(one: exports.Export) -> None:
+    st.success(_checked(one), icon=":material/verified_user:")
+    columns = st.columns(min(len(one.bundles), 4) or 1, gap="medium")
+    for place, tier in zip(columns, one.bundles, strict=False):
+        with place.container(border=True, height="stretch"):
+            inside = tier == "analyst"
+            st.markdown(markdown("**{}** – {}", *_TIERS[tier]))
+            if inside:
+                st.markdown(
+                    markdown(":material/lock: Whoever has it can undo the swap. Keep it with the original data.")
+                )
+            elif tier == "public":
+                st.markdown(markdown(":material/public: May leave the building."))
+            files = one.files(tier)
+            listed = [f"{name} ({_size(size)})" for name, size in files[:_LONG]]
+            more = [f"and {len(files) - _LONG} more"] if len(files) > _LONG else []
+            st.markdown(bullets([*listed, *more]))
+            archive = one.archive(tier)
+            st.download_button(
+                "Download (zip)",
+                archive.read_bytes,
+                f"{tier}.zip",
+                "application/zip",
+                key=f"download-{one.folder.name}-{tier}",
+                icon=":material/lock:" if inside else ":material/download:",
+                type="primary" if tier == "public" else "secondary",
+                on_click="ignore",
+            )
+    st.caption("On this machine it lies here:")
+    st.code(str(one.folder), language=None)
+
+
+def _checked(one: exports.Export) -> str:
+    """What the search and the attack have shown, in words; a bundle that fails either is never written."""
+    said = [
+        "All bytes were searched for keys, secrets, paths and names, and every file is on its reader's list"
+        ": nothing was found."
+    ]
+    if "public" in one.bundles:
+        said.append("The release was attacked before it was written, and no attack succeeded.")
+        said += _attacked(one.attack)
+    return " ".join(said)
+
+
+def _attacked(found: Mapping[str, Any] | None) -> list[str]:
+    """Details of the attack where the analyst's bundle holds them."""
+    if not found:
+        return []
+    undoing = found.get("undoing", {})
+    said = []
+    if undoing.get("tried"):
+        said.append(
+            f"{undoing['tried']:,} guesses of small keys and rates did not undo the swap; the order of rows and the ids"
+            " keep nothing of the original."
+        )
+    elif undoing.get("why"):
+        said.append(f"Undoing was not tried: {undoing['why']}.")
+    return said
+
+
+def _size(n: int) -> str:
+    return f"{n / 2**20:.1f} MB" if n >= 2**20 else f"{max(1, round(n / 1024)):,} kB"
+
+
+page()

@@ -1,0 +1,1 @@
+"""The File page, part by part."""

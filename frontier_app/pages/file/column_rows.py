@@ -1,0 +1,199 @@
+"""The table of columns on the data page: from a file and a plan to rows, and from edited rows back to a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from engine.common.errors import UsageError
+from engine.common.raw_values import numbers, texts
+from engine.data.microdata import EditRule, RawColumn, RawTable
+from engine.plan import DEFAULT_MISSING, AttributePlan, DataPlan, Plan, SpacePlan
+from engine.plan.column_assignment import fates
+from engine.plan.guess import facts
+from engine.release.spec import AttributeSpec
+
+FATES = ("attribute", "carry", "drop", "weight", "id")
+ROLES = ("keys", "swap", "analyse")
+MISSING = {"refuse": "refuse", "level": "a level"}
+NONE = "–"
+_SHOWN = 4  # values shown as examples
+
+
+def looks(raw: RawTable) -> pd.DataFrame:
+    """What each column looks like: what it holds, its number of distinct values and of records without one; and its
+    label, where the file has labels."""
+    rows = []
+    for name, column in raw.columns.items():
+        seen = facts(column, raw.n_records)
+        holds = _words(column, seen.numeric and not seen.labelled, seen.looks_like_id)
+        rows.append((name, column.about.label, holds, seen.n_distinct, seen.n_missing))
+    table = pd.DataFrame(rows, columns=["column", "label", "holds", "values", "missing"])
+    return table if (table["label"] != "").any() else table.drop(columns="label")
+
+
+def _words(column: RawColumn, numeric: bool, is_id: bool) -> str:
+    """A column in few words; an id shows none of its values."""
+    if is_id:
+        return "looks like an id"
+    if numeric:
+        found = numbers(column.values)
+        found = found[np.isfinite(found)]
+        low, high = (f"{v:,.6g}" for v in (found.min(), found.max()))
+        return f"numbers {low} to {high}" if low != high else f"the number {low}"
+    shown = [column.about.shown(text) for text in texts(column.values.slice(0, _SHOWN))]
+    return ", ".join(text if len(text) <= 18 else text[:17] + "…" for text in shown) + (
+        " …" if len(column.values) > _SHOWN else ""
+    )
+
+
+def rows(raw: RawTable, plan: Plan | None, seen: pd.DataFrame) -> pd.DataFrame:
+    """One row per column of the file: its looks, its fate and the roles of its attribute."""
+    of = {column: a for a in plan.attributes for column in a.columns} if plan else {}
+    found = fates(plan.data, raw.names) if plan else None
+    single = {plan.data.weight: "weight", plan.data.id: "id"} if plan else {}
+    table = []
+    for name in raw.names:
+        attribute = of.get(name)
+        if attribute is not None and plan is not None:
+            roles = [attribute.name in getattr(plan, role) for role in ROLES]
+            table.append(("attribute", attribute.name, *roles, MISSING[attribute.on_missing]))
+            continue
+        fate = single.get(name) or ("drop" if found and name in found.dropped else "carry")
+        table.append((fate, "", False, False, False, NONE))
+    named = pd.DataFrame(table, columns=["fate", "attribute", *ROLES, "on_missing"])
+    named = named.astype(dict.fromkeys(ROLES, "boolean"))  # the grid lets a mark be cleared, which is none
+    return pd.concat([seen.reset_index(drop=True), named], axis=1)
+
+
+def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Plan | None) -> Plan | None:
+    """The plan that edited rows say; ``plan`` itself when they say nothing new.
+
+    An attribute that is new takes part in everything; one whose columns lose the column it was coded by starts afresh.
+    """
+    edited = edited.fillna(dict.fromkeys(ROLES, False))
+    if plan is not None and edited.equals(before):
+        return plan
+    edited = _completed(edited, before)
+    if plan is not None and edited.equals(before):
+        return plan
+    by_name = {a.name: a for a in plan.attributes} if plan else {}
+    blocks: dict[str, list[str]] = {}
+    coded = edited[edited["fate"] == "attribute"]
+    for name, column in zip(coded["attribute"], coded["column"], strict=True):
+        blocks.setdefault(name, []).append(column)
+    old_names = {tuple(a.columns): a.name for a in by_name.values()}
+    renamed = {
+        old_names[tuple(columns)]: name
+        for name, columns in blocks.items()
+        if name not in by_name and tuple(columns) in old_names
+    }
+    before_name = {new: old for old, new in renamed.items()}
+    on_missing = dict(zip(coded["attribute"], coded["on_missing"], strict=True))
+    parts = [
+        _attribute(name, columns, by_name.get(before_name.get(name, name)), on_missing[name] == MISSING["level"])
+        for name, columns in _in_order(blocks, list(by_name), renamed)
+    ]
+    chosen = {fate: tuple(edited.loc[edited["fate"] == fate, "column"]) for fate in FATES}
+    for fate in ("weight", "id"):
+        if len(chosen[fate]) > 1:
+            raise UsageError(f"columns {' and '.join(chosen[fate])} are both marked {fate}; mark one")
+    data = DataPlan(
+        tuple(parts),
+        plan.data.missing if plan else DEFAULT_MISSING,
+        (*chosen["weight"], None)[0],
+        (*chosen["id"], None)[0],
+        chosen["carry"],
+        chosen["drop"],
+        tuple(name for name in plan.data.numeric if name not in (*chosen["drop"], *chosen["id"])) if plan else (),
+    )
+    names = [part.name for part in parts]
+    roles = {}
+    for role in ROLES:
+        marked = set(coded.loc[coded[role], "attribute"])
+        roles[role] = tuple(name for name in names if name in marked)
+        if not roles[role]:
+            raise UsageError(f"no attribute is marked {role}; mark at least one")
+    if plan is None:
+        return Plan(data, keys=roles["keys"], swap=roles["swap"], analyse=roles["analyse"])
+    space, edits = _followed(plan, names, renamed)
+    able = [name for name in roles["swap"] if name not in space.fix and name not in space.change]
+    sizes = tuple(size for size in space.swap_sizes if size <= len(able))
+    space = replace(space, swap_sizes=sizes)
+    return replace(
+        plan, data=data, keys=roles["keys"], swap=roles["swap"], analyse=roles["analyse"], space=space, edits=edits
+    )
+
+
+def _completed(edited: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
+    """Rows with consequences drawn: a new attribute is called after its column and takes part in everything."""
+    edited = edited.copy()
+    aside = edited["fate"] != "attribute"
+    edited.loc[aside, ["attribute", "on_missing"]] = ["", NONE]
+    edited.loc[aside, list(ROLES)] = False
+    for place in edited.index[~aside]:
+        was = before.at[place, "fate"]
+        if not str(edited.at[place, "attribute"] or "").strip():
+            edited.at[place, "attribute"] = str(edited.at[place, "column"])
+        if was != "attribute" and not edited.loc[place, list(ROLES)].any():
+            edited.loc[place, list(ROLES)] = True
+        if edited.at[place, "on_missing"] not in MISSING.values():
+            edited.at[place, "on_missing"] = MISSING["level" if edited.at[place, "missing"] else "refuse"]
+    # The columns of one block say the same: a mark changed on one of them counts for all.
+    for name, group in edited[edited["fate"] == "attribute"].groupby("attribute", sort=False):
+        if len(group) > 1:
+            for what in (*ROLES, "on_missing"):
+                changed = [
+                    v for i, v in group[what].items() if v != before.at[i, what] and before.at[i, "attribute"] == name
+                ]
+                edited.loc[group.index, what] = changed[0] if changed else group[what].iloc[0]
+    return edited
+
+
+def _in_order(blocks: dict[str, list[str]], old: Sequence[str], renamed: dict[str, str]) -> list[tuple[str, list[str]]]:
+    """Known attributes in their order, which is part of every stream; new ones follow in the file's order."""
+    first = [renamed.get(name, name) for name in old]
+    names = [*(name for name in first if name in blocks), *(name for name in blocks if name not in first)]
+    return [(name, blocks[name]) for name in names]
+
+
+def _attribute(name: str, columns: list[str], old: AttributePlan | None, missing_is_level: bool) -> AttributePlan:
+    on_missing = "level" if missing_is_level else "refuse"
+    if old is None or any(column not in columns for column in old.view):
+        return AttributePlan(name, tuple(columns), on_missing=on_missing)
+    ordered = [c for c in old.columns if c in columns] + [c for c in columns if c not in old.columns]
+    return replace(old, name=name, columns=tuple(ordered), on_missing=on_missing)
+
+
+def _followed(plan: Plan, names: Sequence[str], renamed: dict[str, str]) -> tuple[SpacePlan, tuple[EditRule, ...]]:
+    """Space and edit rules after renaming and removing attributes."""
+
+    def now(name: str) -> str:
+        return renamed.get(name, name)
+
+    edits = []
+    for rule in plan.edits:
+        forbid = tuple((now(name), levels) for name, levels in rule.forbid)
+        gone = [name for name, _ in forbid if name not in names]
+        if gone:
+            raise UsageError(
+                f"edit rule '{rule.name}' names '{gone[0]}', which would no longer be an attribute;"
+                " take the rule out of the plan first"
+            )
+        edits.append(EditRule(rule.name, forbid))
+    specs = []
+    for text in plan.space.specs:
+        spec = AttributeSpec.parse(text, plan.names)
+        roles = {now(name): role for name, role in zip(spec.names, spec.roles, strict=True) if role != "U"}
+        if set(roles) <= set(names):
+            specs.append(" ".join(f"{name}:{role}" for name, role in roles.items()))
+    space = replace(
+        plan.space,
+        fix=tuple(now(name) for name in plan.space.fix if now(name) in names),
+        change=tuple(now(name) for name in plan.space.change if now(name) in names),
+        specs=tuple(specs),
+    )
+    return space, tuple(edits)

@@ -1,0 +1,136 @@
+"""Nothing is open yet: earlier work, samples, upload, and a path on this machine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from engine.data.io.readers import EXTENSIONS
+from engine.plan.samples import Sample, describe
+from frontier_app.session import actions, state, workspace
+from frontier_app.session.settings import PRIVACY
+from frontier_app.session.workspace import Workspace
+from frontier_app.widgets import elements, tour
+from frontier_app.wording.markup import markdown
+
+_FIRST = "fair"
+_KINDS = "CSV, Parquet, SPSS (.sav, .zsav, .por), Stata (.dta) and SAS (.sas7bdat, .xpt)"
+_A_ROW = 5
+_MOST = 30  # earlier work that is listed; the folder of a person who tries much holds more
+
+
+def start() -> None:
+    """The first page."""
+    st.title("How much swapping, of what?", anchor=False)
+    st.markdown(
+        markdown(
+            "Data swapping protects people by exchanging some answers between records. This tool tries many ways to do"
+            " it, measures for each how exposed people remain and how useful the data stay, and shows the ones worth"
+            " choosing among: the **risk–utility frontier**. You choose one, say why, and export it."
+        )
+    )
+    tour.offer()
+    if state.get().owner and (known := workspace.earlier()):
+        _earlier(known)
+    st.subheader("Start with a sample", anchor=False)
+    samples = sorted(describe(), key=lambda sample: (sample.name != _FIRST, not sample.here))
+    for begin in range(0, len(samples), _A_ROW):
+        row = samples[begin : begin + _A_ROW]
+        for place, sample in zip(st.columns(_A_ROW), row, strict=False):
+            with place.container(border=True, height="stretch"):
+                _sample(sample)
+    st.subheader("Or open your own file", anchor=False)
+    upload, path = st.columns(2, gap="large")
+    with upload:
+        _upload()
+    with path:
+        _path()
+    st.caption(
+        f"{_KINDS}; one row per record. Labels and codes that mean missing are kept. A codebook can be added once the"
+        " file is open."
+    )
+
+
+def _earlier(known: Sequence[Workspace]) -> None:
+    """Work that was begun before, the last used first."""
+    st.subheader("Go on with earlier work", anchor=False)
+    _cards(known[:_A_ROW])
+    if older := known[_A_ROW:_MOST]:
+        with st.expander(f"Older work ({len(older)})"):
+            for begin in range(0, len(older), _A_ROW):
+                _cards(older[begin : begin + _A_ROW])
+
+
+def _cards(row: Sequence[Workspace]) -> None:
+    for place, at in zip(st.columns(_A_ROW), row, strict=False):
+        with place.container(border=True, height="stretch"):
+            name = Path(at.about["data"]).name
+            st.markdown(markdown("**{}**", name))
+            n, when = len(at.studies), time.strftime("%Y-%m-%d %H:%M", time.localtime(at.used))
+            swept = f"{n} {'study' if n == 1 else 'studies'}" if n else "Not swept yet"
+            st.caption(f"{swept}; last changed {when}")
+            if st.button("Go on", key=f"go-on-{at.folder.name}", help=f"Open the work on {name} where it was left"):
+                with st.spinner("Opening…"):
+                    attempt(partial(actions.go_on, at.folder))
+
+
+def _sample(sample: Sample) -> None:
+    st.markdown(markdown("**{}** :gray-badge[synthetic]" if sample.synthetic else "**{}**", sample.name))
+    summary = sample.summary.removeprefix("SYNTHETIC ").removesuffix("; to be added first")
+    st.caption(f"{summary[:1].upper()}{summary[1:]}. {sample.n_records:,} records, {sample.n_attributes} attributes.")
+    if not sample.here:
+        st.caption(markdown("Add it with *frontier datasets add {}*.", sample.name))
+    elif st.button(
+        f"Open {sample.name}",
+        type="primary" if sample.name == _FIRST else "secondary",
+        key=f"open-{sample.name}",
+    ):
+        with st.spinner("Opening…"):
+            attempt(lambda: actions.open_sample(sample.name))
+
+
+def _upload() -> None:
+    upload = st.file_uploader(
+        "A copy of a file, by choosing or dropping it",
+        type=[extension.removeprefix(".") for extension in EXTENSIONS],
+        key="open-upload",
+        help=f"Up to {int(str(PRIVACY['server.maxUploadSize'])):,} MB. The copy stays on this machine, in a private "
+        "folder that you can delete here at any time.",
+    )
+    if upload is not None:
+        with st.spinner("Reading the file…"):
+            attempt(lambda: actions.open_upload(upload.name, upload.getbuffer(), upload.size))
+
+
+def _path() -> None:
+    if not state.get().owner:
+        st.markdown(markdown("**A file where it lies**"))
+        st.caption(
+            markdown(
+                "To open a file of this machine by its path, without a copy and of any size, come back by the address"
+                " that *frontier app* printed. This page was reached without it, so it might be somebody else's."
+            )
+        )
+        return
+    with st.form("open-path", border=False):
+        typed = st.text_input(
+            "A file where it lies on this machine",
+            key="open-path-text",
+            placeholder="/data/survey.sav",
+            help="The whole path. The file is read where it is, of any size, and no copy is made. The path is in no"
+            " address, study or export.",
+        )
+        if st.form_submit_button("Open this file", icon=":material/folder_open:"):
+            with st.spinner("Reading the file…"):
+                attempt(lambda: actions.open_path(typed))
+
+
+def attempt(action: Callable[[], object]) -> None:
+    """Do it and draw the page anew, or say what is wrong."""
+    with elements.spoken():
+        action()
+        st.rerun()

@@ -1,0 +1,134 @@
+"""File: open a sample or a file, and settle what becomes of every column."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine.common.errors import EngineError
+from engine.plan import Plan
+from frontier_app.pages.file import levels, opening, proposals, roles, saved_plan, table
+from frontier_app.session import actions, state
+from frontier_app.widgets import elements, key_table, tour
+from frontier_app.wording import text
+from frontier_app.wording.markup import markdown
+
+_FEW = 12  # columns up to which the table of columns says everything at a glance
+
+
+def opened() -> None:
+    """Data are open."""
+    now = state.get()
+    raw = now.raw
+    assert raw is not None
+    left, right = st.columns([3, 3], vertical_alignment="bottom")
+    left.title(raw.source, anchor=False)
+    left.caption(f"{text.plural(raw.n_records, 'record')}, {text.plural(len(raw.names), 'column')}")
+    with right.container(horizontal=True, horizontal_alignment="right"):
+        with st.popover("Plan file", icon=":material/description:"):
+            saved_plan.plan_file()
+        with st.popover("Codebook", icon=":material/menu_book:"):
+            saved_plan.codebook()
+        with st.popover("Workspace", icon=":material/folder:"):
+            saved_plan.workspace()
+    if now.plan is not None and now.plan.lock is not None:
+        from frontier_app.widgets import plan_approval
+
+        plan_approval.shown(now.plan)
+    counts = st.container()
+    _undo()
+    complaint, n_open = _part(now.plan)
+    with counts:
+        _counts(complaint)
+    st.divider()
+    plan = state.get().plan
+    settled = not n_open and plan is not None and len(plan.keys) <= key_table.MOST_KEYS
+    elements.go("threat", "Next: threat and uses", primary=settled, disabled=complaint is not None or plan is None)
+    tour.offer()
+
+
+def _undo() -> None:
+    """The last decision, and the way back."""
+    filing = state.get().filing
+    if filing.undo is None:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(markdown(":material/check: Done: {}.", filing.done), width="content")
+        if st.button("Take back", icon=":material/undo:", key="undo", type="tertiary"):
+            actions.undo()
+            st.rerun()
+
+
+def _part(plan: Plan | None) -> tuple[str | None, int]:
+    """The part of the page that is looked at; returns what is wrong with the plan as it is edited, and how many
+    suggestions are open."""
+    now = state.get()
+    raw = now.raw
+    assert raw is not None
+    if plan is None:
+        return _table(), 0
+    with st.spinner("Looking at how the columns hang together…", show_time=False):
+        n_open = len(proposals.open_ones(plan))
+    names = {
+        "roles": "Roles",
+        "suggestions": f"Suggestions ({n_open})",
+        "columns": f"Columns ({len(raw.names)})",
+        "levels": "Levels",
+    }
+    many = len(raw.names) > _FEW
+    # Roles first: what is asked about columns that nobody tabulates need not be decided.
+    fitting = "roles" if many and len(plan.keys) > key_table.MOST_KEYS else "suggestions" if n_open else "columns"
+    shown = now.filing.part or fitting
+    if now.filing.part is None:
+        state.filing(part=shown)
+    picked = elements.switch("What to settle", names, shown, f"file-part-{now.filing.turn}")
+    if picked != now.filing.part:
+        state.filing(part=picked)
+        state.renew()
+    if picked == "columns":
+        return _table(), n_open
+    if picked == "suggestions":
+        proposals.page(plan)
+    elif picked == "roles":
+        roles.page(plan)
+    else:
+        levels.page(plan)
+    return None, n_open
+
+
+def _table() -> str | None:
+    plan, complaint = table.page()
+    if complaint is None and plan is not None:
+        actions.set_plan(plan)
+    return complaint
+
+
+def _counts(complaint: str | None) -> None:
+    """Live counts of the table that the keys span, or what is wrong."""
+    if complaint:
+        elements.complain(complaint)
+        return
+    plan = state.get().plan
+    if plan is None:
+        st.info("Mark the columns that are to become attributes.", icon=":material/info:")
+        return
+    try:
+        actions.coded()
+        key_table.live(plan)
+    except EngineError as error:
+        elements.complain(error)
+
+
+if state.get().raw is not None:
+    opened()
+elif state.get().workspace is not None and actions.own_study():
+    st.title("File", anchor=False)
+    elements.nothing(
+        markdown(
+            "A study is open, but not the data it was made from. Its map can be explored; before-and-after tables and"
+            " the export need the data: start with `frontier app STUDY --data FILE`."
+        ),
+        "explore",
+        "Explore the map",
+    )
+else:
+    opening.start()

@@ -1,0 +1,161 @@
+"""What the records suggest about the plan: short lists of plain sentences, confirmed one by one or a kind at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from engine.common.errors import EngineError
+from engine.plan import Plan, Proposal, accept, dependencies, propose
+from engine.plan.proposal import KINDS
+from frontier_app.session import actions, state
+from frontier_app.widgets import elements
+from frontier_app.wording import text
+from frontier_app.wording.markup import markdown
+
+_MORE = 8  # proposals shown at first, and with every "more"
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """How a kind of proposals is spoken of: its ``name``, one ``noun`` of it, and ``why`` it matters."""
+
+    name: str
+    noun: str
+    why: str
+
+
+WORDS = {
+    "id": _Kind("Ids", "id", "A number that names a person or household would undo every protection if it left."),
+    "weight": _Kind("Weights", "weight", "A weight says how many people a record stands for; it follows its record."),
+    "missing": _Kind("Missing codes", "list of codes", "Codes such as -9 are no answers, and must not count as some."),
+    "constant": _Kind("Constant columns", "group of columns", "A column with one value has nothing to exchange."),
+    "block": _Kind(
+        "Recodes and flags",
+        "block",
+        "Columns that say the same thing must move together, or a record would contradict itself: an age of 34 in the"
+        " group 60 and over.",
+    ),
+    "skip": _Kind(
+        "Skipped questions",
+        "skip pattern",
+        "Questions that were skipped because of an earlier answer must move with that answer, or somebody without a"
+        " job would have working hours.",
+    ),
+}
+
+
+def open_ones(plan: Plan) -> list[Proposal]:
+    """Proposals that would change the plan and have not been declined."""
+    now = state.get()
+    raw, at = now.raw, now.workspace
+    assert raw is not None and at is not None
+    found = now.memo.get("dependencies", raw.source, lambda: dependencies(raw))
+    declined = at.about.get("declined", ())
+    proposals = now.memo.get("proposals", plan, lambda: propose(raw, plan, found))
+    return [proposal for proposal in proposals if proposal.key not in declined]
+
+
+def page(plan: Plan) -> None:
+    """The open proposals, a kind at a time."""
+    found = open_ones(plan)
+    at = state.get().workspace
+    assert at is not None
+    declined = len(at.about.get("declined", ()))
+    if not found:
+        st.success(
+            "Nothing in the records asks for another decision"
+            + (", but for what was declined." if declined else ": what belongs together is together."),
+            icon=":material/check_circle:",
+        )
+        _again(declined)
+        return
+    by_kind = {kind: [p for p in found if p.kind == kind] for kind in KINDS}
+    kinds = {kind: f"{WORDS[kind].name} ({len(mine)})" for kind, mine in by_kind.items() if mine}
+    st.markdown(
+        f"The records suggest {text.plural(len(found), 'decision')}. Each was checked on all records. Accept or"
+        " decline them one by one, or all of a kind."
+    )
+    wanted = state.get().filing.kind
+    shown = wanted if wanted in kinds else next(iter(kinds))
+    picked = st.segmented_control(
+        "Kind of proposals",
+        list(kinds),
+        default=shown,
+        format_func=kinds.__getitem__,
+        key=f"proposal-kind-{state.get().version}",
+        label_visibility="collapsed",
+        required=True,
+    )
+    kind = str(picked or shown)
+    if kind != wanted:
+        state.filing(kind=kind, shown=_MORE)
+    _kind(plan, kind, by_kind[kind])
+    _again(declined)
+
+
+def _kind(plan: Plan, kind: str, mine: list[Proposal]) -> None:
+    words = WORDS[kind]
+    left, right = st.columns([3, 2], vertical_alignment="center")
+    left.caption(words.why)
+    if len(mine) > 1:
+        with right.container(horizontal=True, horizontal_alignment="right"):
+            if st.button(f"Accept all {len(mine)}", type="primary", icon=":material/done_all:", key=f"all-{kind}"):
+                _accept(plan, mine)
+            if st.button("Decline all", key=f"none-{kind}"):
+                _decline(mine)
+    for proposal in mine[: state.get().filing.shown]:
+        with st.container(border=True):
+            said, buttons = st.columns([5, 2], vertical_alignment="center")
+            said.markdown(markdown("{}  \n:gray[{}]", proposal.sentence, proposal.effect))
+            with buttons.container(horizontal=True, horizontal_alignment="right"):
+                if st.button(
+                    "Accept",
+                    key=f"accept-{proposal.key}",
+                    type="secondary" if len(mine) > 1 else "primary",
+                    icon=":material/check:",
+                ):
+                    _accept(plan, [proposal])
+                if st.button("Decline", key=f"decline-{proposal.key}"):
+                    _decline([proposal])
+    left_over = len(mine) - state.get().filing.shown
+    if left_over > 0 and st.button(f"Show {min(left_over, _MORE)} more of {left_over}", icon=":material/expand_more:"):
+        state.filing(shown=state.get().filing.shown + _MORE)
+        st.rerun()
+
+
+def _accept(plan: Plan, proposals: list[Proposal]) -> None:
+    """Carry out what can be; what stands in the way of one is said, and the others are done."""
+    complaints = []
+    done = 0
+    for proposal in proposals:
+        try:
+            plan = accept(plan, proposal)
+            done += 1
+        except EngineError as error:
+            complaints.append(str(error))
+    if done:
+        kind = WORDS[proposals[0].kind]
+        actions.change(plan, f"{text.plural(done, kind.noun)} accepted")
+    if not complaints:
+        st.rerun()
+    for complaint in complaints[:3]:
+        elements.complain(complaint)
+
+
+def _decline(proposals: list[Proposal]) -> None:
+    at = state.get().workspace
+    assert at is not None
+    at.note(declined=[*at.about.get("declined", ()), *(p.key for p in proposals)])
+    state.renew()
+    st.rerun()
+
+
+def _again(declined: int) -> None:
+    at = state.get().workspace
+    assert at is not None
+    if declined and st.button(f"Look again at the {declined} declined", type="tertiary", icon=":material/undo:"):
+        at.note(declined=[])
+        state.renew()
+        st.rerun()

@@ -1,0 +1,83 @@
+"""Who is what: the attributes that an intruder knows, that may be exchanged, and that users tabulate."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine.data.microdata import RawTable
+from engine.plan import Plan
+from engine.plan.reshape import could_be, set_roles
+from frontier_app.pages.file.opening import attempt
+from frontier_app.session import actions, state
+from frontier_app.wording.markup import markdown
+
+_MANY = 40  # attributes in a role from which a list of all would only be in the way
+ROLES = {
+    "keys": (
+        markdown("**Known to an intruder** (keys): what somebody may know about a person; risk is measured on these"),
+        "choose columns",
+    ),
+    "swap": (
+        markdown("**May be exchanged**: their values may go to another record; what is never exchanged stays exact"),
+        "the keys, if none is chosen",
+    ),
+    "analyse": (
+        markdown("**Tabulated by users**: what users cross in tables; utility is measured on these"),
+        "all that are chosen above, if none is chosen",
+    ),
+}
+
+
+def page(plan: Plan) -> None:
+    """Three lists of names; what is in none is carried."""
+    now = state.get()
+    raw = now.raw
+    assert raw is not None
+    more = now.memo.get("could-be", plan.data, lambda: could_be(raw, plan))
+    order = {name: i for i, name in enumerate(raw.names)}
+    names = sorted((*plan.names, *more), key=lambda name: order.get(name, -1))
+    labels = _labels(raw, plan)
+    st.caption(
+        "Type to find a column. A few are enough: a column in none of the three lists is carried, so it stays with its"
+        " record unchanged, and is released."
+    )
+    with st.form("roles", border=True):
+        chosen = {}
+        for role, (label, empty) in ROLES.items():
+            mine = list(getattr(plan, role))
+            whole = len(mine) == len(plan.names) and len(mine) > _MANY
+            chosen[role] = st.multiselect(
+                label,
+                names,
+                default=[] if whole else mine,
+                format_func=lambda name: labels.get(name, name),
+                key=f"role-{role}-{now.version}",
+                placeholder=empty,
+                filter_mode="contains",
+            )
+        if st.form_submit_button("Use these roles", type="primary", icon=":material/check:"):
+            keys = chosen["keys"]
+            swap = chosen["swap"] or keys
+            analyse = chosen["analyse"] or list(dict.fromkeys((*keys, *swap)))
+
+            def give() -> None:
+                actions.change(set_roles(raw, plan, keys=keys, swap=swap, analyse=analyse), "the roles were given")
+                state.filing(part=None, turn=now.filing.turn + 1)
+
+            attempt(give)
+
+
+def _labels(raw: RawTable, plan: Plan) -> dict[str, str]:
+    """Names with the file's own words and the other columns of the block, so that each of these finds it."""
+    block = {part.name: part for part in plan.attributes}
+    found = {}
+    for name in (*plan.names, *raw.names):
+        part = block.get(name)
+        column = raw.columns.get(part.view[0] if part else name)
+        words = column.about.label if column is not None else ""
+        words = words if len(words) <= 40 else words[:39] + "…"
+        others = [c for c in part.columns if c != name] if part else []
+        if words or others:
+            more = f" (with {', '.join(others)})" if others else ""
+            found[name] = f"{name}{' – ' if words else ''}{words}{more}"
+    return found

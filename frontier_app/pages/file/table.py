@@ -1,0 +1,199 @@
+"""The table of columns: what becomes of each, and the roles of its attribute."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from engine.common.errors import EngineError
+from engine.plan import Plan
+from frontier_app.pages.file import column_rows
+from frontier_app.session import actions, state
+from frontier_app.widgets import elements
+from frontier_app.wording import text
+
+_MANY = 12  # columns from which a filter is offered
+_A_PAGE = 60  # rows drawn at a time
+_SETTING = {"fate": "Fate", "keys": "Key", "swap": "Swap", "analyse": "Analyse"}
+
+
+def looks() -> pd.DataFrame:
+    """What each column looks like; made once."""
+    now = state.get()
+    raw = now.raw
+    assert raw is not None
+    found: pd.DataFrame = now.memo.get("looks", raw.source, lambda: column_rows.looks(raw))
+    return found
+
+
+def page() -> tuple[Plan | None, str | None]:
+    """The table; returns the plan it says and what is wrong with it."""
+    now = state.get()
+    raw = now.raw
+    assert raw is not None
+    before = column_rows.rows(raw, now.base, looks())
+    found = before
+    if len(before) > _MANY:
+        found = _filtered(before)
+    shown = _paged(found)
+    edited = st.data_editor(
+        shown,
+        key=f"columns-{now.version}",
+        hide_index=True,
+        width="stretch",
+        height=min(38 + 35 * max(1, len(shown)), 480),
+        disabled=["column", "label", "holds", "values", "missing"],
+        column_config=_config(),
+        alt="Columns of the file with their fate and roles",
+    )
+    if len(before) > _MANY:
+        _set_all(before, found)
+    whole = before.copy()
+    whole.loc[edited.index, list(edited.columns)] = edited
+    try:
+        return column_rows.plan_of(whole, before, raw, now.base), None
+    except EngineError as error:
+        return now.plan, str(error)
+
+
+def _filtered(before: pd.DataFrame) -> pd.DataFrame:
+    now = state.get()
+    left, right = st.columns([3, 9], vertical_alignment="bottom")
+
+    def renew() -> None:
+        # Edits are kept by row number, so other rows need a fresh table.
+        state.filing(find=state.input_value("find-columns") or "", fates=tuple(state.input_value("find-fates") or ()))
+        state.renew()
+
+    left.text_input(
+        "Find columns",
+        value=now.filing.find,
+        key="find-columns",
+        placeholder="part of a name, or *_WT",
+        help="part of a name or label, or a pattern for the name such as *_WT",
+        on_change=renew,
+    )
+    counts = before["fate"].value_counts()
+    groups = {fate: f"{_fate_word(fate)} ({counts[fate]})" for fate in column_rows.FATES if fate in counts}
+    groups |= {role: f"{words} ({int(before[role].sum())})" for role, words in _GROUPS.items() if before[role].any()}
+    right.pills(
+        "Show only",
+        list(groups),
+        selection_mode="multi",
+        default=[one for one in now.filing.fates if one in groups],
+        key="find-fates",
+        on_change=renew,
+        format_func=groups.__getitem__,
+    )
+    found = _named(before, now.filing.find)
+    for one in now.filing.fates:
+        if one in _GROUPS:
+            found &= before[one]
+    fates = [one for one in now.filing.fates if one in column_rows.FATES]
+    if fates:
+        found &= before["fate"].isin(fates)
+    return before[found]
+
+
+_GROUPS = {"keys": "keys", "swap": "swapped", "analyse": "analysed"}
+
+
+def _named(before: pd.DataFrame, words: str) -> pd.Series:
+    """Rows whose name matches a pattern, or whose name or label holds what was typed."""
+    words = words.strip().casefold()
+    if any(sign in words for sign in "*?"):
+        return before["column"].map(lambda name: fnmatchcase(name.casefold(), words)).astype(bool)
+    named = before["column"].str.contains(words, case=False, regex=False)
+    return named | before["label"].str.contains(words, case=False, regex=False) if "label" in before else named
+
+
+def _paged(found: pd.DataFrame) -> pd.DataFrame:
+    """A page of the rows."""
+    if len(found) <= _A_PAGE:
+        return found
+    pages = list(range(1, -(-len(found) // _A_PAGE) + 1))
+
+    def words(page: int) -> str:
+        rows = found["column"].iloc[(page - 1) * _A_PAGE : page * _A_PAGE]
+        return f"{rows.iloc[0]} … {rows.iloc[-1]}"
+
+    def renew() -> None:
+        state.renew()
+
+    page = st.segmented_control(
+        f"Page of {len(found)} columns",
+        pages,
+        default=1,
+        key=f"columns-page-{state.get().filing.find}-{state.get().filing.fates}",
+        format_func=words,
+        on_change=renew,
+        required=True,
+    )
+    begin = ((page or 1) - 1) * _A_PAGE
+    return found.iloc[begin : begin + _A_PAGE]
+
+
+def _set_all(before: pd.DataFrame, found: pd.DataFrame) -> None:
+    """Set one mark or fate of every row found."""
+    with st.popover(
+        f"Set for all {text.plural(len(found), 'column')} found", icon=":material/checklist:", disabled=found.empty
+    ):
+        what = st.selectbox("What", tuple(_SETTING), format_func=_SETTING.__getitem__, key="set-what")
+        value: object
+        if what == "fate":
+            value = st.selectbox("To", ("attribute", "carry", "drop"), format_func=_fate_word, key="set-fate")
+        else:
+            value = st.radio("To", (True, False), format_func=lambda on: "yes" if on else "no", key="set-mark")
+        if st.button("Set", key="set-all"):
+            now = state.get()
+            assert now.raw is not None
+            whole = column_rows.rows(now.raw, now.plan, looks())
+            edited = whole.copy()
+            rows = found.index if what == "fate" else found.index[edited.loc[found.index, "fate"] == "attribute"]
+            edited.loc[rows, what] = value
+            with elements.spoken():
+                plan = column_rows.plan_of(edited, whole, now.raw, now.plan)
+                if plan is not None:
+                    actions.change(plan, f"{text.plural(len(rows), 'column')} set")
+                st.rerun()
+
+
+def _fate_word(fate: str) -> str:
+    return {"attribute": "attribute", "carry": "carried", "drop": "dropped"}.get(fate, fate)
+
+
+def _config() -> dict[str, Any]:
+    column = st.column_config
+    return {
+        "column": column.TextColumn("Column", pinned=True, width=140),
+        "label": column.TextColumn("Label", width=150),
+        "holds": column.TextColumn("Holds", width=150),
+        "values": column.NumberColumn(
+            "Values", format="localized", help="distinct values, missing ones aside", width=65
+        ),
+        "missing": column.NumberColumn("Missing", format="localized", help="records without a value", width=70),
+        "fate": column.SelectboxColumn(
+            "Fate",
+            options=list(column_rows.FATES),
+            required=True,
+            width=85,
+            help="; ".join(f"{fate}: {words}" for fate, words in text.FATE_WORDS.items()),
+        ),
+        "attribute": column.TextColumn(
+            "Attribute",
+            width=105,
+            help="name of the attribute; columns with the same name move together as one block",
+        ),
+        "keys": column.CheckboxColumn("Key", help="an intruder may know it: risk is measured on these", width=65),
+        "swap": column.CheckboxColumn("Swap", help="its values may be exchanged", width=75),
+        "analyse": column.CheckboxColumn("Analyse", help="users tabulate it: utility is measured on these", width=90),
+        "on_missing": column.SelectboxColumn(
+            "Missing is",
+            options=[column_rows.NONE, *column_rows.MISSING.values()],
+            width=105,
+            help="refuse: the data must have none; a level: missing values become a level of their own",
+        ),
+    }

@@ -1,0 +1,1 @@
+"""The Plan page, part by part."""

@@ -1,0 +1,53 @@
+"""What a person declares about the data: columns used as numbers, and combinations that must not occur."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import streamlit as st
+
+from engine.data.microdata import Microdata
+from engine.plan import Plan
+from frontier_app.widgets import rules
+from frontier_app.widgets.input_errors import Complaints
+
+
+def declared(base: Plan, tag: str, data: Microdata, wrong: Complaints) -> Plan:
+    """The plan with what a person declares about the data: numbers and forbidden combinations."""
+    st.subheader("Numbers, and what must not occur", anchor=False)
+    stays = rules.numbers_from(base, data.raw.names)
+    numeric = st.multiselect(
+        "Columns used as numbers",
+        list(dict.fromkeys((*stays, *base.data.numeric))),
+        default=list(base.data.numeric),
+        key=f"numeric-{tag}",
+        placeholder="those that the analyses use",
+        help="Raw columns with numbers that stay in a release, such as an income: for measures of means and"
+        " correlations, and for mechanisms that model numbers.",
+    )
+    column = st.column_config
+    with st.expander(
+        f"Combinations that must not occur ({len(base.edits)} in the plan)",
+        expanded=bool(base.edits),
+        icon=":material/rule:",
+    ):
+        st.caption("A record breaks a rule when, for every attribute named in it, its level is one of those picked.")
+        known = rules.picks(data.domain, base)
+        edited = st.data_editor(
+            rules.edit_rows(base),
+            key=f"edits-{tag}",
+            num_rows="dynamic",
+            hide_index=True,
+            width="stretch",
+            column_config={
+                "name": column.TextColumn("Rule", width=140),
+                "forbid": column.MultiselectColumn(
+                    "Forbidden together", options=list(known), accept_new_options=False, width=420
+                ),
+            },
+            alt="Edit rules: name and the levels that must not occur together",
+        )
+        edits = wrong.attempt(partial(rules.edits_of, edited, known), base.edits)
+    data_plan = wrong.attempt(lambda: replace(base.data, numeric=tuple(numeric)), base.data)
+    return wrong.attempt(lambda: replace(base, data=data_plan, edits=edits), base)

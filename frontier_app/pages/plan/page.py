@@ -1,0 +1,143 @@
+"""Plan: which candidates are tried, how often, and what is measured."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import streamlit as st
+
+from engine.common.errors import EngineError, UsageError
+from engine.data.microdata import Microdata
+from engine.plan import Plan, edit_plan
+from engine.release.spec import RANDOM_SWAP
+from frontier_app.pages.plan import declarations, document, space
+from frontier_app.pages.plan import mechanisms as protection
+from frontier_app.session import actions, state
+from frontier_app.widgets import elements, plan_approval, plan_size
+from frontier_app.widgets import measures as measuring
+from frontier_app.widgets.input_errors import Complaints
+from frontier_app.wording import mechanisms, text
+from frontier_app.wording.markup import markdown
+
+
+def page() -> None:
+    """Inputs on the left, what they amount to on the right; below both the approval, the document and the way on."""
+    now = state.get()
+    base = now.base
+    st.title("Plan the candidates", anchor=False)
+    if now.raw is None or base is None or now.plan is None:
+        elements.nothing("Open data first; the plan says what is tried on them.", "data", "Open data")
+        return
+    try:
+        data = actions.coded()
+    except EngineError as error:
+        elements.complain(error)
+        elements.go("data", "Back to the data")
+        return
+    plan_approval.shown(now.plan)
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        plan, complaint = _inputs(base, f"{now.version}", data)
+    if plan is not None and actions.set_plan(plan) and plan.lock is not None:
+        st.rerun()
+    with right, st.container(border=True, key="amounts"):
+        rest = plan_size.amounts(plan, complaint, data)
+    st.divider()
+    plan_approval.section(plan or now.plan, wrong=plan is None)
+    document.section(plan or now.plan, data, wrong=plan is None)
+    st.divider()
+    elements.go("sweep", "Next: run the sweep", disabled=plan is None)
+    rest()
+
+
+def _inputs(base: Plan, tag: str, data: Microdata) -> tuple[Plan | None, str | None]:
+    """All inputs; returns the plan they say, or what is wrong with it."""
+    wrong = Complaints()
+    try:
+        picked = protection.choice(base, tag)
+        swaps = RANDOM_SWAP in picked
+        plan = base
+        if swaps:
+            st.subheader("What is swapped at random", anchor=False)
+            with st.popover("The four roles in plain words", icon=":material/help:"):
+                for role, words in text.ROLE_WORDS.items():
+                    st.markdown(markdown("**{}** – {}.", role, words))
+            plan = wrong.attempt(lambda: space.inputs(base, tag), base)
+            rule = space.rule(base, tag)
+            plan = replace(plan, space=replace(plan.space, rule=rule))
+        entries = protection.grids(base, picked, tag, wrong)
+        st.subheader("How much, how often" if swaps else "How often", anchor=False)
+        rates, replicates = _amounts(base, tag, swaps, wrong)
+        plan = wrong.attempt(lambda: _stages(plan, base, tag, replicates), plan)
+        plan = wrong.attempt(lambda: declarations.declared(plan, tag, data, wrong), plan)
+        st.subheader("What is measured", anchor=False)
+        measures = measuring.measures(base, tag, [a.name for a in plan.analyses], wrong)
+        if wrong:
+            return None, wrong[0]
+        plan = edit_plan(plan, rates=rates, replicates=replicates, measures=measures)
+        return replace(plan, mechanisms=mechanisms.merged(base, entries)), None
+    except EngineError as error:
+        return None, wrong[0] if wrong else str(error)
+
+
+def _amounts(base: Plan, tag: str, swaps: bool, wrong: Complaints) -> tuple[tuple[str, ...], int]:
+    """Rates and replicates."""
+    left, right = st.columns(2)
+    rates = base.space.rates
+    if swaps:
+        typed = left.text_input(
+            "Swap rates, in percent of records",
+            value=text.rates_to_percent(base.space.rates),
+            key=f"rates-{tag}",
+            help="The share of records that take part in random swaps, both partners counted. 2 means 2 % (0.02),"
+            " not 200 %. Other mechanisms have parameters of their own for their amount.",
+        )
+        rates = wrong.attempt(lambda: _rates(base, typed), base.space.rates)
+    replicates = (right if swaps else left).number_input(
+        "Replicates of each",
+        1,
+        10_000,
+        base.space.replicates,
+        key=f"replicates-{tag}",
+        help="Runs of the same candidate that differ only in chance; their spread says how sure a figure is."
+        " A decision needs at least two.",
+    )
+    return rates, int(replicates)
+
+
+def _stages(plan: Plan, base: Plan, tag: str, replicates: int) -> Plan:
+    """Whether replicates are spent where they matter, and on how many a candidate is judged first."""
+    left, right = st.columns(2, vertical_alignment="bottom")
+    searching = plan.space.search
+    adaptive = left.checkbox(
+        "Spend replicates where dominance is uncertain",
+        value=base.space.adaptive or searching,
+        disabled=searching,
+        key=f"adaptive-{tag}-{searching}",
+        help="Every scenario is run a few times; only those that may be on the frontier are run on, up to the number"
+        " above. The frontier is then run once more on fresh replicates.",
+    )
+    screen = base.space.screen
+    if adaptive or searching:
+        screen = int(
+            right.number_input("Runs before a scenario is given up", 2, 10_000, base.space.screen, key=f"screen-{tag}")
+        )
+    adaptive = base.space.adaptive if searching else adaptive
+    return replace(plan, space=replace(plan.space, adaptive=adaptive, screen=screen, replicates=replicates))
+
+
+def _rates(base: Plan, typed: str) -> tuple[str, ...]:
+    """The rates that were typed, legal ones; the field is in percent, and so is what is wrong with it."""
+    rates = text.rates_from_percent(typed)
+    for rate in map(Decimal, rates):
+        if not (rate.is_finite() and 0 < rate <= 1):
+            got = f"{(100 * rate).normalize():f} %" if rate.is_finite() else f"'{rate}'"
+            why = "would exchange nothing" if rate == 0 else "is no share of the records"
+            raise UsageError(
+                f"a swap rate of {got} {why}; write percentages above 0 and up to 100, such as 2 for 2 of 100 records"
+            )
+    return replace(base.space, rates=rates).rates
+
+
+page()

@@ -1,0 +1,273 @@
+"""Recommend: which release, by which rule, why, and what else was considered; then its way to the board and out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from engine.common.errors import EngineError
+from engine.decision.choice import choose, nothing_is_better, planned_places
+from engine.decision.disclosure_text import told
+from engine.decision.states import Standing, state_of, withhold
+from engine.frontier.neighbours import lettered
+from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.study.study import Study
+from frontier_app.charts import study_map
+from frontier_app.session import actions, state
+from frontier_app.widgets import (
+    candidate_card,
+    candidate_picker,
+    disclosure_warnings,
+    elements,
+    recommendation,
+    study_page,
+    workflow,
+)
+from frontier_app.wording import text
+from frontier_app.wording.markup import markdown
+
+_RULES = {
+    "hand": "A candidate that I name",
+    "plan": "The plan's own rule",
+    "bound": "The most useful release within a risk bound",
+    "slope": "The best trade of risk against use",
+    "nothing": "No release: nothing is published",
+}
+
+
+def page() -> None:
+    """Where the recommendation stands, its next step, a new one, and what has happened."""
+    st.title("Recommend", anchor=False)
+    study_page.with_map(
+        "There is nothing to recommend yet: a release is chosen among the candidates of a study.", _page
+    )
+
+
+def _page(study: Study, view: RiskUtilityMap) -> None:
+    standing = state_of(study)
+    workflow.where_it_stands(study, standing)
+    workflow.approved_plan(study)
+    disclosure_warnings.before_submission(study, standing)
+    if standing.choice is not None:
+        workflow.next_step(study, view, standing)
+    _recommend(study, view, standing)
+    workflow.history(study)
+
+
+def _recommend(study: Study, view: RiskUtilityMap, standing: Standing) -> None:
+    """A recommendation, or another one: the form, folded while one is under way."""
+    if standing.state == "none":
+        st.subheader("Recommend a release", anchor=False)
+        _form(study, view, standing)
+        return
+    if standing.state == "withheld":
+        elements.go("board", "See what the board sees", primary=False)
+    now = state.get()
+    label = standing.choice.label if standing.choice else None
+    # open for who comes from the map with another candidate
+    another = now.recommending.rule == "hand" and now.selected not in (None, label)
+    title = "Recommend a release instead" if standing.state == "withheld" else "Recommend something else"
+    with st.expander(title, expanded=another):
+        st.caption("A new recommendation begins again as a draft. What was recorded before stays in the history.")
+        _form(study, view, standing)
+
+
+def _form(study: Study, view: RiskUtilityMap, standing: Standing) -> None:
+    letters = {other: letter for letter, other in recommendation.letters(study, view)}
+    left, right = st.columns([1, 1], gap="large")
+    with left:
+        how = _how(study, standing)
+        asked, place = _picked(study, view, how)
+    with right.container(border=True, height="stretch"):
+        if how == "nothing":
+            st.markdown(
+                markdown(
+                    "#### No release\nNo risk is taken, and nobody can use the data. To publish nothing is a decision"
+                    " like any other: it is recorded with its reason and its author."
+                )
+            )
+        else:
+            _at_hand(view, place, letters)
+            _against_nothing(study, view, how, asked, place)
+    others = _alternatives(view, place, letters) if place is not None else []
+    _record(study, view, how, asked, place, others, standing)
+
+
+def _how(study: Study, standing: Standing) -> str:
+    now = state.get()
+    plan = study.plan.decision
+    rules = [rule for rule in _RULES if rule != "plan" or plan.max_risk is not None or plan.slope is not None]
+    first = now.recommending.rule or (now.look.rule if now.look.rule in rules else "hand")
+    how = st.radio(
+        "How it is chosen",
+        rules,
+        index=rules.index(first) if first in rules else 0,
+        format_func=_RULES.__getitem__,
+        key=f"recommend-rule-{len(study.decisions)}-{standing.state}",
+    )
+    if how != now.recommending.rule:
+        state.recommending(rule=how)
+    return how
+
+
+def _picked(study: Study, view: RiskUtilityMap, how: str) -> tuple[dict[str, Any], int | None]:
+    """What :func:`choose` is asked for, and the scenario that it will pick."""
+    now, plan = state.get(), study.plan.decision
+    try:
+        if how == "hand":
+            label = candidate_picker.candidate(
+                study, view, "Candidate", now.selected, key=f"recommend-candidate-{now.version}"
+            )
+            if label is None:
+                return {}, None
+            if label != now.selected:
+                state.put(selected=label)
+            return {"candidate": label}, study.find(label)[0].place
+        if how == "bound":
+            bound = _number(
+                f"Largest acceptable {text.measure_within(view.measures[view.risk])}",
+                "bound",
+                now.recommending.bound if now.recommending.bound is not None else now.look.bound,
+                "The bound is on the mean over runs.",
+            )
+            return ({"max_risk": bound}, view.under_bound(bound)) if bound is not None else ({}, None)
+        if how == "slope":
+            slope = _number(
+                "Additional risk accepted for one more unit of utility",
+                "slope",
+                now.recommending.slope if now.recommending.slope is not None else now.look.slope,
+                "",
+            )
+            return ({"slope": slope}, view.by_slope(slope)[0]) if slope is not None else ({}, None)
+        if how == "plan":
+            words = f"risk at or below {plan.max_risk}" if plan.max_risk else f"a slope of {plan.slope}"
+            st.caption(f"Fixed in the plan: {words}.")
+            return {}, next(iter(planned_places(study, view)))
+    except EngineError as error:
+        elements.complain(error)
+    return {}, None
+
+
+def _number(label: str, name: str, start: float | None, words: str) -> float | None:
+    found = st.number_input(label, 0.0, value=start, format="%.6g", key=f"recommend-{name}", placeholder="a number")
+    if found != getattr(state.get().recommending, name):
+        state.recommending(**{name: found})
+    if words:
+        st.caption(words)
+    return None if found is None else float(found)
+
+
+def _at_hand(view: RiskUtilityMap, place: int | None, letters: dict[int, str]) -> None:
+    if place is None:
+        st.markdown(markdown("#### No candidate at hand\nIts figures will be shown here."))
+        return
+    scenario, summary = view.scenarios[place], view.summary
+    st.markdown(markdown("#### {}", candidate_card.named(view, place, letters)))
+    st.markdown(candidate_card.badges(view, place))
+    st.markdown(text.spec_words(scenario.spec, actions.n_records()))
+    runs, failed = int(summary.counted[place]), int(summary.failed[place])
+    if runs:
+        st.markdown(candidate_card.figures(view, place))
+    st.markdown(candidate_card.sureness(view, place, runs, failed))
+    if words := candidate_card.joint_words(view, place):
+        st.markdown(words)
+
+
+def _against_nothing(study: Study, view: RiskUtilityMap, how: str, asked: dict[str, Any], place: int | None) -> None:
+    """Say it where a slope picks what by that slope is worse than releasing the data unchanged."""
+    planned = study.plan.decision.slope if how == "plan" else None
+    slope = asked.get("slope", planned)
+    if place is None or slope is None:
+        return
+    if beaten := nothing_is_better(view, place, float(slope)):
+        st.warning(f"{beaten[:1].upper()}{beaten[1:]}.", icon=":material/warning:")
+
+
+def _alternatives(view: RiskUtilityMap, place: int, letters: dict[int, str]) -> list[dict[str, str]]:
+    """The neighbours, how they differ, and why they are not recommended."""
+    rest = [other for other in lettered(view, place).values() if other != place]
+    if not rest:
+        return []
+    st.markdown(markdown("**Alternatives considered**, its neighbours from the safest to the most useful"))
+    if letters and letters.get(place) != "A":
+        st.caption("Letters are those of the present recommendation; once this one is recorded, it is A.")
+    kept = dict(state.get().recommending.why_not)
+    found = []
+    for other in rest:
+        scenario = view.scenarios[other]
+        words, reason = st.columns([3, 2], vertical_alignment="center", gap="medium")
+        difference = candidate_card.difference(view, place, other, together=len(rest))
+        name = candidate_card.named(view, other, letters)
+        words.markdown(markdown("**{}**, {}  \n{}", name, text.swap_short(scenario.spec), difference))
+        why = reason.text_input(
+            f"Why not {letters.get(other, scenario.label)}?",
+            kept.get(scenario.label, ""),
+            key=f"recommend-not-{place}-{other}",
+            placeholder="may stay empty",
+        )
+        kept[scenario.label] = why
+        found.append({"candidate": scenario.label, "difference": difference, "why": why.strip()})
+    pairs = tuple(kept.items())
+    if pairs != state.get().recommending.why_not:
+        state.recommending(why_not=pairs)
+    return found
+
+
+def _record(
+    study: Study,
+    view: RiskUtilityMap,
+    how: str,
+    asked: dict[str, Any],
+    place: int | None,
+    others: list[dict[str, str]],
+    standing: Standing,
+) -> None:
+    now = state.get().recommending
+    serial = f"{len(study.decisions)}-{standing.state}"
+    left, right = st.columns([3, 1], gap="medium")
+    why = left.text_area(
+        "Reason, in words",
+        now.why,
+        key=f"recommend-why-{serial}",
+        height=90,
+        placeholder=f"Why {'nothing' if how == 'nothing' else 'this one'}, for whoever reads it in five years",
+    )
+    by = right.text_input("Who recommends it" if how != "nothing" else "Who decides it", now.by, key="recommend-by")
+    scenario = None if place is None else view.scenarios[place]
+    for words in (why, *(one["why"] for one in others)):
+        if complaint := told(study, scenario, words):
+            st.warning(complaint[:1].upper() + complaint[1:] + ".", icon=":material/visibility_off:")
+            break
+    if (why, by) != (now.why, now.by):
+        state.recommending(why=why, by=by)
+    missing = [
+        words
+        for words, there in (
+            ("a candidate", place is not None or how == "nothing"),
+            ("a reason", bool(why.strip())),
+            ("a name", bool(by.strip())),
+        )
+        if not there
+    ]
+    label = "Record that nothing is released" if how == "nothing" else "Record the recommendation"
+    if st.button(label, type="primary", icon=":material/gavel:", disabled=bool(missing)):
+        with elements.spoken():
+            if how == "nothing":
+                withhold(study, by, why)
+                words = "The decision to release nothing is recorded."
+            else:
+                choice = choose(study, view, why, by=by, others=others, **asked)
+                words = f"The recommendation of {choice.label} is recorded as a draft."
+                state.put(selected=choice.label)
+            state.recommending(rule=None, why="", why_not=())
+            state.look(rule="plan", bound=None, slope=None)  # what was tried is now recorded, and stands
+            state.put(notice=words)
+            st.rerun()
+    if missing:
+        st.caption(f"Still needed: {text.listed(missing)}.")
+    if place is not None and study_map.standing(view, place).startswith("dominated"):
+        st.caption("This candidate is dominated: another one is as safe and as useful, and better in one of the two.")
+
+
+page()

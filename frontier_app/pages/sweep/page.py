@@ -1,0 +1,283 @@
+"""Sweep: draw and measure every candidate, in a process of its own that outlives this page."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import streamlit as st
+
+from engine.common.errors import UsageError
+from engine.plan import Plan
+from engine.plan.differences import CONTEXT
+from engine.study.plan_changes import MAY_GROW, change_plan
+from engine.study.study import Study
+from frontier_app.charts import live_map
+from frontier_app.session import actions, jobs, state
+from frontier_app.widgets import elements, plan_size
+from frontier_app.widgets.plan_status import departing, differences
+from frontier_app.wording import mechanisms, text
+from frontier_app.wording.markup import bullets, markdown
+
+_EVERY = 1.0  # seconds between looks
+_DRAW_EVERY = 2.0  # seconds between redrawings of the map
+
+
+def page() -> None:
+    """What can be started, and what is under way."""
+    now = state.get()
+    st.title("Run the sweep", anchor=False)
+    if now.workspace is None:
+        elements.nothing("Open data and settle a plan first; the sweep runs the plan on the data.", "data", "Open data")
+        return
+    job = jobs.status(now.workspace)
+    if job.busy:
+        _under_way()
+        return
+    _start(job)
+    _studies()
+    if actions.own_study():
+        _so_far(job.state != "finished")
+
+
+def _start(job: jobs.Job) -> None:
+    """Begin, resume, extend, or begin anew, whichever the plan and the study allow."""
+    now = state.get()
+    plan = now.plan
+    assert now.workspace is not None
+    if job.state == "failed":
+        elements.complain(f"the last sweep stopped: {job.message}")
+    if now.raw is None or plan is None:
+        if job.total:
+            _told(job)
+        st.info("The data of this study are not open, so it cannot be continued here.", icon=":material/info:")
+        return
+    path = actions.own_study()
+    if path is None:
+        st.markdown(
+            f"Every candidate of the plan is drawn {_often(plan)}, and measured."
+            " The sweep goes on when you leave or reload this page; you can stop and resume it without losing anything."
+        )
+        if seconds := plan_size.foretold(plan):
+            st.caption(f"The page Plan estimated {text.duration(seconds)} for it on this machine.")
+        why, by = _reason(plan)
+        _begin_button("Start the sweep", new=True, why=why, by=by)
+        return
+    with Study.open(path) as study:
+        changed = differences(study.plan, plan)
+    _told(job)
+    if not changed:
+        if job.state != "finished":
+            _begin_button("Resume the sweep")
+        else:
+            elements.go("explore", "Next: explore the map")
+        return
+    st.markdown(markdown("**The plan has changed since this study was made:**"))
+    for sentence in list(changed.values())[:8]:
+        st.markdown(markdown("- {}", sentence))
+    if len(changed) > 8:
+        st.caption(f"and {len(changed) - 8} more")
+    why, by = _reason(plan)
+    figures = {name for name in changed if not name.startswith(CONTEXT)}
+    with st.container(horizontal=True):
+        if not figures:
+            _record_button(path, plan, why, by)
+        elif figures <= set(MAY_GROW) and _only_more(path, plan):
+            _begin_button("Add this to the study", extend=True, why=why, by=by)
+        _begin_button("Start a new study with this plan", new=True, primary=False, why=why, by=by)
+        if st.button("Go back to the study's plan"):
+            with Study.open(path) as study:
+                actions.set_plan(study.plan, renew=True)
+            st.rerun()
+    st.caption("A new study keeps the earlier one in the workspace, with its key.")
+
+
+def _often(plan: Plan) -> str:
+    """How often a candidate is drawn, in words."""
+    times = text.plural(plan.space.replicates, "time")
+    if plan.space.adaptive or plan.space.search:
+        return f"{plan.space.screen} times first, and up to {times} while it may be on the frontier"
+    return times
+
+
+def _only_more(path: Path, plan: Plan) -> bool:
+    with Study.open(path) as study:
+        old = study.plan
+    return (
+        plan.space.replicates >= old.space.replicates
+        and set(old.space.rates) <= set(plan.space.rates)
+        and mechanisms.grown(old, plan)
+    )
+
+
+def _reason(plan: Plan) -> tuple[str, str]:
+    """Why an approved plan is departed from, and who says so; empty where nothing departs."""
+    said = departing(plan)
+    if not said or plan.lock is None:
+        return "", ""
+    st.warning(
+        markdown(
+            "The plan departs from the one approved as {}:\n{}\n\nA deviation is recorded with its reason, and the"
+            " board has to approve it anew.",
+            plan.lock.number,
+            bullets(said),
+        ),
+        icon=":material/gavel:",
+    )
+    left, right = st.columns([3, 1])
+    why = left.text_input("Why the plan departs from its approval", key="deviation-why")
+    by = right.text_input("Your name", key="deviation-by")
+    return why.strip(), by.strip()
+
+
+def _record_button(path: Path, plan: Plan, why: str, by: str) -> None:
+    """Changes that alter no figure: kept in the study and logged."""
+    if st.button(
+        "Keep these changes in the study", type="primary", icon=":material/edit_note:", help="they are logged"
+    ):
+        with elements.spoken():
+            with Study.open(path) as study:
+                change_plan(study, plan, why=why, by=by)
+            state.put(notice="The study's plan was changed; its decision log says how.")
+            st.rerun()
+
+
+def _studies() -> None:
+    """The studies of the workspace, when there are several."""
+    at = state.get().workspace
+    assert at is not None
+    paths = at.studies
+    if len(paths) < 2:
+        return
+    st.subheader("Studies in this workspace", anchor=False)
+    for path in paths:
+        left, middle, right = st.columns([3, 5, 2], vertical_alignment="center")
+        with Study.open(path) as study:
+            progress, n = study.progress, study.n_scenarios
+            made = time.strftime("%Y-%m-%d %H:%M", time.localtime(study.about["created"]))
+        left.markdown(markdown("**{}**, made {}", path.name, made))
+        middle.markdown(
+            f"{text.plural(n, 'scenario')}, {progress.done:,} of {text.plural(progress.total, 'run')}, {progress.state}"
+        )
+        if path == at.study:
+            right.markdown(markdown(":material/check: at work"))
+        elif right.button("Open", key=f"study-{path.name}", width="stretch"):
+            with elements.spoken():
+                actions.open_study(path)
+                st.rerun()
+
+
+def _begin_button(
+    label: str, *, new: bool = False, extend: bool = False, primary: bool = True, why: str = "", by: str = ""
+) -> None:
+    now = state.get()
+    at = now.workspace
+    assert at is not None
+    if st.button(label, type="primary" if primary else "secondary", icon=":material/play_arrow:"):
+        with elements.spoken():
+            if (new or extend) and now.plan is not None and departing(now.plan) and not (why and by):
+                raise UsageError("the plan departs from its approval; fill in above why it does, and your name")
+            if new:
+                at.note(study=at.next_study().name)
+                state.put(selected=None, shown=None)
+            jobs.start(at, extend=extend, deviation=why, by=by)
+            st.rerun()
+
+
+def _told(job: jobs.Job) -> None:
+    if job.state == "finished":
+        st.success(f"Finished: {text.plural(job.total, 'run')} drawn and measured.", icon=":material/check_circle:")
+        if job.message:
+            st.caption(job.message[:1].upper() + job.message[1:])
+    elif job.total:
+        st.warning(
+            f"Stopped at {job.done:,} of {text.plural(job.total, 'run')}; what is done is kept.",
+            icon=":material/pause_circle:",
+        )
+        st.progress(job.done / max(1, job.total))
+
+
+def _under_way() -> None:
+    at = state.get().workspace
+    assert at is not None
+
+    @st.fragment(run_every=_EVERY)
+    def watch() -> None:
+        job = jobs.status(at)
+        if not job.busy:
+            st.rerun()
+        left, stopping = jobs.seconds_left(job), job.state == "stopping"
+        if stopping:
+            words = f" at {job.done:,} of {text.plural(job.total, 'run')}" if job.total else ""
+            st.progress(min(1.0, job.done / max(1, job.total)), f"Stopping{words}, after the runs at hand…")
+        elif job.state == "starting" or job.total == 0:
+            st.progress(job.done / max(1, job.total), "Starting: reading the data, preparing the draw…")
+        else:
+            words = f"{job.done:,} of {text.plural(job.total, 'run')}"
+            words += f", about {text.duration(left)} left" if left is not None and job.done < job.total else ""
+            st.progress(min(1.0, job.done / job.total), words)
+        # A callback runs before the page is drawn, so that the page says at once that it was heard.
+        st.button(
+            "Stopping…" if stopping else "Stop",
+            icon=":material/stop:",
+            key="stop-sweep",
+            disabled=stopping,
+            on_click=_stop,
+        )
+
+    watch()
+    st.caption(
+        "You may leave or reload this page; the sweep goes on. After a stop, what is done is kept and can be resumed."
+    )
+    st.subheader("The map so far", anchor=False)
+
+    @st.fragment(run_every=_DRAW_EVERY)
+    def fill() -> None:
+        _map()
+
+    fill()
+
+
+def _stop() -> None:
+    """Ask the sweep at hand to stop."""
+    at = state.get().workspace
+    assert at is not None
+    with elements.spoken():
+        jobs.cancel(at)
+
+
+def _so_far(unfinished: bool) -> None:
+    st.subheader("The map so far" if unfinished else "The map", anchor=False)
+    _map()
+
+
+def _map() -> None:
+    """The map of what there is, without choosing; figures are added up by the study, so that looking costs little."""
+    found = actions.growing()
+    if found is None or not len(found.frontier.places):
+        st.caption("The first results will appear here.")
+        return
+    frontier = found.frontier
+    first, second, third = st.columns(3)
+    first.metric(
+        "Candidates with results", f"{len(frontier.places):,}", help="scenarios, each a mean of its runs so far"
+    )
+    if len(frontier.places) < found.scenarios:
+        first.caption(f"of {text.plural(found.scenarios, 'scenario')}; the others have no completed run")
+    second.metric("On the frontier", f"{int(frontier.undominated.sum()):,}", help="no other is safer and more useful")
+    third.metric(
+        "Area under the frontier",
+        f"{100 * frontier.area:.1f} %",
+        help="Of the rectangle between the best and the worst mean figures so far, the share that the frontier"
+        " dominates (its hypervolume). While it stays the same, further candidates have added nothing so far; it does"
+        " not show what those still to come will add.",
+    )
+    elements.chart(
+        live_map.figure(frontier, *found.titles, found.signs, found.original),
+        "filling",
+        "Risk–utility map of the results so far, with the frontier and the original data",
+        toolbar=True,
+    )
+
+
+page()

@@ -1,0 +1,1 @@
+"""The Threat page, part by part."""

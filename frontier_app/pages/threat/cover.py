@@ -1,0 +1,63 @@
+"""Who asks for what: the cover of the memo."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from engine.plan import AboutPlan, Plan
+from engine.plan.context import RELEASE_TYPES
+from frontier_app.widgets.input_errors import Complaints
+
+_SHORT = {
+    "survey": ("Survey", "National Household Survey"),
+    "vintage": ("Vintage", "2025"),
+    "sponsor": ("Sponsor", "Ministry of Labour"),
+    "contact": ("Contact", "whom the board may ask"),
+    "authority": ("Authority", "Statistics Act, section 4"),
+    "geography": ("Smallest geography released", "region"),
+    "classification": ("Classification of the memo", "Confidential"),
+    "overlaps": ("Other releases of the same data", "tables of 2024"),
+}
+_HELP = {
+    "authority": "The law or agreement under which the data were collected",
+    "overlaps": "Files of the same people that are protected differently can undo each other's protection",
+}
+_TYPES = {"new": "new", "series": "one of a series", "re-release": "a release again"}
+
+
+def inputs(base: Plan, plan: Plan, tag: str, wrong: Complaints) -> Plan:
+    """The plan with its cover; an approval leaves it open."""
+    st.subheader("Who asks", anchor=False)
+    st.caption("The cover of the memo to the board. All of it may be empty, and completed later.")
+    old = base.about
+    said: dict[str, str] = {}
+    places = st.columns(4)
+    for i, (name, (label, example)) in enumerate(_SHORT.items()):
+        said[name] = places[i % 4].text_input(
+            label, getattr(old, name), key=f"about-{name}-{tag}", placeholder=example, help=_HELP.get(name)
+        )
+    left, right = st.columns(2)
+    said["design"] = left.text_area(
+        "Design: weights, strata, sampling units, households",
+        old.design,
+        key=f"about-design-{tag}",
+        height=68,
+        placeholder="Two-stage sample of households; final weight wt; strata are regions",
+    )
+    with right:
+        said["release_type"] = st.selectbox(
+            "The release is",
+            RELEASE_TYPES,
+            index=RELEASE_TYPES.index(old.release_type),
+            format_func=lambda name: _TYPES.get(name, name),
+            key=f"about-type-{tag}",
+        )
+        said["changes"] = st.text_input(
+            "What changed since the earlier one",
+            old.changes,
+            key=f"about-changes-{tag}",
+            disabled=said["release_type"] == "new" and not old.changes,
+        )
+    return wrong.attempt(lambda: replace(plan, about=AboutPlan(**said)), plan)

@@ -1,0 +1,128 @@
+"""What an intruder knows: the keys, the files that overlap with them, and the harm."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import streamlit as st
+
+from engine.data.microdata import RawTable
+from engine.plan import Plan, ThreatPlan, edit_plan
+from frontier_app.session import state
+from frontier_app.widgets import disclosure_warnings, elements, key_table
+from frontier_app.widgets.input_errors import Complaints
+from frontier_app.wording.markup import markdown
+
+VISIBLE = tuple(
+    word
+    for line in (
+        "age sex gender race ethnic marital married marry educ school job occ industry employ",
+        "region division state province county district place city urban country birth born native language",
+        "religio child household family nationality citizen height tenure salary status",
+    )
+    for word in line.split()
+)
+"""Beginnings of words for what neighbours, colleagues or registers may know about a person."""
+
+
+def inputs(base: Plan, tag: str, fixed: bool, wrong: Complaints) -> Plan:
+    """The plan with what an intruder is taken to know."""
+    st.subheader("What an intruder may know", anchor=False)
+    raw = state.get().raw
+    key = f"threat-keys-{tag}"
+    if not fixed:
+        _presets(base, raw, key)
+    keys = st.multiselect(
+        "Answers that somebody may already know about a person (keys)",
+        base.names,
+        default=[*base.keys],
+        key=key,
+        disabled=fixed,
+        filter_mode="contains",
+        help="Risk is measured on the table of these attributes. More keys make a stronger intruder.",
+    )
+    plan = wrong.attempt(lambda: _with_keys(base, keys), base)
+    if raw is not None:
+        with elements.spoken():
+            _exposed(plan)
+        disclosure_warnings.shown(plan)
+    threat = base.threat
+    intruder = st.text_area(
+        "Who that could be, and how they would go about it",
+        threat.intruder,
+        key=f"threat-intruder-{tag}",
+        disabled=fixed,
+        height=68,
+        placeholder="A colleague who knows that a certain person answered, and looks for that person's income",
+    )
+    files = st.text_area(
+        "Public or commercial files that overlap with the keys, one a line",
+        "\n".join(threat.public_files),
+        key=f"threat-files-{tag}",
+        disabled=fixed,
+        height=68,
+        placeholder="Voter register of 2024: name, address, age, sex",
+        help="In words. How a file that you hold matches a release is measured by 'Links to an external file' among the"
+        " measures on the page Plan.",
+    )
+    harm = st.text_area(
+        "What a disclosure would do to a person",
+        threat.harm,
+        key=f"threat-harm-{tag}",
+        disabled=fixed,
+        height=68,
+        placeholder="Loss of benefits, embarrassment",
+    )
+    lines = tuple(dict.fromkeys(line.strip() for line in files.splitlines() if line.strip()))
+    return wrong.attempt(lambda: replace(plan, threat=ThreatPlan(intruder, lines, harm)), plan)
+
+
+def _with_keys(base: Plan, keys: list[str]) -> Plan:
+    return base if tuple(keys) == base.keys else edit_plan(base, keys=keys)
+
+
+def _presets(base: Plan, raw: RawTable | None, key: str) -> None:
+    presets = {
+        "What others can see": visible(base, raw),
+        "What users tabulate": list(base.analyse),
+        "All": list(base.names),
+    }
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption("Begin with", width="content")
+        for label, names in presets.items():
+            if st.button(label, key=f"preset-{label}-{key}", disabled=not names, help=", ".join(names[:20]) or None):
+                state.set_input(key, names)
+
+
+def visible(plan: Plan, raw: RawTable | None) -> list[str]:
+    """Attributes whose name or label speaks of what others can see or look up."""
+    found = []
+    for part in plan.attributes:
+        column = raw.columns.get(part.view[0]) if raw is not None else None
+        said = f"{part.name} {column.about.label if column is not None else ''}"
+        spaced = re.sub(r"([a-z])([A-Z])", r"\1 \2", said).lower()
+        if any(word.startswith(VISIBLE) for word in re.findall(r"[a-z]+", spaced)):
+            found.append(part.name)
+    return found
+
+
+def _exposed(plan: Plan) -> None:
+    """In one sentence, who stands out on the keys if nothing is done."""
+    found = key_table.of(plan)
+    if found is None:
+        st.warning(
+            f"{len(plan.keys)} keys are more than anybody knows; on so many every record is alone.",
+            icon=":material/warning:",
+        )
+        return
+    st.markdown(
+        markdown(
+            "If nothing is done, **{:,} of {:,}** records ({}) share their answers on these keys with at most one other"
+            " record, and **{:,}** are alone.",
+            found.small_records,
+            found.n_records,
+            elements.share(found.small_records, found.n_records),
+            found.uniques,
+        )
+    )

@@ -1,0 +1,62 @@
+"""Threat and uses: what is protected against, what for, and by which rule, said before results are seen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from engine.common.errors import EngineError
+from engine.plan import Plan
+from frontier_app.pages.threat import cover, intruder, public, rule, uses
+from frontier_app.session import actions, state
+from frontier_app.widgets import elements, plan_status
+from frontier_app.widgets.input_errors import Complaints
+
+
+def page() -> None:
+    """All of it on one page; the plan follows every input."""
+    now = state.get()
+    st.title("Threat and uses", anchor=False)
+    if now.plan is None or now.base is None:
+        elements.nothing(
+            "Open data first; then say what an intruder may know, and what users do with the data.",
+            "data",
+            "Open data",
+        )
+        return
+    if now.raw is not None:
+        try:
+            actions.coded()
+        except EngineError as error:
+            elements.complain(error)
+            elements.go("data", "Back to the data")
+            return
+    fixed = plan_status.approval(now.plan)
+    stand = st.container()
+    wrong = Complaints()
+    plan = _inputs(now.base, f"{now.version}", fixed, wrong)
+    actions.set_plan(plan)
+    with stand:
+        plan_status.kept(plan)
+    st.divider()
+    elements.go("plan", "Next: plan the candidates")
+
+
+def _inputs(base: Plan, tag: str, fixed: bool, wrong: Complaints) -> Plan:
+    """The plan that the inputs say; what is wrong keeps its old value."""
+    left, right = st.columns(2, gap="large")
+    with left:
+        plan = intruder.inputs(base, tag, fixed, wrong)
+    with right:
+        chosen = st.container()
+    used = uses.inputs(base, tag, fixed)
+    plan = wrong.attempt(lambda: replace(plan, tables=used.tables, analyses=used.analyses), plan)
+    with chosen:
+        plan = rule.inputs(base, plan, tag, fixed, wrong)
+    plan = rule.tolerances(base, plan, tag, fixed, wrong)
+    plan = cover.inputs(base, plan, tag, wrong)
+    return public.inputs(base, plan, tag, fixed, wrong)
+
+
+page()

@@ -1,0 +1,77 @@
+"""What is said in public about the protection."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from engine.plan import Plan, PublishPlan
+from engine.plan.context import INCLUDE, RATE_POLICIES
+from frontier_app.widgets.input_errors import Complaints
+
+_POLICIES = {"withhold": "withhold it (usual)", "range": "give a range in words"}
+
+
+def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: Complaints) -> Plan:
+    """The plan with what is said in public, which an approval leaves open, and what is released with the file, which is
+    read-only where ``fixed``."""
+    st.subheader("What is said in public", anchor=False)
+    st.caption(
+        "The paragraph on methods that goes with the released file. Neither the swapped variables nor the exact"
+        " rate are ever in it."
+    )
+    old = base.publish
+    first, second, third = st.columns(3)
+    title = first.text_input(
+        "Title of the released file", old.title, key=f"publish-title-{tag}", placeholder="Household Survey 2025"
+    )
+    policy = second.selectbox(
+        "Share of records in swaps",
+        RATE_POLICIES,
+        index=RATE_POLICIES.index(old.rate_policy),
+        format_func=_POLICIES.__getitem__,
+        key=f"publish-policy-{tag}",
+    )
+    ranged = policy == "range"
+    range_words = third.text_input(
+        "The range, in words",
+        old.rate_range,
+        key=f"publish-range-{tag}",
+        placeholder="between 1 and 5 percent",
+        disabled=not ranged,
+    )
+    wording = st.text_area(
+        "Further wording",
+        old.wording,
+        key=f"publish-wording-{tag}",
+        height=68,
+        placeholder="Whom users may ask about the file",
+    )
+    said: dict[str, Any] = {
+        "title": title,
+        "rate_policy": policy,
+        "rate_range": range_words if ranged else "",
+        "wording": wording,
+    }
+    if ranged and not range_words.strip():
+        st.caption("Until the range is given, the share is withheld.")
+        said |= {"rate_policy": "withhold"}
+    said["include"] = _included(base, tag, fixed)
+    return wrong.attempt(lambda: replace(plan, publish=PublishPlan(**said)), plan)
+
+
+def _included(base: Plan, tag: str, fixed: bool) -> tuple[str, ...]:
+    """What is released besides the attributes and carried columns: the weight, a new id."""
+    data = base.data
+    words = {
+        "weight": f"Release the weight with the file (column {data.weight})",
+        "id": f"Release a new id in place of column {data.id}",
+    }
+    return tuple(
+        role
+        for role in INCLUDE
+        if getattr(data, role) is not None
+        and st.checkbox(words[role], role in base.publish.include, key=f"publish-{role}-{tag}", disabled=fixed)
+    )

@@ -1,0 +1,205 @@
+"""How the choice will be made: measures, the bound or the slope, the realisation, and from when a difference counts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import streamlit as st
+
+from engine.common.errors import EngineError, UsageError
+from engine.measures import MeasureCall, call
+from engine.plan import DecisionPlan, Plan, TolerancePlan
+from engine.sweeps.baseline import doing_nothing
+from frontier_app.session import actions, state
+from frontier_app.widgets.input_errors import Complaints
+from frontier_app.widgets.measures import meaning
+from frontier_app.wording import text
+from frontier_app.wording.markup import markdown
+
+RULES = {
+    "none": "Not settled yet",
+    "bound": "The most useful release within a risk bound",
+    "slope": "The best trade of risk against use",
+}
+
+
+def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: Complaints) -> Plan:
+    """The plan with its rule of choice."""
+    st.subheader("How the choice will be made", anchor=False)
+    calls = [call(name) for name in plan.measures]
+    old = base.decision
+    risk = _measure("Risk is judged by", "risk", calls, old.risk, tag, fixed)
+    utility = _measure("Use is judged by", "utility", calls, old.utility, tag, fixed)
+    if risk is None or utility is None:
+        st.info(
+            "The plan has no measure of risk or none of utility; choose them on the page Plan.", icon=":material/info:"
+        )
+        return plan
+    _doing_nothing(plan, risk)
+    had = "bound" if old.max_risk is not None else "slope" if old.slope is not None else "none"
+    rule = st.radio(
+        "Rule",
+        list(RULES),
+        index=list(RULES).index(had),
+        format_func=RULES.__getitem__,
+        key=f"rule-{tag}",
+        disabled=fixed,
+    )
+    bound = slope = None
+    if rule == "bound":
+        bound = _bound(old, risk, tag, fixed, wrong)
+    elif rule == "slope":
+        typed = st.text_input(
+            "How much more risk one more unit of use is worth (slope)",
+            old.slope or "",
+            key=f"slope-{tag}",
+            disabled=fixed,
+            help="A candidate is better than another when it gains more use, times this number, than it adds risk.",
+        )
+        slope = typed.strip() or None
+    realisation = _realisation(old, tag, fixed)
+
+    def decided() -> Plan:
+        names = [None if c is None else str(c) for c in (risk, utility)]
+        kept = (
+            _kept(old.risk, names[0], calls, "risk"),
+            _kept(old.utility, names[1], calls, "utility"),
+        )
+        return replace(plan, decision=DecisionPlan(*kept, bound, slope, realisation))
+
+    return wrong.attempt(decided, plan)
+
+
+def _measure(
+    label: str, kind: str, calls: list[MeasureCall], wanted: str | None, tag: str, fixed: bool
+) -> MeasureCall | None:
+    mine = [c for c in calls if c.measure.kind == kind]
+    if not mine:
+        return None
+    first = _found(mine, wanted)
+    names = [str(c) for c in mine]
+    name = st.selectbox(
+        label,
+        names,
+        index=names.index(str(first)),
+        format_func=lambda name: text.measure_title(call(name)),
+        key=f"decision-{kind}-{tag}",
+        disabled=fixed,
+    )
+    picked = mine[names.index(name)]
+    st.caption(f"{meaning(picked)} Unit: {picked.measure.unit}; {text.DIRECTION[picked.measure.better]}.")
+    return picked
+
+
+def _found(mine: list[MeasureCall], wanted: str | None) -> MeasureCall:
+    """The measure that a plan's entry means: by its whole text, else by its bare name, else the first."""
+    for c in mine:
+        if wanted == str(c):
+            return c
+    return next((c for c in mine if wanted == c.measure.name), mine[0])
+
+
+def _kept(old: str | None, new: str | None, calls: list[MeasureCall], kind: str) -> str | None:
+    """The entry as the plan has it where it means the same: looking at a plan does not change it."""
+    mine = [c for c in calls if c.measure.kind == kind]
+    return old if mine and str(_found(mine, old)) == new else new
+
+
+def _bound(old: DecisionPlan, risk: MeasureCall, tag: str, fixed: bool, wrong: Complaints) -> str | None:
+    typed = st.text_input(
+        f"Largest acceptable risk (α), in {risk.measure.unit}",
+        old.max_risk or "",
+        key=f"alpha-{tag}",
+        disabled=fixed,
+        placeholder="such as 0.014",
+        help=f"{text.measure_help(risk.measure)} No release above α may be chosen.",
+    )
+
+    def checked() -> str | None:
+        if risk.measure.better != "lower":
+            raise UsageError(
+                f"a bound is for a measure where lower is better; of '{text.measure_title(risk)}' higher is better, so "
+                "judge risk by another measure, or choose a slope"
+            )
+        return DecisionPlan(max_risk=typed.strip()).max_risk if typed.strip() else None
+
+    bound = wrong.attempt(checked, old.max_risk)
+    n = state.get().raw.n_records if state.get().raw is not None else 0  # type: ignore[union-attr]
+    if bound is not None and n and risk.measure.unit.startswith("share of") and "records" in risk.measure.unit:
+        st.caption(f"Of all {n:,} records that would be {int(Decimal(bound) * n):,}.")
+    return bound
+
+
+def _doing_nothing(plan: Plan, risk: MeasureCall) -> None:
+    """The risk of the data as they are."""
+    if state.get().raw is None:
+        return
+    try:
+        data = actions.coded()
+        depends = (plan.data, plan.keys, plan.analyse, plan.edits, str(risk))
+        figure = state.get().memo.get("doing-nothing", depends, lambda: doing_nothing(plan, data, str(risk)))
+    except EngineError as error:
+        st.caption(str(error))
+        return
+    if figure is None:
+        st.caption("This measure works on records; what it says of doing nothing is known once a sweep has begun.")
+    else:
+        st.markdown(markdown("Doing nothing has a risk of **{}** ({}).", text.figure(figure), risk.measure.unit))
+
+
+def _realisation(old: DecisionPlan, tag: str, fixed: bool) -> str:
+    how = st.radio(
+        "Which of its runs is released",
+        ("first", "number"),
+        index=0 if old.realisation == "first" else 1,
+        format_func={"first": "The first", "number": "A certain one"}.__getitem__,
+        horizontal=True,
+        key=f"realisation-{tag}",
+        disabled=fixed,
+        help="Settled beforehand, because picking the run with the best figures is picking luck.",
+    )
+    if how == "first":
+        return "first"
+    start = 1 if old.realisation == "first" else int(old.realisation)
+    return str(st.number_input("Its number", 1, None, start, key=f"realisation-number-{tag}", disabled=fixed))
+
+
+def tolerances(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: Complaints) -> Plan:
+    """The plan with its tolerances."""
+    st.subheader("From when a difference is pointed out", anchor=False)
+    old = base.tolerances
+    first, second, third, fourth = st.columns(4)
+    change = first.text_input(
+        "Change of a share or mean, in %",
+        _percent(old.change),
+        key=f"tolerance-change-{tag}",
+        disabled=fixed,
+        help="Relative: 10 points out 20 % that became 22 %.",
+    )
+    least = second.number_input(
+        "…resting on more records than",
+        0,
+        None,
+        old.min_n,
+        key=f"tolerance-n-{tag}",
+        disabled=fixed,
+    )
+    se = third.text_input("Shift of a coefficient, in SE", old.se, key=f"tolerance-se-{tag}", disabled=fixed)
+    ratio = fourth.text_input(
+        "Standard error grows by the factor", old.se_ratio, key=f"tolerance-ratio-{tag}", disabled=fixed
+    )
+
+    def tolerated() -> Plan:
+        share = old.change if change.strip() == _percent(old.change) else _share(change)
+        return replace(plan, tolerances=TolerancePlan(share, int(least), se.strip(), ratio.strip()))
+
+    return wrong.attempt(tolerated, plan)
+
+
+def _percent(share: str) -> str:
+    return f"{(Decimal(share) * 100).normalize():f}"
+
+
+def _share(percent: str) -> str:
+    return text.rates_from_percent(percent)[0]

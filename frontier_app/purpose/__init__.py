@@ -1,1 +1,0 @@
-"""The page of threat and uses, part by part."""

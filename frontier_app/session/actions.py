@@ -1,0 +1,356 @@
+"""What a person can do with a session: open data, settle a plan, look at a study.  No drawing here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.common.errors import EngineError, UsageError
+from engine.common.os_support import expanded, write_private
+from engine.common.resources import home
+from engine.data.io.readers import read_table
+from engine.data.microdata import Microdata, RawTable
+from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.plan import Plan, first_plan, plan_from_toml, plan_to_toml, read_plan
+from engine.plan.recode import code
+from engine.plan.samples import open_data
+from engine.study.live_frontier import GrowingFrontier, growing_frontier
+from engine.study.study import Study
+from engine.study.study_map import objective_places, remapped, risk_utility_map
+from engine.sweeps.runner import FRESH_FROM
+from frontier_app.session import access, jobs, saved_view, state, workspace
+from frontier_app.session.settings import PRIVACY
+from frontier_app.session.workspace import Workspace
+from frontier_app.wording import text
+
+
+def _begin(at: Workspace, raw: RawTable, plan: Plan | None, **more: Any) -> None:
+    """A fresh state on these data."""
+    if state.begin(workspace=at, raw=raw, plan=plan, base=plan, **more).owner:
+        access.own(at.token)
+    if plan is not None:
+        at.save_plan(plan_to_toml(plan))
+
+
+def open_sample(name: str) -> None:
+    """Work on a sample with its own plan, in a new workspace."""
+    raw, plan = open_data(name)
+    at = workspace.create()
+    at.note(data=name, study=None)
+    _begin(at, raw, plan)
+
+
+def open_upload(name: str, content: Any, size: int) -> None:
+    """Work on an uploaded file with a first plan guessed from its columns, in a new workspace."""
+    most = int(str(PRIVACY["server.maxUploadSize"]))
+    if size > most * 2**20:
+        raise UsageError(f"the file has {size / 2**20:,.0f} MB, must be at most {most:,} MB; open it by its path")
+    at = workspace.create()
+    try:
+        path = at.save_upload(name, content)
+        raw, _ = open_data(str(path))
+    except BaseException:
+        at.delete()
+        raise
+    at.note(data=str(path), study=None)
+    _begin_first(at, raw)
+
+
+def open_path(text: str) -> None:
+    """Work on a file of this machine where it lies, with a first plan guessed from its columns, in a new workspace.
+
+    Only for who started the server: it reads with that person's rights.
+    """
+    if not state.get().owner:
+        raise UsageError("files are opened by their path only at the address that `frontier app` printed")
+    typed = text.strip().strip("\"'")
+    if not typed:
+        raise UsageError("no path is given; write where the file lies, such as /data/survey.sav")
+    path = expanded(typed)
+    if not path.is_absolute():
+        raise UsageError(
+            f"'{typed}' does not begin at the top; write the whole path, such as {(home() or Path('/data')) / typed}"
+        )
+    raw = read_table(path)
+    at = workspace.create()
+    at.note(data=str(path), study=None)
+    _begin_first(at, raw)
+
+
+def _begin_first(at: Workspace, raw: RawTable) -> None:
+    notice = ""
+    plan = None
+    try:
+        plan = first_plan(raw)
+    except EngineError as error:
+        notice = str(error)
+    _begin(at, raw, plan, notice=notice)
+
+
+def use_codebook(name: str, content: bytes) -> None:
+    """Labels, missing codes, roles and blocks from a codebook table (CSV); it is kept with the data."""
+    from engine.plan.codebook import apply_codebook, with_labels
+    from engine.plan.codebook_file import read_codebook
+
+    now = state.get()
+    if now.raw is None or now.workspace is None:
+        raise UsageError("open the data first; a codebook describes their columns")
+    aside = now.workspace.folder / "given" / (Path(name).stem[:60] + ".csv")
+    aside.parent.mkdir(mode=0o700, exist_ok=True)
+    try:
+        write_private(aside, content)
+        book = read_codebook(aside)
+        plan, raw = apply_codebook(now.raw, book, now.plan), with_labels(now.raw, book)
+        os.replace(aside, now.workspace.codebook_path)
+    finally:
+        shutil.rmtree(aside.parent, ignore_errors=True)
+    state.put(raw=raw, memo=state.Memo())
+    change(plan, "the codebook was applied")
+
+
+def _labelled(at: Workspace, raw: RawTable) -> RawTable:
+    """The records with the labels of the codebook that was given with them."""
+    if not at.codebook_path.exists():
+        return raw
+    from engine.plan.codebook import with_labels
+    from engine.plan.codebook_file import read_codebook
+
+    return with_labels(raw, read_codebook(at.codebook_path))
+
+
+def open_workspace(at: Workspace) -> None:
+    """Go on where a workspace was left: after a reload, in another tab, or on a study named on the command line."""
+    about = at.about
+    raw = None
+    error = ""
+    if about["data"]:
+        try:
+            raw, sample_plan = open_data(about["data"])
+            raw = _labelled(at, raw)
+        except EngineError as problem:
+            error, sample_plan = str(problem), None
+    else:
+        sample_plan = None
+    plan = sample_plan
+    if at.plan_path.exists():
+        plan = read_plan(at.plan_path)
+    elif at.study and at.study.exists():
+        with Study.open(at.study) as study:
+            plan = study.plan
+        at.save_plan(plan_to_toml(plan))
+    old = state.get()
+    look, selected = saved_view.kept(at)
+    state.put(
+        workspace=at,
+        look=look,
+        selected=selected,
+        raw=raw,
+        plan=plan,
+        base=plan,
+        version=old.version + 1,
+        memo=state.Memo(),
+        error=error,
+    )
+
+
+def go_on(folder: Path) -> None:
+    """Open earlier work, under a token of this server.  Only for who started the server: it may be anybody's."""
+    if not state.get().owner:
+        raise UsageError("earlier work is opened only at the address that `frontier app` printed")
+    at = workspace.reopened(folder)
+    access.own(at.token)
+    open_workspace(at)
+
+
+def open_study(path: Path) -> None:
+    """Work on another study of the workspace, with its plan."""
+    at = state.get().workspace
+    if at is None or path not in at.studies:
+        raise UsageError(f"'{path.name}' is no study of this workspace")
+    with Study.open(path) as study:
+        plan = study.plan
+    at.note(study=path.name if path.parent == at.folder else str(path))
+    state.put(selected=None, shown=None, map_key=None, look=state.Look(), memo=state.Memo())
+    set_plan(plan, renew=True)
+
+
+def forget() -> None:
+    """Delete the workspace with everything in it and start over."""
+    at = state.get().workspace
+    if at:
+        jobs.stop(at)
+        at.delete()
+    state.begin(notice="The workspace was deleted, with everything in it." if at else "")
+
+
+def leave() -> None:
+    """Go back to the start; the workspace stays, and its address opens it while the dashboard runs."""
+    state.begin()
+
+
+def set_plan(plan: Plan, *, renew: bool = False) -> bool:
+    """Keep a plan; returns whether it is a new one.  ``renew`` lets the page's inputs start again from it."""
+    now = state.get()
+    changed = plan != now.plan
+    if changed:
+        state.put(plan=plan, error="")
+        if now.workspace:
+            now.workspace.save_plan(plan_to_toml(plan))
+    elif now.error:
+        state.put(error="")
+    if renew:
+        state.renew()
+    return changed
+
+
+def load_plan(text: str) -> None:
+    """Use a plan from a file."""
+    change(plan_from_toml(text), "another plan was loaded")
+
+
+def change(plan: Plan, done: str) -> None:
+    """Carry out one decision on the plan, which can be taken back; ``done`` says it in words."""
+    now = state.get()
+    if now.plan is not None and plan != now.plan:
+        state.filing(undo=now.plan, done=done)
+    set_plan(plan, renew=True)
+
+
+def undo() -> None:
+    """Take the last decision back."""
+    before = state.get().filing.undo
+    if before is not None:
+        state.filing(undo=None, done="")
+        set_plan(before, renew=True)
+
+
+def coded() -> Microdata:
+    """The data coded by the plan; raises the engine's own sentences."""
+    now = state.get()
+    if now.raw is None or now.plan is None:
+        raise UsageError("open data first, and settle which columns become attributes")
+    raw, plan = now.raw, now.plan
+    return now.memo.get("coded", (plan.data, plan.edits), lambda: code(raw, plan))
+
+
+def own_study() -> Path | None:
+    """Path of the study, when it exists."""
+    at = state.get().workspace
+    path = at.study if at else None
+    return path if path and path.exists() else None
+
+
+@contextmanager
+def opened() -> Iterator[Study | None]:
+    """The study, knowing its scenarios where the map has read them; None where there is none."""
+    path = own_study()
+    if path is None:
+        yield None
+        return
+    view = state.get().memo.last("map")
+    with Study.open(path) as study:
+        if view is not None and view[0] == str(path):
+            study.reuse(view[1].scenarios)
+        yield study
+
+
+def the_map(risk: str | None, utility: str | None, partial: bool) -> RiskUtilityMap | None:
+    """The study's map under two measures, read again when the study has grown; None without a study."""
+    with opened() as study:
+        if study is None:
+            return None
+        path = str(study.path)
+        grown = (path, study.stamp()[0], study.n_scenarios, len(study.measures), partial)
+        depends = (grown, risk, utility)
+        before = state.get().memo.last("map")
+
+        def make() -> tuple[str, RiskUtilityMap, object]:
+            if before is not None and before[2] == grown:
+                return path, remapped(study, before[1], risk, utility), grown
+            return path, risk_utility_map(study, risk, utility, allow_partial=partial), grown
+
+        found: RiskUtilityMap = state.get().memo.get("map", depends, make)[1]
+        return found
+
+
+@dataclass(frozen=True)
+class Growing:
+    """The frontier of a study as it is now, how many scenarios the study has, the names of its two measures, the signs
+    that turn losses into values, and the values of the original data."""
+
+    frontier: GrowingFrontier
+    scenarios: int
+    titles: tuple[str, str]
+    signs: tuple[float, float]
+    original: tuple[float, float]
+
+
+def growing() -> Growing | None:
+    """The study's frontier so far under the plan's measures; None without a study."""
+    path = own_study()
+    if path is None:
+        return None
+    now = state.get()
+    with Study.open(path) as study:
+        risk, utility = (study.measures[k] for k in objective_places(study))
+        stamp = (str(path), study.stamp()[0], study.n_scenarios)
+        found = now.memo.get("growing", stamp, lambda: growing_frontier(study))
+        original = (study.original[str(risk)], study.original[str(utility)])
+        count = study.n_scenarios
+    signs = tuple(-1.0 if c.measure.better == "higher" else 1.0 for c in (risk, utility))
+    return Growing(found, count, (text.measure_name(risk), text.measure_name(utility)), (signs[0], signs[1]), original)
+
+
+def fresh_map(view: RiskUtilityMap) -> RiskUtilityMap | None:
+    """The map of the runs on fresh replicates, under the same measures; None before there are any."""
+    now = state.get()
+    risk, utility = (str(view.measures[k]) for k in (view.risk, view.utility))
+    with opened() as study:
+        if study is None:
+            return None
+        n = study.read("select count(*) from fresh")[0][0]
+        if not n:
+            return None
+        depends = (str(study.path), n, study.n_scenarios, len(study.measures), risk, utility, view.allow_partial)
+        return now.memo.get(
+            "fresh",
+            depends,
+            lambda: risk_utility_map(study, risk, utility, allow_partial=view.allow_partial, fresh=True),
+        )
+
+
+def notes(place: int) -> list[tuple[int, int, str]]:
+    """What was said about a scenario's runs in the sweep: (replicate, column of the measure, text)."""
+    path = own_study()
+    if path is None:
+        return []
+    now = state.get()
+    with Study.open(path) as study:
+        depends = (str(path), study.stamp()[0], len(study.measures), place)
+        return now.memo.get("notes", depends, lambda: [row for row in study.notes(place) if row[0] < FRESH_FROM])
+
+
+def source_words() -> str:
+    """The data's name, as people know it."""
+    now = state.get()
+    if now.raw is not None:
+        return now.raw.source
+    path = own_study()
+    if path:
+        with suppress(EngineError), Study.open(path) as study:
+            return str(study.about["source"])
+    return ""
+
+
+def n_records() -> int:
+    """Records of the study's data."""
+    path = own_study()
+    if path is None:
+        return 0
+    with Study.open(path) as study:
+        return int(study.about["n_records"])

@@ -1,0 +1,270 @@
+"""Sweeps as processes of their own: started, watched and cancelled from any page, and found again after a reload.
+
+The study says how far a sweep is and who writes it; only the moments before it exists are kept here, in the workspace.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.common.errors import EngineError
+from engine.common.os_support import is_running, process_birth
+from engine.study.study import Study
+from engine.sweeps.runner import FRESH_FROM
+from frontier_app.session.launch import environment, standard_input
+from frontier_app.session.workspace import Workspace
+
+_JOB, _RECHECK = "job.json", "recheck.json"
+_children: dict[int, subprocess.Popen[bytes]] = {}  # so that ended ones are waited for and leave no zombie
+
+
+@dataclass(frozen=True)
+class Job:
+    """How a sweep is going: ``state`` is none, starting, running, stopping, cancelled, finished or failed."""
+
+    state: str
+    done: int = 0
+    total: int = 0
+    seconds: float = 0.0
+    message: str = ""
+    began: int = 0  # results that were there when it started
+
+    @property
+    def busy(self) -> bool:
+        """Whether a process is at work."""
+        return self.state in ("starting", "running", "stopping")
+
+
+def _noted(workspace: Workspace) -> dict[str, Any]:
+    nothing = {"pid": 0, "born": "", "began": 0, "at": 0.0, "stop": False}
+    try:
+        return {**nothing, **json.loads((workspace.folder / _JOB).read_text(encoding="utf-8"))}
+    except (OSError, ValueError, TypeError):
+        return nothing
+
+
+def process(pid: int) -> dict[str, Any]:
+    """What is noted of a process that was started, so that :func:`runs` tells it from a later one of its number."""
+    return {"pid": pid, "born": process_birth(pid)}
+
+
+def runs(noted: Mapping[str, Any]) -> bool:
+    """Whether a process of which this was noted is still at work; earlier versions noted its number only."""
+    _reap()
+    return is_running(int(noted["pid"]), str(noted.get("born", "")))
+
+
+def _reap() -> None:
+    """Wait for children that have ended."""
+    for pid, child in list(_children.items()):
+        if child.poll() is not None:
+            del _children[pid]
+
+
+def _alive(workspace: Workspace) -> bool:
+    return runs(_noted(workspace))
+
+
+def start(workspace: Workspace, *, extend: bool = False, deviation: str = "", by: str = "") -> None:
+    """Sweep the workspace's study by its plan; it resumes what is there.  Nothing happens while one is at work.
+
+    ``deviation`` is why the plan departs from its approval, ``by`` who says so.
+    """
+    before, at = status(workspace), time.time()
+    if before.busy:
+        return
+    study, data, began = workspace.study, workspace.about["data"], before.done
+    if study is None or data is None:
+        raise EngineError("there is nothing to sweep yet; open data and settle a plan first")
+    arguments = ["sweep", data, "--study", str(study)]
+    arguments += ["--plan", str(workspace.plan_path)] + (["--extend"] if extend else [])
+    arguments += ["--deviation", deviation, "--by", by] if deviation else []
+    pid = launch(arguments, workspace, workspace.log_path)
+    workspace.keep(_JOB, json.dumps({**process(pid), "began": began, "at": at}))
+
+
+def launch(arguments: Sequence[str], workspace: Workspace, log_path: Path) -> int:
+    """Start a command of `frontier` as a process of its own that outlives this one; returns its id.
+
+    The arguments travel by standard input, and the owner alone can read what it writes.
+    """
+    detached: dict[str, Any] = {"creationflags": 0x00000200} if os.name == "nt" else {"start_new_session": True}
+    descriptor = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as log, standard_input(list(arguments)) as given:
+        child: subprocess.Popen[bytes] = subprocess.Popen(
+            [sys.executable, "-P", "-m", "engine", "-"],
+            env=environment(),
+            cwd=workspace.folder,
+            stdin=given,
+            stdout=log,
+            stderr=log,
+            umask=0o077,
+            **detached,
+        )
+    _children[child.pid] = child
+    return child.pid
+
+
+def _recheck_log(workspace: Workspace) -> Path:
+    return workspace.folder / "recheck.log"
+
+
+def start_recheck(workspace: Workspace, labels: Sequence[str], replicates: int, risk: str, utility: str) -> None:
+    """Run finalists on fresh replicates.  Nothing happens while that, or a sweep, is at work."""
+    if status(workspace).busy or recheck(workspace)[0]:
+        return
+    study, data = workspace.study, workspace.about["data"]
+    if study is None or data is None or not labels:
+        raise EngineError("there is nothing to run again; open the data of the study and choose finalists")
+    arguments = ["recheck", str(study), "--data", data]
+    arguments += ["--replicates", str(replicates), "--risk", risk, "--utility", utility]
+    for label in labels:
+        arguments += ["--candidate", label]
+    about = {"labels": list(labels), "replicates": replicates, "stop": False}
+    pid = launch(arguments, workspace, _recheck_log(workspace))
+    workspace.keep(_RECHECK, json.dumps({**process(pid), **about}))
+
+
+def _recheck_noted(workspace: Workspace) -> dict[str, Any]:
+    try:
+        return {"pid": 0, "labels": [], "replicates": 0, "stop": False} | json.loads(
+            (workspace.folder / _RECHECK).read_text(encoding="utf-8")
+        )
+    except (OSError, ValueError, TypeError):
+        return {}
+
+
+def recheck(workspace: Workspace) -> tuple[bool, str]:
+    """Whether finalists are being run again, and the sentence with which the last time ended, if it went wrong."""
+    noted = _recheck_noted(workspace)
+    if not noted:
+        return False, ""
+    if runs(noted):
+        return True, ""
+    return False, "" if noted["stop"] else complaint_in(_recheck_log(workspace), "it ended unexpectedly")
+
+
+def recheck_job(workspace: Workspace) -> Job:
+    """How running finalists again is going, in fresh runs: none, running, stopping, cancelled, finished or failed."""
+    noted = _recheck_noted(workspace)
+    if not noted or workspace.study is None or not workspace.study.exists():
+        return Job("none")
+    busy, words = recheck(workspace)
+    total = len(noted["labels"]) * noted["replicates"]
+    marks = ", ".join("?" * len(noted["labels"]))
+    with Study.open(workspace.study) as study:
+        (done,) = study.read(
+            f"select count(*) from fresh where replicate < ? and scenario in (select id from scenario where label in"
+            f" ({marks}))",
+            (FRESH_FROM + noted["replicates"], *noted["labels"]),
+        )[0]
+    if busy:
+        if noted["stop"]:
+            _ask(workspace)  # asked before the process listened, it would not have heard
+        return Job("stopping" if noted["stop"] else "running", done, total)
+    if words:
+        return Job("failed", done, total, message=words)
+    return Job("cancelled" if noted["stop"] and done < total else "finished", done, total)
+
+
+def cancel_recheck(workspace: Workspace) -> None:
+    """Ask for an end to running finalists again; what is done stays."""
+    noted = _recheck_noted(workspace)
+    if noted and recheck(workspace)[0]:
+        workspace.keep(_RECHECK, json.dumps({**noted, "stop": True}))
+        _ask(workspace)
+
+
+def cancel(workspace: Workspace) -> None:
+    """Ask the sweep to stop; what is done stays.  Until it does it is stopping."""
+    if (noted := _noted(workspace))["pid"]:
+        workspace.keep(_JOB, json.dumps({**noted, "stop": True}))
+    _ask(workspace)
+
+
+def _ask(workspace: Workspace) -> None:
+    """Ask whoever writes the study to stop."""
+    if workspace.study and workspace.study.exists():
+        with Study.open(workspace.study) as study:
+            study.cancel()
+
+
+def stop(workspace: Workspace, patience: float = 5.0) -> None:
+    """Cancel and wait; a sweep that does not listen is ended."""
+    if not status(workspace).busy:
+        return
+    cancel(workspace)
+    until = time.monotonic() + patience
+    while _alive(workspace) and time.monotonic() < until:
+        time.sleep(0.1)
+    child = _children.get(_noted(workspace)["pid"])
+    if child is not None and child.poll() is None:
+        child.terminate()
+        child.wait()
+
+
+_NAME = "frontier: "
+
+
+def complaint(workspace: Workspace) -> str:
+    """The sentence with which the command ended, if it ended with one."""
+    return complaint_in(workspace.log_path, "the sweep ended unexpectedly; its log is in the workspace")
+
+
+def complaint_in(log_path: Path, otherwise: str) -> str:
+    """The sentence with which a command ended, by its log; ``otherwise`` where it ended with a traceback."""
+    try:
+        lines = log_path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    except OSError:
+        return ""
+    if not lines:
+        return ""
+    if lines[-1].startswith(_NAME):
+        return lines[-1].removeprefix(_NAME)
+    # A traceback stays in the log: it may quote what nobody should see.
+    return otherwise if "Error" in lines[-1] else ""
+
+
+def status(workspace: Workspace) -> Job:
+    """How the workspace's sweep is going."""
+    alive = _alive(workspace)
+    study = workspace.study
+    if study is None:
+        return Job("none")
+    asked = alive and _noted(workspace)["stop"]
+    if study.exists():
+        with Study.open(study) as opened:
+            progress = opened.progress
+            told = opened.asked_to_stop
+            if asked and not told and progress.state == "running":
+                opened.cancel()  # asked before the process listened, it would not have heard
+        if progress.state == "running" and (asked or told):
+            return Job("stopping", progress.done, progress.total)
+        seconds = max(0.0, time.time() - progress.started) if progress.state == "running" else 0.0
+        if progress.state != "running" and alive:
+            if progress.started < _noted(workspace)["at"]:  # that was an earlier run
+                return Job("stopping" if asked else "starting", progress.done, progress.total)
+            if progress.state != "finished":
+                return Job("stopping", progress.done, progress.total)
+        words = complaint(workspace) if progress.state != "finished" and not alive else ""
+        if words:
+            return Job("failed", progress.done, progress.total, 0.0, words)
+        return Job(progress.state, progress.done, progress.total, seconds, progress.message, _noted(workspace)["began"])
+    if alive:
+        return Job("stopping" if asked else "starting")
+    words = complaint(workspace)
+    return Job("failed", message=words) if words else Job("none")
+
+
+def seconds_left(job: Job) -> float | None:
+    """Time until the end at the pace so far; None before there is a pace."""
+    fresh = job.done - job.began
+    return job.seconds / fresh * (job.total - job.done) if fresh > 0 and job.seconds > 0 else None

@@ -1,0 +1,41 @@
+"""How the map is looked at, kept in the workspace, so that a reload or another tab shows the same."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields
+from typing import Any
+
+from frontier_app.session import state
+from frontier_app.session.state import Look
+from frontier_app.session.workspace import Workspace
+
+
+def keep() -> None:
+    """Keep how the map is looked at and the candidate at hand, where they have changed."""
+    now = state.get()
+    at = now.workspace
+    if at is None or at.study is None:
+        return
+    what = (at.study.name, now.look, now.selected)
+    if now.memo.last("kept look") != what:
+        at.save_look(json.dumps({"study": at.study.name, "look": asdict(now.look), "selected": now.selected}))
+        now.memo.keep("kept look", what)
+
+
+def kept(at: Workspace) -> tuple[Look, str | None]:
+    """What :func:`keep` kept of the study at work; how a study is looked at first where nothing readable was kept."""
+    try:
+        found = json.loads(at.look_path.read_text(encoding="utf-8"))
+        if at.study is None or found["study"] != at.study.name:
+            return Look(), None
+        return Look(**{name: _tuple(found["look"][name]) for name in _NAMES}), found["selected"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return Look(), None
+
+
+_NAMES = tuple(one.name for one in fields(Look))
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,43 @@
+"""The dashboard's server: ``python -m frontier_app.session.server PORT``, told on standard input what its launch is.
+
+``frontier app`` starts it (:mod:`frontier_app.session.launch`); nobody else needs to.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from streamlit.starlette import App
+
+from frontier_app.session import access
+from frontier_app.session.guard import Guard, Receive, Scope, Send
+from frontier_app.session.settings import PRIVACY
+
+SCRIPT = Path(__file__).resolve().parents[1] / "app.py"
+
+
+class Dashboard(App):
+    """Streamlit's application behind the guard: before everything, its own answers to its failures too."""
+
+    mark = ""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await Guard(super().__call__, self.mark)(scope, receive, send)
+
+
+def main() -> None:
+    """Serve until the process is ended."""
+    (port,) = sys.argv[1:]
+    told = json.load(sys.stdin)
+    access.begin(told["token"], Path(told["workspace"]) if told["workspace"] else None)
+    os.umask(0o077)
+    dashboard = Dashboard(SCRIPT)
+    dashboard.mark = told["mark"]
+    dashboard.run(config={**PRIVACY, "server.port": int(port)})
+
+
+if __name__ == "__main__":
+    main()

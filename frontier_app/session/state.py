@@ -1,0 +1,230 @@
+"""What a session is about: one frozen value, replaced as a whole.  The only file that touches ``st.session_state``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from engine.data.microdata import RawTable
+from engine.plan import Plan
+from frontier_app.session.workspace import Workspace
+
+T = TypeVar("T")
+_KEY = "frontier"
+
+
+class Memo:
+    """The last value of each named computation, made again when what it depends on differs; one per session."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[Any, Any]] = {}
+
+    def get(self, name: str, depends: Any, make: Callable[[], T]) -> T:
+        """The value kept under ``name``, or a new one."""
+        if name not in self._kept or self._kept[name][0] != depends:
+            self._kept[name] = (depends, make())
+        value: T = self._kept[name][1]
+        return value
+
+    def last(self, name: str) -> Any:
+        """The value kept under ``name``, however old; None before there is one."""
+        kept = self._kept.get(name)
+        return kept[1] if kept else None
+
+    def keep(self, name: str, value: Any) -> None:
+        """Keep a value under ``name`` whatever it depends on; :meth:`last` gives it back."""
+        self._kept[name] = (None, value)
+
+    def peek(self, name: str, depends: Any) -> Any:
+        """The value if it is still good, else None."""
+        kept = self._kept.get(name)
+        return kept[1] if kept and kept[0] == depends else None
+
+
+@dataclass(frozen=True)
+class Look:
+    """How the map is looked at.  ``risk`` and ``utility`` None mean the plan's own.
+
+    ``rule`` is what recommends: the plan's own rule ("plan"), the ``bound`` or the ``slope`` tried here, or "none".
+    ``bound`` is a loss of the risk measure.  ``drawn`` names one of the figures, ``box`` a range of the map as losses
+    (risk low and high, utility low and high).
+    """
+
+    risk: str | None = None
+    utility: str | None = None
+    mechanism: str | None = None
+    drawn: str = "map"
+    colour: str = "rate"
+    highlight: str | None = None
+    distortion: bool = False
+    errors: bool = True
+    partial: bool = False
+    span: str = "original"
+    rule: str = "plan"
+    bound: float | None = None
+    slope: float | None = None
+    rows: str = "frontier"
+    box: tuple[float, float, float, float] | None = None
+    objectives: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Comparing:
+    """What the page of comparisons shows: its ``mode``, the ``reference`` (a label; None is doing nothing), the pins
+    ``left_out``, and of one candidate the ``part``, the ``attribute`` and the ``table`` looked at."""
+
+    mode: str = "pinned"
+    reference: str | None = None
+    left_out: tuple[str, ...] = ()
+    part: str = "levels"
+    attribute: str | None = None
+    table: int = 0
+    weighted: bool = False
+    measure: str | None = None
+
+
+@dataclass(frozen=True)
+class Recommending:
+    """What has been entered for a recommendation and is not recorded yet: ``why_not`` holds (label, reason) of the
+    alternatives."""
+
+    rule: str | None = None
+    bound: float | None = None
+    slope: float | None = None
+    why: str = ""
+    by: str = ""
+    why_not: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Filing:
+    """How the page of the file is looked at.
+
+    ``part`` is the one shown (None: the one that fits; ``turn`` counts how often the page chose it anew), ``kind`` the
+    kind of proposals and ``shown`` how many of them; ``find`` and ``fates`` are what is searched for among the columns,
+    ``column`` the one whose levels are made, ``undo`` the plan before the last change and ``done`` what that was.
+    """
+
+    part: str | None = None
+    turn: int = 0
+    kind: str | None = None
+    shown: int = 8
+    find: str = ""
+    fates: tuple[str, ...] = ()
+    column: str | None = None
+    undo: Plan | None = None
+    done: str = ""
+
+
+@dataclass(frozen=True)
+class Packing:
+    """For whom a bundle is written (chosen in which ``state`` of the recommendation; in another one the reader who is
+    next in turn is proposed), in which ``formats``, and what is released besides."""
+
+    tier: str = ""
+    state: str = ""
+    formats: tuple[str, ...] = ("csv", "parquet")
+    include: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything a session knows.
+
+    ``base`` is the plan as it was when the present page's inputs were made, and ``version`` counts those moments:
+    inputs start from ``base``, so that what a person types is not taken back while it is typed.  ``selected`` is the
+    candidate at hand; ``shown`` is the one drawn into the map (a click on the map marks itself, and a redrawn map would
+    forget its zoom), and ``picks`` counts selections made outside the table, which then has to show another row.
+    ``owner`` says that the session came by an address that was given to who started the server, so that it may open
+    files by their path.  ``touring`` says that the guided tour is on.
+    """
+
+    workspace: Workspace | None = None
+    raw: RawTable | None = None
+    plan: Plan | None = None
+    base: Plan | None = None
+    version: int = 0
+    page: str = ""
+    error: str = ""
+    notice: str = ""
+    look: Look = field(default_factory=Look)
+    selected: str | None = None
+    shown: str | None = None
+    map_key: Any = None
+    picks: int = 0
+    memo: Memo = field(default_factory=Memo)
+    comparing: Comparing = field(default_factory=Comparing)
+    recommending: Recommending = field(default_factory=Recommending)
+    packing: Packing = field(default_factory=Packing)
+    filing: Filing = field(default_factory=Filing)
+    owner: bool = False
+    touring: bool = False
+
+
+def get() -> State:
+    """The session's state."""
+    if _KEY not in st.session_state:
+        st.session_state[_KEY] = State()
+    state: State = st.session_state[_KEY]
+    return state
+
+
+def put(**changes: Any) -> State:
+    """Replace entries of the state."""
+    state = replace(get(), **changes)
+    st.session_state[_KEY] = state
+    return state
+
+
+def begin(**changes: Any) -> State:
+    """Forget the work at hand and begin with ``changes``; the page, whose session it is, the tour and the counters of
+    inputs stay."""
+    old = get()
+    kept = {"page": old.page, "owner": old.owner, "touring": old.touring, "picks": old.picks}
+    state = State(version=old.version + 1, **{**kept, **changes})
+    st.session_state[_KEY] = state
+    return state
+
+
+def look(**changes: Any) -> State:
+    """Replace entries of how the map is looked at."""
+    return put(look=replace(get().look, **changes))
+
+
+def comparing(**changes: Any) -> State:
+    """Replace entries of what is compared."""
+    return put(comparing=replace(get().comparing, **changes))
+
+
+def recommending(**changes: Any) -> State:
+    """Replace entries of a recommendation that is not recorded yet."""
+    return put(recommending=replace(get().recommending, **changes))
+
+
+def filing(**changes: Any) -> State:
+    """Replace entries of how the page of the file is looked at."""
+    return put(filing=replace(get().filing, **changes))
+
+
+def renew() -> State:
+    """Let the page's inputs start again from the plan as it is now."""
+    state = get()
+    return put(base=state.plan, version=state.version + 1)
+
+
+def set_input(key: str, value: Any) -> None:
+    """Set another input's value, from a callback."""
+    st.session_state[key] = value
+
+
+def input_value(key: str) -> Any:
+    """An input's value, in a callback."""
+    return st.session_state.get(key)
+
+
+def drop_input(key: str) -> None:
+    """Let an input begin afresh when it is drawn next."""
+    st.session_state.pop(key, None)

@@ -1,0 +1,239 @@
+"""A workspace: one private folder for what a person works on, found again by an unguessable token in the address.
+
+It holds the uploaded file, the plan, the studies with their keys and what was exported.  The token is 128 secret bits,
+of which the folder keeps a digest only: neither its name, which others can see, nor its files tell the token.  A token
+is good while the server that gave it runs: once that has ended, another program may take its port, and a page that is
+still open would tell it the address.  The folder can be read by its owner alone.  Nothing of the data is in the
+address.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from engine.common.errors import EngineError
+from engine.common.os_support import is_running, process_birth, write_private
+from engine.common.resources import user_folder
+
+TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A workspace's folder; ``about.json`` in it says which data and which study belong to it.
+
+    ``token`` is the one by which it was found or with which it was made; "" where the folder was found otherwise.
+    """
+
+    folder: Path
+    token: str = field(default="", compare=False, repr=False)
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """``data`` is what :func:`engine.plan.samples.open_data` opens, ``study`` a path; each may be None."""
+        try:
+            about = json.loads((self.folder / "about.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            about = {}
+        return {"data": None, "study": None, **about}
+
+    def note(self, **changes: Any) -> None:
+        """Replace entries of :attr:`about`."""
+        self.keep("about.json", json.dumps({**self.about, **changes}))
+
+    def keep(self, name: str, text: str) -> None:
+        """Write a file, whole or not at all, that the owner alone can read."""
+        write_private(self.folder / name, text.encode(), replace=True)
+
+    @property
+    def study(self) -> Path | None:
+        """The study at work; it may lie elsewhere, and it need not exist yet."""
+        name = self.about["study"]
+        return self.folder / name if name else None
+
+    @property
+    def board(self) -> Path | None:
+        """The member's bundle that is looked at instead of a study."""
+        path = self.about.get("board")
+        return Path(path) if path else None
+
+    @property
+    def codebook_path(self) -> Path:
+        """Where a codebook is kept that was given with the data."""
+        return self.folder / "codebook.csv"
+
+    @property
+    def plan_path(self) -> Path:
+        """Where the plan is kept."""
+        return self.folder / "plan.toml"
+
+    @property
+    def log_path(self) -> Path:
+        """What a sweep said."""
+        return self.folder / "sweep.log"
+
+    @property
+    def look_path(self) -> Path:
+        """Where it is kept how the map is looked at."""
+        return self.folder / "look.json"
+
+    def save_look(self, text: str) -> None:
+        """Keep how the map is looked at."""
+        self.keep(self.look_path.name, text)
+
+    def save_plan(self, text: str) -> None:
+        """Keep the plan."""
+        self.keep(self.plan_path.name, text)
+
+    def save_upload(self, name: str, content: Any) -> Path:
+        """Keep an uploaded file (bytes or a buffer) under a harmless form of its name; an earlier one goes."""
+        stem, dot, extension = Path(name).name.rpartition(".")
+        safe = re.sub(r"[^A-Za-z0-9._-]+", "_", stem if dot else extension).strip("._") or "data"
+        folder = self.folder / "data"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(mode=0o700)
+        path = folder / f"{safe[:80]}.{extension.lower() if dot else 'csv'}"
+        write_private(path, content)
+        return path
+
+    def next_study(self) -> Path:
+        """A path for a new study beside the earlier ones."""
+        n = 1
+        while (self.folder / f"study-{n}.study").exists() or (self.folder / f"study-{n}.study.key").exists():
+            n += 1
+        return self.folder / f"study-{n}.study"
+
+    @property
+    def studies(self) -> list[Path]:
+        """All studies in the workspace, and the one at work where it lies elsewhere, the latest first."""
+        found = {path for path in self.folder.glob("*.study") if not path.name.startswith(".")}
+        if self.study is not None and self.study.exists():
+            found.add(self.study)
+        return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
+
+    @property
+    def used(self) -> float:
+        """When it was last changed, in seconds since 1970."""
+        paths = [self.folder / "about.json", self.plan_path, *self.folder.glob("*.study")]
+        return max(path.stat().st_mtime for path in paths if path.exists())
+
+    def new_export(self, label: str) -> Path:
+        """A path for a new export."""
+        exports = self.folder / "exports"
+        exports.mkdir(mode=0o700, exist_ok=True)
+        return exports / f"{label}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+
+    def delete(self) -> None:
+        """Remove everything in it.  A study that lies elsewhere stays."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        if self.folder.exists():
+            raise EngineError("the workspace could not be deleted completely; close programs that use it and try again")
+
+
+def new_token() -> str:
+    """A token that nobody can guess: 128 bits, safe in an address."""
+    return secrets.token_urlsafe(16)
+
+
+def digest(token: str) -> str:
+    """What may be kept of a token: it recognises the token and does not tell it."""
+    return sha256(token.encode()).hexdigest()
+
+
+def _home() -> Path:
+    home = user_folder() / "workspaces"
+    home.mkdir(mode=0o700, exist_ok=True)
+    return home
+
+
+def _all() -> Iterator[Workspace]:
+    """Every workspace of this user."""
+    for folder in _home().iterdir():
+        if (folder / "about.json").is_file():
+            yield Workspace(folder)
+
+
+def _made() -> Path:
+    folder = _home() / secrets.token_hex(8)
+    folder.mkdir(mode=0o700)
+    return folder
+
+
+def create() -> Workspace:
+    """A new, empty workspace with a token of its own."""
+    return reopened(_made())
+
+
+def reopened(folder: Path) -> Workspace:
+    """The workspace in a folder under a new token, good while this process runs; those of others that run stay good."""
+    made = Workspace(folder, new_token())
+    mine = {"token": digest(made.token), "pid": os.getpid(), "born": process_birth(os.getpid())}
+    made.note(tokens=[*(one for one in _tokens(made) if is_running(one["pid"], one["born"])), mine])
+    return made
+
+
+def _tokens(at: Workspace) -> list[dict[str, Any]]:
+    """The digests of its tokens, each with the process that gave it."""
+    found: list[dict[str, Any]] = at.about.get("tokens", [])
+    return found
+
+
+def earlier() -> list[Workspace]:
+    """Workspaces with data in them, the last used first."""
+    return sorted((one for one in _all() if one.about["data"]), key=lambda one: one.used, reverse=True)
+
+
+def find(token: str | None) -> Workspace | None:
+    """The workspace with that token, if there is one and the process that gave it still runs; anything but a
+    well-formed token finds nothing.
+
+    Earlier versions named the folder by its token; such a name finds nothing any more.
+    """
+    if not token or not TOKEN.fullmatch(token):
+        return None
+    wanted = digest(token).encode()
+    for at in _all():
+        for one in _tokens(at):
+            if hmac.compare_digest(one["token"].encode(), wanted) and is_running(one["pid"], one["born"]):
+                return Workspace(at.folder, token)
+    return None
+
+
+def link(study: Path | None, data: str | None) -> Workspace:
+    """A workspace on a study and data that lie elsewhere; the one with the same study, if there is one, or without a
+    study the one made for the same data.
+
+    It has no token: the launch's own opens it (:mod:`frontier_app.session.access`).
+    """
+    wanted = study.absolute() if study else None
+    for one in _all():
+        about = one.about
+        at = one.study.absolute() if one.study else None
+        if at == wanted if wanted else about.get("begun_on") == data:
+            one.note(data=data or about["data"])
+            return one
+    made = Workspace(_made())
+    made.note(data=data, study=str(wanted) if wanted else None, begun_on=None if wanted else data)
+    return made
+
+
+def link_board(bundle: Path) -> Workspace:
+    """A workspace that shows a member's bundle and nothing else; the one made for it earlier, if there is one."""
+    wanted = bundle.absolute()
+    for one in _all():
+        if one.board == wanted:
+            return one
+    made = Workspace(_made())
+    made.note(board=str(wanted))
+    return made

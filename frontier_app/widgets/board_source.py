@@ -1,0 +1,76 @@
+"""Where the board's findings come from: a member's bundle, or the study at work with its data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from frontier_app.session import actions, state
+
+if TYPE_CHECKING:
+    from engine.report.findings import Findings
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Why there is nothing to show: in words, and the page that helps with the label of its button."""
+
+    words: str
+    page: str
+    label: str
+
+
+@dataclass(frozen=True)
+class NoRelease:
+    """The decision to release nothing: its reason, who made it and when, and what it rests on, in sentences."""
+
+    why: str
+    by: str
+    at: str
+    rests_on: tuple[str, ...]
+
+
+def source() -> Findings | NoRelease | Missing:
+    """The findings at hand; raises the engine's own sentences."""
+    now = state.get()
+    at = now.workspace
+    board = at.board if at else None
+    if board is not None:
+        from engine.report.findings import read_board
+
+        return now.memo.get("board", str(board), lambda: read_board(board))
+    path = actions.own_study()
+    if path is None:
+        return Missing("There is nothing for a board to look at yet: open data and run a study.", "data", "Open data")
+    from engine.decision.states import state_of
+    from engine.report.build_findings import findings
+    from engine.report.describe import remade
+    from engine.study.study import Study
+
+    with Study.open(path) as study:
+        standing = state_of(study)
+        if standing.state == "withheld":
+            from engine.report.no_release import considered, reason
+
+            view = actions.the_map(None, None, now.look.partial)
+            assert view is not None
+            rests_on = tuple(considered(study, view)) if len(view.results) else ()
+            return NoRelease(reason(study, standing.why), standing.by, standing.at, rests_on)
+        choice = standing.choice
+        if choice is None:
+            return Missing(
+                "Nothing has been recommended yet. A board looks at one recommended release.",
+                "recommend",
+                "Recommend a release",
+            )
+        raw = now.raw
+        if raw is None:
+            return Missing(
+                "The board's figures are computed from the data, which are not open.", "data", "Open the data"
+            )
+        depends = (str(path), study.stamp(), choice.at, standing, study.plan)
+
+        def make() -> Findings:
+            return findings(study, remade(study, raw, choice.label, choice.replicate))
+
+        return now.memo.get("board", depends, make)

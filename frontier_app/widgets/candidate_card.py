@@ -1,0 +1,171 @@
+"""A candidate in words and figures, for any page that shows one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from engine.decision.comparison import differences
+from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.release.spec import RANDOM_SWAP
+from frontier_app.charts import study_map
+from frontier_app.wording import mechanisms, text
+from frontier_app.wording.markup import Markdown, joined, markdown, table
+
+
+def named(view: RiskUtilityMap, place: int, letters: Mapping[int, str]) -> str:
+    """A candidate by its letter, where it has one, and its id."""
+    label = view.scenarios[place].label
+    return f"{letters[place]} · {label}" if place in letters else label
+
+
+def badges(view: RiskUtilityMap, place: int, optimum: int | None = None) -> Markdown:
+    """Where it stands, in labels."""
+    found = []
+    if not np.isnan(view.risk_loss[place]):
+        on = view.dominance.undominated[place]
+        found.append(markdown(":blue-badge[:material/check: on the frontier]" if on else ":gray-badge[dominated]"))
+        found.append(markdown(":gray-badge[clear]" if view.dominance.clear[place] else ":orange-badge[uncertain]"))
+    tables = mechanisms.tables_of(view.scenarios[place].spec)
+    if tables > 1:
+        found.append(markdown(":violet-badge[D={} tables together]", tables))
+    if view.riskier_than_original[place]:
+        found.append(markdown(":red-badge[:material/warning: riskier than doing nothing]"))
+    if view.summary.failed[place]:
+        found.append(markdown(":red-badge[{}]", text.plural(int(view.summary.failed[place]), "failed run")))
+    if place == optimum:
+        found.append(markdown(":blue-badge[:material/star: recommended]"))
+    return joined(" ", found)
+
+
+def figures(view: RiskUtilityMap, place: int, *, narrow: bool = False) -> Markdown:
+    """All figures against the original, as a table; a narrow one says changes in percent beside the names."""
+    order = [view.risk, view.utility, *(k for k in range(len(view.measures)) if k not in (view.risk, view.utility))]
+    joint = study_map.joint_measure(view)
+    if joint is not None:
+        # The joint risk stands beside the risk of one table.
+        beside = next(k for k in order if view.measures[k].measure.name in ("r1", "r1_share"))
+        order.remove(joint)
+        order.insert(order.index(beside) + 1, joint)
+    rows: list[list[str]] = []
+    for k in order:
+        mean, se, original = view.summary.mean[place, k], view.summary.se[place, k], view.original[k]
+        name = text.measure_title(view.measures[k]) + (" (R2)" if k == joint else "")
+        name = markdown("**{}**", name) if k in (view.risk, view.utility) else name
+        share = text.relative(mean, original)
+        figures = [text.figure(original), text.with_error(mean, se)]
+        if narrow:
+            rows.append([name + f" {share.replace(' ', chr(0xA0))}", *figures])
+        else:
+            rows.append([name, *figures, share or text.signed(mean - original)])
+    if narrow:
+        return table(("", "original", "mean ± SE"), "lrr", rows)
+    return table(("", "original", "mean ± SE", "change"), "lrrr", rows)
+
+
+def sureness(view: RiskUtilityMap, place: int, runs: int, failed: int) -> str:
+    """How sure the place on or off the frontier is, and how runs went."""
+    sentences = []
+    share = view.dominance.share[place]
+    on, clear = bool(view.dominance.undominated[place]), bool(view.dominance.clear[place])
+    if runs:
+        if on and clear:
+            sentences.append("It is on the frontier by more than the spread between runs explains.")
+        elif on:
+            sentences.append("It is on the frontier, but others are within the spread between runs.")
+        elif clear:
+            sentences.append("It is dominated by more than the spread between runs explains.")
+        else:
+            sentences.append("It is dominated by its means, but within the spread between runs.")
+    if not np.isnan(share):
+        sentences.append(f"In {100 * share:.0f} % of the runs it was itself undominated.")
+    sentences.append(f"{text.plural(runs, 'run')} counted, {failed} failed.")
+    changed = view.summary.changed[place]
+    if not np.isnan(changed):
+        random = view.scenarios[place].spec.mechanism == RANDOM_SWAP
+        done = "took part in a swap" if random else "have another value in a table"
+        sentences.append(f"On average {changed:,.0f} records {done}.")
+    return " ".join(sentences)
+
+
+def joint_words(view: RiskUtilityMap, place: int) -> Markdown:
+    """What several tables mean for the risk; nothing where there is one."""
+    tables = mechanisms.tables_of(view.scenarios[place].spec)
+    if tables < 2:
+        return markdown("")
+    joint = study_map.joint_measure(view)
+    if joint is None:
+        return markdown(
+            "An intruder may hold all {} tables: a risk that is measured one table at a time understates it."
+            " Measure R2 too.",
+            tables,
+        )
+    figures = text.with_error(view.summary.mean[place, joint], view.summary.se[place, joint])
+    return markdown(
+        "R1 judges one table at a time. An intruder who holds all {} finds **R2 = {}** records, of {} in the original.",
+        tables,
+        figures,
+        text.figure(view.original[joint]),
+    )
+
+
+def difference(view: RiskUtilityMap, place: int, other: int, *, together: int = 1) -> Markdown:
+    """How another candidate, one of ``together`` that are shown, differs from this one on both measures: signed,
+    absolute, in percent, and whether within noise."""
+    parts, found = [], differences(view, other, place, together=together)
+    for kind, k, loss in (("risk", view.risk, view.risk_loss), ("utility", view.utility, view.utility_loss)):
+        name = text.measure_within(view.measures[k])
+        here, there = (study_map.value_of(view, k, float(loss[i])) for i in (place, other))
+        share = text.relative(there, here)
+        better, worse = ("safer", "riskier") if kind == "risk" else ("more useful", "less useful")
+        which = "the same" if loss[other] == loss[place] else better if loss[other] < loss[place] else worse
+        which += ", but within noise" if loss[other] != loss[place] and not found[k].clear else ""
+        parts.append(
+            f"{name} {text.figure(here)} → {text.figure(there)}"
+            f" ({text.signed(there - here)}{f', {share}' if share else ''}): {which}"
+        )
+    return joined("  \n", parts)
+
+
+def neighbours(view: RiskUtilityMap, place: int, among: Sequence[int] | None = None) -> dict[str, int]:
+    """The nearest candidates of the frontier (or ``among`` some of it) that are safer, and that are more useful."""
+    on = view.frontier() if among is None else np.array(among, np.int64)
+    on = on[on != place]
+    risk, loss = view.risk_loss, view.utility_loss
+    found = {}
+    safer = on[risk[on] < risk[place]]
+    if len(safer):
+        found["safer"] = int(safer[np.lexsort((loss[safer], -risk[safer]))[0]])
+    useful = on[loss[on] < loss[place]]
+    if len(useful):
+        found["more useful"] = int(useful[np.lexsort((risk[useful], -loss[useful]))[0]])
+    return found
+
+
+def before_and_after(view: RiskUtilityMap, again: RiskUtilityMap, letters: Mapping[int, str]) -> Markdown:
+    """Finalists as swept and on fresh replicates, side by side, as a table; with the letters of those that have one."""
+    kinds = (("risk", view.risk), ("utility", view.utility))
+    names = [f"{kind}, {when}" for kind, _ in kinds for when in ("as swept", "fresh", "change")]
+    head = ["candidate", *names, "runs", "unbeaten"]
+    rows = []
+    places = np.flatnonzero((again.summary.counted > 0) | (again.summary.failed > 0)).tolist()
+    for i in sorted(places, key=lambda i: (view.risk_loss[i], view.utility_loss[i])):
+        scenario = view.scenarios[i]
+        cells = []
+        for _, k in kinds:
+            before, after = view.summary.mean[i, k], again.summary.mean[i, k]
+            cells += [
+                text.with_error(before, view.summary.se[i, k]),
+                text.with_error(after, again.summary.se[i, k]),
+                text.relative(after, before) or text.signed(after - before),
+            ]
+        runs = f"{int(view.summary.counted[i])} → {int(again.summary.counted[i])}"
+        stood, stands = ("yes" if at.dominance.undominated[i] else "no" for at in (view, again))
+        label = markdown("**{}** {}", named(view, i, letters), text.swap_short(scenario.spec))
+        rows.append([label, *cells, runs, f"{stood} → {stands}"])
+    about = (
+        "Runs and “unbeaten” are as swept → on fresh runs. A candidate is unbeaten if no other one is as safe and as"
+        " useful, and better in one of the two: of all candidates as swept, of those in this table on fresh runs."
+    )
+    return joined("\n\n", [table(head, "l" + "r" * 7 + "l", rows), about])

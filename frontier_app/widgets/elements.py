@@ -1,0 +1,122 @@
+"""Small pieces that several pages draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from engine.common.errors import EngineError
+from engine.report.describe import Occupancy
+from frontier_app.charts.style import framed
+from frontier_app.session import navigation
+from frontier_app.wording.text import plural
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+
+@contextmanager
+def spoken() -> Iterator[None]:
+    """Show the engine's own sentence where something could not be done."""
+    try:
+        yield
+    except EngineError as error:
+        complain(error)
+
+
+def complain(error: EngineError | str) -> None:
+    """The engine's words, first letter raised."""
+    text = str(error)
+    st.error(text[:1].upper() + text[1:], icon=":material/error:")
+
+
+def is_dark() -> bool:
+    """Whether the dark theme is shown."""
+    return st.context.theme.type == "dark"
+
+
+def chart(
+    figure: Figure,
+    key: str,
+    alt: str,
+    *,
+    chosen: Callable[[], None] | None = None,
+    boxes: bool = False,
+    toolbar: bool | Mapping[str, Any] = False,
+    size: int = 12,
+) -> None:
+    """A figure in the theme's colours, and what it says in words.  A click on a point calls ``chosen``; with ``boxes``
+    a box drawn over the figure does too.  A toolbar may be a table of plotly's own settings."""
+    config: dict[str, Any] = {"displaylogo": False} if toolbar else {"displayModeBar": False}
+    if isinstance(toolbar, Mapping):
+        config |= toolbar
+    st.plotly_chart(
+        framed(figure, picks=chosen is not None, size=size),
+        theme=None,
+        key=key,
+        on_select=chosen or "ignore",
+        selection_mode=("points", "box") if boxes else "points",
+        config=config,
+        alt=alt,
+    )
+
+
+def go(page: str, label: str, *, primary: bool = True, disabled: bool = False) -> None:
+    """A button to another page."""
+    if st.button(label, type="primary" if primary else "secondary", disabled=disabled, key=f"go-{page}-{label}"):
+        navigation.go_to(page)
+
+
+def switch(label: str, options: Mapping[str, str], current: str, key: str) -> str:
+    """One of a few views, as buttons beside each other; a click on the one that is shown leaves it."""
+    picked = st.segmented_control(
+        label,
+        list(options),
+        default=current if current in options else next(iter(options)),
+        format_func=options.__getitem__,
+        key=key,
+        label_visibility="collapsed",
+        required=True,
+    )
+    return picked or current
+
+
+def nothing(what: str, page: str, label: str) -> None:
+    """An empty page: what is missing and where to get it."""
+    with st.container(border=True):
+        st.markdown(what)
+        go(page, label)
+
+
+def share(part: int, whole: int) -> str:
+    """A share in percent, to two figures below ten."""
+    found = 100 * part / max(1, whole)
+    return f"{found:.0f} %" if found >= 10 or found == 0 else f"{found:.2g} %"
+
+
+def occupancy(found: Occupancy, before: Occupancy | None = None) -> None:
+    """A table's fullness in four figures; with ``before``, the changes too."""
+
+    def change(name: str) -> str | None:
+        if before is None:
+            return None
+        difference = getattr(found, name) - getattr(before, name)
+        return f"{difference:+,} by the swap".replace("-", "−") if difference else "unchanged"
+
+    columns = st.columns(4)
+    figures = (
+        ("Occupied cells", f"{found.cells:,}", "cells", f"of {plural(found.combinations, 'possible combination')}"),
+        ("Cells of one", f"{found.ones:,}", "ones", "records that are alone in their combination (sample uniques)"),
+        ("Cells of two", f"{found.twos:,}", "twos", "combinations shared by exactly two records"),
+        (
+            "Records in cells of 1–2",
+            f"{found.in_small:,} ({share(found.in_small, found.n_records)})",
+            "in_small",
+            f"of {plural(found.n_records, 'record')}",
+        ),
+    )
+    for place, (label, value, name, words) in zip(columns, figures, strict=True):
+        place.metric(label, value, change(name), delta_color="off", delta_arrow="off", help=words)

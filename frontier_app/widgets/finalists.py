@@ -1,0 +1,107 @@
+"""Finalists on fresh replicates: started, watched and stopped; figures before and after side by side."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine.common.errors import EngineError
+from engine.frontier.risk_utility_map import RiskUtilityMap
+from frontier_app.session import actions, jobs, state
+from frontier_app.widgets import candidate_card, elements
+from frontier_app.widgets.recommendation import Rule
+from frontier_app.wording import text
+
+_MOST = 10  # of the frontier, proposed for fresh replicates
+_OFFERED = 200
+_EVERY = 1.0
+
+
+def finalists(view: RiskUtilityMap, rule: Rule) -> None:
+    """Run the best again on replicates that had no part in finding them."""
+    now = state.get()
+    at = now.workspace
+    st.subheader("Finalists on fresh replicates", anchor=False)
+    st.caption(
+        "Whoever looks best among many candidates was partly lucky. Fresh replicates, which had no part in finding"
+        " them, say what is left; the sweep's own figures stay as they are."
+    )
+    if now.raw is None or at is None:
+        st.caption("This needs the data of the study.")
+        return
+    job = jobs.recheck_job(at)
+    if job.busy:
+        watch_runs()
+    else:
+        if job.state == "cancelled":
+            st.info(
+                f"Stopped after {job.done:,} of {text.plural(job.total, 'run')}; what is done is kept.",
+                icon=":material/pause_circle:",
+            )
+        elif job.message:
+            elements.complain(f"the finalists could not be run again: {job.message}")
+        _ask(view, rule)
+    try:
+        again = actions.fresh_map(view)
+    except EngineError as error:
+        elements.complain(error)
+        return
+    if again is not None:
+        letters = {place: letter for letter, place in rule.letters}
+        st.markdown(candidate_card.before_and_after(view, again, letters))
+
+
+def watch_runs() -> None:
+    """Progress of the fresh runs, with a way to stop them, until they end."""
+    at = state.get().workspace
+    assert at is not None
+
+    @st.fragment(run_every=_EVERY)
+    def watch() -> None:
+        job = jobs.recheck_job(at)
+        if not job.busy:
+            st.rerun()
+        left, right = st.columns([5, 1], vertical_alignment="center")
+        done = f"{job.done:,} of {text.plural(job.total, 'fresh run')}."
+        words = f"Stopping after the runs at hand… {done}" if job.state == "stopping" else done
+        left.progress(min(1.0, job.done / max(1, job.total)), f"{words} You may leave this page.")
+        if right.button("Stop", icon=":material/stop:", key="stop-recheck", disabled=job.state == "stopping"):
+            with elements.spoken():
+                jobs.cancel_recheck(at)
+
+    watch()
+
+
+def _ask(view: RiskUtilityMap, rule: Rule) -> None:
+    now = state.get()
+    at = now.workspace
+    assert at is not None
+    labels = [view.scenarios[i].label for i in view.frontier()[:_OFFERED].tolist()]
+    lettered = [view.scenarios[place].label for _, place in rule.letters]
+    start = [*filter(None, [now.selected]), *lettered, *labels]
+    start = list(dict.fromkeys(label for label in start if view_has(view, label)))[:_MOST]
+    left, middle, right = st.columns([5, 2, 3], vertical_alignment="bottom")
+    chosen = left.multiselect(
+        "Finalists",
+        list(dict.fromkeys((*start, *labels))),
+        default=start,
+        key=f"finalists-{view.risk}-{view.utility}-{rule.place}",
+    )
+    replicates = middle.number_input("Fresh replicates of each", 2, 10_000, 20, key="finalists-replicates")
+    sweeping = jobs.status(at).busy
+    if right.button(
+        "Re-evaluate the finalists",
+        icon=":material/replay:",
+        disabled=not chosen or sweeping,
+        help="wait for the sweep first" if sweeping else "as a process of its own, like a sweep",
+    ):
+        with elements.spoken():
+            risk, utility = (str(view.measures[k]) for k in (view.risk, view.utility))
+            jobs.start_recheck(at, chosen, int(replicates), risk, utility)
+            st.rerun()
+
+
+def view_has(view: RiskUtilityMap, label: str) -> bool:
+    """Whether a scenario is in the map."""
+    from frontier_app.charts.study_map import place_of
+
+    return place_of(view, label) is not None

@@ -1,0 +1,306 @@
+"""What a plan amounts to: candidates, merged and impossible ones, failures that are foreseen, and time."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from engine.common.errors import EngineError
+from engine.data.microdata import Microdata
+from engine.measures import call
+from engine.plan import AboutPlan, DecisionPlan, Plan, ThreatPlan
+from engine.release.space import Space, scenarios
+from engine.release.space_size import n_specs
+from engine.release.spec import RANDOM_SWAP, ReleaseSpec, percent
+from engine.sweeps.candidates import predicted_failures, scenarios_of
+from engine.sweeps.evaluator import question
+from engine.sweeps.probe import estimate, probed
+from engine.sweeps.space_count import Counted, space_or_count
+from frontier_app.session import actions, state
+from frontier_app.widgets import elements
+from frontier_app.wording import mechanisms, text
+from frontier_app.wording.markup import markdown, table
+
+_FORESEEN = 5000  # scenarios up to which failures are foreseen at once
+_LISTED = 200  # specs shown of a long list
+_REASONS = 6  # reasons that are counted one by one
+_QUICK = 0.25  # seconds for one run of a mechanism up to which its time is estimated unasked
+_LONG = 1800.0  # seconds from which a sweep is called long
+_COUNTABLE = 10**12  # swaps from which their number tells nobody anything
+_MANY = 50_000  # scenarios from which it is, whatever the probe says
+
+
+def amounts(plan: Plan | None, complaint: str | None, data: Microdata) -> Callable[[], None]:
+    """What a plan amounts to, or what is wrong with it.
+
+    Returns what draws the rest, which a probe decides: for the end of the page, so that nothing else waits for it.
+    """
+    st.subheader("What this amounts to", anchor=False)
+    if plan is None:
+        elements.complain(complaint or "")
+        return _nothing
+    try:
+        with st.spinner("Counting…"):
+            found, others = counted(plan, data)
+    except EngineError as error:
+        elements.complain(error)
+        return _nothing
+    rates = ", ".join(percent(rate).replace(" ", "\u00a0") for rate in plan.space.rates)
+    space = plan.space
+    staged, searching = space.adaptive or space.search, space.search and plan.swaps_at_random
+    n_swaps = _searched(plan, data) if searching else found.distinct * len(space.rates) if found else 0
+    n_scenarios = n_swaps + len(others)
+    most = "≤ " if staged else ""
+    first, second, third = st.columns(3)
+    if found:
+        first.metric("Swaps to try", f"{found.distinct:,}", help="distinct ways of assigning roles")
+    second.metric(
+        "Scenarios",
+        f"{'≤ ' if searching else ''}{n_scenarios:,}",
+        help=f"each swap at {rates}" if n_swaps else "every combination of parameters",
+    )
+    each = f"{space.screen} to {space.replicates}" if staged else str(space.replicates)
+    third.metric("Runs", f"{most}{n_scenarios * space.replicates:,}", help=f"{each} replicates of every scenario")
+    if found:
+        st.caption(f"{_sifted(found)} Each is tried at {rates}.")
+    if others:
+        counts = ({RANDOM_SWAP: n_swaps} if found else {}) | mechanisms.counts(others)
+        rows = [(mechanisms.title(name), f"{n:,}", f"{n * plan.space.replicates:,}") for name, n in counts.items()]
+        st.markdown(table(("mechanism", "scenarios", "runs"), "lrr", rows))
+    if found:
+        _explained(found)
+        _foreseen(plan, found, data, n_swaps)
+    if plan.space.replicates < 2:
+        st.warning("One replicate cannot say how sure a figure is; no decision is recorded on it.")
+    place = st.container()
+
+    def rest() -> None:
+        with place:
+            _time(plan, data, found, others)
+            _long(plan, n_swaps, n_scenarios)
+
+    return rest
+
+
+def _nothing() -> None:
+    """Nothing is left to draw."""
+
+
+def counted(plan: Plan, data: Microdata) -> tuple[Space | Counted | None, list[ReleaseSpec]]:
+    """The space of the random swap or its count, if it is tried, and the scenarios of all other mechanisms."""
+    now = state.get()
+    asks = (plan.data, plan.keys, plan.analyse, plan.analyses, plan.edits, plan.measures, plan.mechanisms)
+    now.memo.get("question", asks, lambda: question(plan, data) and None)
+    found = None
+    if plan.swaps_at_random and not plan.space.search:
+        alone = replace(plan.space, rates=("0",), replicates=1, adaptive=False)
+        space = (alone, plan.swap, plan.data, plan.edits)
+        found = now.memo.get("space", space, lambda: space_or_count(plan, data))
+    declared = tuple(one for one in plan.mechanisms if one.name != RANDOM_SWAP or one.grid)
+    if not declared:
+        return found, []
+    depends = (declared, plan.data, plan.keys, plan.analyses)
+    others, _ = now.memo.get("others", depends, lambda: _tried(replace(plan, mechanisms=declared), data))
+    return found, others
+
+
+def _tried(plan: Plan, data: Microdata) -> tuple[list[ReleaseSpec], float]:
+    """The scenarios of other mechanisms, each of which is tried once, and the seconds that this took."""
+    began = time.perf_counter()
+    specs = scenarios_of(plan, data)[0]
+    return specs, time.perf_counter() - began
+
+
+def _searched(plan: Plan, data: Microdata) -> int:
+    """How many scenarios a search looks at, at most; says of how many."""
+    space = plan.space
+    depends = (plan.data, plan.swap, space.fix, space.change, space.rule)
+    of = state.get().memo.get(
+        "searched",
+        depends,
+        lambda: n_specs(data.table, plan.swap, space.fix, space.change, space.rule, data.has_carried_columns),
+    )
+    looked = min(of * len(space.rates), space.budget)
+    if of < _COUNTABLE:
+        st.caption(
+            f"The complete space has {of:,} distinct swaps, {of * len(space.rates):,} scenarios at these rates; the"
+            f" search looks at {100 * looked / max(1, of * len(space.rates)):.3g} % of them at most."
+        )
+    else:
+        st.caption(
+            f"The complete space has a number of distinct swaps with {len(str(of))} digits; the search looks at"
+            f" {text.plural(looked, 'scenario')} at most, and cannot say how much of the frontier they are."
+        )
+    return looked
+
+
+def _sifted(found: Space | Counted) -> str:
+    """How many swaps there are to begin with, and what becomes of them: figures that add up."""
+    n, merged, impossible = found.distinct, found.n_merged, found.n_impossible
+    if not merged and not impossible:
+        return f"All {text.plural(n, 'swap')} that you ask for are tried."
+    gone = [f"{impossible:,} can never work on these data"] if impossible else []
+    gone += [f"{merged:,} would release the same as another one"] if merged else []
+    return f"Of {n + merged + impossible:,} swaps that you ask for, {' and '.join(gone)}; the other {n:,} are tried."
+
+
+def _explained(found: Space | Counted) -> None:
+    """Why some specs are not run."""
+    if isinstance(found, Counted):
+        _explained_at_once(found)
+        return
+    if found.merged:
+        with st.popover(f"{text.plural(len(found.merged), 'swap')} merged", icon=":material/merge:"):
+            st.markdown("These would release the same data as another one, so only the other one is run.")
+            rows = [(str(a), str(b)) for a, b in found.merged[:_LISTED]]
+            st.dataframe(pd.DataFrame(rows, columns=["not run", "the same as"]), hide_index=True)
+            _more(len(found.merged))
+    if found.impossible:
+        with st.popover(f"{text.plural(len(found.impossible), 'swap')} impossible", icon=":material/block:"):
+            st.markdown("No two records can be exchanged this way.")
+            reasons = Counter(why for _, why in found.impossible).most_common()
+            for why, n in reasons[:_REASONS]:
+                st.markdown(markdown("- {:,}: {}", n, why))
+            if rest := sum(n for _, n in reasons[_REASONS:]):
+                st.markdown(markdown("- {:,}: for other reasons, listed below", rest))
+            rows = [(str(a) or "nothing swapped", b) for a, b in found.impossible[:_LISTED]]
+            st.dataframe(pd.DataFrame(rows, columns=["swap", "why"]), hide_index=True)
+            _more(len(found.impossible))
+
+
+def _explained_at_once(found: Counted) -> None:
+    """Why some specs are not run, where they are too many to be named one by one."""
+    if not found.n_impossible:
+        return
+    with st.popover(f"{text.plural(found.n_impossible, 'swap')} impossible", icon=":material/block:"):
+        st.markdown("No two records can be exchanged this way. There are too many swaps to list each with its reason.")
+        if found.narrow:
+            st.markdown("Pairs can never differ on an attribute that has one category in these data:")
+            st.dataframe(pd.DataFrame({"attribute": found.narrow[:_LISTED]}), hide_index=True)
+            _more(len(found.narrow))
+
+
+def _more(n: int) -> None:
+    if n > _LISTED:
+        st.caption(f"The first {_LISTED} of {n:,}.")
+
+
+def _foreseen(plan: Plan, found: Space | Counted, data: Microdata, n_scenarios: int) -> None:
+    if n_scenarios > _FORESEEN:
+        st.caption(
+            f"Whether a swap finds enough pairs of records at every rate is looked at beforehand for up to"
+            f" {_FORESEEN:,} scenarios. These are more: the sweep tells it of each."
+        )
+        return
+    now = state.get()
+    specs = scenarios(found.even_part(found.distinct), plan.space.rates, plan.space.rule)
+    depends = (tuple(specs), plan.data, plan.edits)
+    failing = now.memo.get("failing", depends, lambda: predicted_failures(specs, data.table))
+    if failing:
+        st.warning(
+            f"{text.plural(len(failing), 'scenario')} will run out of feasible pairs before the rate is reached.",
+            icon=":material/warning:",
+        )
+        with st.popover("Which, and why"):
+            rows = [(str(spec), reason) for spec, reason in failing[:_LISTED]]
+            st.dataframe(pd.DataFrame(rows, columns=["scenario", "why"]), hide_index=True)
+            _more(len(failing))
+
+
+def _time(plan: Plan, data: Microdata, found: Space | Counted | None, others: list[ReleaseSpec]) -> None:
+    """How long a sweep takes, from a probe: at once where a probe costs next to nothing, else when it is asked for."""
+    now, timed = state.get(), _timed(plan)
+    seconds = now.memo.peek("estimate", timed)
+    if seconds is None:
+        if why := _dear(plan, others):
+            asked = st.button("Estimate the time", icon=":material/timer:", help="tries a few runs; some seconds")
+            st.caption(f"Not done unasked, since {why}.")
+            if not asked:
+                return
+        with elements.spoken(), st.spinner("Trying a few runs…"):
+            specs, total = probed(plan, found, others)
+            seconds = now.memo.get("estimate", timed, lambda: estimate(plan, data, specs=specs, total=total)[1])
+    if seconds is not None:
+        most = "at most" if plan.space.adaptive or plan.space.search else "about"
+        st.markdown(markdown(":material/timer: {} **{}** on this machine, from a probe", most, text.duration(seconds)))
+
+
+def _dear(plan: Plan, others: list[ReleaseSpec]) -> str:
+    """Why a probe would keep the page waiting; empty where it would not."""
+    if any(call(name).measure.needs != "counts" for name in plan.measures):
+        return "this plan has measures that look at every single record, and trying them takes some seconds"
+    if others and state.get().memo.last("others")[1] > _QUICK * len(others):
+        return "one run of a chosen mechanism already takes long on these data"
+    return ""
+
+
+def _timed(plan: Plan) -> Plan:
+    """The plan without what changes no time."""
+    return replace(plan, decision=DecisionPlan(), about=AboutPlan(), threat=ThreatPlan(), lock=None)
+
+
+def foretold(plan: Plan) -> float | None:
+    """Seconds that a sweep of the plan was estimated to take, or None where nobody has estimated it."""
+    seconds: float | None = state.get().memo.peek("estimate", _timed(plan))
+    return seconds
+
+
+def _long(plan: Plan, n_swaps: int, n_scenarios: int) -> None:
+    """Say that a sweep would take very long, and offer what makes it shorter."""
+    seconds = foretold(plan)
+    if (seconds or 0) < _LONG and n_scenarios < _MANY:
+        return
+    space = plan.space
+    staged = space.adaptive or space.search
+    times = f"up to {space.replicates}" if staged else str(space.replicates)
+    words = f"{text.plural(n_scenarios, 'scenario')}, {times} runs of each"
+    how = "up to" if staged else "about"
+    took = markdown(" take {} **{}**", how, text.duration(seconds)) if seconds else " take long"
+    st.warning(
+        markdown("{},{} on this machine.", words, took)
+        + (
+            " Fewer attributes that may be swapped or fewer rates make it shorter."
+            if staged
+            else " Fewer attributes that may be swapped, fewer rates or fewer replicates make it shorter. So does"
+            " either of these, in one click:"
+        ),
+        icon=":material/hourglass_top:",
+    )
+    with st.container(horizontal=True):
+        if (
+            n_swaps > space.budget
+            and not space.search
+            and st.button(
+                f"Search at most {space.budget:,} of them",
+                icon=":material/travel_explore:",
+                key="shorter-search",
+                help="Looks for the frontier of the complete space, from good candidates to their neighbours, and says"
+                " how much of the space it looked at.",
+            )
+        ):
+            shape: dict[str, Any] = {"swap_sizes": (), "all_specs": False, "specs": (), "search": True}
+            _shorten(plan, "the frontier is searched for", **shape)
+        if (
+            not staged
+            and space.screen < space.replicates
+            and st.button(
+                f"Run each {space.screen} times first",
+                icon=":material/filter_alt:",
+                key="shorter-adaptive",
+                help=f"Only scenarios that may be on the frontier are run on, up to {space.replicates} times.",
+            )
+        ):
+            _shorten(plan, "replicates are spent where they matter", adaptive=True)
+
+
+def _shorten(plan: Plan, done: str, **changes: Any) -> None:
+    with elements.spoken():
+        screen = min(plan.space.screen, plan.space.replicates)
+        actions.change(replace(plan, space=replace(plan.space, screen=screen, **changes)), done)
+        st.rerun()

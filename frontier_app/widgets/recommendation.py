@@ -1,0 +1,151 @@
+"""Which candidate is recommended: the one recorded, else what a rule picks, the plan's own or one tried on the map; and
+the letters of it and its neighbours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from engine.common.errors import EngineError
+from engine.decision.choice import measures_of, nothing_is_better, planned_places, slope_of
+from engine.decision.states import state_of
+from engine.frontier.neighbours import lettered
+from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.release.scenarios import Choice
+from engine.study.study import Study
+from engine.study.study_map import objective_places, remapped
+from frontier_app.charts import study_map as drawing
+from frontier_app.session import state
+from frontier_app.session.state import Look
+from frontier_app.wording import text
+
+_TRIED = ("bound", "slope")
+WITHHELD = (
+    "it was decided to release nothing, so nothing is recommended; a new recommendation on the page Recommend begins "
+    "again as a draft"
+)
+"""Why no candidate is recommended once it was decided to release nothing."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The rule in force: a ``bound`` on risk (a loss) or a ``slope``, the ``place`` that it picks or that is recorded,
+    (``recorded`` says which), and the ``letters`` of the study; ``words`` say why that one, ``trouble`` why none."""
+
+    bound: float | None = None
+    slope: float | None = None
+    place: int | None = None
+    letters: tuple[tuple[str, int], ...] = ()
+    words: str = ""
+    trouble: str = ""
+    recorded: bool = False
+
+    @property
+    def letter(self) -> str:
+        """The letter of what the rule picks; empty where it has none."""
+        return "" if self.place is None else self.letter_of(self.place)
+
+    def letter_of(self, place: int) -> str:
+        """A candidate's letter; empty where it has none."""
+        return next((letter for letter, other in self.letters if other == place), "")
+
+
+def planned(study: Study, view: RiskUtilityMap) -> tuple[float | None, float | None]:
+    """Bound and slope of the plan, where it has one and the map is under the measures it is about."""
+    decision = study.plan.decision
+    try:
+        risk, utility = objective_places(study)
+    except EngineError:
+        return None, None
+    if view.risk != risk or (decision.slope is not None and view.utility != utility):
+        return None, None
+    bound, slope = (None if value is None else float(value) for value in (decision.max_risk, decision.slope))
+    return bound, slope
+
+
+def rule(study: Study, view: RiskUtilityMap, look: Look) -> Rule:
+    """The rule in force under a look: a recorded recommendation, or the decision to release nothing, stands until
+    another rule is tried."""
+    standing = state_of(study)
+    choice = standing.choice
+    found = _rule(study, view, look)
+    if choice is not None and look.rule == "plan":
+        place = study.find(choice.label)[0].place
+        words = choice.rule + _doubt(view, place, _recorded_slope(study, view, choice))
+        found = Rule(found.bound, found.slope, place, words=words, recorded=True)
+    if standing.state == "withheld" and look.rule not in _TRIED:
+        found = Rule(found.bound, found.slope, trouble=WITHHELD)
+    return replace(found, letters=letters(study, view, look))
+
+
+def letters(study: Study, view: RiskUtilityMap, look: Look | None = None) -> tuple[tuple[str, int], ...]:
+    """The letters of a study: A is what is recommended, the others its neighbours.
+
+    They belong to the recorded recommendation; before there is one, to what a rule that is tried on the map picks, else
+    to what the plan's rule picks.  They rest on the measures of that recommendation, whichever the map shows, so that a
+    letter means one candidate on every page, on the board and in the memo.  None before anything is recommended.
+    """
+    standing, look = state_of(study), look or state.get().look
+    choice = standing.choice
+    tried = look if choice is None and look.rule in _TRIED else None
+    if standing.state == "withheld" and tried is None:
+        return ()
+    asked = choice and (choice.label, choice.at), tried and (tried.rule, tried.bound, tried.slope)
+    key = (id(view), study.plan.decision, *asked)
+    return state.get().memo.get("letters", key, lambda: _letters(study, view, choice, tried))
+
+
+def _letters(
+    study: Study, view: RiskUtilityMap, choice: Choice | None, tried: Look | None
+) -> tuple[tuple[str, int], ...]:
+    plan = study.plan.decision
+    if tried is not None:
+        picked = _rule(study, view, tried).place
+        return () if picked is None else tuple(lettered(view, picked).items())
+    if choice is None and plan.max_risk is None and plan.slope is None:
+        return ()
+    try:
+        chosen = measures_of(study, choice)
+        same = objective_places(study, *chosen) == (view.risk, view.utility)
+        here = view if same else remapped(study, view, *chosen)
+        places = planned_places(study, here) if choice is None else [study.find(choice.label)[0].place]
+    except EngineError:  # the plan's rule picks nothing, or rests on a measure that was not run
+        return ()
+    return tuple(lettered(here, places[0]).items())
+
+
+def _recorded_slope(study: Study, view: RiskUtilityMap, choice: Choice) -> float | None:
+    """The slope of a recorded choice, where the map is under the measures that it is about."""
+    slope = slope_of(study, choice.record)
+    if slope is None or objective_places(study, *measures_of(study, choice)) != (view.risk, view.utility):
+        return None
+    return slope
+
+
+def _doubt(view: RiskUtilityMap, place: int, slope: float | None) -> str:
+    """What follows the words of a slope by which doing nothing is better; nothing elsewhere."""
+    beaten = nothing_is_better(view, place, slope) if slope is not None else ""
+    return f" – but {beaten}" if beaten else ""
+
+
+def _rule(study: Study, view: RiskUtilityMap, look: Look) -> Rule:
+    bound, slope = {
+        "plan": planned(study, view),
+        "bound": (look.bound, None),
+        "slope": (None, look.slope),
+        "none": (None, None),
+    }[look.rule]
+    if bound is None and slope is None:
+        return Rule()
+    source = "the plan's" if look.rule == "plan" else "tried here, not the plan's"
+    try:
+        if bound is not None:
+            place = view.under_bound(bound)
+            shown = text.figure(drawing.value_of(view, view.risk, bound))
+            words = f"the most useful within α = {shown} ({source})"
+        else:
+            assert slope is not None
+            place = view.by_slope(slope)[0]
+            words = f"best at {text.figure(slope)} of risk per unit of utility ({source}){_doubt(view, place, slope)}"
+    except EngineError as error:
+        return Rule(bound, slope, trouble=str(error))
+    return Rule(bound, slope, place, words=words)

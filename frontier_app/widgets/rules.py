@@ -1,0 +1,148 @@
+"""Edit rules, declared analyses and tables as rows to edit, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.data.domain import Domain
+from engine.data.microdata import EditRule
+from engine.plan import AnalysisPlan, Plan, TablePlan
+
+_IS = " = "
+_LEVELS = 60  # attributes with more levels are left out of what can be picked
+
+
+def picks(domain: Domain, plan: Plan) -> dict[str, tuple[str, str]]:
+    """What a forbidden combination is picked from: words -> (attribute, level)."""
+    found = {
+        f"{attribute.name}{_IS}{level}": (attribute.name, level)
+        for attribute in domain.attributes
+        if attribute.size <= _LEVELS
+        for level in attribute.levels
+    }
+    for rule in plan.edits:
+        for name, levels in rule.forbid:
+            found |= {f"{name}{_IS}{level}": (name, level) for level in levels}
+    return found
+
+
+def edit_rows(plan: Plan) -> pd.DataFrame:
+    """One row per edit rule: its name and the levels it forbids together."""
+    rows = [
+        (rule.name, [f"{name}{_IS}{level}" for name, levels in rule.forbid for level in levels]) for rule in plan.edits
+    ]
+    return pd.DataFrame(
+        {
+            "name": pd.Series([row[0] for row in rows], dtype=object),
+            "forbid": pd.Series([r[1] for r in rows], dtype=object),
+        }
+    )
+
+
+def edits_of(table: pd.DataFrame, known: dict[str, tuple[str, str]]) -> tuple[EditRule, ...]:
+    """The rules that a table says; rows without anything are no rules."""
+    rules = []
+    for name, words in zip(table["name"], table["forbid"], strict=True):
+        forbid: dict[str, list[str]] = {}
+        for word in words if isinstance(words, list | tuple) else []:
+            attribute, level = known[word]
+            forbid.setdefault(attribute, []).append(level)
+        text = _text(name)
+        if not text and not forbid:
+            continue
+        if not forbid:
+            raise UsageError(f"edit rule '{text}' forbids nothing yet; pick levels of at least one attribute")
+        text = text or ", ".join(f"{attribute} {' or '.join(levels)}" for attribute, levels in forbid.items())
+        rules.append(EditRule(text, tuple((attribute, tuple(levels)) for attribute, levels in forbid.items())))
+    return tuple(rules)
+
+
+Row = dict[str, Any]
+"""One row of inputs."""
+
+
+def analysis_rows(plan: Plan) -> list[Row]:
+    """One row per declared analysis."""
+    return [
+        {"name": a.name, "formula": a.formula, "family": a.family, "by": list(a.by), "weighted": a.weighted}
+        for a in plan.analyses
+    ]
+
+
+def analyses_of(
+    rows: Sequence[Row], plan: Plan, columns: Sequence[str]
+) -> tuple[tuple[AnalysisPlan, ...], dict[int, str]]:
+    """The analyses that rows say, and what is wrong with single rows by their place; rows without anything are none.
+
+    ``columns`` are the raw columns that a formula may name beside the plan's attributes.
+    """
+    found: list[AnalysisPlan] = []
+    wrong = {}
+    for i, row in enumerate(rows):
+        name, formula = _text(row["name"]), _text(row["formula"])
+        if not name and not formula:
+            continue
+        try:
+            one = AnalysisPlan(
+                name or f"analysis {i + 1}",
+                formula,
+                _text(row["family"]) or "linear",
+                tuple(row["by"]),
+                row["weighted"],
+            )
+            _check_names(one, plan, columns)
+            replace(plan, analyses=(*found, one))
+        except EngineError as error:
+            wrong[i] = str(error)
+        else:
+            found.append(one)
+    return tuple(found), wrong
+
+
+def _check_names(one: AnalysisPlan, plan: Plan, columns: Sequence[str]) -> None:
+    """Refuse a formula with a name that is nothing in these data."""
+    known = tuple(dict.fromkeys((*plan.names, *columns)))
+    for name in one.columns:
+        if name not in known and name.removesuffix("_raw") not in plan.names:
+            raise UsageError(
+                f"analysis '{one.name}' names '{name}', which is no attribute and no column of the data."
+                + did_you_mean(name, known)
+            )
+
+
+def table_rows(plan: Plan) -> list[Row]:
+    """One row per table that users make."""
+    return [{"name": table.name, "attributes": list(table.attributes)} for table in plan.tables]
+
+
+def tables_of(rows: Sequence[Row], plan: Plan) -> tuple[tuple[TablePlan, ...], dict[int, str]]:
+    """The tables that rows say, and what is wrong with single rows by their place; rows without anything are none."""
+    found: list[TablePlan] = []
+    wrong = {}
+    for i, row in enumerate(rows):
+        text, attributes = _text(row["name"]), tuple(row["attributes"])
+        if not text and not attributes:
+            continue
+        try:
+            one = TablePlan(text or " by ".join(attributes), attributes)
+            replace(plan, tables=(*found, one))
+        except EngineError as error:
+            wrong[i] = str(error)
+        else:
+            found.append(one)
+    return tuple(found), wrong
+
+
+def numbers_from(plan: Plan, columns: Sequence[str]) -> list[str]:
+    """Raw columns that measures may use as numbers: those that stay in a release."""
+    out = {plan.data.id, *plan.data.drop}
+    return [name for name in columns if name not in out]
+
+
+def _text(value: object) -> str:
+    return value.strip() if isinstance(value, str) else ""

@@ -1,0 +1,29 @@
+"""Pages about a study that was run: opened with its map, or a sentence about what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.common.errors import EngineError
+from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.study.study import Study
+from frontier_app.session import actions, state
+from frontier_app.widgets import elements
+
+
+def with_map(missing: str, show: Callable[[Study, RiskUtilityMap], None]) -> None:
+    """Call ``show`` with the study at hand and its map as it is looked at; without a study say what is ``missing``."""
+    if actions.own_study() is None:
+        elements.nothing(missing, "data", "Open data")
+        return
+    look = state.get().look
+    try:
+        view = actions.the_map(look.risk, look.utility, look.partial)
+        with actions.opened() as study:
+            assert study is not None and view is not None
+            if not len(view.results):
+                elements.nothing("No run has been completed yet.", "sweep", "See the sweep")
+                return
+            show(study, view)
+    except EngineError as error:
+        elements.complain(error)

@@ -1,0 +1,286 @@
+"""The way of a recommendation: where it stands, its next step, the approved plan beside it, and its history."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine.common.errors import EngineError
+from engine.decision.choice import cautions_now, fresh_figures
+from engine.decision.states import Standing, decide
+from engine.frontier.neighbours import lettered
+from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.plan.lock import departures
+from engine.study.decision_log import EVENTS, Entry, entries
+from engine.study.log_seal import seal_words
+from engine.study.study import Study
+from frontier_app.session import actions, jobs, state
+from frontier_app.widgets import candidate_card, compare_table, elements
+from frontier_app.widgets.finalists import watch_runs
+from frontier_app.wording import text
+from frontier_app.wording.markup import Markdown, bullets, joined, markdown
+
+_STEPS = {
+    "draft": ("Draft", "edit_note"),
+    "submitted": ("Submitted", "outbox"),
+    "approved": ("Approved", "verified"),
+    "released": ("Released", "public"),
+}
+_FRESH = 100
+
+
+def when(at: str) -> str:
+    """A logged moment as people write it."""
+    return f"{at[:10]} {at[11:16]} UTC" if len(at) >= 16 else at
+
+
+# -- where it stands -------------------------------------------------------------------------------------------------
+
+
+def where_it_stands(study: Study, standing: Standing) -> None:
+    """The states as steps, and the present one in words."""
+    with st.container(border=True):
+        if standing.state not in ("none", "withheld"):
+            st.markdown(_steps(standing.state))
+        st.markdown(_words(study, standing))
+        if standing.conditions:
+            st.warning(markdown("**On condition:** {}", standing.conditions), icon=":material/rule:")
+
+
+def _steps(current: str) -> Markdown:
+    reached = list(_STEPS).index("submitted" if current == "returned" else current)
+    found = []
+    for i, (name, (words, icon)) in enumerate(_STEPS.items()):
+        if name == current:
+            found.append(markdown(":blue-badge[:material/{}: **{}: now**]", icon, words))
+        elif i == reached and current == "returned":
+            found.append(markdown(":orange-badge[:material/undo: **Returned: now**]"))
+        elif i < reached:
+            found.append(markdown(":gray-badge[:material/check: {}]", words))
+        else:
+            found.append(markdown(":gray[{}]", words))
+    return joined(" → ", found)
+
+
+def _words(study: Study, standing: Standing) -> Markdown:
+    who = f" by {standing.by}" if standing.by else ""
+    stamp = f" on {when(standing.at)}" if standing.at else ""
+    if standing.choice is None:
+        said = markdown("**{}**", standing.words)
+        if standing.state == "withheld":
+            said = markdown("**Nothing is released.** Decided{}{}: {}", who, stamp, standing.why)
+        return said
+    choice = standing.choice
+    scenario = study.find(choice.label)[0]
+    verbs = {
+        "draft": "Recommended",
+        "submitted": "Submitted to the board",
+        "returned": "Returned by the board",
+        "approved": f"Approved under number {standing.number}",
+        "released": f"Released under approval {standing.number}",
+    }
+    said = markdown(
+        "**A · {}** – {} – run {}, {}.  \n", choice.label, text.swap_short(scenario.spec), choice.replicate, choice.rule
+    )
+    said += f"{verbs[standing.state]}{who}{stamp}. Reason of the recommendation: {choice.why}"
+    if standing.state == "returned":
+        said += markdown("  \n**Why it was returned:** {}", standing.why)
+    return said
+
+
+def approved_plan(study: Study) -> None:
+    """The lock of the plan and how the study departs from it; nothing where the plan is not locked."""
+    lock = study.plan.lock
+    if lock is None:
+        return
+    try:
+        gone = departures(study.plan)
+    except EngineError as error:
+        elements.complain(error)
+        return
+    words = markdown("The plan was approved under number **{}** by {} on {}.", lock.number, lock.by, when(lock.at))
+    if not gone:
+        st.success(words + " The plan of the study is still the approved one.", icon=":material/lock:")
+        return
+    departs = markdown(" The study **departs from it**, which the board has to approve:\n{}", bullets(gone.values()))
+    st.warning(words + departs, icon=":material/lock_open:")
+
+
+# -- the next step ---------------------------------------------------------------------------------------------------
+
+
+def next_step(study: Study, view: RiskUtilityMap, standing: Standing) -> None:
+    """What to bear in mind, and what can be done now."""
+    choice = standing.choice
+    assert choice is not None
+    now = state.get()
+    place = study.find(choice.label)[0].place
+    fresh = fresh_figures(study, place)
+    depends = (str(study.path), study.stamp(), choice.at, fresh is None, str(fresh))
+    notes = now.memo.get("cautions", depends, lambda: cautions_now(study, choice, now.look.partial))
+    if notes and standing.state != "released":
+        lines = bullets(f"{note[:1].upper()}{note[1:]}." for note in notes)
+        st.warning(markdown("**To bear in mind**\n{}", lines), icon=":material/info:")
+    if standing.state == "released":
+        return
+    st.subheader("Next step", anchor=False)
+    if standing.state in ("draft", "returned"):
+        _fresh_runs(study, view, place)
+        _submit(study, fresh is not None)
+    elif standing.state == "submitted":
+        _board(study)
+    else:
+        _publish(study)
+
+
+def _fresh_runs(study: Study, view: RiskUtilityMap, place: int) -> None:
+    """The finalists on replicates that had no part in finding them."""
+    now = state.get()
+    at = now.workspace
+    try:
+        again = actions.fresh_map(view)
+    except EngineError as error:
+        elements.complain(error)
+        return
+    done = again is not None and bool(again.summary.counted[place])
+    letters = lettered(view, place)
+    if again is not None:
+        st.markdown(markdown("#### On fresh runs, beside the sweep’s own"))
+        st.markdown(candidate_card.before_and_after(view, again, {i: letter for letter, i in letters.items()}))
+    if at is None or now.raw is None:
+        if not done:
+            st.caption("Fresh replicates need the data of the study; open the study with its data.")
+        return
+    job = jobs.recheck_job(at)
+    if job.busy:
+        watch_runs()
+        return
+    if job.state == "cancelled":
+        st.info(f"Stopped after {job.done:,} of {job.total:,} runs; what is done is kept.", icon=":material/info:")
+    elif job.message:
+        elements.complain(f"the fresh runs ended: {job.message}")
+    labels = [view.scenarios[i].label for i in letters.values()]
+    words, number, button = st.columns([5, 2, 3], vertical_alignment="bottom")
+    words.markdown(
+        "Whoever looks best among many candidates was partly lucky. Before anything is submitted, the recommendation"
+        f" and its {text.plural(len(labels) - 1, 'neighbour')} are run again on replicates that had no part in finding"
+        " them."
+    )
+    held = int(again.summary.counted[place]) if again is not None else 0
+    start = min(10_000, 2 * held) or _FRESH
+    replicates = number.number_input("Fresh runs of each, in all", 2, 10_000, start, key=f"decide-fresh-{held}")
+    if button.button(
+        "Run on fresh replicates" if not done else "Run more of them",
+        icon=":material/replay:",
+        type="secondary" if done else "primary",
+        disabled=jobs.status(at).busy,
+        width="stretch",
+    ):
+        with elements.spoken():
+            risk, utility = (str(view.measures[k]) for k in (view.risk, view.utility))
+            jobs.start_recheck(at, labels, int(replicates), risk, utility)
+            st.rerun()
+
+
+def _step(study: Study, name: str, by: str, **more: str) -> None:
+    with elements.spoken():
+        standing = decide(study, name, by, **more)
+        state.put(notice=standing.words)
+        st.rerun()
+
+
+def _submit(study: Study, ready: bool) -> None:
+    with st.form("decide-submit", border=False, enter_to_submit=False):
+        name, button = st.columns([3, 2], vertical_alignment="bottom")
+        by = name.text_input("Who submits it to the board", state.get().recommending.by, key="decide-submit-by")
+        pressed = button.form_submit_button(
+            "Submit to the board",
+            type="primary" if ready else "secondary",
+            icon=":material/outbox:",
+            disabled=not ready,
+        )
+    if not ready:
+        st.caption("It can be submitted once the recommendation has been run on fresh replicates.")
+    if pressed:
+        _step(study, "submitted", by)
+
+
+def _board(study: Study) -> None:
+    """What the board can look at, and its answer: approved, perhaps with conditions, or returned with a reason."""
+    st.caption(
+        "The page Board shows what the board's members are told; the bundle for members, which the page Export writes,"
+        " holds the same and opens without the data. Record here what they decide."
+    )
+    see, hand, _ = st.columns([1, 1, 2])
+    with see:
+        elements.go("board", "See what the board sees", primary=False)
+    with hand:
+        elements.go("release", "Write the members' bundle", primary=False)
+    left, right = st.columns(2, gap="large")
+    with left.form("decide-approve", enter_to_submit=False):
+        st.markdown(markdown("**The board approves**"))
+        by = st.text_input("Who approves", key="decide-approve-by")
+        number = st.text_input("Approval number", key="decide-approve-number")
+        conditions = st.text_area("Conditions, if any", key="decide-approve-conditions", height=80)
+        if st.form_submit_button("Record the approval", type="primary", icon=":material/verified:"):
+            _step(study, "approved", by, number=number, conditions=conditions)
+    with right.form("decide-return", enter_to_submit=False):
+        _return_inputs(study, "The board returns it", "Record the return")
+
+
+def _return_inputs(study: Study, title: str, label: str) -> None:
+    st.markdown(markdown("**{}**", title))
+    by = st.text_input("Who returns it", key="decide-return-by")
+    why = st.text_area("Reason", key="decide-return-why", height=80)
+    if st.form_submit_button(label, icon=":material/undo:"):
+        _step(study, "returned", by, why=why)
+
+
+def _publish(study: Study) -> None:
+    left, right = st.columns(2, gap="large")
+    with left.form("decide-release", enter_to_submit=False):
+        st.markdown(markdown("**The release is published**"))
+        st.caption("Export the public bundle first; record here when it has been published.")
+        by = st.text_input("Who published it", key="decide-release-by")
+        if st.form_submit_button("Record the publication", type="primary", icon=":material/public:"):
+            _step(study, "released", by)
+    with right.form("decide-return", enter_to_submit=False):
+        _return_inputs(study, "The board takes its approval back", "Record the return")
+    elements.go("release", "Export the public bundle", primary=False)
+
+
+# -- looking back ----------------------------------------------------------------------------------------------------
+
+
+def history(study: Study) -> None:
+    """Everything that was logged, newest first."""
+    log = entries(study)
+    if not log:
+        return
+    st.subheader("History", anchor=False)
+    rows = [(str(one.number), when(one.at), one.by or "–", EVENTS[one.event], _details(one)) for one in reversed(log)]
+    st.html(
+        compare_table.listing(("No.", "When", "Who", "What", "Details"), rows, "The decision log, newest entry first")
+    )
+    st.caption(
+        "Entries are chained by their digests: one that was changed, put in, or taken out from between others shows."
+        f" The program overwrites none. {seal_words(study)}"
+    )
+
+
+def _details(entry: Entry) -> str:
+    """What belongs to an entry, in words."""
+    detail = entry.detail
+    said = []
+    if "candidate" in detail:
+        said.append(f"{detail['candidate']}" + (f"/{detail['replicate']}" if "replicate" in detail else ""))
+    if "candidates" in detail:
+        said.append(f"{text.listed([str(x) for x in detail['candidates']])}, {detail.get('replicates')} runs each")
+    for name, words in (("rule", "rule"), ("number", "number"), ("conditions", "conditions"), ("tiers", "for")):
+        value = detail.get(name)
+        if value:
+            said.append(f"{words}: {', '.join(value) if isinstance(value, list) else value}")
+    if detail.get("why"):
+        said.append(f"reason: {detail['why']}")
+    said += [f"not {one['candidate']}: {one['why']}" for one in detail.get("others", ()) if one.get("why")]
+    said += [str(one) for one in detail.get("what", ())]
+    return " · ".join(said)

@@ -1,0 +1,292 @@
+"""Mechanisms on the plan page and in words: from a plan's grid to inputs and back, and what a candidate's settings say.
+
+The random swap has its own inputs; its specs and rates stand in the plan's space.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from engine.common.errors import UsageError
+from engine.mechanisms import mechanism, names
+from engine.mechanisms.base import Mechanism
+from engine.plan import MechanismPlan, Plan
+from engine.release.parameter import Parameter
+from engine.release.spec import RANDOM_SWAP, ReleaseSpec
+from engine.sweeps.record_evaluator import DIAGNOSTICS
+
+RANDOM_TITLE = "Random swap of attributes"
+RANDOM_WHEN = "attributes may be exchanged one by one, and every one-way table must stay as it is"
+RANDOM_AMOUNT = "records that take part in swaps, both partners counted, as a share of all records"
+_SYMBOLS = {("pram", "theta"): "θ"}  # where it is not the name
+_LABELS: dict[str | tuple[str, str], str] = {
+    "s": "Largest sensitive key cell, in records",
+    "rule": "Whether a cell of exactly so many is sensitive",
+    "n_init": "Number of records that begin a swap",
+    "partner_pool": "Where partners come from",
+    "avoid_initiators": "Who begins a swap is nobody's partner",
+    ("rds", "rate"): "Share of records that begin a swap",
+    "vars": "Attributes to perturb",
+    "over": "The key as a whole, or each attribute by itself",
+    ("pram", "theta"): "Chance that a record of the smallest category moves",
+    "matrix": "Transition probabilities of your own",
+    "domain": "Categories of a key as a whole",
+    "w0": "Smallest weight of a partner",
+    "D": "Tables published together",
+    "same_cell_partners": "Partners of the same key cell are allowed",
+    ("maps", "theta"): "Parameters of the model for each table",
+    "y": "Numeric columns of the model",
+    "log": "Columns that the model takes in logarithms",
+    "selection": "Where similar records are looked for",
+    "n_mix": "Similar records for each sensitive one",
+    "fill": "How near cells are used up",
+    "model_set": "Records that the model is fitted on",
+    "proper": "Parameters drawn anew for each table",
+    ("smike", "within"): "Keys that must not change",
+    "within": "Strata in which covariances are taken",
+    "strata": "Attributes that make the strata",
+    "n_swap": "Records that move each way between two strata",
+    "rate": "The same as a share of the smallest stratum",
+    "mode": "Which records of a stratum move",
+    "distance": "How it is measured how far strata are apart",
+    "odd": "What happens to an odd last stratum",
+    "formula": "Model of who belongs to which stratum",
+    "pairs": "Pairs of strata by hand",
+    "cols": "Numeric columns that get noise",
+    "c": "Variance of the noise, as a share of the column's",
+    "rescale": "Keep variances as they are on average",
+    "round": "Round whole numbers to whole numbers again",
+    "clip": "Stay within the smallest and largest value",
+}
+"""Parameters in plain words, by name or, where mechanisms mean different things by one name, by mechanism and name."""
+_QUIET = {"s": "3"}  # numbers that short words leave out where they are this
+
+
+def all_names() -> tuple[str, ...]:
+    """The random swap first, then every other mechanism."""
+    return (RANDOM_SWAP, *names())
+
+
+def title(name: str) -> str:
+    """A mechanism's name for people."""
+    return RANDOM_TITLE if name == RANDOM_SWAP else mechanism(name).title
+
+
+def short(name: str) -> str:
+    """A mechanism's usual abbreviation; its name in words where it has none of its own."""
+    found = re.search(r"\(([\w, ]+)\)$", title(name))
+    return found.group(1) if found else name.replace("_", " ")
+
+
+def tables_of(spec: ReleaseSpec) -> int:
+    """How many tables a candidate publishes together."""
+    return int(dict(spec.params).get("D", "1") or 1)
+
+
+def settings(spec: ReleaseSpec) -> str:
+    """A candidate's parameters in few words: its numbers, and what is not as it usually is."""
+    known = {one.name: one for one in mechanism(spec.mechanism).parameters}
+    shown = []
+    for name, value in spec.params:
+        usual = known[name].default if name in known else None
+        number = name in known and known[name].kind in ("decimal", "whole") and _is_number(value)
+        if (number and _QUIET.get(name) != value) or (value != usual and value != ""):
+            shown.append(f"{name}={value}")
+    return " ".join(shown)
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
+
+
+def parameter_rows(spec: ReleaseSpec) -> list[tuple[str, str, str]]:
+    """Every parameter of a candidate: name, value, meaning."""
+    known = {one.name: one.meaning for one in mechanism(spec.mechanism).parameters}
+    return [(name, value or "as usual", known.get(name, "")) for name, value in spec.params]
+
+
+def label(name: str, one: Parameter) -> str:
+    """What a parameter of the mechanism ``name`` is called on the page: plain words, then its symbol."""
+    words = _LABELS.get((name, one.name)) or _LABELS.get(one.name) or "Parameter"
+    return f"{words} ({_SYMBOLS.get((name, one.name), one.name)})"
+
+
+def legal(one: Parameter) -> str:
+    """What a parameter may be, in words."""
+    words = {
+        "decimal": "a number",
+        "whole": "a whole number",
+        "truth": "yes or no",
+        "names": "names joined by +",
+        "text": "text",
+    }.get(one.kind, "")
+    if one.low is not None and one.high is not None:
+        words += f" from {one.low} to {one.high}"
+    elif one.low is not None:
+        words += f" of at least {one.low}"
+    if one.choices:
+        words = f"{words}, or {' or '.join(one.choices)}" if words else f"one of {', '.join(one.choices)}"
+    usual = "must be given" if one.default is None else f"usually {one.default or 'none'}"
+    return f"{words}; {usual}"
+
+
+# -- the plan's grid -------------------------------------------------------------------------------------------------
+
+
+def chosen(plan: Plan) -> tuple[MechanismPlan, ...]:
+    """The plan's mechanisms, the random swap written out."""
+    return plan.mechanisms or (MechanismPlan(RANDOM_SWAP),)
+
+
+def values_text(one: Parameter, values: Sequence[str]) -> str:
+    """Values of a grid as a person edits them."""
+    return ("\n" if one.kind == "text" else ", ").join(values)
+
+
+def values_from(one: Parameter, text: str) -> tuple[str, ...]:
+    """The values in a text; none where it is empty."""
+    parts = text.splitlines() if one.kind == "text" else text.replace(";", ",").split(",")
+    return tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
+
+
+def grid_of(made: Mechanism, given: Mapping[str, Sequence[str]], before: MechanismPlan | None) -> MechanismPlan:
+    """What the inputs say; ``before`` itself when they say the same.  Every value is checked in the engine's words."""
+    had = dict(before.grid) if before else {}
+    grid: dict[str, tuple[str, ...]] = {}
+    for one in made.parameters:
+        values = tuple(given.get(one.name, ()))
+        if not values:
+            if one.default is None:
+                raise UsageError(f"mechanism '{made.name}' needs the parameter '{one.name}': {one.meaning}")
+            continue
+        canonical = [one.canonical(value) for value in values]
+        if one.name not in had and canonical == [one.default if one.default is None else one.canonical(one.default)]:
+            continue
+        grid[one.name] = had[one.name] if list(had.get(one.name, ())) == list(values) else values
+    order = [name for name in had if name in grid] + [name for name in grid if name not in had]
+    return MechanismPlan(made.name, tuple((name, grid[name]) for name in order))
+
+
+def merged(plan: Plan, entries: Sequence[MechanismPlan]) -> tuple[MechanismPlan, ...]:
+    """The plan's mechanisms for these entries: nothing where the random swap is alone and the plan says nothing."""
+    if not entries:
+        raise UsageError("no mechanism is chosen; choose at least one")
+    if tuple(entries) == (MechanismPlan(RANDOM_SWAP),) and not plan.mechanisms:
+        return ()
+    return tuple(entries)
+
+
+def counts(specs: Iterable[ReleaseSpec]) -> dict[str, int]:
+    """Scenarios by mechanism, in order of appearance."""
+    return dict(Counter(spec.mechanism for spec in specs))
+
+
+def grown(old: Plan, new: Plan) -> bool:
+    """Whether every mechanism of ``old`` is still there, with at least the values it had."""
+
+    def within(one: MechanismPlan) -> bool:
+        return any(
+            other.name == one.name
+            and [name for name, _ in other.grid] == [name for name, _ in one.grid]
+            and all(set(values) <= set(dict(other.grid)[name]) for name, values in one.grid)
+            for other in chosen(new)
+        )
+
+    return all(within(one) for one in chosen(old))
+
+
+def entry_words(one: MechanismPlan) -> str:
+    """A declared mechanism in words."""
+    grid = ", ".join(f"{name} {' or '.join(values)}" for name, values in one.grid)
+    words = title(one.name) if one.name in all_names() else one.name
+    return f"{words}: {grid}" if grid else words
+
+
+# -- what runs had to say --------------------------------------------------------------------------------------------
+
+_WORDS = {
+    "sensitive": "sensitive are",
+    "sensitive_cells": "sensitive key cells",
+    "sensitive_records": "records in sensitive key cells",
+    "variables": "variables of the model",
+    "normal_skewness_p": "p-value of normal skewness, numeric variables within key cells",
+    "normal_kurtosis_p": "p-value of normal kurtosis, numeric variables within key cells",
+    "common_covariance_p": "p-value of one covariance for all key cells",
+    "swaps_per_table": "swaps per table",
+    "sensitive_changed_share": "share of sensitive records whose key changed",
+    "imputed_records": "records whose key was imputed",
+    "imputed_share": "share of records whose key was imputed",
+    "cells": "key cells that took part",
+    "donor_cells": "nonsensitive key cells that took part",
+    "model_set": "the model was fitted on (M: imputed records, C: all of their cells)",
+    "model_records": "records the model was fitted on",
+    "changed_share_of_imputed": "share of imputed keys that changed",
+    "pairs": "pairs that exchanged keys",
+    "touched_share": "share of records that took part",
+    "pairs_within_a_cell": "pairs within one key cell, which change nothing",
+    "initiators": "records that began a swap",
+    "without_partner": "records left without a partner",
+    "categories": "categories that were perturbed",
+    "smallest_categories": "records in the smallest category",
+    "expected_moves": "records expected to move",
+    "sd_of_moves": "standard deviation of the records that move",
+    "margin_drift": "largest expected change of a count",
+    "moves": "records that moved",
+    "changed_share": "share of records whose value changed",
+    "n_swap": "records moved in each direction of a pair of strata",
+    "records_moved": "records that moved to another stratum",
+    "largest_share_of_a_stratum": "largest share of a stratum that moved",
+    "mean_propensity": "mean propensity of all records",
+    "mean_propensity_of_moved": "mean propensity of the records that moved",
+    "columns": "columns with noise",
+    "c": "variance of the noise over that of the column",
+}
+
+
+def diagnostics(notes: Sequence[tuple[int, int, str]]) -> tuple[list[str], list[tuple[str, str]]]:
+    """Warnings, and what the mechanism counted: its words and the mean over runs (or the words of the runs)."""
+    seen: dict[str, list[object]] = {}
+    for _, measure, text in notes:
+        if measure == DIAGNOSTICS:
+            for name, value in json.loads(text).items():
+                seen.setdefault(name, []).append(value)
+    warnings = list(dict.fromkeys(str(value) for value in seen.pop("warning", []) if value))
+    rows = []
+    for name, values in seen.items():
+        numbers = [float(value) for value in values if isinstance(value, int | float)]
+        if len(numbers) == len(values):
+            mean = sum(numbers) / len(numbers)
+            shown = f"{mean:,.0f}" if abs(mean) >= 1000 or mean == round(mean) else f"{mean:.3g}"
+            if name.endswith("_p") and mean < 0.001:
+                shown = "< 0.001"
+        else:
+            shown = "; ".join(dict.fromkeys(str(value) for value in values))
+        rows.append((_WORDS.get(name, name.replace("_", " ")), shown))
+    return warnings, rows
+
+
+def said(notes: Sequence[tuple[int, int, str]]) -> dict[int, list[str]]:
+    """By column of the measure what it said of the runs, the commonest first, with how often where it varies."""
+    by_measure: dict[int, list[str]] = {}
+    for _, measure, text in notes:
+        if measure >= 0:
+            by_measure.setdefault(measure, []).append(text)
+    found = {}
+    for measure, texts in by_measure.items():
+        if len(set(texts)) == 1:
+            found[measure] = [texts[0]]
+            continue
+        heads = Counter(text.partition(":")[0] for text in texts)
+        details = {head: [t.partition(":")[2].strip() for t in texts if t.partition(":")[0] == head] for head in heads}
+        found[measure] = [
+            f"{head} in {n} of {len(texts)} runs" + (f" ({details[head][0]} in the first)" if details[head][0] else "")
+            for head, n in heads.most_common(3)
+        ]
+    return found

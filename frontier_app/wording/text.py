@@ -1,0 +1,211 @@
+"""Words and numbers as people read them; meanings come from the engine's measures and the glossary."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, InvalidOperation
+from textwrap import wrap
+
+from engine.common.errors import UsageError
+from engine.measures import Measure, MeasureCall
+from engine.mechanisms import mechanism
+from engine.release.spec import RANDOM_SWAP, AttributeSpec, ReleaseSpec, pairs_wanted, percent
+from engine.report.redaction import lower_first
+from frontier_app.wording import mechanisms
+from frontier_app.wording.figure_text import stacked
+from frontier_app.wording.markup import Markdown, markdown
+
+_AXIS = 56  # signs of the upright axis' title on one line
+ROLE_WORDS = {
+    "S": "swapped: exchanged between the two records of a pair, which must differ on it",
+    "F": "fixed: not exchanged, the two records must agree on it",
+    "C": "changed: not exchanged, the two records must differ on it",
+    "U": "unconstrained: not exchanged, the two records may agree or differ on it",
+}
+RULE_WORDS = {
+    "strict": "strict: at least one attribute that is not swapped must differ too, so that the table can change",
+    "loose": "loose: each record must change, but the table may stay the same",
+}
+DIRECTION = {"lower": "lower is better", "higher": "higher is better", "zero": "nearer to zero is better"}
+FATE_WORDS = {
+    "attribute": "coded: can be swapped, tabulated or both",
+    "carry": "stays with its record, unchanged, and is released",
+    "drop": "never leaves",
+    "weight": "stays with its record; released only when asked for",
+    "id": "stays with its record; released only when asked for",
+}
+
+
+def figure(value: float | None, digits: int = 4) -> str:
+    """A figure with so many significant digits; an undefined one is a dash."""
+    if value is None or math.isnan(value):
+        return "–"
+    if value == 0:
+        return "0"
+    if abs(value) >= 10 ** (digits - 1):
+        return f"{value:,.0f}"
+    text = f"{value:.{digits}g}"
+    return f"{value:.{digits + 3}f}".rstrip("0") if "e" in text and abs(value) >= 1e-5 else text
+
+
+def with_error(mean: float, se: float) -> str:
+    """A mean with its standard error, both to the error's first digit (its second where that digit is 1)."""
+    if math.isnan(mean):
+        return "–"
+    if math.isnan(se):
+        return figure(mean)
+    if se == 0:
+        return f"{figure(mean)} ± 0"
+    magnitude = math.floor(math.log10(se))
+    places = max(0, (1 if se < 1.95 * 10.0**magnitude else 0) - magnitude)
+    shown = round(mean, places) or 0.0  # a mean that rounds to zero has no sign
+    return f"{shown:,.{places}f} ± {se:.{places}f}"
+
+
+def signed(value: float, digits: int = 3) -> str:
+    """A difference with its sign."""
+    if math.isnan(value):
+        return "–"
+    return "0" if value == 0 else f"{'+' if value > 0 else '−'}{figure(abs(value), digits)}"
+
+
+def relative(new: float, old: float) -> str:
+    """A difference in percent of the old figure; none where that is zero."""
+    if math.isnan(new) or math.isnan(old) or old == 0:
+        return ""
+    share = 100 * (new - old) / abs(old)
+    return f"{'+' if share > 0 else '−' if share < 0 else '±'}{abs(share):.1f} %"
+
+
+def duration(seconds: float) -> str:
+    """A time span, roughly."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def plural(n: int, noun: str) -> str:
+    """A number with its noun: ``1 record``, ``2,000 records``."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def listed(names: list[str] | tuple[str, ...]) -> str:
+    """Names in a sentence: ``A``, ``A and B``, ``A, B and C``."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1] if names else ""]))
+
+
+def spec_short(spec: AttributeSpec) -> str:
+    """A spec in a few words: what is swapped, then what is held."""
+    words = " + ".join(spec.names_having("S"))
+    for role, word in (("F", "equal"), ("C", "differ")):
+        if names := spec.names_having(role):
+            words += f" ({word}: {', '.join(names)})"
+    return words
+
+
+def swap_short(spec: ReleaseSpec) -> str:
+    """A scenario in a few words: what is swapped and how much, or another mechanism with its parameters."""
+    if spec.mechanism != RANDOM_SWAP:
+        return f"{spec.mechanism} {mechanisms.settings(spec)}".rstrip()
+    return f"swap {spec_short(spec.attributes)} at {percent(spec.rate)}"
+
+
+def rate_words(rate: str) -> str:
+    """A rate as a percentage; a mechanism may have none."""
+    return percent(rate) if rate else "no rate"
+
+
+def spec_words(spec: ReleaseSpec, n_records: int) -> Markdown:
+    """What a candidate does, in sentences."""
+    roles = spec.attributes
+    if spec.mechanism != RANDOM_SWAP:
+        made, tables = mechanism(spec.mechanism), mechanisms.tables_of(spec)
+        may = listed(roles.names_having("S")) or "no attribute, only numbers"
+        short = mechanisms.settings(spec)
+        changes = f"{f' with {short}' if short else ''} may change {may}. Its amount counts {made.rate}."
+        together = markdown(" **{} tables** are published together.", tables) if tables > 1 else ""
+        return markdown("**{}**{}{}", made.title, changes, together)
+    to_swap = 2 * pairs_wanted(spec.rate, n_records)[1]
+    swapped = listed(roles.names_having("S"))
+    about = f"About {to_swap:,} of {n_records:,} records ({percent(spec.rate)}) exchange "
+    limits = [
+        f"{verb} on {listed(names)}"
+        for role, verb in (("F", "agree"), ("C", "differ"))
+        if (names := roles.names_having(role))
+    ]
+    rest = " that " + " and ".join(limits) if limits else ""
+    free = roles.names_having("U")
+    if free:
+        rest += f"; {'the other attributes' if len(free) > 3 else listed(free)} may agree or differ"
+    return markdown("{}**{}** in pairs{}.", about, swapped, rest)
+
+
+def measure_title(call: MeasureCall) -> str:
+    """A measure's title with what is particular about it."""
+    shown = [f"{key} {value}" for key, value in call.parameters if value != call.measure.parameters[key]]
+    if call.attributes is not None:
+        shown.append(" × ".join(call.attributes))
+    return call.measure.title + (f" ({', '.join(shown)})" if shown else "")
+
+
+def measure_name(call: MeasureCall) -> str:
+    """The title of what a frontier compares: of a signed change its size."""
+    title = measure_title(call)
+    return f"Size of {lower_first(title)}" if call.measure.better == "zero" else title
+
+
+def measure_within(call: MeasureCall) -> str:
+    """The same within a sentence: the name of a person keeps its capital."""
+    name = measure_name(call)
+    return lower_first(name)
+
+
+def risk_axis(call: MeasureCall) -> str:
+    """The risk axis' title, with unit and direction."""
+    unit = f", {call.measure.unit}" if call.measure.unit else ""
+    turned = " (reversed)" if call.measure.better == "higher" else ""
+    return stacked(wrap(f"{measure_name(call)}{unit}{turned} — riskier ↑", _AXIS))
+
+
+def utility_axis(call: MeasureCall, *, distortion: bool = False) -> str:
+    """The utility axis' title: the tick labels are the loss itself, so the axis runs backwards; not so in the
+    distortion view, where more distortion is to the right."""
+    if distortion:
+        turned = " (reversed)" if call.measure.better == "higher" else ""
+        return f"{measure_name(call)}{turned} — more distorted →"
+    if call.measure.better == "higher":
+        return f"{measure_name(call)} — more useful →"
+    return f"{measure_name(call)} (reversed: right is better) — more useful →"
+
+
+def better_ways(call: MeasureCall) -> tuple[str, str]:
+    """Which way a measure's own figures are better, along an axis to the right and along one upwards."""
+    word = "safer" if call.measure.kind == "risk" else "more useful"
+    return {
+        "higher": (f"{word} →", f"{word} ↑"),
+        "lower": (f"← {word}", f"{word} ↓"),
+        "zero": (f"{word} near 0", f"{word} near 0"),
+    }[call.measure.better]
+
+
+def measure_help(measure: Measure) -> str:
+    """Meaning, direction, range and source of a measure."""
+    return f"{measure.meaning} Range: {measure.range}; {DIRECTION[measure.better]}. Source: {measure.source}."
+
+
+def rates_from_percent(text: str) -> tuple[str, ...]:
+    """``"1, 2.5 %, 10"`` as shares in exact decimals."""
+    rates = []
+    for word in text.replace("%", " ").replace(";", ",").replace(",", " ").split():
+        try:
+            rates.append(str(Decimal(word) / 100))
+        except InvalidOperation:
+            raise UsageError(f"'{word}' is no percentage; write numbers such as 1, 2, 10") from None
+    if not rates:
+        raise UsageError("no swap rate is given; write at least one, such as 1")
+    return tuple(rates)
+
+
+def rates_to_percent(rates: tuple[str, ...]) -> str:
+    """Shares as a list of percentages to edit."""
+    return ", ".join(percent(rate).removesuffix(" %") for rate in rates)

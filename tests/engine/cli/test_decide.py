@@ -1,0 +1,86 @@
+"""``frontier choose``, ``recheck`` and ``decide``: from a choice to a release, by the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.cli.main import main
+from engine.decision.states import state_of
+from engine.plan import edit_plan
+from engine.plan.samples import load
+from engine.study.study import Study
+from engine.sweeps.sweep import sweep
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    raw, plan = load("czech")
+    plan = edit_plan(plan, swap_sizes=[1], rates=["0.02", "0.1"], replicates=3)
+    (tmp_path / "c.study.key").write_text("0123456789abcdef" * 2)
+    sweep(raw, plan, tmp_path / "c.study", workers=1).close()
+    return tmp_path / "c.study"
+
+
+def state(path: Path) -> str:
+    with Study.open(path) as study:
+        return state_of(study).state
+
+
+def test_the_whole_way(path, capsys):
+    def run(*words: str) -> tuple[int, str]:
+        code = main([words[0], str(path), *words[1:]])
+        found = capsys.readouterr()
+        return code, found.out + found.err
+
+    assert run("decide") == (0, "  1  " + run("decide")[1][5:])  # asking changes nothing
+    code, said = run("decide", "--state", "submitted", "--by", "Ada")
+    assert code == 2 and "nothing is recommended yet" in said
+    code, said = run("choose", "--max-risk", "0.5", "--why", "useful", "--by", "Ada")
+    assert code == 0 and f"next: frontier recheck {path} --data DATA" in said
+    with Study.open(path) as study:
+        label = study.decisions[0].label
+        assert state_of(study).by == "Ada"
+    code, said = run("decide", "--state", "submitted", "--by", "Ada")
+    assert code == 2 and f"frontier recheck c.study --data DATA --candidate {label}" in said
+    assert run("recheck", "--data", "czech", "--candidate", label, "--replicates", "2")[0] == 0
+    code, said = run("choose", "--candidate", label, "--why", "useful", "--by", "Ada")
+    assert code == 0 and f"next: frontier decide {path} --state submitted --by NAME" in said
+    code, said = run("decide", "--state", "submitted", "--by", "Ada")
+    assert code == 0 and "possible next: approved, returned" in said
+    code, said = run("decide", "--state", "released", "--by", "Ada")
+    assert code == 2 and "it can be approved or returned" in said
+    code, said = run("decide", "--state", "approved", "--by", "Board")
+    assert code == 2 and "--number NO" in said
+    given = ("--number", "17", "--conditions", "with a notice")
+    code, said = run("decide", "--state", "approved", "--by", "Board", *given)
+    assert code == 0 and "approval 17, on condition: with a notice" in said
+    assert run("decide", "--state", "released", "--by", "Bob")[0] == 0
+    code, said = run("decide")
+    assert code == 0 and "the board approved the release by Board" in said and "released. The release has been" in said
+    code, said = run("decide", "--state", "withheld", "--by", "Board", "--why", "late")
+    assert code == 2 and "published already" in said
+
+
+def test_withholding_and_misplaced_options(path, capsys):
+    assert main(["decide", str(path), "--state", "withheld", "--by", "B", "--why", "no", "--number", "1"]) == 2
+    assert main(["decide", str(path), "--by", "B"]) == 2
+    assert "which state?" in capsys.readouterr().err
+    assert main(["decide", str(path), "--state", "withheld", "--by", "B", "--why", "too risky"]) == 0
+    assert state(path) == "withheld"
+    assert "Nothing is released." in capsys.readouterr().out
+
+
+def test_a_choice_past_the_plans_rule_is_said(path, tmp_path, capsys):
+    raw, plan = load("czech")
+    plan = edit_plan(plan, swap_sizes=[1], rates=["0.02", "0.1"], replicates=3, max_risk="0.5")
+    (tmp_path / "p.study.key").write_text("0123456789abcdef" * 2)
+    sweep(raw, plan, tmp_path / "p.study", workers=1).close()
+    words = "it is not the one that the plan's rule picks"
+    assert main(["choose", str(tmp_path / "p.study"), "--why", "as planned"]) == 0
+    assert words not in capsys.readouterr().out
+    assert main(["choose", str(tmp_path / "p.study"), "--slope", "0", "--why", "safest"]) == 0
+    assert words in capsys.readouterr().out
+    assert main(["choose", str(path), "--slope", "0", "--why", "safest"]) == 0
+    assert words not in capsys.readouterr().out, "this plan has no rule"

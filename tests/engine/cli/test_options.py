@@ -1,0 +1,78 @@
+"""Arguments of commands are read within sensible bounds; what does not fit is refused in a sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.cli.main import main
+from engine.common.errors import UsageError
+from engine.common.os_support import expanded
+from engine.measures import call
+from engine.mechanisms import mechanism
+from engine.release.spec import rate_text
+
+SPACE = ("space", "czech")
+BAD = [
+    (*SPACE, "--rates", "1e-999999999"),
+    (*SPACE, "--rates", "1e400"),
+    (*SPACE, "--rates", "nan"),
+    (*SPACE, "--rates", ""),
+    (*SPACE, "--keys", "A\nB"),
+    (*SPACE, "--keys", "x" * 200_000),
+    (*SPACE, "--swap-sizes", "9" * 5000),
+    (*SPACE, "--swap-sizes", "²"),
+    (*SPACE, "--budget", "9" * 5000),
+    (*SPACE, "--budget", "1" * 10),
+    (*SPACE, "--replicates", "9223372036854775808"),
+    (*SPACE, "--replicates", "٣"),
+    (*SPACE, "--cut", "A=nan"),
+    (*SPACE, "--mechanism", "rds", "--param", "s=1e999999999"),
+    (*SPACE, "--mechanism", "pram", "--param", "theta=1e-999999999"),
+    (*SPACE, "--measures", "small_cells[n_rule=" + "9" * 4000 + "]"),
+    ("space", "~nobody/here.csv"),
+    ("space", "\udcff.csv"),
+    ("choose", "no.study", "--why", "\udcff"),
+    ("show", "no.study", "--max-risk", "inf"),
+    ("show", "no.study", "--slope", "nan"),
+    ("demo", "--port", "70000"),
+    ("demo", "--port", "0"),
+    ("sweep", "czech", "--study", "s.study", "--workers", "1000000"),
+]
+
+
+@pytest.mark.parametrize("argv", BAD, ids=lambda argv: " ".join(argv)[:40].encode("ascii", "replace").decode())
+def test_nonsense_is_refused_in_a_sentence_and_leaves_nothing(
+    argv: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    try:
+        code = main(argv)
+    except SystemExit as end:  # argparse's own way to leave
+        code = end.code  # type: ignore[assignment]
+    said = capsys.readouterr().err
+    assert code in (1, 2)
+    assert "frontier" in said.splitlines()[-1] and "Traceback" not in said
+    assert not list(tmp_path.iterdir())
+
+
+def test_rates_have_as_many_decimals_as_are_exact() -> None:
+    assert rate_text("0." + "0" * 26 + "1") == "0." + "0" * 26 + "1"
+    assert rate_text("0.10") == "0.1" and rate_text("0e-999999") == "0"
+    with pytest.raises(UsageError, match="more than 28 decimals"):
+        rate_text("0." + "1" * 29)
+
+
+def test_parameters_are_numbers_that_can_be_written_out() -> None:
+    one = mechanism("pram").parameter("theta")
+    assert one.canonical("0.90") == "0.9"
+    with pytest.raises(UsageError, match="must be a number"):
+        one.canonical("1e-999999999")
+    with pytest.raises(UsageError, match="at most 9 digits"):
+        call("small_cells[n_rule=1234567890]")
+
+
+def test_a_home_that_is_nobodys_is_a_name() -> None:
+    assert expanded("~nobody-of-that-name/x").parts[0] == "~nobody-of-that-name"
+    assert expanded("~/x") == Path.home() / "x"

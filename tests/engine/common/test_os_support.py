@@ -1,0 +1,62 @@
+"""What the system says about files, and what is left of a file whose writer was killed."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from engine.common import os_support
+
+_KILLED = """
+import os, sys
+from engine.common.os_support import aside
+with aside(sys.argv[1]) as part:
+    part.write_text("half")
+    os._exit(9)
+"""
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_one_that_writes_there(tmp_path: Path) -> None:
+    killed = [sys.executable, "-c", _KILLED, str(tmp_path / "a.csv")]
+    assert subprocess.run(killed, check=False, cwd=Path(__file__).parents[3]).returncode == 9
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["half"]
+    with os_support.aside(tmp_path / "b.csv") as part:
+        assert list(tmp_path.iterdir()) == [part]
+    assert list(tmp_path.iterdir()) == [tmp_path / "b.csv"]
+
+
+def test_what_others_may_be_writing_stays(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    here, hexadecimal = os_support.machine(), "0123456789abcdef"
+    kept = {
+        f".{here}.{os.getppid()}.{hexadecimal}.part",  # at work
+        f".ffffffff.{ended.pid}.{hexadecimal}.part",  # of another machine
+        f".{here}.{'9' * 30}.{hexadecimal}.part",  # no process has such a number
+        f".{hexadecimal}.part",
+        "notes.part",
+    }
+    for name in kept:
+        (tmp_path / name).touch()
+    (tmp_path / f".{here}.{ended.pid}.{hexadecimal}.part").mkdir()  # no file
+    with os_support.aside(tmp_path / "a") as part:
+        at_work = part.name
+        with os_support.aside(tmp_path / "b"):
+            assert part.exists(), "of this process"
+    found = {path.name for path in tmp_path.iterdir() if path.is_file()}
+    assert found == kept | {"a", "b"} and at_work not in found
+    assert any(path.is_dir() for path in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("error", "alive"), [(5, True), (87, False)])
+def test_on_windows_a_process_that_may_not_be_opened_is_alive(monkeypatch: pytest.MonkeyPatch, error: int, alive: bool):
+    kernel32 = SimpleNamespace(OpenProcess=lambda *_: 0, GetLastError=lambda: error)
+    monkeypatch.setattr(ctypes, "windll", SimpleNamespace(kernel32=kernel32), raising=False)
+    monkeypatch.setattr(os_support, "os", SimpleNamespace(name="nt"))
+    assert os_support.process_is_alive(4711) is alive

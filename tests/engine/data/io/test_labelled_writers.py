@@ -1,0 +1,254 @@
+"""Writing SPSS, Stata and SAS: what was labelled reads back equal, equal columns give equal bytes without traces."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.common.errors import EngineError, UsageError
+from engine.data.io.column_names import short_names
+from engine.data.io.labelled_writers import write_dta, write_sav, write_xpt
+from engine.data.io.readers import read_table
+from engine.data.io.statistical import read_statistical
+from engine.data.labels import ColumnLabels
+from tests.engine.data.io.labelled import COLUMNS, LABELS, arrays_of, columns_of, labels_of
+from tests.examples import examples
+
+Writer = Callable[..., tuple[str, ...]]
+WRITERS = [("a.sav", write_sav), ("a.dta", write_dta), ("a.xpt", write_xpt)]
+PLAIN = {name: values.to_pylist() for name, values in COLUMNS.items()}
+
+
+@pytest.mark.parametrize(("name", "write"), WRITERS)
+def test_values_read_back_equal(tmp_path: Path, name: str, write: Writer) -> None:
+    write(tmp_path / name, COLUMNS, LABELS)
+    assert columns_of(read_table(tmp_path / name)) == PLAIN
+
+
+def test_spss_reads_back_labels_and_missing_codes(tmp_path: Path) -> None:
+    assert write_sav(tmp_path / "a.sav", COLUMNS, LABELS) == ()
+    back = labels_of(read_table(tmp_path / "a.sav"))
+    for name, about in LABELS.items():
+        got = back[name]
+        assert (got.label, got.values, got.measure) == (about.label, about.values, about.measure)
+        assert (set(got.missing), got.missing_ranges) == (set(about.missing), about.missing_ranges)
+
+
+def test_what_spss_wrote_is_written_again_to_the_byte(tmp_path: Path) -> None:
+    write_sav(tmp_path / "a.sav", COLUMNS, LABELS)
+    table = read_table(tmp_path / "a.sav")
+    write_sav(tmp_path / "b.sav", arrays_of(table), labels_of(table))
+    assert (tmp_path / "a.sav").read_bytes() == (tmp_path / "b.sav").read_bytes()
+
+
+def test_stata_reads_back_special_missings_and_labels(tmp_path: Path) -> None:
+    values = pa.array(["1", "2.5", ".a", None, ".b"])
+    about = ColumnLabels("Mixed", (("1", "One"), (".a", "Refused"), (".b", "Skipped")), (".a", ".b"))
+    unused = ColumnLabels("Never refused", (("1", "One"), (".a", "Refused")), (".a",))
+    columns = {"m": values, "n": pa.array([1, 2, 1, 2, 1])}
+    assert write_dta(tmp_path / "a.dta", columns, {"m": about, "n": unused}) == ()
+    table = read_table(tmp_path / "a.dta")
+    assert columns_of(table) == {"m": values.to_pylist(), "n": [1, 2, 1, 2, 1]}
+    assert set(table.columns["m"].about.values) == set(about.values)
+    assert table.columns["m"].about.missing == about.missing
+    assert set(table.columns["n"].about.values) == set(unused.values)
+
+
+def test_stata_says_what_it_cannot_declare(tmp_path: Path) -> None:
+    notes = write_dta(tmp_path / "a.dta", COLUMNS, LABELS)
+    assert [n for n in notes if n.startswith("'work': its missing codes are plain values in Stata")]
+    assert [n for n in notes if n.startswith("'region' is text, and Stata labels numbers only")]
+    back = labels_of(read_table(tmp_path / "a.dta"))
+    assert set(back["work"].values) == set(LABELS["work"].values)
+    assert back["sex"].label == "Sex of the person"
+
+
+def test_transport_files_bring_a_program_with_their_formats(tmp_path: Path) -> None:
+    long = {"a_long_name_1": pa.array([1, 2]), "a_long_name_2": pa.array(["x", "it's"])}
+    labels = {
+        "a_long_name_1": ColumnLabels("L" * 60, (("1", "One"), (".a", "Gone"))),
+        "a_long_name_2": ColumnLabels("", (("it's", "It's"),)),
+    }
+    notes = write_xpt(tmp_path / "a.xpt", long, labels)
+    assert "'a_long_name_1' is called 'a_long_n' in a.xpt." in notes
+    table = read_table(tmp_path / "a.xpt")
+    assert columns_of(table) == {"a_long_n": [1, 2], "a_long_2": ["x", "it's"]}
+    assert table.columns["a_long_n"].about.label.endswith("…"), "40 bytes are what the format holds"
+    program = (tmp_path / "a_formats.sas").read_text()
+    for line in (
+        "  value f1_",
+        "    1 = 'One'",
+        "    .A = 'Gone'",
+        "  value $f2_",
+        "    'it''s' = 'It''s'",
+        "libname release xport 'a.xpt';",
+        f"  label a_long_n = '{'L' * 60}';",
+        "  format a_long_2 $f2_.;",
+        "  rename a_long_2 = a_long_name_2;",
+    ):
+        assert line in program.splitlines()
+
+
+def test_equal_columns_give_equal_bytes_without_traces(tmp_path: Path) -> None:
+    first = {}
+    for name, write in WRITERS:
+        write(tmp_path / name, COLUMNS, LABELS)
+        first[name] = (tmp_path / name).read_bytes()
+    time.sleep(1.01 - time.time() % 1)  # into the next second, which headers tell
+    for name, write in WRITERS:
+        write(tmp_path / name, COLUMNS, LABELS)
+        assert (tmp_path / name).read_bytes() == first[name]
+        for trace in (b"ReadStat", b"WizardMac", b"bsd4.2", time.strftime("%Y").encode(), tmp_path.name.encode()):
+            assert trace not in first[name][:4096]
+
+
+@examples(25)
+@given(
+    st.lists(st.one_of(st.none(), st.integers(-(2**53) + 1, 2**53 - 1)), min_size=1, max_size=6),
+    st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=5), min_size=1, max_size=6),
+)
+def test_any_whole_numbers_and_texts_survive(
+    tmp_path_factory: pytest.TempPathFactory, whole: list, words: list
+) -> None:
+    folder = tmp_path_factory.mktemp("w")
+    n = min(len(whole), len(words))
+    columns = {"i": pa.array(whole[:n], pa.int64()), "t": pa.array(words[:n])}
+    for name, write in WRITERS[:2]:
+        write(folder / name, columns)
+        found = columns_of(read_statistical(folder / name))
+        assert found["i"] == whole[:n]
+        if not any(str(w).strip().lstrip("+-").replace(".", "").isdigit() or w != w.rstrip(" ") for w in words[:n]):
+            assert [w or "" for w in found["t"]] == words[:n], name
+
+
+def test_numbers_in_text_become_numbers_only_when_they_read_back_the_same(tmp_path: Path) -> None:
+    columns = {
+        "n": pa.array(["1", "", "-2.5"]),
+        "code": pa.array(["007", "1", ""]),
+        "half": pa.array(["1.50", "2", "3"]),
+    }
+    write_sav(tmp_path / "a.sav", columns)
+    assert columns_of(read_table(tmp_path / "a.sav")) == {
+        "n": [1.0, None, -2.5],
+        "code": ["007", "1", ""],
+        "half": ["1.50", "2", "3"],
+    }
+
+
+def test_truth_values_get_labels(tmp_path: Path) -> None:
+    write_sav(tmp_path / "a.sav", {"b": pa.array([True, False, None])}, {"b": ColumnLabels("Truth")})
+    table = read_table(tmp_path / "a.sav")
+    assert columns_of(table)["b"] == [1, 0, None]
+    assert table.columns["b"].about.values == (("0", "false"), ("1", "true"))
+
+
+@pytest.mark.parametrize(
+    ("write", "columns", "about", "message"),
+    [
+        (write_sav, {"x": pa.array(["t" * 40_000])}, None, "column 'x' has a text of 40,000 bytes, and a.f can hold"),
+        (write_xpt, {"x": pa.array(["t" * 201])}, None, "can hold 200"),
+        (write_dta, {"x": pa.array([2**53 + 1])}, None, "whole numbers of more than 15 digits"),
+        (write_sav, {"x": pa.array([np.inf])}, None, "has infinite numbers"),
+        (write_sav, {"x": pa.array([1]), "y": pa.array([1, 2])}, None, "all must be equally long"),
+        (
+            write_sav,
+            {"x": pa.array([1, 2, 3, 9, 11])},
+            ColumnLabels(missing=("1", "3", "9", "11")),
+            "declares more missing codes than SPSS can hold",
+        ),
+        (write_sav, {"x": pa.array(["a"])}, ColumnLabels(missing=("a", "b", "c", "d")), "declares more missing codes"),
+        (
+            write_sav,
+            {"x": pa.array([1])},
+            ColumnLabels(missing=("8", "9"), missing_ranges=((-9, -1),)),
+            "declares more missing codes",
+        ),
+    ],
+)
+def test_what_a_format_cannot_hold_is_refused(
+    tmp_path: Path, write: Writer, columns: dict[str, pa.Array], about: ColumnLabels | None, message: str
+) -> None:
+    with pytest.raises(EngineError, match=message):
+        write(tmp_path / "a.f", columns, {"x": about} if about else {})
+
+
+def test_neighbouring_missing_codes_become_a_range(tmp_path: Path) -> None:
+    about = ColumnLabels(missing=("-1", "-7", "-8", "-9"))
+    write_sav(tmp_path / "a.sav", {"x": pa.array([1, -9, -8, -1])}, {"x": about})
+    assert read_table(tmp_path / "a.sav").columns["x"].about.missing_ranges == ((-9.0, -1.0),)
+
+
+@pytest.mark.parametrize(
+    ("form", "names", "wanted"),
+    [
+        ("xpt", ["age", "AGE", "income_total", "income_t"], ["age", "AGE2", "income_2", "income_t"]),
+        ("dta", ["age", "AGE", "int", "2nd wave", "ä"], ["age", "AGE", "int2", "v2nd_wave", "_"]),
+        ("sav", ["age", "AGE", "by", "my name", "x."], ["age", "AGE2", "by2", "my_name", "x"]),
+    ],
+)
+def test_names_that_a_format_refuses_are_made_anew(form: str, names: list[str], wanted: list[str]) -> None:
+    assert list(short_names(names, form).values()) == wanted
+
+
+def test_an_unknown_format_has_no_names() -> None:
+    with pytest.raises(UsageError, match="unknown format 'doc'"):
+        short_names(["a"], "doc")
+
+
+@given(
+    st.lists(st.text(min_size=1, max_size=40), min_size=1, max_size=8, unique=True),
+    st.sampled_from(["sav", "dta", "xpt"]),
+)
+def test_new_names_are_apart_and_short(names: list[str], form: str) -> None:
+    short = short_names(names, form)
+    assert list(short) == names
+    folded = [name if form == "dta" else name.upper() for name in short.values()]
+    assert len(set(folded)) == len(names)
+    assert all(len(name.encode()) <= {"sav": 64, "dta": 32, "xpt": 8}[form] for name in short.values())
+
+
+def test_types_that_a_format_does_not_have(tmp_path: Path) -> None:
+    columns = {"none": pa.nulls(2), "raw": pa.array([b"x", None]), "coded": pa.array(["a", "b"]).dictionary_encode()}
+    for name, write in WRITERS:
+        write(tmp_path / name, columns)
+        found = columns_of(read_table(tmp_path / name))
+        assert found == {"none": [None, None], "raw": ["78", ""], "coded": ["a", "b"]}
+
+
+def test_labels_of_words_on_a_column_of_numbers_are_said(tmp_path: Path) -> None:
+    about = ColumnLabels("", (("1", "One"), ("x", "None")))
+    notes = write_sav(tmp_path / "a.sav", {"n": pa.array([1])}, {"n": about})
+    assert notes == ("'n' is a number: labels of values that are none are in the codebook.",)
+
+
+@pytest.mark.parametrize(("name", "write"), WRITERS)
+def test_a_folder_that_is_not_there(tmp_path: Path, name: str, write: Writer) -> None:
+    with pytest.raises(FileNotFoundError):
+        write(tmp_path / "no" / name, {"n": pa.array([1])})
+
+
+def test_what_the_library_refuses_leaves_no_file_and_names_no_folder(tmp_path: Path) -> None:
+    from pyreadstat import PyreadstatError
+
+    from engine.data.io import labelled_writers
+
+    def refuse(frame: object, path: str, **options: object) -> None:
+        raise PyreadstatError(f"cannot write {path}")
+
+    with pytest.raises(EngineError, match=r"file 'a\.sav' could not be written: a name or value") as error:
+        labelled_writers._write(tmp_path / "b.part", "a.sav", refuse, None)
+    assert tmp_path.name not in str(error.value)
+    assert not (tmp_path / "a.sav").exists()
+
+
+def test_a_text_beyond_all_numbers_stays_text(tmp_path: Path) -> None:
+    """``1e999`` is written as a number is, and none is that large."""
+    write_sav(tmp_path / "a.sav", {"x": pa.array(["1e999", "1"])})
+    assert columns_of(read_statistical(tmp_path / "a.sav"))["x"] == ["1e999", "1"]

@@ -1,0 +1,299 @@
+"""Reading CSV and Parquet: values as they are, and one clear sentence for each way a file can be wrong."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from engine.common.errors import EngineError, UsageError
+from engine.data.io import readers
+from engine.data.io.readers import read_table
+from engine.data.io.writers import write_csv, write_parquet
+from engine.data.microdata import RawTable
+
+ALL = ".csv, .tsv, .parquet, .sav, .zsav, .por, .dta, .sas7bdat or .xpt"
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def column(table: RawTable, name: str) -> list[object]:
+    raw = table.columns[name]
+    values = raw.values.to_pylist()
+    return [None if code < 0 else values[code] for code in raw.codes]
+
+
+def test_csv_values_stay_the_text_they_were(tmp_path: Path) -> None:
+    table = read_table(write(tmp_path / "a.csv", "id,x\n007,1.50\n7,\n007,NA\n"))
+    assert table.n_records == 3
+    assert table.source == "a.csv"
+    assert column(table, "id") == ["007", "7", "007"]
+    assert column(table, "x") == ["1.50", "", "NA"]
+    assert table.columns["id"].values.to_pylist() == ["007", "7"], "order of first appearance"
+    assert table.columns["id"].is_text
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_delimiter_comes_from_the_header(tmp_path: Path, delimiter: str) -> None:
+    text = f'"a,;|x"{delimiter}b{delimiter}c\n1{delimiter}2{delimiter}3\n'
+    table = read_table(write(tmp_path / "a.csv", text))
+    assert table.names == ("a,;|x", "b", "c")
+    assert column(table, "b") == ["2"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_byte_order_mark_line_ends_and_quoted_newlines(tmp_path: Path, end: str) -> None:
+    text = f'\ufeffa,b{end}"line one{end}line two","say ""so"", then"{end}x,y{end}'
+    table = read_table(write(tmp_path / "a.csv", text))
+    assert table.names == ("a", "b")
+    assert column(table, "a") == [f"line one{end}line two", "x"]
+    assert column(table, "b") == ['say "so", then', "y"]
+
+
+def test_a_single_column_and_no_last_newline(tmp_path: Path) -> None:
+    assert column(read_table(write(tmp_path / "a.csv", 'a\n1\n""\n2')), "a") == ["1", "", "2"]
+
+
+def test_blocks_are_joined_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "_BLOCK", 256)
+    wanted = [str(i * i % 97) for i in range(3000)]
+    ids = [f"r{i}" for i in range(3000)]
+    table = read_table(
+        write(tmp_path / "a.csv", "v,id\n" + "".join(f"{v},{i}\n" for v, i in zip(wanted, ids, strict=True)))
+    )
+    assert column(table, "v") == wanted
+    assert column(table, "id") == ids
+    assert table.columns["v"].values.to_pylist() == list(dict.fromkeys(wanted))
+    assert table.columns["v"].codes.dtype.itemsize == 1
+    assert table.columns["id"].codes.dtype.itemsize == 2
+
+
+def test_a_record_longer_than_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "_BLOCK", 64)
+    long = "x" * 1000
+    assert column(read_table(write(tmp_path / "a.csv", f"a,b\n1,{long}\n2,y\n")), "b") == [long, "y"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "file 'a.csv' is empty; it needs a header line and records"),
+        ("a,b\n", "file 'a.csv' has a header but no records; it needs at least one line below the header"),
+        ("a,b", "file 'a.csv' has a header but no records; it needs at least one line below the header"),
+        ("\n1,2\n", "file 'a.csv' begins with an empty line; the first line must name the columns"),
+        ("a,b,a\n1,2,3\n", "file 'a.csv' has two columns called 'a'; give each column a name of its own"),
+        ("a,,c\n1,2,3\n", "file 'a.csv': column 2 of 3 has no name; name every column in the header line"),
+        (
+            "a,b,c\n" + "1,2,3\n" * 15 + "4,secret\n",
+            "file 'a.csv': line 17 has 2 fields, 3 were expected; a value that holds ',' must stand in quotes",
+        ),
+        (
+            'a;b\n"1\n\n1";2\n3;secret;5\n',
+            "file 'a.csv': line 5 has 3 fields, 2 were expected; a value that holds ';' must stand in quotes",
+        ),
+        (
+            'a,b\n1,2\n"secret,3\n',
+            "file 'a.csv': the record that begins in line 3 has a misplaced quote or one never closed",
+        ),
+        (
+            b"a,b\n1,2\ncaf\xe9,2\n",
+            "file 'a.csv': line 3 holds the byte 0xe9, which is not UTF-8; "
+            "save it as UTF-8 (in a spreadsheet: 'CSV UTF-8')",
+        ),
+        (
+            b"a,\xe9b\n1,2\n",
+            "file 'a.csv': line 1 holds the byte 0xe9, which is not UTF-8; "
+            "save it as UTF-8 (in a spreadsheet: 'CSV UTF-8')",
+        ),
+        (
+            "a,b\n1,2\n".encode("utf-16"),
+            "file 'a.csv' is UTF-16 text, UTF-8 is wanted; save it as UTF-8 (in a spreadsheet: 'CSV UTF-8')",
+        ),
+        (b"a,b\n1,2\n3,\xc3", "file 'a.csv' ends in the middle of a UTF-8 character; copy or save it again"),
+    ],
+)
+def test_one_sentence_for_each_broken_csv(tmp_path: Path, content: str | bytes, message: str) -> None:
+    with pytest.raises(EngineError) as caught:
+        read_table(write(tmp_path / "a.csv", content))
+    assert str(caught.value) == message
+    assert caught.value.exit_code == 1
+
+
+def test_a_byte_that_is_not_utf8_is_found_behind_the_header_block(tmp_path: Path) -> None:
+    lines = 900_000
+    with pytest.raises(EngineError, match=f"line {lines + 2} holds the byte 0xff"):
+        read_table(write(tmp_path / "a.csv", b"a,b\n" + b"12,34\n" * lines + b"\xff,1\n"))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("none.csv", "file 'none.csv' does not exist; check the spelling and the folder"),
+        (
+            "folder",
+            f"'folder' is a folder; give a file ending in {ALL}",
+        ),
+        (
+            "a.xlsx",
+            f"file 'a.xlsx' has '.xlsx', supported are {ALL}; export it as one of these",
+        ),
+        (
+            "plain",
+            f"file 'plain' has no extension, supported are {ALL}; export it as one of these",
+        ),
+    ],
+)
+def test_a_wrong_request_is_a_usage_error(tmp_path: Path, name: str, message: str) -> None:
+    (tmp_path / "folder").mkdir()
+    write(tmp_path / "a.xlsx", "x")
+    write(tmp_path / "plain", "x")
+    with pytest.raises(UsageError) as caught:
+        read_table(tmp_path / name)
+    assert str(caught.value) == message
+
+
+def test_parquet_keeps_types_and_nulls(tmp_path: Path) -> None:
+    columns = {
+        "i": pa.array([3, None, 3], pa.int64()),
+        "f": pa.array([0.5, float("nan"), None]),
+        "t": pa.array(["b", "a", None]),
+        "b": pa.array([True, None, False]),
+        "d": pa.array([date(2020, 1, 2), None, date(2020, 1, 2)]),
+        "k": pa.DictionaryArray.from_arrays(pa.array([1, None, 1]), pa.array(["unused", "x"])),
+        "n": pa.nulls(3),
+        "dot.ted": pa.array(["p", "q", "p"]),
+    }
+    parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
+    table = read_table(tmp_path / "a.parquet")
+    assert table.names == tuple(columns)
+    assert column(table, "i") == [3, None, 3]
+    assert column(table, "t") == ["b", "a", None]
+    assert column(table, "b") == [True, None, False]
+    assert column(table, "d") == [date(2020, 1, 2), None, date(2020, 1, 2)]
+    assert column(table, "n") == [None, None, None]
+    assert column(table, "dot.ted") == ["p", "q", "p"]
+    assert table.columns["k"].values.to_pylist() == ["x"], "a value that no record has is no value of the column"
+    assert table.columns["k"].codes.tolist() == [0, -1, 0]
+    assert table.columns["f"].codes.tolist() == [0, 1, -1]
+    assert table.columns["i"].values.type == pa.int64()
+    assert not table.columns["i"].is_text
+
+
+def test_parquet_with_many_row_groups(tmp_path: Path) -> None:
+    wanted = [f"v{i % 300}" for i in range(1000)]
+    parquet.write_table(pa.table({"v": wanted}), tmp_path / "a.parquet", row_group_size=70)
+    table = read_table(tmp_path / "a.parquet")
+    assert column(table, "v") == wanted
+    assert table.columns["v"].codes.dtype.itemsize == 2
+
+
+def test_broken_parquet(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"a": list(range(1000))}), path)
+    whole = path.read_bytes()
+    for broken in (whole[: len(whole) // 2], b"PAR1 not at all PAR1", whole[:4] + b"\0" * 200 + whole[204:]):
+        with pytest.raises(
+            EngineError, match=r"file 'a\.parquet' is no readable Parquet file \(corrupt or cut short\)"
+        ):
+            read_table(write(path, broken))
+
+
+def test_parquet_that_cannot_be_a_table_of_categories(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"a": [[1], [2]]}), path)
+    with pytest.raises(EngineError, match="column 'a' has the type ListType, wanted are plain values"):
+        read_table(path)
+    parquet.write_table(pa.table({"a": pa.array([], pa.int64())}), path)
+    with pytest.raises(EngineError, match="has columns but no records"):
+        read_table(path)
+    parquet.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]), path)
+    with pytest.raises(EngineError, match="two columns called 'a'"):
+        read_table(path)
+
+
+def test_small_csv_is_read_and_coded_without_pandas() -> None:
+    code = (
+        "import sys; from engine.plan import recode, samples; recode.code(*samples.load('czech')); "
+        "sys.exit('pandas' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[4]).returncode == 0
+
+
+def test_a_quote_inside_a_header_is_a_sign_like_others(tmp_path: Path) -> None:
+    table = read_table(write(tmp_path / "a.csv", 'A,scr 15",B\n1,2,3\n4,5" x,6\n'))
+    assert table.names == ("A", 'scr 15"', "B")
+    assert column(table, 'scr 15"') == ["2", '5" x']
+    assert read_table(write(tmp_path / "a.csv", '"A";"B ""x"";";C\n1;2;3\n')).names == ("A", 'B "x";', "C")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            "A,scr\n1,2\n".encode("utf-16-le"),
+            "file 'a.csv' is UTF-16 text, without a mark that says so; UTF-8 is wanted; "
+            "save it as UTF-8 (in a spreadsheet: 'CSV UTF-8')",
+        ),
+        (
+            "A,scr\n1,2\n".encode("utf-16-be"),
+            "file 'a.csv' is UTF-16 text, without a mark that says so; UTF-8 is wanted; "
+            "save it as UTF-8 (in a spreadsheet: 'CSV UTF-8')",
+        ),
+        (
+            b"A,B\n1,2\n3,\0\n",
+            "file 'a.csv': line 3 holds a zero byte, which no text has; "
+            "save it as UTF-8 (in a spreadsheet: 'CSV UTF-8')",
+        ),
+        ('a|"b\nc",d,e\n1,2,3\n', "file 'a.csv': the header has a misplaced quote or one never closed"),
+    ],
+)
+def test_text_that_is_no_csv_is_a_sentence(tmp_path: Path, content: str | bytes, message: str) -> None:
+    with pytest.raises(EngineError) as caught:
+        read_table(write(tmp_path / "a.csv", content))
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("extension", ["csv", "parquet", "sav", "xpt"])
+def test_a_file_without_an_end_is_refused(tmp_path: Path, extension: str) -> None:
+    path = tmp_path / f"a.{extension}"
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("Windows has no pipes among its files; run the tests on Linux or macOS")
+    os.mkfifo(path)
+    (tmp_path / f"b.{extension}").symlink_to("/dev/zero")
+    for name, kind in ((path.name, "a named pipe"), (f"b.{extension}", "a device")):
+        with pytest.raises(UsageError) as caught:
+            read_table(tmp_path / name)
+        assert str(caught.value) == f"'{name}' is {kind}; give a file, whose end can be known"
+
+
+def test_a_zero_byte_in_a_name_is_refused(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"a": [1], "b\0": [2]}), tmp_path / "a.parquet")
+    with pytest.raises(EngineError, match="the name of column 2 of 2 holds a zero byte; rename it"):
+        read_table(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize(("old", "new"), [(b"tag_ge", b"t\xe6g_ge"), (b"value", b"v\xffl\xfee")])
+def test_parquet_whose_text_is_no_utf8(tmp_path: Path, old: bytes, new: bytes) -> None:
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"tag_ge": ["value", "other"]}), path, compression="none", store_schema=False)
+    content = path.read_bytes()
+    assert old in content
+    with pytest.raises(EngineError, match=r"file 'a\.parquet' is no readable Parquet file"):
+        read_table(write(path, content.replace(old, new)))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are texts here; run the tests on Linux")
+@pytest.mark.parametrize("end", [".csv", ".parquet"])
+def test_a_name_that_is_not_utf8(tmp_path, end):
+    path = tmp_path / f"{os.fsdecode(b'gr' + bytes([0xF6]))}{end}"
+    {".csv": write_csv, ".parquet": write_parquet}[end](path, {"a": pa.array(["x", "y"])})
+    assert column(read_table(path), "a") == ["x", "y"]

@@ -1,0 +1,162 @@
+"""What must not reach the board is said when it is written, and what no report can take out is not recorded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.cli.main import main
+from engine.common.errors import UsageError
+from engine.data.microdata import RawTable
+from engine.decision.choice import choose
+from engine.decision.disclosure_text import names_candidate, says_extent, says_rate, tells, told
+from engine.decision.states import decide
+from engine.study.decision_log import entries
+from engine.study.plan_changes import change_plan
+from engine.study.study import Study
+from engine.study.study_map import risk_utility_map
+from tests.engine.bundle.small import approve, label_of, plan, survey, swept
+from tests.engine.frontier.test_risk_utility_map import ROWS, study_of
+
+
+@pytest.fixture
+def study(tmp_path):
+    with study_of(tmp_path, ROWS) as made:
+        yield made
+
+
+def test_ids_specs_and_the_rate_are_named(study: Study) -> None:
+    scenario = study.scenarios[0]
+    name, rate = study.names[0], float(scenario.spec.rate)
+    assert tells(study, scenario, "the least loss within the bound") == ""
+    assert scenario.label in tells(study, scenario, f"better than {scenario.label}")
+    assert tells(study, scenario, "xabc is no candidate of this study") == ""
+    assert f"{name}:S" in tells(study, scenario, f"because {name}:S is enough")
+    assert tells(study, scenario, f"{100 * rate:g} % are enough") == "the swap rate"
+    assert tells(study, None, f"{100 * rate:g} % are enough") == ""
+    assert told(study, scenario, f"{100 * rate:g} % are enough").endswith("say it without")
+    assert told(study, scenario, "fine") == ""
+    assert tells(study, scenario, "it changes 2 records") == "the share of records changed"
+    assert tells(study, None, "it changes 2 records") == ""
+
+
+def test_ids_and_specs_in_words(study: Study) -> None:
+    label, name = study.scenarios[0].label, study.names[0]
+    assert names_candidate(study, f"we take {label}.") and names_candidate(study, f"({label}/1)")
+    assert not names_candidate(study, f"a{label} and x00000000000000")
+    assert names_candidate(study, f"only {name}:S") and names_candidate(study, f"swap {name}:S B:F")
+    assert not names_candidate(study, f"see p{name}:S and vitamin:Z")
+
+
+@pytest.mark.parametrize(
+    ("text", "rate", "says"),
+    [
+        ("2 % of records", "0.02", True),
+        ("2% of records", "0.02", True),
+        ("2.0 percent", "0.02", True),
+        ("two per cent", "0.02", True),
+        ("twenty-two per cent", "0.03", False),
+        ("a rate of 0,02", "0.02", True),
+        ("2,0 % of records", "0.02", True),
+        ("2 pct", "0.02", True),
+        ("two in a hundred, 2 in 100", "0.02", True),
+        ("every record with 1/50", "0.02", True),
+        ("since 1/50/2020 with 12,020 % and 3 in 100", "0.02", False),
+        ("a rate of 0.02", "0.02", True),
+        ("a rate of .02", "0.02", True),
+        ("a rate of 0.020", "0.02", True),
+        ("a risk of 0.021", "0.02", False),
+        ("12 % of records", "0.02", False),
+        ("1.2 % of records", "0.02", False),
+        ("all of it, 100 %", "1", True),
+        ("number 1", "1", False),
+        ("version 0.02%", "0.02", False),
+        ("nothing", "0.02", False),
+    ],
+)
+def test_a_rate_in_words(text: str, rate: str, says: bool) -> None:
+    assert says_rate(text, rate) == says
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("we changed 36 records", True),
+        ("36 people live there. We changed some", False),
+        ("1.96 percent of them", True),
+        ("a share of 0.01955", True),
+        ("a share of 0.019", False),
+        ("1,955 % of them", True),
+        ("1955 of them", False),
+        ("in 36.5 records that were swapped", False),
+    ],
+)
+def test_the_extent_in_words(text: str, says: bool) -> None:
+    assert says_extent(text, 36, 1841) == says
+    assert not says_extent(text, 0, 1841)
+
+
+SENTENCE = "this text names the share of records changed, so the members' bundle would be refused; say it without"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RawTable]:
+    """A folder with a study of 160 records of which every candidate changes 24, and its data."""
+    folder = tmp_path_factory.mktemp("home")
+    raw = survey(folder)
+    swept(raw, plan(), folder / "household.study")
+    return folder, raw
+
+
+@pytest.fixture
+def fresh(home: tuple[Path, RawTable], tmp_path: Path) -> Path:
+    """A copy of the study, to be decided about."""
+    for name in ("household.study", "household.study.key"):
+        (tmp_path / name).write_bytes((home[0] / name).read_bytes())
+    return tmp_path / "household.study"
+
+
+def test_a_reason_that_tells_the_extent_is_not_recorded(fresh: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    why = "it changes 24 records and keeps the rest"
+    with Study.open(fresh) as study:
+        view, label = risk_utility_map(study), label_of(study, "town")
+        risk = view.summary.mean[study.find(label)[0].place, view.risk]
+        share = f"its risk of {risk:.4f} is small"
+        assert told(study, study.find(label)[0], why) == SENTENCE
+        for reason, by, other in ((why, "", ""), ("fine", "", why), ("fine", "fifteen percent", "")):
+            with pytest.raises(UsageError, match=SENTENCE):
+                choose(study, view, reason, candidate=label, by=by, others=[{"why": other}])
+        with pytest.raises(UsageError, match="a small-cell risk as a share"):
+            choose(study, view, share, candidate=label)
+        assert study.decisions == [] and not any(entry.event == "chosen" for entry in entries(study))
+    assert main(["choose", str(fresh), "--candidate", label, "--why", why]) == 2
+    assert SENTENCE in capsys.readouterr().err
+    with Study.open(fresh) as study:
+        # ids and rates in digits are taken out of every report
+        choose(study, view, f"24 people live there; {label} keeps most at 15 %", candidate=label)
+
+
+def test_a_decision_that_tells_the_extent_is_not_recorded(fresh: Path, home: tuple[Path, RawTable]) -> None:
+    with Study.open(fresh) as study:
+        approve(study, home[1], label_of(study, "town"))
+        said = len(entries(study))
+        with pytest.raises(UsageError, match=SENTENCE):
+            decide(study, "returned", "Board", why="24 altered records are too many")
+        assert len(entries(study)) == said
+        decide(study, "returned", "Board", why="too much")
+        publish = replace(study.plan.publish, wording="In all, 24 records were altered.")
+        change_plan(study, replace(study.plan, publish=publish), why="to say more", by="Ada")
+        with pytest.raises(UsageError, match="names the share of records changed, so the public bundle would be ref"):
+            decide(study, "submitted", "Ada")
+        about = replace(study.plan.about, design="24 records were altered")
+        silent = replace(study.plan, publish=replace(publish, wording=""))
+        change_plan(study, replace(silent, about=about), why="to say more", by="Ada")
+        with pytest.raises(UsageError, match=SENTENCE):
+            decide(study, "submitted", "Ada")
+        change_plan(study, silent, why="to say less", by="Ada")
+        decide(study, "submitted", "Ada")
+        with pytest.raises(UsageError, match=SENTENCE):
+            decide(study, "approved", "Board", number="DRB-8", conditions="no more than 24 records are changed")
+        decide(study, "approved", "Board", number="DRB-8", conditions="no more than that is changed")

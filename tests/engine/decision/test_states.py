@@ -1,0 +1,267 @@
+"""States are read from the log: legal steps are taken, all others refused, and nothing is ever overwritten."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.common.errors import EngineError, UsageError
+from engine.decision.choice import choose
+from engine.decision.states import STATES, Standing, decide, state_of, withhold
+from engine.release.results import OK
+from engine.study import decision_log
+from engine.study.study import Study
+from engine.study.study_map import risk_utility_map
+from tests.engine.frontier.test_risk_utility_map import ROWS, study_of
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Iterator[Study]:
+    with study_of(tmp_path, ROWS) as made:
+        yield made
+
+
+def recommend(study: Study, place: int = 0, *, fresh: bool = True) -> str:
+    if fresh:
+        study.add_results([(place, 1_000_000 + r, OK, 2, 0.1, 0.4, 0.0) for r in (1, 2)], table="fresh")
+    label = study.scenarios[place].label
+    choose(study, risk_utility_map(study), "safe", candidate=label, by="Ada")
+    return label
+
+
+def label_of(standing: Standing) -> str:
+    assert standing.choice is not None
+    return standing.choice.label
+
+
+def why_of(standing: Standing) -> str:
+    assert standing.choice is not None
+    return standing.choice.why
+
+
+def test_before_a_choice_there_is_nothing_to_decide(study):
+    assert state_of(study).state == "none" and state_of(study).possible == ()
+    with pytest.raises(UsageError, match="nothing is recommended yet"):
+        decide(study, "submitted", "Ada")
+
+
+def test_the_way_to_a_release(study):
+    label = recommend(study)
+    now = state_of(study)
+    assert (now.state, label_of(now), now.by, now.why, now.number) == ("draft", label, "Ada", "safe", "")
+    now = decide(study, "submitted", " Ada ")
+    assert (now.state, now.by, label_of(now)) == ("submitted", "Ada", label)
+    now = decide(study, "approved", "Board", number="17/4", conditions="no ages")
+    assert (now.state, now.by, now.number, now.conditions) == ("approved", "Board", "17/4", "no ages")
+    now = decide(study, "released", "Bob")
+    assert (now.state, now.by, now.number, now.conditions, label_of(now)) == (
+        "released",
+        "Bob",
+        "17/4",
+        "no ages",
+        label,
+    )
+    log = decision_log.entries(study)
+    assert [entry.event for entry in log] == ["chosen", "submitted", "approved", "released"]
+    assert log[0].detail["candidate"] == label and log[0].detail["figures"]["small_cells"]["mean"] == pytest.approx(
+        0.12
+    )
+    assert log[1].detail["fresh"]["small_cells"]["mean"] == pytest.approx(0.1)
+    assert log[1].detail["cautions"] == ["the sweep is new: 0 of 0 runs so far"]
+    assert log[2].detail["number"] == "17/4"
+    assert now.at == log[3].at
+    decision_log.verify(log)
+
+
+LEGAL = {
+    "draft": {"submitted"},
+    "submitted": {"approved", "returned"},
+    "returned": {"submitted"},
+    "approved": {"released", "returned"},
+    "released": set(),
+    "withheld": set(),
+}
+WAYS = {
+    "draft": [],
+    "submitted": ["submitted"],
+    "returned": ["submitted", "returned"],
+    "approved": ["submitted", "approved"],
+    "released": ["submitted", "approved", "released"],
+    "withheld": ["withheld"],
+}
+
+
+STEPS = [*itertools.product(LEGAL, ("submitted", "approved", "returned", "released"))]
+
+
+def step(study: Study, state: str) -> None:
+    if state == "withheld":
+        withhold(study, "Board", "too risky")
+    else:
+        decide(
+            study,
+            state,
+            "Board",
+            number="1" if state == "approved" else "",
+            why="not yet" if state == "returned" else "",
+        )
+
+
+@pytest.mark.parametrize(("state", "asked"), STEPS)
+def test_every_step(study, state, asked):
+    recommend(study)
+    for one in WAYS[state]:
+        step(study, one)
+    assert state_of(study).state == state
+    if asked in LEGAL[state]:
+        step(study, asked)
+        assert state_of(study).state == asked
+        return
+    before = decision_log.entries(study)
+    with pytest.raises(UsageError, match=f"cannot be {asked}: ") as got:
+        step(study, asked)
+    assert all(possible in str(got.value) for possible in LEGAL[state])
+    assert decision_log.entries(study) == before
+
+
+def test_nothing_is_submitted_without_fresh_replicates(study):
+    label = recommend(study, fresh=False)
+    with pytest.raises(UsageError, match=f"frontier recheck s --data DATA --candidate {label}"):
+        decide(study, "submitted", "Ada")
+    study.add_results([(1, 1_000_001, OK, 2, 0.1, 0.4, 0.0)], table="fresh")  # another scenario's
+    with pytest.raises(UsageError, match="frontier recheck"):
+        decide(study, "submitted", "Ada")
+    assert state_of(study).state == "draft"
+
+
+@pytest.mark.parametrize(
+    ("state", "given", "words"),
+    [
+        ("submitted", {"by": ""}, "who says"),
+        ("approved", {"by": "Board"}, "needs the number"),
+        ("approved", {"by": " ", "number": "1"}, "who says"),
+        ("returned", {"by": "Board"}, "for a reason"),
+        ("returned", {"by": "Board", "why": "x", "conditions": "y"}, "belong to an approval"),
+        ("published", {"by": "Board"}, "must be one of submitted"),
+    ],
+)
+def test_what_a_step_needs(study, state, given, words):
+    recommend(study)
+    if state != "submitted":
+        decide(study, "submitted", "Ada")
+    with pytest.raises(UsageError, match=words):
+        decide(study, state, **given)
+
+
+def test_a_new_choice_begins_again_and_nothing_of_the_old_approval_stays(study):
+    recommend(study)
+    step(study, "submitted")
+    step(study, "approved")
+    label = recommend(study, 1)
+    now = state_of(study)
+    assert (now.state, label_of(now), now.number, now.conditions) == ("draft", label, "", "")
+    step(study, "submitted")
+    step(study, "returned")
+    assert state_of(study).why == "not yet" and state_of(study).number == ""
+
+
+def test_an_approval_taken_back_is_no_approval(study):
+    recommend(study)
+    for one in ("submitted", "approved", "returned", "submitted"):
+        step(study, one)
+    assert state_of(study).number == ""
+    with pytest.raises(UsageError, match="cannot be released"):
+        step(study, "released")
+
+
+def test_to_release_nothing_is_a_decision(study):
+    for by, why, words in (("", "x", "who decides"), ("Board", " ", "needs its reason")):
+        with pytest.raises(UsageError, match=words):
+            withhold(study, by, why)
+    now = withhold(study, "Board", "every candidate is too risky")  # without any choice before
+    assert (now.state, now.choice, now.by, now.why) == ("withheld", None, "Board", "every candidate is too risky")
+    recommend(study)
+    assert state_of(study).state == "draft"
+    for one in ("submitted", "approved", "released"):
+        step(study, one)
+    with pytest.raises(UsageError, match="published already"):
+        withhold(study, "Board", "too late")
+
+
+def test_a_choice_of_an_earlier_version_is_a_draft(study):
+    study.decide(study.scenarios[0], 1, "by hand", "old", {})
+    now = state_of(study)
+    assert (now.state, why_of(now)) == ("draft", "old") and now.at.endswith("Z")
+    recommend(study, 1)
+    assert label_of(state_of(study)) == study.scenarios[1].label
+    study.decide(study.scenarios[2], 1, "by hand", "ended before it was logged", {})
+    assert state_of(study).why == "ended before it was logged"
+
+
+def test_a_broken_log_is_no_state(study):
+    recommend(study)
+    step(study, "submitted")
+    with study.transaction() as db:
+        db.execute("update log set event = 'approved' where number = 2")
+    with pytest.raises(EngineError, match="broken at entry 2"):
+        state_of(study)
+
+
+@pytest.mark.parametrize(
+    "touched",
+    ["scenario = 2", "replicate = 2", "why = 'another reason'", "rule = 'another rule'"],
+)
+def test_an_approval_counts_for_the_stored_choice_only(study, touched):
+    """The log's chain does not cover the table of choices: one exchanged there would inherit the approval."""
+    recommend(study)
+    step(study, "submitted")
+    step(study, "approved")
+    assert state_of(study).state == "approved"
+    with study.transaction() as db:
+        db.execute(f"update decision set {touched}")
+    with pytest.raises(EngineError, match="about another choice"):
+        state_of(study)
+
+
+def test_a_choice_that_is_gone_is_no_state(study):
+    recommend(study)
+    with study.transaction() as db:
+        db.execute("delete from decision")
+    with pytest.raises(EngineError, match="about another choice"):
+        state_of(study)
+
+
+def test_two_at_once(study):
+    recommend(study)
+    last = decision_log.entries(study)[-1].digest
+    step(study, "submitted")
+    with pytest.raises(EngineError, match="somebody else"):
+        decision_log.append(study, "submitted", {}, by="Eve", after=last)
+
+
+def test_every_state_has_words():
+    assert set(STATES) == {*LEGAL, "none"}
+
+
+@pytest.mark.parametrize(
+    ("event", "what", "words"),
+    [
+        ("changed", "publish.title: was ''", "the words for the public were changed after the recommendation was sub"),
+        ("changed", "publish.include: the study has nothing", "what is released with the file was changed after the"),
+        ("deviation", "tolerances.min_n: approved was 45", "the plan departed from the approved one after the recom"),
+    ],
+)
+def test_what_was_altered_after_the_submission_is_not_approved(study, event, what, words):
+    recommend(study)
+    decide(study, "submitted", "Ada")
+    decision_log.append(study, "changed", {"what": ["about.contact: was ''"], "why": "new"}, by="Ada")
+    decision_log.append(study, event, {"what": [what], "why": "better so"}, by="Ada")
+    with pytest.raises(UsageError, match=words):
+        decide(study, "approved", "Board", number="7")
+    decide(study, "returned", "Board", why="to be seen again")
+    decide(study, "submitted", "Ada")
+    decision_log.append(study, "changed", {"what": ["about.contact: was ''"], "why": "new"}, by="Ada")
+    assert decide(study, "approved", "Board", number="7").state == "approved"

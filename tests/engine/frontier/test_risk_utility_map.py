@@ -1,0 +1,260 @@
+"""The map, the rules that pick from it, and what is recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.common.errors import UsageError
+from engine.decision.choice import choose
+from engine.plan import DecisionPlan, SpacePlan
+from engine.release.results import FAILED, NOOP, OK, STATUS
+from engine.release.spec import ReleaseSpec
+from engine.study.decision_log import entries
+from engine.study.study import Study
+from engine.study.study_map import objective_places, realisation_of, risk_utility_map
+from tests.small_tables import Small
+
+SMALL = Small(((0, 0, 0), (1, 1, 1)), (2, 2, 2))
+MEASURES = ("small_cells", "hellinger", "entropy_change")
+ORIGINAL = {"small_cells": 0.3, "hellinger": 0.0, "entropy_change": 0.0}
+
+
+def study_of(folder: Path, rows: list[tuple], decision: DecisionPlan | None = None, name: str = "s") -> Study:
+    """A study of four scenarios with given rows (scenario, replicate, status, changed, DR, HD, dh)."""
+    plan = SMALL.plan(
+        space=SpacePlan(specs=("A:S", "B:S", "C:S", "A:S B:F"), rates=("0.1",), replicates=3),
+        measures=MEASURES,
+        decision=decision or DecisionPlan(),
+    )
+    about = {"attributes": list(SMALL.names), "measures": list(MEASURES), "n_records": 2}
+    study = Study.create(folder / name, plan, about, ORIGINAL)
+    study.add_scenarios([ReleaseSpec(SMALL.spec(roles), "0.1") for roles in ("SUU", "USU", "UUS", "SFU")])
+    study.add_results(rows)
+    return study
+
+
+ROWS = [
+    *((0, r, OK, 2, 0.10 + 0.01 * r, 0.5, 0.1 * (-1) ** r) for r in (1, 2, 3)),
+    *((1, r, OK, 2, 0.20 + 0.01 * r, 0.2, 0.05) for r in (1, 2, 3)),
+    *((2, r, OK, 2, 0.40 + 0.01 * r, 0.3, 0.0) for r in (1, 2, 3)),
+    (3, 1, FAILED, 0, 0.01, 0.01, 0.0),
+    (3, 2, FAILED, 0, 0.01, 0.01, 0.0),
+]
+
+
+@pytest.fixture
+def study(tmp_path):
+    with study_of(tmp_path, ROWS) as made:
+        yield made
+
+
+def test_the_map(study):
+    view = risk_utility_map(study)
+    assert (view.risk, view.utility) == (0, 1)
+    np.testing.assert_allclose(view.risk_loss, [0.12, 0.22, 0.42, np.nan])
+    assert view.frontier().tolist() == [0, 1]
+    assert view.riskier_than_original.tolist() == [False, False, True, False]
+    assert view.dominators(2).tolist() == [1]
+    assert view.realisations_undominated().sum() == 2
+    assert view.original_losses.tolist() == [0.3, 0, 0]
+    partial = risk_utility_map(study, allow_partial=True)
+    assert partial.frontier().tolist() == [3]
+    absolute = risk_utility_map(study, utility="entropy_change")
+    assert absolute.utility_loss[0] == pytest.approx(0.1), "distortions are averaged, not signed changes"
+
+
+def test_which_measures(study, tmp_path):
+    assert objective_places(study, utility="entropy_change") == (0, 2)
+    for asked, words in (
+        ({"risk": "hellinger"}, "'hellinger' is a measure of utility, wanted one of risk"),
+        ({"utility": "small_cells"}, "'small_cells' is a measure of risk, wanted one of utility"),
+        ({"utility": "false_zeros"}, "the study has no measure 'false_zeros'."),
+    ):
+        with pytest.raises(UsageError) as got:
+            objective_places(study, **asked)
+        assert words in str(got.value)
+    with study_of(tmp_path, ROWS, DecisionPlan(utility="entropy_change"), "other") as other:
+        assert objective_places(other) == (0, 2)
+
+
+def test_choosing_under_a_bound(study):
+    view = risk_utility_map(study)
+    assert view.under_bound(0.22) == 1 and view.under_bound(0.2) == 0
+    assert choose(study, view, "bound", max_risk=0.2).label == study.scenarios[0].label
+    with pytest.raises(UsageError, match=r"no candidate has risk at or below 0\.1; the smallest is 0\.12, that of x"):
+        choose(study, view, "bound", max_risk=0.1)
+
+
+def test_choosing_by_a_slope(study):
+    view = risk_utility_map(study)
+    assert view.by_slope(0.0) == [0] and view.by_slope(100.0) == [1]
+    ((first, low, edge), (second, also, high)) = view.slope_intervals()
+    assert (first, low, second, high) == (0, 0, 1, np.inf) and edge == also == pytest.approx(0.1 / 0.3)
+    assert choose(study, view, "slope", slope=1.0).label == study.scenarios[1].label
+    with pytest.raises(UsageError, match="are equally good; choose one of them with --candidate"):
+        choose(study, view, "slope", slope=edge)
+    with pytest.raises(UsageError, match="slope is -1"):
+        choose(study, view, "slope", slope=-1.0)
+
+
+def test_choosing_by_name(study):
+    view = risk_utility_map(study)
+    label = study.scenarios[2].label
+    choice = choose(study, view, "  because  ", candidate=label)
+    assert (choice.label, choice.replicate, choice.why, choice.state) == (label, 1, "because", "draft")
+    assert choose(study, view, "the first", candidate=f"{label}/1").replicate == 1
+    with pytest.raises(
+        UsageError, match=f"the plan releases replicate 1 of {label}, not 2: choosing among runs by their"
+    ):
+        choose(study, view, "the luckiest", candidate=f"{label}/2")
+    for text, words in (
+        ("x000zz", "the study has no candidate 'x000zz'"),
+        (f"{label}/two", f"the replicate 'two' must be a whole number, such as {label}/1."),
+        (study.scenarios[3].label, "failed"),
+    ):
+        with pytest.raises(UsageError) as got:
+            choose(study, view, "why", candidate=text)
+        assert words in str(got.value)
+
+
+def test_a_choice_needs_one_rule_and_a_reason(study):
+    view = risk_utility_map(study)
+    with pytest.raises(UsageError, match="a decision needs its reason in words; give --why TEXT"):
+        choose(study, view, " ", max_risk=1.0)
+    for rules in ({}, {"max_risk": 1.0, "slope": 1.0}, {"candidate": "x", "slope": 0.0}):
+        with pytest.raises(UsageError, match="choose by exactly one of --candidate ID, --max-risk A and --slope A"):
+            choose(study, view, "why", **rules)
+    assert study.decisions == []
+
+
+def test_the_plans_own_rule_counts_when_none_is_given(tmp_path):
+    with study_of(tmp_path, ROWS, DecisionPlan(max_risk="0.2", realisation="2")) as study:
+        choice = choose(study, risk_utility_map(study), "as planned")
+        assert (choice.label, choice.replicate) == (study.scenarios[0].label, 2)
+        assert choice.rule == "most useful with small-cell risk at or below 0.2"
+    with study_of(tmp_path, ROWS, DecisionPlan(realisation="9"), "nine") as study:
+        view = risk_utility_map(study)
+        with pytest.raises(UsageError, match="has no replicate 9; it has 3"):
+            choose(study, view, "why", max_risk=0.2)
+
+
+def test_the_first_completed_run_is_released(tmp_path):
+    rows = [(0, 1, FAILED, 0, 0.1, 0.1, 0.0), (0, 2, OK, 2, 0.1, 0.1, 0.0), (0, 3, OK, 2, 0.1, 0.1, 0.0)]
+    with study_of(tmp_path, [*rows, (1, 1, NOOP, 0, 0.3, 0, 0)]) as study:
+        results = study.results()
+        assert realisation_of(study, results, 0) == 2 and realisation_of(study, results, 0, allow_partial=True) == 1
+        with pytest.raises(UsageError, match="has not been run yet; finish the sweep first"):
+            realisation_of(study, results, 2)
+        view = risk_utility_map(study)
+        with pytest.raises(UsageError, match="no decision is recorded on one replicate"):
+            choose(study, view, "too soon", candidate=study.scenarios[1].label)
+    lucky = [(0, 1, FAILED, 0, 0.1, 0.1, 0.0), (0, 2, OK, 2, 0.1, 0.1, 0.0), (0, 3, FAILED, 0, 0.1, 0.1, 0.0)]
+    once = pytest.raises(UsageError, match="no decision is recorded on one replicate that counts")
+    with study_of(tmp_path, lucky, name="lucky") as study, once:
+        choose(study, risk_utility_map(study), "one of three", candidate=study.scenarios[0].label)
+    with study_of(tmp_path, ROWS[-2:], name="failed") as study:
+        with pytest.raises(
+            UsageError, match=f"every run of {study.scenarios[3].label} failed: no feasible pair was left"
+        ):
+            realisation_of(study, study.results(), 3)
+        with pytest.raises(UsageError, match="no candidate has a completed run, so none can be chosen"):
+            choose(study, risk_utility_map(study), "why", max_risk=1.0)
+
+
+def test_what_is_recorded(study):
+    view = risk_utility_map(study)
+    choose(study, view, "first thought", max_risk=0.2)
+    choose(study, view, "second thought", max_risk=0.25)
+    one, two = study.decisions
+    assert (one.why, two.why) == ("first thought", "second thought") and one.at <= two.at
+    record = one.record
+    assert record["spec"] == "A:S" and record["rate"] == "0.1" and record["risk"] == "small_cells"
+    assert record["figures"]["small_cells"]["mean"] == pytest.approx(0.12)
+    assert record["figures"]["small_cells"]["se"] == pytest.approx(0.01 / np.sqrt(3))
+    assert record["figures"]["small_cells"]["original"] == 0.3
+    assert (record["replicates"], record["failed"], record["undominated"]) == (3, 0, True)
+    with Study.open(study.path) as again:
+        assert again.decisions == [one, two]
+
+
+def test_fresh_runs_are_kept_apart(study):
+    study.add_results([(0, 1_000_001, OK, 2, 0.5, 0.5, 0), (0, 1_000_002, OK, 2, 0.7, 0.5, 0)], table="fresh")
+    assert risk_utility_map(study, fresh=True).risk_loss[0] == pytest.approx(0.6)
+    assert risk_utility_map(study).risk_loss[0] == pytest.approx(0.12)
+
+
+def test_a_map_before_anything_has_run(tmp_path):
+    with study_of(tmp_path, []) as study:
+        view = risk_utility_map(study)
+        assert view.frontier().tolist() == [] and np.isnan(view.risk_loss).all() and view.knee() is None
+        assert [STATUS[code] for code in (OK, FAILED, NOOP)] == ["ok", "failed", "noop"]
+
+
+def test_a_slope_that_picks_what_loses_to_doing_nothing_says_so(study):
+    """Doing nothing has risk 0.3 and loses no use: of slope 1 the best sum is 0.42, of slope 0.1 it is 0.17."""
+    view = risk_utility_map(study)
+    assert view.beaten_by_nothing(1, 1.0) == pytest.approx((0.42, 0.3)) and view.beaten_by_nothing(0, 0.1) is None
+    assert view.beaten_by_nothing(1, np.inf) == pytest.approx((0.2, 0.0))
+    assert view.beaten_by_nothing(3, 1.0) is None  # no completed run
+    steep, flat = choose(study, view, "slope", slope=1.0), choose(study, view, "slope", slope=0.1)
+    assert steep.rule == "best on the straight line of slope 1 between small-cell risk and Hellinger distance"
+    said = [text for text in steep.record["cautions"] if "doing nothing is better" in text]
+    assert said == [
+        "by the slope that picks it, doing nothing is better: risk + slope × loss of utility is 0.42 for it and 0.3 "
+        "for the data unchanged"
+    ]
+    assert not any("doing nothing is better" in text for text in flat.record["cautions"])
+    by_hand = choose(study, view, "by hand", candidate=steep.label)
+    assert not any("doing nothing is better" in text for text in by_hand.record["cautions"])
+
+
+def test_the_slope_of_the_plan_is_held_against_doing_nothing_too(tmp_path):
+    with study_of(tmp_path, ROWS, DecisionPlan("small_cells", "hellinger", slope="1")) as study:
+        view = risk_utility_map(study)
+        for label in (None, study.scenarios[1].label):  # by the rule, and by hand what the rule picks
+            said = choose(study, view, "as planned", candidate=label).record["cautions"]
+            assert any("doing nothing is better" in text for text in said)
+        other = choose(study, view, "by hand", candidate=study.scenarios[0].label).record["cautions"]
+        assert not any("doing nothing is better" in text for text in other)
+
+
+def test_equal_sums_in_other_last_bits_are_no_reason_to_do_nothing(tmp_path):
+    rows = [(0, r, OK, 2, 0.1, 2.0, 0.0) for r in (1, 2, 3)]  # 0.1 + 0.1 * 2 is not 0.3 in floats
+    with study_of(tmp_path, rows) as study:
+        view = risk_utility_map(study)
+        assert float(view.risk_loss[0]) + 0.1 * float(view.utility_loss[0]) > 0.3
+        assert view.beaten_by_nothing(0, 0.1) is None
+
+
+def test_a_choice_says_what_to_bear_in_mind(tmp_path):
+    """The bound is on the mean: a run above it, a mean near it and fresh figures are told, never hidden."""
+    from engine.plan import edit_plan
+    from engine.plan.samples import load
+    from engine.sweeps.rerun import reevaluate
+    from engine.sweeps.sweep import sweep
+
+    raw, plan = load("czech")
+    (tmp_path / "s.study.key").write_text("0123456789abcdef" * 2)
+    with sweep(raw, edit_plan(plan, rates=["0.02", "0"], replicates=6), tmp_path / "s.study", workers=1) as study:
+        view = risk_utility_map(study)
+        best = view.under_bound(0.002)
+        choice = choose(study, view, "test", max_risk=0.002)
+        row = np.flatnonzero((view.results.scenario == best) & (view.results.replicate == choice.replicate))[0]
+        assert choice.record["released"]["small_cells"] == view.results.values[row, 0]
+        said = " | ".join(choice.record["cautions"])
+        assert ("above the bound" in said) == (view.results.values[row, 0] > 0.002)
+        assert "has not been run again on fresh replicates" in said and choice.record["fresh"] is None
+        nothing = next(s for s in study.scenarios if s.spec.rate == "0")
+        assert "the release is the original" in " ".join(
+            choose(study, view, "test", candidate=nothing.label).record["cautions"]
+        )
+        reevaluate(study, raw, bytes.fromhex("0123456789abcdef" * 2), [best], 12)
+        logged = entries(study)[-1]
+        assert logged.event == "rechecked"
+        assert logged.detail == {"candidates": [study.scenarios[best].label], "replicates": 12}
+        again = choose(study, view, "test", max_risk=0.002).record
+        assert again["fresh"]["small_cells"]["mean"] == pytest.approx(study.results("fresh").values[:, 0].mean())
+        assert "recheck" not in " ".join(again["cautions"])

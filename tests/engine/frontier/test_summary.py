@@ -1,0 +1,252 @@
+"""Means, standard errors, dominance and shares, by hand and beside a literal count."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import hypot, isnan, nan, sqrt
+from statistics import NormalDist, mean, stdev
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.frontier.summary import FEW, Summary, dominance, losses, margins, summarise, t_thresholds, threshold
+from engine.frontier.undominated import undominated
+from engine.measures import MEASURES
+from engine.release.results import FAILED, NOOP, OK, Results
+from tests.examples import examples
+
+DR, HD, DH = MEASURES["small_cells"], MEASURES["hellinger"], MEASURES["entropy_change"]
+
+
+def results(rows: list[tuple]) -> Results:
+    """Rows (scenario, replicate, status, changed, values...)."""
+    data = np.array(rows, dtype=float)
+    whole = data[:, :4].astype(np.int64)
+    return Results(whole[:, 0], whole[:, 1], whole[:, 2], whole[:, 3], data[:, 4:])
+
+
+BY_HAND = results(
+    [
+        (0, 1, OK, 10, 0.2, -0.1),
+        (0, 2, OK, 10, 0.4, 0.3),
+        (0, 3, FAILED, 4, 0.9, 0.8),
+        (1, 1, NOOP, 0, 0.5, 0.0),
+        (2, 1, FAILED, 6, 0.1, 0.1),
+        (3, 1, OK, 10, nan, 0.2),
+        (3, 2, OK, 10, 0.3, 0.4),
+    ]
+)
+
+
+def test_means_and_standard_errors_by_hand():
+    summary = summarise(BY_HAND, [DR, DH], 5)
+    assert summary.counted.tolist() == [2, 1, 0, 2, 0] and summary.failed.tolist() == [1, 0, 1, 0, 0]
+    np.testing.assert_allclose(summary.mean[:, 0], [0.3, 0.5, nan, nan, nan])
+    np.testing.assert_allclose(summary.mean[:, 1], [0.1, 0.0, nan, 0.3, nan])
+    np.testing.assert_allclose(summary.se[0], [0.1, 0.2])
+    assert np.isnan(summary.se[[1, 2, 4]]).all(), "a standard error needs two runs"
+    np.testing.assert_array_equal(summary.changed, [10, 0, nan, 10, nan])
+
+
+def test_equal_runs_have_exactly_their_mean_and_no_error():
+    """0.1 + 0.1 + 0.1 is 0.30000000000000004; the mean of three runs of 0.1 is 0.1."""
+    summary = summarise(results([(0, run, OK, 2, 0.1, 0.01) for run in (1, 2, 3)]), [DR, DH], 1)
+    assert summary.mean.tolist() == [[0.1, 0.01]] and summary.se.tolist() == [[0.0, 0.0]]
+
+
+def test_losses_are_formed_before_averaging():
+    """Entropy changes of -0.1 and 0.3 are distortions of 0.1 and 0.3: 0.2 on average, not |0.1|."""
+    summary = summarise(BY_HAND, [DR, DH], 5)
+    assert summary.loss[0, 1] == pytest.approx(0.2) and summary.mean[0, 1] == pytest.approx(0.1)
+    assert summary.loss_se[0, 1] == pytest.approx(0.1) and summary.se[0, 1] == pytest.approx(0.2)
+
+
+def test_failed_runs_enter_only_when_allowed():
+    assert BY_HAND.counted(False).tolist() == [True, True, False, True, False, True, True]
+    summary = summarise(BY_HAND, [DR, DH], 5, allow_partial=True)
+    assert summary.counted.tolist() == [3, 1, 1, 2, 0] and summary.failed.tolist() == [1, 0, 1, 0, 0]
+    assert summary.mean[0, 0] == pytest.approx(0.5) and summary.mean[2, 0] == pytest.approx(0.1)
+    assert summary.changed[0] == pytest.approx(8)
+
+
+@st.composite
+def many(draw) -> Results:
+    figure = st.sampled_from([0.0, 0.1, 0.2, 0.25, 0.5, -0.1, nan])
+    status = st.sampled_from([OK, OK, OK, FAILED, NOOP])
+    rows = [
+        (scenario, replicate, draw(status), 2 * draw(st.integers(0, 5)), draw(figure), draw(figure), draw(figure))
+        for scenario in range(draw(st.integers(1, 6)))
+        for replicate in range(1, draw(st.integers(0, 4)) + 1)
+    ]
+    order = draw(st.permutations(rows)) if rows else [(0, 1, OK, 0, 0.1, 0.1, 0.1)]
+    return results(list(order))
+
+
+@given(many(), st.booleans())
+@examples(60)
+def test_summary_beside_a_literal_one(found, allow_partial):
+    measures = [DR, HD, DH]
+    summary = summarise(found, measures, 7, allow_partial)
+    for scenario in range(7):
+        mine = [i for i in range(len(found)) if found.scenario[i] == scenario]
+        used = [i for i in mine if allow_partial or found.status[i] != FAILED]
+        assert summary.counted[scenario] == len(used)
+        assert summary.failed[scenario] == sum(found.status[i] == FAILED for i in mine)
+        for k in range(3):
+            figures = [float(found.values[i, k]) for i in used]
+            turned = [abs(v) for v in figures] if k == 2 else figures
+            for got, values in ((summary.mean[scenario, k], figures), (summary.loss[scenario, k], turned)):
+                known = values and not any(map(isnan, values))
+                np.testing.assert_allclose(got, mean(values) if known else nan, atol=1e-15)
+            known = len(figures) > 1 and not any(map(isnan, figures))
+            wanted = stdev(figures) / sqrt(len(figures)) if known else nan
+            np.testing.assert_allclose(summary.se[scenario, k], wanted, atol=1e-15)
+
+
+# -- dominance -------------------------------------------------------------------------------------------------------
+
+
+def summary_of(loss: list[tuple[float, float]], se: float | list[tuple[float, float]]) -> Summary:
+    figures = np.array(loss, float)
+    errors = np.full(figures.shape, se) if isinstance(se, float) else np.array(se, float)
+    n = np.full(len(figures), 20)
+    return Summary(figures, errors, figures, errors, n, 0 * n, 10.0 * n)
+
+
+EMPTY = np.zeros(0, np.int64)
+NONE = Results(EMPTY, EMPTY, EMPTY, EMPTY, np.zeros((0, 2)))
+
+
+def test_dominance_is_clear_beyond_the_noise_and_uncertain_within_it():
+    # 0 and 1 on the frontier; 2 clearly behind 1; 3 behind 0 by less than the noise
+    loss = [(0.1, 0.9), (0.5, 0.1), (0.8, 0.5), (0.105, 0.91)]
+    found = dominance(summary_of(loss, 0.01), NONE, [DR, HD], [0, 1])
+    assert found.undominated.tolist() == [True, True, False, False]
+    assert found.clear.tolist() == [False, True, True, False], "0 may be overtaken by 3, and 3 by nobody for sure"
+    assert found.z == threshold(3) == NormalDist().inv_cdf(1 - 0.05 / 6)
+    sure = dominance(summary_of(loss, 1e-4), NONE, [DR, HD], [0, 1])
+    assert sure.clear.all()
+    unsure = dominance(summary_of(loss, 10.0), NONE, [DR, HD], [0, 1])
+    assert not unsure.clear.any()
+
+
+def clear_by_pairs(summary: Summary) -> list[bool]:
+    """What the definition says, pair by pair of scenarios."""
+    loss, se = summary.loss, np.nan_to_num(summary.loss_se, nan=np.inf)
+    se[(se == 0) & (summary.counted < FEW)[:, None]] = np.inf
+    known = np.flatnonzero(~np.isnan(loss).any(axis=1)).tolist()
+    on, quantiles = undominated(loss), t_thresholds(len(known) - 1)
+    better = {i: loss - loss[i] > margins(se, summary.counted, i, quantiles) for i in known}  # i better than row j
+    measured = [i for i in known if on[i] and np.isfinite(se[i]).any()]
+    found = [False] * len(loss)
+    for j in known:
+        if not on[j]:
+            found[j] = any(better[i][j].all() for i in measured)
+        elif j in measured:
+            found[j] = all(better[j][i].any() for i in known if i != j)
+        else:
+            found[j] = len(known) == 1
+    return found
+
+
+def test_what_is_clear_is_what_all_pairs_say():
+    rng = np.random.default_rng(3)
+    sure = unsure = 0
+    for _ in range(400):
+        n, k = int(rng.integers(1, 30)), int(rng.integers(2, 4))
+        loss = rng.random((n, k)) if rng.random() < 0.7 else rng.integers(0, 5, (n, k)) / 4  # with ties and without
+        se = rng.random((n, k)) * 10 ** rng.uniform(-5, 0)
+        counted = rng.integers(1, 30, n) if rng.random() < 0.5 else np.full(n, 20)
+        loss[rng.random((n, k)) < 0.03] = nan
+        se[rng.random((n, k)) < 0.1] = 0
+        se[counted == 1] = nan
+        se[rng.random((n, k)) < 0.05] = nan
+        summary = Summary(loss, se, loss, se, counted, 0 * counted, 10.0 * counted)
+        found = dominance(summary, NONE, [], range(k)).clear.tolist()
+        assert found == clear_by_pairs(summary)
+        sure, unsure = sure + sum(found), unsure + n - sum(found)
+    assert sure > 1000 and unsure > 1000
+
+
+def test_the_margin_is_welchs_t_interval_of_the_difference():
+    from scipy.stats import t
+
+    df = (0.03**2 + 0.04**2) ** 2 / ((0.03**4 + 0.04**4) / 19)
+    quantile = t.ppf(1 - 0.05 / 2, int(df))  # rounded down: at most more careful
+    for factor, clear in ((0.999, False), (1.001, True)):
+        gap = quantile * hypot(0.03, 0.04) * factor
+        found = dominance(summary_of([(0, 0), (gap, gap)], [(0.03, 0.03), (0.04, 0.04)]), NONE, [DR, HD], [0, 1])
+        assert found.clear.tolist() == [clear, clear] and found.undominated.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("runs", [2, 3, 20])
+def test_equal_scenarios_are_seldom_told_apart_however_few_the_runs(runs: int):
+    rng = np.random.default_rng(1)
+    wrong = 0
+    for _ in range(200):
+        values = rng.normal(size=(12 * runs, 2))
+        scenario, replicate = np.repeat(np.arange(12), runs), np.tile(np.arange(1, runs + 1), 12)
+        zeros = np.zeros(len(scenario), np.int64)
+        results = Results(scenario, replicate, zeros, zeros, values)
+        found = dominance(summarise(results, [DR, HD], 12), results, [DR, HD], [0, 1])
+        wrong += int(found.clear.any())
+    assert wrong <= 20, "at most a tenth of 200 trials call some difference clear where there is none"
+
+
+def test_runs_that_happen_to_agree_are_no_certainty():
+    few, many = np.full(2, 3), np.full(2, 20)
+    loss = np.array([(0.1, 0.1), (0.2, 0.2)])
+    for n, clear in ((few, False), (many, True)):
+        summary = Summary(loss, 0 * loss, loss, 0 * loss, n, 0 * n, 10.0 * n)
+        assert dominance(summary, NONE, [DR, HD], [0, 1]).clear.tolist() == [clear, clear]
+
+
+def test_unknown_figures_take_no_part():
+    found = dominance(summary_of([(0.1, 0.2), (nan, 0.1), (0.3, 0.4)], 1e-3), NONE, [DR, HD], [0, 1])
+    assert found.undominated.tolist() == [True, False, False] and found.clear.tolist() == [True, False, True]
+    alone = dominance(summary_of([(0.1, 0.2)], 0.1), NONE, [DR, HD], [0, 1])
+    assert alone.undominated.tolist() == [True] and alone.clear.tolist() == [True] and alone.z == threshold(1)
+    single = dominance(summary_of([(0.1, 0.2), (0.2, 0.3)], nan), NONE, [DR, HD], [0, 1])
+    assert not single.clear.any(), "a mean of one run is never sure"
+
+
+def test_equal_scenarios_are_never_clear():
+    found = dominance(summary_of([(0.1, 0.2), (0.1, 0.2)], 0.0), NONE, [DR, HD], [0, 1])
+    assert found.undominated.all() and not found.clear.any()
+
+
+def literal_share(found: Results, scenario: int, allow_partial: bool) -> float:
+    """Of the scenario's counted runs, the share that no run of the same replicate dominates (|entropy change|).
+
+    Only replicates at which most scenarios were run are looked at.
+    """
+
+    def loss(i: int) -> tuple[float, float]:
+        return float(found.values[i, 0]), abs(float(found.values[i, 2]))
+
+    rivals_at = Counter(found.replicate.tolist())
+    most = max(rivals_at.values(), default=0)
+    used = [i for i in range(len(found)) if allow_partial or found.status[i] != FAILED]
+    used = [i for i in used if rivals_at[int(found.replicate[i])] == most]
+    mine = [i for i in used if found.scenario[i] == scenario]
+    wins = 0
+    for i in mine:
+        if any(map(isnan, loss(i))):
+            continue
+        rivals = [loss(j) for j in used if found.replicate[j] == found.replicate[i] and not any(map(isnan, loss(j)))]
+        wins += not any(r != loss(i) and r[0] <= loss(i)[0] and r[1] <= loss(i)[1] for r in rivals)
+    return wins / len(mine) if mine else nan
+
+
+@given(many(), st.booleans())
+@examples(60)
+def test_shares_beside_a_literal_count(found, allow_partial):
+    measures = [DR, HD, DH]
+    made = dominance(summarise(found, measures, 7, allow_partial), found, measures, [0, 2], allow_partial)
+    np.testing.assert_array_equal(made.share, [literal_share(found, s, allow_partial) for s in range(7)])
+
+
+def test_losses_of_no_measure():
+    assert losses(np.zeros((3, 0)), []).shape == (3, 0)

@@ -1,0 +1,228 @@
+"""The choices from a frontier, beside their literal twins."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.common.errors import UsageError
+from engine.frontier.tradeoff import best_under_bound, hull_intervals, hypervolume, knee, straight_sum, supporting_line
+from engine.frontier.undominated import dominated_by, undominated
+from tests.engine.losses import ANY, FEW, ODD, TWO_COLUMNS, WHOLE, pairs, simplex, tables
+from tests.twins import frontier as twin
+
+# The worked example: (DU, DR).
+UTILITY = np.array([0, 1, 2, 1.5, 1])
+RISK = np.array([0, 0.1, 0.5, 0.4, 0.3])
+
+
+def test_the_worked_example():
+    losses = np.column_stack((RISK, -UTILITY))
+    assert undominated(losses).tolist() == [True, True, True, True, False]
+    # Candidate 3 is on the frontier, but above the chord from 1 to 2: no slope makes it win.
+    assert [index for index, _, _ in hull_intervals(RISK, -UTILITY)] == [0, 1, 2]
+    assert dominated_by(losses, 4).tolist() == [1]
+    assert hull_intervals(RISK, -UTILITY) == [(0, 0.0, 0.1), (1, 0.1, 0.4), (2, 0.4, math.inf)]
+    assert supporting_line(RISK, -UTILITY, 0) == [0]
+    assert supporting_line(RISK, -UTILITY, 0.05) == [0]
+    assert supporting_line(RISK, -UTILITY, 0.1) == [0, 1]
+    assert supporting_line(RISK, -UTILITY, 0.2) == [1]
+    assert supporting_line(RISK, -UTILITY, math.inf) == [2]
+    assert best_under_bound(RISK, -UTILITY, 0.4) == 3
+    assert best_under_bound(RISK, -UTILITY, 0.399) == 1
+    assert best_under_bound(RISK, -UTILITY, -0.001) is None
+    assert knee(RISK, -UTILITY) == 1
+
+
+@given(st.one_of(pairs(FEW), pairs(ANY), pairs(ODD)), st.one_of(FEW, st.floats(allow_nan=False)))
+def test_best_under_a_bound_is_the_twins_and_on_the_frontier(points, bound):
+    risk, loss = points
+    found = best_under_bound(risk, loss, bound)
+    assert found == twin.best_under_bound(risk.tolist(), loss.tolist(), bound)
+    if found is not None:
+        assert risk[found] <= bound
+        assert undominated(np.column_stack((risk, loss)))[found]
+
+
+def test_only_allowed_candidates_are_chosen():
+    assert best_under_bound([1, 2, 3], [3, 2, 1], 3, allowed=[True, True, False]) == 1
+    assert best_under_bound([1, 2, 3], [3, 2, 1], 3, allowed=np.zeros(3, dtype=bool)) is None
+    assert best_under_bound([], [], 3) is None
+    with pytest.raises(UsageError, match="boolean mask"):
+        best_under_bound([1, 2, 3], [3, 2, 1], 3, allowed=[0, 1, 1])
+    with pytest.raises(UsageError, match="boolean mask"):
+        best_under_bound([1, 2, 3], [3, 2, 1], 3, allowed=[True])
+
+
+SLOPES = st.one_of(st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0, 3.0, math.inf]), st.floats(0, 1e6))
+FINITE = st.floats(-1e6, 1e6)
+
+
+@given(st.one_of(pairs(FEW, 1), pairs(WHOLE, 1), pairs(FINITE, 1)), SLOPES)
+def test_the_supporting_line_is_the_twins(points, slope):
+    risk, loss = points
+    found = supporting_line(risk, loss, slope)
+    touching = twin.on_supporting_line(risk.tolist(), loss.tolist(), slope)
+    if set(found) <= set(touching):
+        # All on the line have to be found, but for duplicates and for points between two ends.
+        ends = {(risk[i], loss[i]) for i in touching}
+        assert {(risk[i], loss[i]) for i in found} == {min(ends), max(ends)}
+        for i in found:
+            assert i == min(j for j in touching if risk[j] == risk[i] and loss[j] == loss[i])
+    else:
+        # The slope is an edge's as far as floats can tell: both of its ends are named, one of them exactly right.
+        assert set(found) & set(touching)
+        assert any(slope in (low, high) for _, low, high in hull_intervals(risk, loss))
+
+
+@given(pairs(WHOLE, 1), st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0, 3.0, math.inf]))
+def test_no_straight_sum_is_below_that_of_the_candidate_on_the_supporting_line(points, slope):
+    risk, loss = points
+    sums = [straight_sum(float(x), float(y), slope) for x, y in zip(risk, loss, strict=True)]
+    assert all(sums[i] == min(sums) for i in supporting_line(risk, loss, slope))
+
+
+@given(st.one_of(pairs(FEW, 1), pairs(WHOLE, 1), pairs(FINITE, 1)))
+def test_hull_intervals_tile_all_slopes_and_their_vertices_win(points):
+    risk, loss = points
+    hull = hull_intervals(risk, loss)
+    assert hull[0][1] == 0 and hull[-1][2] == math.inf
+    assert all(one[2] == two[1] for one, two in pairwise(hull))
+    assert all(low <= high for _, low, high in hull)
+    mask = undominated(np.column_stack((risk, loss)))
+    for index, low, high in hull:
+        assert mask[index]
+        middle = (low + high) / 2 if high < math.inf else 2 * low + 1
+        if low < middle < high:
+            touching = twin.on_supporting_line(risk.tolist(), loss.tolist(), middle)
+            assert index == touching[0]
+            assert len({(risk[i], loss[i]) for i in touching}) == 1
+            assert supporting_line(risk, loss, middle) == [index]
+
+
+def seeded_pairs(seed):
+    """Many small sets of candidates: tie-heavy whole numbers, decimals that floats only approximate, near-lines."""
+    rng = np.random.default_rng(seed)
+    for _ in range(150):
+        size = int(rng.integers(1, 16))
+        yield rng.integers(0, 4, size).astype(float), rng.integers(0, 4, size).astype(float)
+        yield rng.integers(-30, 30, size) / 10, rng.integers(-30, 30, size) / 10
+        steps = rng.integers(0, 40, size)
+        yield steps / 10, -steps * 3 / 10
+        yield 0.1 + steps * 0.1, 0.7 - steps * 0.3
+
+
+def test_hulls_of_ties_and_near_lines_are_exact():
+    for risk, loss in seeded_pairs(1):
+        expected = twin.hull(risk.tolist(), loss.tolist())
+        assert hull_intervals(risk, loss) == [(i, float(low), float(high)) for i, low, high in expected]
+
+
+def test_bounds_lines_and_knees_among_ties():
+    for number, (risk, loss) in enumerate(seeded_pairs(2)):
+        for bound in (0.0, 1.0, 2.0, 3.0, 0.1 * 3):
+            found = best_under_bound(risk, loss, bound)
+            assert found == twin.best_under_bound(risk.tolist(), loss.tolist(), bound)
+        if number % 4 > 1:
+            assert knee(risk, loss) is None  # on a line but for the rounding of decimals
+        if number % 4 == 0:
+            assert knee(risk, loss) == twin.knee(risk.tolist(), loss.tolist())
+            for slope in (0.0, 0.5, 1.0, 2.0, math.inf):
+                touching = twin.on_supporting_line(risk.tolist(), loss.tolist(), slope)
+                ends = {min(touching, key=lambda i: (risk[i], i)), min(touching, key=lambda i: (-risk[i], i))}
+                assert set(supporting_line(risk, loss, slope)) == ends
+
+
+def test_collinear_points_are_no_vertices_even_where_floats_waver():
+    # Steps of 0.1 are not collinear in binary; multiples of one float that stay exact are.
+    utility = np.arange(64) * 2.0**-40
+    risk = np.arange(64) * 3.0 * 2.0**-60
+    assert hull_intervals(risk, -utility) == [(0, 0.0, 3.0 * 2.0**-20), (63, 3.0 * 2.0**-20, math.inf)]
+    tiny = np.array([0.0, 5e-324, 1e-323])
+    assert [index for index, _, _ in hull_intervals(tiny, -tiny)] == [0, 2]
+    huge = np.array([-1.7e308, 0.0, 1.7e308])
+    assert [index for index, _, _ in hull_intervals(huge, -huge)] == [0, 2]
+
+
+def test_slopes_that_leave_the_range_of_floats():
+    steep = hull_intervals([0.0, 1e308], [0.0, -1e-308])
+    assert steep == [(0, 0.0, math.inf), (1, math.inf, math.inf)]
+    assert supporting_line([0.0, 1e308], [0.0, -1e-308], math.inf) == [1]
+    assert supporting_line([0.0, 1e-308], [0.0, -1e308], 0.0) == [0]
+
+
+def test_candidates_without_finite_figures_have_no_line():
+    assert hull_intervals([], []) == []
+    assert supporting_line([math.nan, math.inf], [0, -math.inf], 1) == []
+    assert supporting_line([math.nan, 1.0, 0.0], [0, 1.0, math.inf], 0) == [1]
+    assert knee([math.nan, 1.0, 0.0], [0, 1.0, math.inf]) is None
+
+
+@pytest.mark.parametrize("slope", [-0.1, math.nan, -math.inf])
+def test_a_slope_that_rewards_risk_is_refused(slope):
+    with pytest.raises(UsageError, match="0 or more"):
+        supporting_line(RISK, -UTILITY, slope)
+
+
+def test_arguments_that_do_not_fit_are_refused():
+    with pytest.raises(UsageError, match=r"\(2,\).*\(3,\)"):
+        best_under_bound([1, 2], [1, 2, 3], 1)
+    with pytest.raises(UsageError, match="numbers"):
+        hull_intervals(["low"], [1])
+    with pytest.raises(UsageError, match="NaN"):
+        best_under_bound([1], [1], math.nan)
+
+
+@given(st.one_of(pairs(FEW), pairs(WHOLE)))
+def test_the_knee_is_the_twins(points):
+    risk, loss = points
+    found, expected = knee(risk, loss), twin.knee(risk.tolist(), loss.tolist())
+    assert found == expected
+    assert found is None or undominated(np.column_stack((risk, loss)))[found]
+
+
+def test_the_knee_does_not_depend_on_units():
+    risk, loss = np.array([0.0, 1, 2, 5, 9]), np.array([9.0, 3.5, 3, 2, 0])
+    assert knee(risk, loss) == knee(risk * 1e300, loss * 1e-300 + 1e-299) == knee(risk * 1.7e307 - 8e307, loss) == 1
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3, 4])
+@pytest.mark.parametrize("elements", [FEW, st.floats(-2, 3)])
+def test_hypervolume_is_the_twins(columns, elements):
+    @given(tables(elements, columns=st.just(columns), rows=st.integers(1, 6 if columns < 4 else 4)))
+    def check(losses):
+        reference = [2.5] * columns
+        expected = float(twin.hypervolume(losses.tolist(), reference))
+        assert hypervolume(losses, reference) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+    check()
+
+
+def test_hypervolume_in_three_columns_equals_slicing():
+    rng = np.random.default_rng(11)
+    for losses in (simplex(rng, 300, 3), rng.integers(0, 8, (200, 3)) / 8):
+        # A fourth column that is the same everywhere multiplies the volume by its own depth and takes the other path.
+        padded = np.column_stack((np.zeros(len(losses)), losses))
+        assert hypervolume(losses, [1, 1, 1]) == pytest.approx(hypervolume(padded, [1, 1, 1, 1]), rel=1e-12)
+
+
+def test_hypervolume_at_the_edges():
+    assert hypervolume(np.empty((0, 2)), [1, 1]) == 0
+    assert hypervolume(np.array([[1, 0], [math.nan, 0], [0, math.inf]]), [1, 1]) == 0
+    assert hypervolume([[-math.inf, 0]], [1, 1]) == math.inf
+    assert hypervolume([[-math.inf, 1]], [1, 1]) == 0
+    for bad in map(np.array, ([1], [1, math.inf], [1, math.nan], ["x", "1"])):
+        with pytest.raises(UsageError, match="reference"):
+            hypervolume([[0, 0]], bad)
+
+
+@given(TWO_COLUMNS)
+def test_dominated_rows_add_no_volume(losses):
+    finite = losses[np.isfinite(losses).all(axis=1) & (np.abs(losses) < 1e6).all(axis=1)]
+    front = finite[undominated(finite)]
+    assert hypervolume(finite, [30, 30]) == hypervolume(front, [30, 30])

@@ -1,0 +1,104 @@
+"""Accepted proposals: another plan, which keeps records whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.common.errors import UsageError
+from engine.data.microdata import EditRule
+from engine.plan import (
+    AnalysisPlan,
+    AttributePlan,
+    DataPlan,
+    Plan,
+    Proposal,
+    SpacePlan,
+    TablePlan,
+    accept,
+    edit_plan,
+    propose,
+)
+from engine.plan.recode import code
+from tests.engine.proposals import first_plan_of, made
+from tests.examples import examples
+
+BLOCK = Proposal("block", ("a", "b"), "s.", "e.")
+
+
+def plan_of(*names: str, **more: Any) -> Plan:
+    data = {k: more.pop(k) for k in ("carry", "drop", "id", "weight") if k in more}
+    return Plan(DataPlan(tuple(AttributePlan(name) for name in names), **data), **more)
+
+
+def test_joined_attributes_hand_over_their_roles() -> None:
+    plan = plan_of("a", "b", "c", keys=("b",), swap=("a", "b", "c"), analyse=("c",), space=SpacePlan(fix=("b",)))
+    after = accept(plan, BLOCK)
+    assert after.attributes == (AttributePlan("a", columns=("a", "b")), AttributePlan("c"))
+    assert (after.keys, after.swap, after.analyse, after.space.fix) == (("a",), ("a", "c"), ("c",), ("a",))
+    assert accept(after, BLOCK) == after
+
+
+def test_a_block_takes_carried_columns_and_leaves_dropped_ones() -> None:
+    assert accept(plan_of("b", carry=("a",)), BLOCK).data == DataPlan((AttributePlan("b", columns=("b", "a")),))
+    assert accept(plan_of("b", carry=("a*",)), BLOCK).attributes[0].columns == ("b", "a")
+    for drop in (("a",), ("a*",)):
+        plan = plan_of("b", drop=drop)
+        assert accept(plan, BLOCK) == plan
+    plan = plan_of("c", carry=("a", "b"))
+    assert accept(plan, BLOCK) == plan, "columns that stay with their record stay together"
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"edits": (EditRule("r", (("b", ("1",)),)),)}, "edit rule 'r' uses 'b', which would become part of 'a'"),
+        ({"analyses": (AnalysisPlan("m", "c ~ b"),)}, "analysis 'm' uses 'b'"),
+        ({"tables": (TablePlan("t", ("b", "c")),)}, "table 't' uses 'b'"),
+        ({"space": SpacePlan(specs=("b:S",))}, "the spec 'b:S' uses 'b'"),
+    ],
+)
+def test_what_names_a_joined_attribute_must_be_changed_first(more: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        accept(plan_of("a", "b", "c", **more), BLOCK)
+
+
+def test_ids_weights_and_constants_leave_the_attributes() -> None:
+    plan = plan_of("a", "i", "j", "w", "v", "k")
+    plan = accept(plan, Proposal("id", ("i", "j"), "s.", "e."))
+    plan = accept(plan, Proposal("weight", ("w", "v"), "s.", "e."))
+    plan = accept(plan, Proposal("constant", ("k",), "s.", "e."))
+    assert plan.data == DataPlan((AttributePlan("a"),), id="i", weight="w", carry=("v", "k"), drop=("j",))
+    assert plan.keys == ("a",)
+    kept = plan_of("a", "i", id="j", weight="v")
+    assert accept(kept, Proposal("id", ("i", "j"), "s.", "e.")).data.id == "j", "an id that was chosen stays"
+
+
+def test_missing_codes_leave_the_levels() -> None:
+    part = AttributePlan("a", merge=(("No", ("0",)), ("Gone", ("9",))), levels=("No", "Gone"))
+    plan = Plan(DataPlan((part, AttributePlan("b", skip=("9",)))))
+    after = accept(plan, Proposal("missing", ("a", "b"), "s.", "e.", codes=(("a", ("9",)), ("b", ("9",)))))
+    assert after.attributes[0] == AttributePlan(
+        "a", merge=(("No", ("0",)),), levels=("No",), missing=("9",), on_missing="level"
+    )
+    assert after.attributes[1] == plan.attributes[1]
+
+
+@examples(8)
+@given(st.data())
+def test_accepting_in_any_order_leaves_a_plan_that_codes_the_file(data: st.DataObject) -> None:
+    table, _, found = made(500)
+    plan = first_plan_of(500)
+    names = data.draw(st.lists(st.sampled_from(plan.names), min_size=2, max_size=6, unique=True))
+    plan = edit_plan(plan, attributes=names)
+    while waiting := propose(table, plan, found):
+        plan = accept(plan, data.draw(st.sampled_from(waiting)))
+    code(table, plan)
+    for proposal in propose(table, None, found):
+        if proposal.kind in ("block", "skip"):
+            free = set(proposal.columns) - {plan.data.id, plan.data.weight}
+            holds = [a for a in plan.attributes if free & set(a.columns)]
+            assert not holds or free <= set(holds[0].columns)

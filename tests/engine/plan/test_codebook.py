@@ -1,0 +1,158 @@
+"""Codebook tables: labels, missing codes, roles by name and pattern, blocks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.common.errors import UsageError
+from engine.data.io.readers import read_table
+from engine.data.io.writers import write_parquet
+from engine.data.labels import ColumnLabels
+from engine.data.microdata import RawTable
+from engine.plan import AttributePlan, Plan, check_plan, first_plan
+from engine.plan.codebook import Codebook, CodebookRow, apply_codebook, with_labels
+from engine.plan.codebook_file import read_codebook, write_codebook
+from engine.plan.recode import code
+from tests.engine.data.io.labelled import COLUMNS, LABELS, columns_of, labels_of
+
+BOOK = """\
+Name,Label,Role,Block,Missing,Skip,Values,Measure,Remarks
+case,Case,id,,,,,,
+*_WT,Weights,weight,,,,,,
+sex,Sex,key swap,,,,1=Male; 2=Female,nominal,
+age,Age group,"Key, analyse",,-9,,,,
+age_flag,,,age,,,,,
+hours,Hours,analyse,,-9;-8,-1,,,
+note,,drop,,,,,,
+"""
+
+
+def data() -> str:
+    rows = ["case,A_WT,B_WT,sex,age,age_flag,hours,note,free"]
+    for i in range(80):
+        rows.append(
+            f"c{i},{1 + i % 7}.5,2,{1 + i % 2},{(1, 2, 3, -9)[i % 4]},{i % 3},{(10, 20, -1, -8)[i % 4]},x{i},{i % 5}"
+        )
+    return "\n".join(rows) + "\n"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> RawTable:
+    (tmp_path / "data.csv").write_text(data())
+    return read_table(tmp_path / "data.csv")
+
+
+def book(tmp_path: Path, text: str = BOOK) -> Codebook:
+    (tmp_path / "book.csv").write_text(text)
+    return read_codebook(tmp_path / "book.csv")
+
+
+def test_a_codebook_makes_a_plan(table: RawTable, tmp_path: Path) -> None:
+    plan = apply_codebook(table, book(tmp_path))
+    assert (plan.data.id, plan.data.weight, plan.data.drop) == ("case", "A_WT", ("note",))
+    assert set(plan.data.carry) == {"B_WT", "free"}
+    assert plan.names == ("sex", "age", "hours")
+    sex, age, hours = plan.attributes
+    assert sex == AttributePlan("sex", levels=("Male", "Female"), merge=(("Male", ("1",)), ("Female", ("2",))))
+    assert age == AttributePlan(
+        "age", columns=("age", "age_flag"), levels=("1", "2", "3"), missing=("-9",), on_missing="level"
+    )
+    assert (hours.skip, hours.missing) == (("-1",), ("-9", "-8"))
+    assert (plan.keys, plan.swap, plan.analyse) == (("sex", "age"), ("sex",), ("age", "hours"))
+    assert check_plan(plan, table) == []
+    assert code(table, plan).domain.attributes[2].kinds == ("value", "value", "skip", "missing")
+
+
+def test_labels_come_onto_the_columns_and_change_no_data(table: RawTable, tmp_path: Path) -> None:
+    labelled = with_labels(table, book(tmp_path))
+    about = labelled.columns["sex"].about
+    assert (about.label, about.values, about.measure) == ("Sex", (("1", "Male"), ("2", "Female")), "nominal")
+    assert labelled.columns["hours"].about.missing == ("-9", "-8")
+    assert labelled.columns["B_WT"].about.label == "Weights"
+    assert labelled.columns["free"] is table.columns["free"]
+    assert labelled.content_digest() == table.content_digest()
+
+
+def test_a_codebook_on_a_plan_changes_only_what_it_says(table: RawTable) -> None:
+    before = first_plan(table)
+    after = apply_codebook(table, Codebook((CodebookRow("age", missing=("-9",)),)), before)
+    assert after.names == before.names
+    assert after.attributes[before.names.index("age")].missing == ("-9",)
+    assert apply_codebook(table, Codebook(()), before) == before
+
+
+def test_its_own_name_wins_over_a_pattern_and_the_first_pattern_over_the_next() -> None:
+    rows = Codebook((CodebookRow("a*", "any"), CodebookRow("*", "all"), CodebookRow("ab", "own")))
+    assert {name: row.label for name, row in rows.of(("aa", "ab", "c")).items()} == {
+        "aa": "any",
+        "ab": "own",
+        "c": "all",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("label\nx\n", r"file 'book\.csv' has no column 'name'; a codebook has a row for each column"),
+        ("name,role\nsex,kee\n", r"file 'book\.csv': codebook, column 'sex': unknown role 'kee'\. Did you mean 'key'"),
+        ("name,role\nsex,id key\n", "'id' excludes every other"),
+        ("name,role\nsex,key\nsex,swap\n", "two rows for 'sex'"),
+        ("name,role\n,key\n", "names no column"),
+        ("name,measure\nsex,big\n", "measure is 'big', must be one of nominal, ordinal, scale"),
+        (
+            'name,missing\nsex,"a\nb"\n',
+            "column 'sex': missing is no list with ; between; write a part",
+        ),
+        ('name,values\nsex,"1=a\rb"\n', "column 'sex': values is no list with ; between"),
+        ("name,values\nsex,Male\n", "column 'sex': values holds 'Male', must be written as 1=Male; 2=Female"),
+    ],
+)
+def test_a_wrong_codebook_is_said(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        book(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (CodebookRow("sexx"), r"describes column 'sexx', which is not in the data\. Did you mean 'sex'"),
+        (CodebookRow("case", roles=("key",)), "makes column 'case' an attribute, but it has too many values"),
+    ],
+)
+def test_a_codebook_for_other_data_is_said(table: RawTable, row: CodebookRow, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        apply_codebook(table, Codebook((row,)))
+
+
+def test_a_column_in_a_block_is_not_dropped_behind_its_back(table: RawTable) -> None:
+    plan: Plan = apply_codebook(table, Codebook((CodebookRow("age_flag", block="age"),)))
+    with pytest.raises(UsageError, match="drops column 'age_flag', which is in a block"):
+        apply_codebook(table, Codebook((CodebookRow("age_flag", roles=("drop",)),)), plan)
+
+
+AWKWARD = ColumnLabels(
+    'a "label", with; signs',
+    (("1", 'x; "y" = z'), ("a=b\\c", "equals"), ("", "empty"), ("-9", "Refused")),
+    ("-9", "a;b"),
+    ((-99.0, -90.5),),
+)
+
+
+def test_parquet_through_its_codebook_reads_back_equal(tmp_path: Path) -> None:
+    labels = {**{name: LABELS.get(name, ColumnLabels()) for name in COLUMNS}, "region": AWKWARD}
+    for name in ("a", "b"):
+        write_parquet(tmp_path / f"{name}.parquet", COLUMNS)
+        write_codebook(tmp_path / f"{name}.csv", labels)
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+    table = with_labels(read_table(tmp_path / "a.parquet"), read_codebook(tmp_path / "a.csv"))
+    assert columns_of(table) == {name: values.to_pylist() for name, values in COLUMNS.items()}
+    assert labels_of(table) == labels
+
+
+def test_a_range_of_missing_codes_is_looked_up_in_the_values(table: RawTable) -> None:
+    row = CodebookRow("hours", skip=("-1",), missing_ranges=((-9, -1),))
+    plan = apply_codebook(table, Codebook((row,)))
+    hours = plan.attributes[plan.names.index("hours")]
+    assert (hours.missing, hours.skip) == (("-8",), ("-1",))

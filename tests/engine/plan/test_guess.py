@@ -1,0 +1,232 @@
+"""The first guess of a plan, the text of `plan init`, and what a new file changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.common.errors import EngineError
+from engine.data.labels import ColumnLabels
+from engine.data.microdata import EditRule, RawColumn, RawTable
+from engine.plan import (
+    AttributePlan,
+    DataPlan,
+    Plan,
+    check_plan,
+    first_plan,
+    guess_plan,
+    plan_from_toml,
+    plan_init_text,
+)
+from engine.plan.recode import code
+
+
+def table_of(**columns: list[Any]) -> RawTable:
+    raw = {}
+    for name, values in columns.items():
+        coded = pa.array(values).dictionary_encode()
+        raw[name] = RawColumn(name, coded.dictionary, coded.indices.fill_null(-1).to_numpy())
+    return RawTable(raw, len(next(iter(columns.values()))), "test")
+
+
+N = 60
+SURVEY = table_of(
+    Sex=["m", "f"] * 30,
+    Kids=[str(i % 4) for i in range(N)],
+    Flag=[True, False, True] * 20,
+    Age=[str(18 + i % 59) for i in range(N)],
+    Wage=[i * 1.5 for i in range(N)],
+    Case=[f"c{i}" for i in range(N)],
+    Job=["a", "", "b"] * 20,
+)
+NAMED = ["Sex", "Kids", "Flag", "Job"]
+
+
+def test_the_first_guess_of_categorical_columns() -> None:
+    plan = guess_plan(SURVEY, carry=["Wage"], drop=["Case"], cut={"Age": [25, 55]})
+    assert plan.names == ("Sex", "Kids", "Flag", "Age", "Job")
+    assert plan.attributes[3] == AttributePlan("Age", cut=(25, 55))
+    assert (plan.data.carry, plan.data.drop) == (("Wage",), ("Case",))
+
+
+def test_named_attributes_leave_the_others_carried() -> None:
+    plan = guess_plan(SURVEY, attributes=["Kids", "Sex"], carry=["W*", "A*"], id="Case")
+    assert plan.names == ("Kids", "Sex")
+    assert plan.data.carry == ("W*", "A*", "Flag", "Job")
+    micro = code(SURVEY, plan)
+    assert micro.id == "Case"
+    assert set(micro.carried) == {"Flag", "Age", "Wage", "Job"}
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (
+            {"id": "Case", "drop": ["Wage"]},
+            "column 'Age' is numeric with 59 distinct values; give the edges of its levels with --cut \"Age=40,60\", "
+            "keep it with its record with --carry Age, or leave it out with --drop Age",
+        ),
+        (
+            {"drop": ["Wage", "Age"]},
+            "column 'Case' looks like an id: 60 distinct values; declare it with --id Case, keep it with its record "
+            "with --carry Case, or leave it out with --drop Case",
+        ),
+        ({"attributes": ["Age"]}, "attribute 'Age' is numeric with 59 distinct values; give the edges of its levels"),
+        ({"attributes": ["Sex"], "cut": {"Age": [3]}}, "cut names 'Age', which is not among the attributes"),
+        ({"attributes": ["sex"]}, "unknown column 'sex'. Did you mean 'Sex'?"),
+        ({"cut": {"Aeg": [3]}}, "unknown column 'Aeg'. Did you mean 'Age'?"),
+        ({"weight": "w"}, "unknown column 'w'."),
+        ({"carry": ["Wagee"]}, "unknown column 'Wagee'. Did you mean 'Wage'"),
+        ({"attributes": ["Sex"], "drop": ["Sex"]}, "column 'Sex' is claimed by attribute 'Sex' and by drop"),
+        ({"drop": ["*"]}, "no column of the data looks categorical"),
+    ],
+)
+def test_what_nobody_named_is_refused_with_what_to_do(flags: dict[str, Any], message: str) -> None:
+    with pytest.raises(EngineError) as caught:
+        guess_plan(SURVEY, **flags)
+    assert str(caught.value).startswith(message)
+
+
+def test_the_limits_of_a_category() -> None:
+    def guess(values: list[Any]) -> Plan:
+        return guess_plan(table_of(A=["a", "b"] * (len(values) // 2), x=values))
+
+    assert "x" in guess([str(i % 30) for i in range(100)]).names
+    with pytest.raises(EngineError, match="column 'x' is numeric with 31 distinct values"):
+        guess([str(i % 31) for i in range(100)])
+    assert "x" in guess([f"t{i % 99}" for i in range(100)]).names, "text with one value twice is no id"
+    assert "x" in guess([f"t{i}" for i in range(50)]).names, "few records prove nothing"
+    with pytest.raises(EngineError, match="column 'x' looks like an id: 100 distinct values"):
+        guess([str(1000 + i) for i in range(100)])
+    with pytest.raises(EngineError, match="column 'x' is numeric with 100 distinct values"):
+        guess([str(0.5 + i) for i in range(100)])
+    with pytest.raises(EngineError, match="column 'x' looks like an id: 1001 distinct values"):
+        guess([f"t{i % 1001}" for i in range(2000)])
+    with pytest.raises(EngineError, match="column 'x' has no values at all"):
+        guess(["", "NA"])
+
+
+def test_plan_init_never_refuses_and_reads_back() -> None:
+    plan = first_plan(SURVEY)
+    assert plan.names == ("Sex", "Kids", "Flag", "Job")
+    assert plan.attributes[0].levels == ("f", "m")
+    assert plan.attributes[3].on_missing == "level"
+    assert (plan.data.id, plan.data.carry) == ("Case", ("Age", "Wage"))
+    text = plan_init_text(SURVEY)
+    assert plan_from_toml(text) == plan
+    assert check_plan(plan, SURVEY) == []
+    assert max(map(len, text.splitlines())) <= 120
+    for word in ("# [roles]", "# max_risk", "on_missing"):
+        assert word in text
+    with pytest.raises(EngineError, match="no column of the data looks categorical"):
+        first_plan(table_of(x=[str(i % 98) for i in range(99)]))
+
+
+def test_only_one_id_like_column_is_the_id_and_none_is_released() -> None:
+    ids = [f"P{i}" for i in range(60)]
+    plan = first_plan(table_of(case=ids, sex=["f", "m"] * 30, ssn=[f"S{i}" for i in range(60)]))
+    assert (plan.data.id, plan.data.carry, plan.data.drop) == ("case", (), ("ssn",))
+
+
+cells = st.sampled_from(["a", "b", "", "NA", "missing", "1", "2", "x | y"])
+
+
+@given(st.lists(st.tuples(cells, cells, cells), min_size=2, max_size=12))
+def test_the_first_plan_codes_the_file_it_was_made_from(rows: list[tuple[str, ...]]) -> None:
+    table = table_of(**{name: list(values) for name, values in zip("pqr", zip(*rows, strict=True), strict=True)})
+    try:
+        plan = plan_from_toml(plan_init_text(table))
+    except EngineError as error:
+        assert "no column of the data looks categorical" in str(error)
+        assert all(value in ("", "NA", "missing") for row in rows for value in row)
+        return
+    assert check_plan(plan, table) == []
+    micro = code(table, plan)
+    for attribute, codes in zip(micro.domain.attributes, micro.codes, strict=True):
+        raw = [row["pqr".index(attribute.name)] for row in rows]
+        for text, level in zip(raw, codes, strict=True):
+            assert attribute.levels[level] == (text if attribute.kinds[level] == "value" else "missing")
+
+
+def test_what_a_new_file_changes() -> None:
+    plan = Plan(
+        DataPlan(
+            (
+                AttributePlan("Sex", levels=("f", "m")),
+                AttributePlan("Age", cut=(30,)),
+                AttributePlan("Job"),
+                AttributePlan("Old", levels=("o",)),
+                AttributePlan("Gone", columns=("gone",)),
+            ),
+            drop=("scratch",),
+        ),
+        edits=(EditRule("rule", (("Job", ("clerk",)),)),),
+    )
+    new = table_of(
+        Sex=["f", "x", "f"],
+        Age=["12", "young", "40"],
+        Job=["smith", "", "smith"],
+        Old=["o", "o", "o"],
+        Extra=["1", "2", "3"],
+    )
+    assert check_plan(plan, new) == [
+        "column 'gone' (attribute 'Gone') is not in the data",
+        "column 'scratch' (drop) is not in the data",
+        "column 'Extra' of the data has no fate in the plan",
+        "attribute 'Sex' has 1 level ('x') not declared in the plan",
+        "attribute 'Sex' has 1 level ('m') in the plan but not in the data",
+        "column 'Age' is cut by numbers, but 1 value (1 record) cannot be read as one; "
+        "list them under skip or missing, or use merge instead of cut",
+        "attribute 'Job' has 1 missing value, which the plan refuses (on_missing = \"level\" makes them a level)",
+        "edit rule 'rule' names the unknown level 'clerk' of attribute 'Job'. Known: smith.",
+    ]
+
+
+def test_a_clash_of_patterns_is_a_sentence_too() -> None:
+    plan = Plan(DataPlan((AttributePlan("A"),), carry=("x*",), drop=("*1",)))
+    assert check_plan(plan, table_of(A=["a", "b"], x1=["1", "2"])) == [
+        "column 'x1' matches a pattern under carry and one under drop; name it in one of them"
+    ]
+
+
+def test_missing_that_is_a_level_and_vanished_cut_levels() -> None:
+    plan = Plan(DataPlan((AttributePlan("A", cut=(10, 20), on_missing="level"),)))
+    assert check_plan(plan, table_of(A=["1", "", "30"])) == [
+        "attribute 'A' has 1 level ('10-<20') in the plan but not in the data"
+    ]
+
+
+def labelled(about: ColumnLabels, values: list[Any]) -> RawTable:
+    table = table_of(x=values)
+    column = table.columns["x"]
+    return RawTable({"x": RawColumn("x", column.values, column.codes, about)}, table.n_records, "test")
+
+
+def test_value_labels_name_the_levels_in_the_order_of_the_codes() -> None:
+    about = ColumnLabels("", (("10", "Ten"), ("9", "Nine"), ("8", "Eight")))
+    (part,) = first_plan(labelled(about, [10, 9, 9, None] * 20)).attributes
+    assert part == AttributePlan(
+        "x", levels=("Nine", "Ten"), merge=(("Nine", ("9",)), ("Ten", ("10",))), on_missing="level"
+    )
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [(("9", "Nine"),), (("9", "Same"), ("10", "Same")), (("9", "missing"), ("10", "Ten"))],
+    ids=["not all labelled", "one label twice", "a word of the plan"],
+)
+def test_labels_that_cannot_be_levels_leave_the_codes(pairs: tuple[tuple[str, str], ...]) -> None:
+    (part,) = first_plan(labelled(ColumnLabels("", pairs), [10, 9] * 40)).attributes
+    assert part == AttributePlan("x", levels=("9", "10"))
+
+
+def test_many_numbers_that_are_all_labelled_are_categories() -> None:
+    values = list(range(60)) * 3
+    about = ColumnLabels("", tuple((str(i), f"Place {i}") for i in range(60)))
+    assert first_plan(labelled(about, values)).attributes[0].levels[:2] == ("Place 0", "Place 1")
+    with pytest.raises(EngineError, match="no column of the data looks categorical"):
+        first_plan(labelled(ColumnLabels(), values))

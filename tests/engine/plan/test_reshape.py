@@ -1,0 +1,127 @@
+"""Roles, new attributes and merged levels: what a hand changes in a plan, and what it may not."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from engine.common.errors import UsageError
+from engine.data.labels import ColumnLabels
+from engine.data.microdata import EditRule, RawColumn, RawTable
+from engine.plan import AttributePlan, DataPlan, Plan, TablePlan, first_plan
+from engine.plan.key_table import key_table
+from engine.plan.recode import code
+from engine.plan.reshape import add_attribute, could_be, merge_levels, set_roles, split_levels, viewed_by
+
+LABELS = {"work": ColumnLabels(values=(("1", "paid"), ("2", "unpaid"), ("3", "none")))}
+
+
+def table(**columns: list[object]) -> RawTable:
+    raw = {}
+    for name, values in columns.items():
+        coded = pa.array(values).dictionary_encode()
+        raw[name] = RawColumn(name, coded.dictionary, coded.indices.to_numpy(), LABELS.get(name, ColumnLabels()))
+    return RawTable(raw, len(next(iter(columns.values()))), "test")
+
+
+RAW = table(
+    sex=["m", "f"] * 30,
+    region=["n", "e", "s", "w", "n", "n"] * 10,
+    work=[1, 2, 3] * 20,
+    income=[1000.5 + 7 * i for i in range(60)],
+)
+PLAN = first_plan(RAW)
+
+
+def test_roles_leave_the_rest_carried_and_take_it_back() -> None:
+    assert PLAN.names == ("sex", "region", "work") and could_be(RAW, PLAN) == ()
+    few = set_roles(RAW, PLAN, keys=["sex"], swap=["region"], analyse=["sex", "region"])
+    assert few.names == ("sex", "region") and "work" in few.data.carry
+    assert (few.keys, few.swap, few.analyse) == (("sex",), ("region",), ("sex", "region"))
+    assert could_be(RAW, few) == ("work",)
+    again = set_roles(RAW, few, keys=["sex", "work"], swap=["region"], analyse=["sex"])
+    assert again.keys == ("sex", "work") and "work" not in again.data.carry
+    assert again.attributes[-1].levels == ("paid", "unpaid", "none")
+    assert code(RAW, again).domain.names == ("sex", "region", "work")
+
+
+@pytest.mark.parametrize(
+    ("roles", "said"),
+    [
+        ({"keys": []}, "no attribute is chosen for keys"),
+        ({"keys": ["income"]}, "too many values"),
+        ({"keys": ["six"]}, "'six' is no attribute"),
+        ({"analyse": ["sex"]}, "table 'two' uses 'region'"),
+    ],
+)
+def test_roles_that_cannot_be(roles: dict[str, list[str]], said: str) -> None:
+    plan = Plan(PLAN.data, tables=(TablePlan("two", ("sex", "region")),))
+    with pytest.raises(UsageError, match=said):
+        set_roles(RAW, plan, **{"keys": ["sex"], "swap": ["sex"], "analyse": ["sex", "region"], **roles})
+
+
+def test_roles_do_not_silently_take_an_edit_rule_along() -> None:
+    plan = Plan(PLAN.data, edits=(EditRule("odd", (("work", ("none",)),)),))
+    with pytest.raises(UsageError, match="edit rule 'odd'"):
+        set_roles(RAW, plan, keys=["sex"], swap=["sex"], analyse=["sex"])
+
+
+def test_a_carried_number_becomes_an_attribute_by_its_cut() -> None:
+    plan = add_attribute(PLAN, AttributePlan("income", cut=(1100, 1300)))
+    assert plan.names[-1] == "income" and "income" not in plan.data.carry
+    assert "income" in plan.keys and "income" in plan.swap and "income" in plan.analyse
+    with pytest.raises(UsageError, match="belongs to the attribute 'income'"):
+        add_attribute(plan, AttributePlan("again", ("income",)))
+    with pytest.raises(UsageError, match="weight or id"):
+        add_attribute(Plan(DataPlan(PLAN.attributes, weight="income")), AttributePlan("income", cut=(1,)))
+
+
+def test_merging_makes_fewer_levels_and_keeps_every_record() -> None:
+    part = PLAN.attributes[1]
+    merged = merge_levels(part, RAW, ["e", "w"], "other")
+    assert merged.levels == ("other", "n", "s")
+    plan = Plan(DataPlan((PLAN.attributes[0], merged)))
+    before, after = key_table(RAW, Plan(DataPlan(PLAN.attributes[:2]))), key_table(RAW, plan)
+    assert (before.cells, after.cells) == (5, 4)
+    assert dict(after.levels["region"]) == {"other": 20, "n": 30, "s": 10}
+    twice = merge_levels(merged, RAW, ["s", "n"], "other")
+    assert twice.levels == ("other",) and set(dict(twice.merge)["other"]) == {"e", "s", "w", "n"}
+    assert split_levels(twice, RAW) == part
+
+
+def test_merging_labelled_values_keeps_their_codes() -> None:
+    part = PLAN.attributes[2]
+    merged = merge_levels(part, RAW, ["unpaid", "none"], "not paid")
+    assert dict(merged.merge) == {"paid": ("1",), "not paid": ("2", "3")} and merged.levels == ("paid", "not paid")
+    assert split_levels(merged, RAW) == part
+
+
+@pytest.mark.parametrize(
+    ("levels", "into", "said"),
+    [
+        (["e"], "x", "at least two"),
+        (["e", "e"], "x", "at least two"),
+        (["e", "s"], "  ", "needs a name"),
+        (["e", "q"], "x", "no level 'q'"),
+    ],
+)
+def test_merges_that_cannot_be(levels: list[str], into: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        merge_levels(PLAN.attributes[1], RAW, levels, into)
+
+
+def test_a_cut_is_not_merged() -> None:
+    with pytest.raises(UsageError, match="change its edges"):
+        merge_levels(AttributePlan("income", cut=(1100,)), RAW, ["<1100", ">=1100"], "all")
+    with pytest.raises(UsageError, match="several columns"):
+        merge_levels(AttributePlan("two", ("sex", "region"), ("sex", "region")), RAW, ["a", "b"], "all")
+
+
+def test_a_block_is_viewed_by_another_of_its_columns() -> None:
+    part = AttributePlan("where", ("region", "work", "income"), levels=("n", "e", "s", "w"))
+    seen = viewed_by(part, RAW, "work")
+    assert (seen.name, seen.columns, seen.view) == ("where", part.columns, ("work",))
+    assert seen.levels == ("paid", "unpaid", "none") and viewed_by(seen, RAW, "work") is seen
+    assert viewed_by(part, RAW, "income").levels == ()
+    with pytest.raises(UsageError, match="not in the block"):
+        viewed_by(part, RAW, "sex")

@@ -1,0 +1,329 @@
+"""How many specs there are, which are the same release, and which can never work."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from math import comb
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from engine.common.errors import UsageError
+from engine.data.domain import Attribute, Domain
+from engine.plan import SpacePlan
+from engine.plan.recode import code
+from engine.release.space import (
+    build,
+    by_swap_sizes,
+    canonical,
+    complete,
+    counts,
+    fault,
+    may_merge,
+    pair_bound,
+    scenarios,
+)
+from engine.release.spec import AttributeSpec, ReleaseSpec
+from engine.sweeps.candidates import group, multi_kind, predicted_failures, space_of
+from tests.examples import examples
+from tests.small_tables import Small, expand, roles_for, run, smalls
+from tests.twins.random_swap import may_swap
+
+N = {2: (6, 4, 1), 3: (36, 30, 15), 4: (174, 160, 107), 5: (780, 750, 585), 6: (3366, 3304, 2817)}
+LARGER = {7: (14196, 14070, 12663), 8: (58974, 58720, 54679)}
+
+
+def names(d: int) -> tuple[str, ...]:
+    return tuple("ABCDEFGH"[:d])
+
+
+def everything(d: int) -> list[AttributeSpec]:
+    return [AttributeSpec(names(d), "".join(roles)) for roles in product("SFCU", repeat=d) if "S" in roles]
+
+
+def full_table(d: int, size: int = 2):
+    cells = list(product(range(size), repeat=d))
+    return expand(cells, [1] * len(cells), (size,) * d).coded()[0]
+
+
+def signature(roles: str, rule: str = "strict") -> frozenset:
+    """What a spec does, by brute force: every feasible pattern of differences with the two halves exchanged."""
+    d = len(roles)
+    swapped = frozenset(j for j, role in enumerate(roles) if role == "S")
+    found = set()
+    for size in range(d + 1):
+        for pattern in combinations(range(d), size):
+            other = tuple(int(j in pattern) for j in range(d))
+            if may_swap((0,) * d, other, roles, rule):
+                delta = frozenset(pattern)
+                found.add((delta, frozenset({swapped & delta, delta - swapped})))
+    return frozenset(found)
+
+
+# -- counting --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("d", N)
+def test_numbers_of_specs_by_enumeration(d):
+    legal = [spec for spec in everything(d) if set(spec.roles) != {"S"}]
+    signatures = {spec.roles: signature(spec.roles) for spec in legal}
+    feasible = [roles for roles, what in signatures.items() if what]
+    distinct = {signatures[roles] for roles in feasible}
+    assert (len(legal), len(feasible), len(distinct)) == N[d] == counts(d)
+    built = build(everything(d), full_table(d))
+    assert (built.legal, built.feasible, len(built.specs)) == N[d]
+    assert len(built.merged) == len(feasible) - len(distinct)
+    for spec, kept in built.merged:
+        assert signatures[spec.roles] == signatures[kept.roles] and kept in built.specs
+    assert {signatures[spec.roles] for spec in built.specs} == distinct
+    for roles in feasible:
+        assert signatures[canonical(AttributeSpec(names(d), roles)).roles] == signatures[roles]
+
+
+@pytest.mark.parametrize("d", LARGER)
+def test_numbers_of_specs_by_formula(d):
+    assert counts(d) == LARGER[d]
+    assert 2 * counts(d)[2] == 2 * 4**d - 3 * 3**d - d * 2**d + 2 * d + 1
+    stirling = (3**d - 2 ** (d + 1) + 1) // 2
+    assert counts(d)[1] - counts(d)[2] == d * (2 ** (d - 1) - 1) + stirling
+
+
+def test_too_few_attributes_give_no_spec():
+    assert counts(1) == counts(0) == (0, 0, 0)
+
+
+def test_all_specs_of_eight_attributes():
+    built = build(complete(names(8), names(8)), full_table(8))
+    assert (built.legal, built.feasible, len(built.specs)) == LARGER[8]
+
+
+@pytest.mark.parametrize(("d", "loose"), [(2, 5), (3, 30), (4, 149), (5, 690)])
+def test_loose_specs_are_never_merged(d, loose):
+    """Under the loose rule there are other classes (counted here) and no merging: a few specs run twice."""
+    legal = [spec for spec in everything(d) if set(spec.roles) != {"S"}]
+    assert len({signature(spec.roles, "loose") for spec in legal}) == loose
+    built = build(everything(d), full_table(d), "loose")
+    assert len(built.specs) == len(legal) and not built.merged
+
+
+def test_families():
+    assert len(list(by_swap_sizes(names(8), names(8), [1, 2]))) == 36 == 8 + comb(8, 2)
+    assert len(list(by_swap_sizes(names(6), names(6), [1, 2]))) == 21
+    assert len(list(by_swap_sizes(names(8), names(8), [1]))) == 8
+    one = list(by_swap_sizes(names(4), ("A", "B", "C"), [1], fix=("D",), change=("C",)))
+    assert [spec.roles for spec in one] == ["SUCF", "USCF"]
+    assert len(list(complete(names(3), ("A",)))) == 9
+    assert [spec.roles for spec in complete(names(3), ("A",), fix=("B",), change=("C",))] == ["SFC"]
+
+
+# -- merging ---------------------------------------------------------------------------------------------------------
+
+
+def attributes(d: int, **parts) -> Domain:
+    return Domain(tuple(Attribute(name, ("a", "b"), **parts) for name in names(d)))
+
+
+def test_when_merging_is_not_allowed():
+    spec = AttributeSpec(names(3), "SCF")
+    assert may_merge(spec, attributes(3), "strict", carries=False)
+    assert not may_merge(spec, attributes(3), "loose", carries=False)
+    assert not may_merge(spec, attributes(3), "strict", carries=True)
+    assert not may_merge(spec, attributes(3, exact=False), "strict", carries=False), "raw values of F may differ"
+    assert may_merge(AttributeSpec(names(3), "SCC"), attributes(3, exact=False), "strict", carries=False)
+    kinds = attributes(3, kinds=("value", "skip"))
+    assert not may_merge(AttributeSpec(names(3), "SCC"), kinds, "strict", carries=False)
+    mixed = Domain((*attributes(2).attributes, Attribute("C", ("a", "b"), ("value", "skip"))))
+    assert may_merge(spec, mixed, "strict", carries=False), "on F partners are equal, so their kinds are"
+
+
+def test_only_what_may_be_merged_is_merged():
+    table = full_table(3)
+    specs = [AttributeSpec(names(3), roles) for roles in ("SCF", "CSF", "SUF", "USF")]
+    assert [spec.roles for spec in build(specs, table).specs] == ["SCF"]
+    assert len(build(specs, table, carries=True).specs) == 4
+    assert len(build([*specs, specs[0]], table, carries=True).specs) == 4, "the same spec twice is one"
+    # with two U the complement would demand that both differ: not the same
+    two = [AttributeSpec(names(3), roles) for roles in ("SUU", "USS", "CSS")]
+    built = build(two, table)
+    assert [spec.roles for spec in built.specs] == ["SUU", "USS"] and built.merged == ((two[2], two[1]),)
+
+
+@given(smalls(), st.data())
+@examples(50)
+def test_merged_specs_release_the_same_tables(small, data):
+    """Not only in law: complements share their stream, so run by run."""
+    table, _ = small.coded()
+    merging = [
+        spec.roles
+        for spec in (small.spec("".join(roles)) for roles in product("SFC", repeat=len(small.shape)))
+        if {"S", "C"} <= set(spec.roles)
+        and not fault(spec, table, "strict")
+        and may_merge(spec, small.domain, "strict", False)
+    ]
+    assume(merging)
+    roles = data.draw(st.sampled_from(merging))
+    spec, other = small.spec(roles), roles.translate(str.maketrans("SC", "CS"))
+    one, two = run(small, roles, "0.7"), run(small, other, "0.7")
+    assert one.cells.tolist() == two.cells.tolist()
+    assert canonical(spec) == canonical(small.spec(other))
+
+
+# -- what can never work ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("roles", "reason"),
+    [
+        ("UFC", "no attribute is marked S: nothing would be swapped"),
+        ("SSS", "every attribute is swapped; exchanging whole records changes nothing"),
+        ("SFF", "no unswapped attribute may differ (all are F), so no true swap exists"),
+        ("USU", None),
+        ("UUS", "attribute 'C' has one category; pairs can never differ on it"),
+        ("SUC", "attribute 'C' has one category; pairs can never differ on it"),
+        ("SFU", "no unswapped attribute that may differ has more than one category, so no true swap exists"),
+        ("SUF", None),
+        ("SUU", None),
+    ],
+)
+def test_faults(roles, reason):
+    table, _ = Small(((0, 0, 1), (1, 1, 1), (0, 1, 1)), (2, 2, 2)).coded()
+    assert fault(AttributeSpec(names(3), roles), table, "strict") == reason
+
+
+def test_faults_under_the_loose_rule():
+    table = full_table(2)
+    assert fault(AttributeSpec(names(2), "SF"), table, "loose") is None
+    assert fault(AttributeSpec(names(2), "SS"), table, "loose")
+    assert fault(AttributeSpec(names(2), "UF"), table, "loose")
+
+
+@given(smalls(most_records=12), st.data(), st.sampled_from(["strict", "loose"]))
+@examples(80)
+def test_a_fault_is_never_wrong(small, data, rule):
+    roles = data.draw(roles_for(len(small.shape)))
+    if fault(small.spec(roles), small.coded()[0], rule):
+        assert not any(may_swap(a, b, roles, rule) for a, b in combinations(small.records, 2))
+
+
+@given(smalls(with_kinds=True), st.data(), st.sampled_from(["strict", "loose"]))
+@examples(80)
+def test_no_run_forms_more_pairs_than_the_bound(small, data, rule):
+    roles = data.draw(roles_for(len(small.shape)))
+    result = run(small, roles, "1", rule)
+    most, by = pair_bound(result.structure, result.table)
+    assert len(result.cells) <= most <= len(small.records) // 2
+    assert by == -1 or by in result.structure.differ
+
+
+def test_the_bound_of_the_czech_example():
+    """F has 260 records of its rarer level, so rates above 520/1841 must fail."""
+    from engine.plan.samples import load
+
+    raw, plan = load("czech")
+    table = code(raw, plan).table
+    spec = AttributeSpec(plan.names, "UUUUUS")
+    assert pair_bound(ReleaseSpec(spec, "0.1").structure(), table) == (260, 5)
+    assert predicted_failures([ReleaseSpec(spec, str(520 / 1841))], table) == []
+    ((failing, words),) = predicted_failures([ReleaseSpec(spec, "0.1"), ReleaseSpec(spec, "0.489")], table)
+    assert failing.rate == "0.489" and words == "at most 260 pairs can differ on 'F'; 450 requested"
+
+
+def test_a_bound_within_the_cells_of_f():
+    small = expand([(0, 0, 0), (0, 1, 0), (1, 0, 0), (1, 1, 1)], [5, 1, 3, 2], (2, 2, 2))
+    structure = ReleaseSpec(small.spec("FSU"), "1").structure()
+    assert pair_bound(structure, small.coded()[0]) == (1 + 2, 1)
+    odd = expand([(0, 0), (1, 1)], [1, 1], (2, 2))
+    assert pair_bound(ReleaseSpec(odd.spec("FS"), "1").structure(), odd.coded()[0])[0] == 0
+    ((_, words),) = predicted_failures([ReleaseSpec(odd.spec("FS"), "1", "loose")], odd.coded()[0])
+    assert words.endswith("0 pairs can be formed; 1 requested") or "differ on 'B'; 1 requested" in words
+
+
+# -- from a plan -----------------------------------------------------------------------------------------------------
+
+
+def built_from(small: Small, **parts):
+    plan = small.plan(space=SpacePlan(**parts))
+    return space_of(plan, code(small.raw(), plan))
+
+
+CUBE = expand(list(product(range(2), repeat=3)), [2] * 8, (2, 2, 2))
+
+
+def test_a_plan_gives_its_space():
+    assert len(built_from(CUBE, swap_sizes=(1, 2)).specs) == 6
+    assert len(built_from(CUBE, all_specs=True).specs) == 15
+    assert [str(spec) for spec in built_from(CUBE, specs=("A:S B:F",), change=("C",)).specs] == ["A:S B:F C:C"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"specs": ("A:F",)}, "spec 'A:F': no attribute is marked S: nothing would be swapped"),
+        ({"specs": ("A:S B:S C:S",)}, "every attribute is swapped; exchanging whole records changes nothing"),
+        ({"specs": ("A:S B:F C:F",)}, "no unswapped attribute may differ (all are F), so no true swap exists"),
+        ({"specs": ("A:S",), "fix": ("A",)}, "spec 'A:S' gives 'A' the role S, but the plan sets it to F from outside"),
+    ],
+)
+def test_a_spec_in_the_plan_that_cannot_work_is_an_error(parts, message):
+    with pytest.raises(UsageError) as got:
+        built_from(CUBE, **parts)
+    assert message in str(got.value)
+
+
+def test_errors_of_families():
+    with pytest.raises(UsageError, match="swap size == 4, must be between 1 and 3"):
+        list(by_swap_sizes(names(3), names(3), [4]))
+    with pytest.raises(UsageError, match=r"unknown attribute 'Z'\."):
+        list(by_swap_sizes(names(3), names(3), [1], fix=("Z",)))
+    with pytest.raises(UsageError, match=r"attribute 'A' is both fixed \(F\) and changed \(C\); choose one"):
+        list(complete(names(3), names(3), fix=("A",), change=("A",)))
+    with pytest.raises(UsageError, match="has 4,294,967,296 role strings, at most 2,000,000 can be enumerated"):
+        list(complete(tuple(f"a{j}" for j in range(16)), tuple(f"a{j}" for j in range(16))))
+    with pytest.raises(UsageError, match="no candidate release is possible: attribute 'A' has one category"):
+        built_from(Small(((0, 0), (0, 0)), (1, 1)), swap_sizes=(1,))
+
+
+def test_scenarios_and_groups():
+    specs = list(by_swap_sizes(names(3), names(3), [1]))
+    made = scenarios(specs, ["0.01", "0.1"])
+    assert [(s.attributes.roles, s.rate) for s in made][:3] == [("SUU", "0.01"), ("SUU", "0.1"), ("USU", "0.01")]
+    table = full_table(3)
+    shared = scenarios([AttributeSpec(names(3), roles) for roles in ("SCU", "CSU", "SUC")], ["0.1", "0.5"])
+    groups = group(list(enumerate(shared)), table)
+    assert [[place for place, _ in one.members] for one in groups] == [[0, 1, 2, 3], [4, 5]]
+    assert all(one.structure is not None and one.structure.constrained for one in groups)
+
+
+@given(smalls(with_kinds=True), st.data())
+@examples(60)
+def test_scenarios_share_work_exactly_where_their_structures_are_equal(small, data):
+    roles = data.draw(st.lists(roles_for(len(small.shape)), min_size=1, max_size=12))
+    table = small.coded()[0]
+    made = scenarios([small.spec(one) for one in roles], ["0.1", "0.5"])
+    by_structure: dict[object, list[int]] = {}
+    for place, spec in enumerate(made):
+        by_structure.setdefault(spec.structure(multi_kind(table)), []).append(place)
+    groups = group(list(enumerate(made)), table)
+    assert {one.structure: [place for place, _ in one.members] for one in groups} == by_structure
+    assert [one.structure for one in groups] == list(by_structure)
+
+
+def test_families_over_several_hundred_attributes():
+    many = tuple(f"A{j}" for j in range(300))
+    specs = list(by_swap_sizes(many, many[5:], [1, 2], fix=many[:2], change=many[10:11]))
+    assert len(specs) == 294 + comb(294, 2)
+    assert specs[-1].names_having("S") == many[-2:] and specs[-1].names_having("F") == many[:2]
+    assert specs[0].names is specs[-1].names, "the names are held once"
+
+
+@given(smalls(most_records=12))
+@examples(80)
+def test_a_space_explains_what_it_leaves_out(small):
+    table, d = small.coded()[0], len(small.shape)
+    found = build([AttributeSpec(small.names, "".join(roles)) for roles in product("SFCU", repeat=d)], table)
+    assert all(fault(spec, table, "strict") == reason for spec, reason in found.impossible)
+    assert not any(fault(spec, table, "strict") for spec in found.specs)
+    assert len(found.specs) + len(found.merged) + len(found.impossible) == 4**d
+    keys = [canonical(spec) if may_merge(spec, table.domain, "strict", False) else spec for spec in found.specs]
+    assert len(set(keys)) == len(keys)

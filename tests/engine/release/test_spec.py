@@ -1,0 +1,187 @@
+"""Roles, rates, the text form of a spec, and short ids."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.common.errors import UsageError
+from engine.release.spec import AttributeSpec, ReleaseSpec, pairs_wanted, percent, rate_text, short_ids
+
+NAMES = ("Age", "Marital status", "Race", "a:b")
+
+
+# -- rates -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"),
+    [
+        ("0.10", "0.1"),
+        (" .1 ", "0.1"),
+        ("1e-2", "0.01"),
+        ("1E-7", "0.0000001"),
+        ("1", "1"),
+        ("1.000", "1"),
+        ("0", "0"),
+        ("-0.0", "0"),
+        ("0e5", "0"),
+        (0.1, "0.1"),
+        (1, "1"),
+        (Decimal("0.050"), "0.05"),
+    ],
+)
+def test_a_rate_has_one_spelling(text, rate):
+    assert rate_text(text) == rate == rate_text(rate)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ten", "rate == 'ten', must be a number between 0 and 1, such as 0.02."),
+        ("", "rate == '', must be a number between 0 and 1, such as 0.02."),
+        ("nan", "rate == nan, must be between 0 and 1."),
+        ("inf", "rate == inf, must be between 0 and 1."),
+        ("-0.1", "rate == -0.1, must be between 0 and 1."),
+        ("10", "rate == 10, must be between 0 and 1. Did you mean 0.1?"),
+        ("101", "rate == 101, must be between 0 and 1."),
+    ],
+)
+def test_a_wrong_rate_is_answered_in_words(text, message):
+    with pytest.raises(UsageError) as got:
+        rate_text(text)
+    assert str(got.value) == message
+
+
+@pytest.mark.parametrize(
+    ("rate", "words"), [("0.1", "10 %"), ("0.015", "1.5 %"), ("1", "100 %"), ("0", "0 %"), ("0.00001", "0.001 %")]
+)
+def test_percent(rate, words):
+    assert percent(rate) == words
+
+
+@given(st.integers(0, 1000), st.integers(2, 10**7))
+def test_records_to_swap_are_floored_exactly(thousandths, n):
+    rate = rate_text(Decimal(thousandths) / 1000)
+    to_swap, pairs = pairs_wanted(rate, n)
+    assert to_swap == thousandths * n // 1000
+    assert pairs == min((to_swap + 1) // 2, n // 2)
+
+
+# -- text form -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "roles"),
+    [
+        ("Age:S Race:F", "SUFU"),
+        ("Race:F, Age:S", "SUFU"),
+        ("age:S", None),
+        ("Age:s", "SUUU"),
+        ("Marital status:C Age:S", "SCUU"),
+        ("a:b:S", "UUUS"),
+        ("  ", "UUUU"),
+        ("Age:S,Marital status:F,Race:C,a:b:U", "SFCU"),
+    ],
+)
+def test_parsing(text, roles):
+    if roles is None:
+        with pytest.raises(UsageError, match="unknown attribute 'age'"):
+            AttributeSpec.parse(text, NAMES)
+    else:
+        assert AttributeSpec.parse(text, NAMES).roles == roles
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Age", "cannot read 'Age' in the spec 'Age'; write NAME:ROLE, such as \"Age:S Race:F\"."),
+        ("Age:", "role of 'Age' == '', must be one of S, F, C, U."),
+        ("Age:X", "role of 'Age' == 'X', must be one of S, F, C, U."),
+        ("Age:SS", "role of 'Age' == 'SS', must be one of S, F, C, U."),
+        ("Age:S Age:F", "attribute 'Age' is named twice in the spec 'Age:S Age:F'"),
+        ("Rase:S", "unknown attribute 'Rase' in the spec 'Rase:S'. Did you mean 'Race'?"),
+        (":S", "cannot read ':S' in the spec ':S'"),
+    ],
+)
+def test_a_wrong_spec_is_answered_in_words(text, message):
+    with pytest.raises(UsageError) as got:
+        AttributeSpec.parse(text, NAMES)
+    assert str(got.value).startswith(message)
+
+
+@given(st.lists(st.sampled_from("SFCU"), min_size=4, max_size=4))
+def test_the_text_form_reads_back(roles):
+    spec = AttributeSpec(NAMES, "".join(roles))
+    assert AttributeSpec.parse(str(spec), NAMES) == spec
+
+
+def test_a_name_may_begin_like_another():
+    names = ("A", "A:S B", "B")
+    for roles in ("SUU", "USU", "SFC", "FSU", "UFS"):
+        spec = AttributeSpec(names, roles)
+        assert AttributeSpec.parse(str(spec), names) == spec
+
+
+def test_roles_are_checked():
+    with pytest.raises(UsageError, match="spec has 3 roles for 2 attributes; give one of S, F, C, U to each"):
+        AttributeSpec(("A", "B"), "SUU")
+    with pytest.raises(UsageError, match=r"role of 'B' == 'x', must be one of S, F, C, U\."):
+        AttributeSpec(("A", "B"), "Sx")
+    with pytest.raises(UsageError, match=r"rule == 'strikt', must be strict or loose\."):
+        ReleaseSpec(AttributeSpec(("A", "B"), "SU"), "0.1", "strikt")
+
+
+def test_places_and_names_by_role():
+    spec = AttributeSpec(NAMES, "SFSC")
+    assert spec.having("S") == (0, 2) and spec.names_having("S") == ("Age", "Race") and spec.having("U") == ()
+    release = ReleaseSpec(spec, "0.10")
+    structure = release.structure()
+    assert (structure.differ, structure.equal, structure.free, structure.constrained) == ((0, 2, 3), (1,), (), True)
+    assert release.structure((2, 3)).same_kind == (2,), "kinds count where something is exchanged"
+    assert str(release) == "Age:S Marital status:F Race:S a:b:C at 10 %"
+
+
+# -- ids -------------------------------------------------------------------------------------------------------------
+
+
+def many(n: int = 3000) -> list[ReleaseSpec]:
+    names = ("A", "B", "C", "D", "E", "F")
+    roles = ["".join("SFCU"[i // 4**j % 4] for j in range(6)) for i in range(n)]
+    return [ReleaseSpec(AttributeSpec(names, r), "0.02") for r in roles]
+
+
+def test_ids_are_short_unique_and_stable():
+    specs = many()
+    ids = short_ids(specs)
+    assert len(set(ids)) == len(ids)
+    assert all(label[0] == "x" and len(label) >= 4 for label in ids)
+    assert sum(len(label) > 5 for label in ids) < len(ids) / 10 and min(map(len, ids)) == 4
+    assert short_ids(specs) == ids
+    # given once, an id stays, whatever comes after; and the same spec asked for again has the same id
+    taken: dict[str, str] = {}
+    assert short_ids(specs[:100], taken) == ids[:100]
+    assert short_ids(specs[50:], taken) == ids[50:]
+    assert ReleaseSpec(specs[7].attributes, "0.020").digest() == specs[7].digest()
+
+
+def test_the_id_of_a_known_spec():
+    """Pinned: ids are written down in decisions, so a spec must keep its id from version to version."""
+    spec = ReleaseSpec(AttributeSpec(("A", "B"), "SU"), "0.1")
+    assert spec.canonical() == '{"mech": "random_swap", "rate": "0.1", "rule": "strict", "spec": {"A": "S", "B": "U"}}'
+    assert short_ids([spec]) == ["xdbb"]
+
+
+def test_digests_differ_by_everything_that_matters():
+    names = ("A", "B")
+    specs = [
+        ReleaseSpec(AttributeSpec(names, "SU"), "0.1"),
+        ReleaseSpec(AttributeSpec(names, "US"), "0.1"),
+        ReleaseSpec(AttributeSpec(names, "SU"), "0.2"),
+        ReleaseSpec(AttributeSpec(names, "SU"), "0.1", "loose"),
+        ReleaseSpec(AttributeSpec(("B", "A"), "SF"), "0.1"),
+    ]
+    assert len({spec.digest() for spec in specs}) == len(specs)

@@ -1,0 +1,154 @@
+"""What members read of what an analyst recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from engine.decision.choice import choose
+from engine.decision.comparison import differences
+from engine.plan import DecisionPlan, edit_plan
+from engine.plan.samples import load
+from engine.report.answers import ten_questions
+from engine.report.build_findings import findings
+from engine.report.describe import remade
+from engine.study.study_map import risk_utility_map
+from engine.sweeps.sweep import sweep
+from tests.engine.report.conftest import case_of, plan_of, raw_table
+
+
+def test_alternatives_differ_in_words_and_never_in_the_analysts_figures(tmp_path: Path) -> None:
+    (tmp_path / "private-study-name.study.key").write_text("0123456789abcdef" * 2)
+    study = case_of(tmp_path, plan_of()).study
+    view = risk_utility_map(study)
+    place = view.under_bound(0.5)
+    rest = np.flatnonzero(np.arange(len(view.scenarios)) != place).tolist()
+    figures = "small-cell risk 0.1234 → 0.2345 (+0.1111, +90 %): riskier"
+    others = [{"candidate": view.scenarios[i].label, "difference": figures, "why": "no"} for i in rest]
+    gone = {"candidate": "x00000", "difference": figures, "why": "it was tried before"}
+    choice = choose(study, view, "as agreed", candidate=view.scenarios[place].label, others=[*others, gone])
+    found = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
+    *kept, last = found.recommendation.alternatives
+    assert (last.letter, last.difference, last.why) == ("?", "", "it was tried before")
+    assert "0.1234" not in found.to_json()
+    ways = {(True, False): "safer and less useful", (False, True): "riskier and more useful"}
+    ways |= {(True, True): "safer and more useful", (False, False): "riskier and less useful"}
+    places = (("risk", view.risk), ("utility", view.utility))
+    for i, said in zip(rest, kept, strict=True):
+        safer = bool(view.risk_loss[i] < view.risk_loss[place])
+        useful = bool(view.utility_loss[i] < view.utility_loss[place])
+        if view.risk_loss[i] != view.risk_loss[place]:
+            noise = [kind for kind, k in places if not differences(view, i, place, together=len(rest) + 1)[k].clear]
+            about = f", in {' and '.join(noise)} within noise" if noise else ""
+            assert said.difference == f"{ways[safer, useful]} on average{about}"
+    some = next(
+        i for i in rest if [differences(view, i, place)[k].clear for k in (view.risk, view.utility)] == [False, True]
+    )
+    alone = {"candidate": view.scenarios[some].label, "difference": figures, "why": "no"}
+    choice = choose(study, view, "as agreed", candidate=view.scenarios[place].label, others=[alone])
+    (said,) = findings(study, remade(study, raw_table(), choice.label, choice.replicate)).recommendation.alternatives
+    assert said.difference.endswith(" less useful on average, in risk within noise")
+
+
+def test_attributes_that_are_named_by_a_letter_are_called_attributes() -> None:
+    from engine.release.spec import AttributeSpec, ReleaseSpec
+    from engine.report.context import candidate_words
+
+    words = candidate_words(ReleaseSpec(AttributeSpec.parse("A:S B:F C:S D:C", "ABCD"), "0.1"))
+    assert words == (
+        "exchanges the attributes A and C between records that agree on the attribute B and differ on the attribute D"
+    )
+
+
+def test_what_a_candidate_does_reads_as_a_sentence_for_every_method() -> None:
+    from engine.mechanisms import names
+    from engine.release.spec import AttributeSpec, ReleaseSpec
+    from engine.report.context import candidate_words
+
+    for name in names():
+        words = candidate_words(ReleaseSpec(AttributeSpec.parse("A:S B:S", "AB"), "", mechanism=name))
+        assert words.startswith("uses ") and words.endswith(", which may change the attributes A and B")
+        assert words[5].islower()
+
+
+def test_a_bound_that_came_after_the_results_is_called_that(tmp_path: Path) -> None:
+    study = case_of(tmp_path, plan_of(decision=DecisionPlan())).study
+    choice = choose(study, risk_utility_map(study), "as agreed", max_risk=0.5)
+    found = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
+    late = "set when the choice was made, after results were seen"
+    assert late in found.approved.rule and late in found.recommendation.rule
+    assert any(late in line for answer in ten_questions(found) for line in answer.lines)
+
+
+def test_a_bound_of_the_plan_is_not_called_late_and_not_mixed_up_with_another(tmp_path: Path) -> None:
+    study = case_of(tmp_path, plan_of()).study
+    view = risk_utility_map(study)
+    choice = choose(study, view, "as agreed", max_risk=0.5)
+    found = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
+    assert "after results" not in found.approved.rule + found.recommendation.rule
+    choice = choose(study, view, "as agreed later", max_risk=0.9)
+    found = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
+    assert "50 %" in found.approved.rule and "90 %" not in found.approved.rule
+    assert "90 %" in found.recommendation.rule and "after results were seen" in found.recommendation.rule
+
+
+def test_a_candidate_named_by_hand_above_the_bound_of_the_plan_is_told(tmp_path: Path) -> None:
+    study = case_of(tmp_path, plan_of(decision=DecisionPlan(max_risk="0.0001"))).study
+    view = risk_utility_map(study)
+    risks = view.summary.mean[:, view.risk]
+    choice = choose(study, view, "it serves", candidate=view.scenarios[int(np.nanargmax(risks))].label)
+    assert any("above the plan's bound 0.0001" in text for text in choice.record["cautions"])
+    found = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
+    assert "Its average risk is above the bound that the plan fixed." in found.recommendation.cautions
+
+
+def test_the_certificate_is_of_the_recorded_run_and_of_no_other(tmp_path: Path) -> None:
+    study = case_of(tmp_path, plan_of()).study
+    choice = study.decisions[-1]
+    other = remade(study, raw_table(), choice.label, choice.replicate + 1)
+    sure = findings(study, other).certificate
+    assert sure.equal < sure.figures
+
+
+def test_a_slope_by_which_doing_nothing_is_better_is_told_without_figures(tmp_path: Path) -> None:
+    study = case_of(tmp_path, plan_of(decision=DecisionPlan(slope="50"))).study
+    view = risk_utility_map(study)
+    choice = choose(study, view, "as agreed")
+    assert view.beaten_by_nothing(study.find(choice.label)[0].place, 50.0)
+    found = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
+    told = "By the straight trade-off that picked it, releasing the data unchanged would be better."
+    assert told in found.recommendation.cautions
+    assert not any("loss of utility" in text for text in found.recommendation.cautions)
+    for words in (found.approved.rule, found.recommendation.rule):
+        assert "one unit of Hellinger distance counts as much as 50 of the share of unaltered records in" in words
+        assert "not their number" in words and "small_cells" not in words
+
+
+def test_a_slope_is_told_in_the_units_of_its_measures(tmp_path: Path) -> None:
+    from engine.measures import MEASURES, parse_call
+    from engine.report.parameters import rule_words, trade_words
+
+    r1, use = parse_call("r1", MEASURES), parse_call("total_variation", MEASURES)
+    assert trade_words(r1, use, 2.5) == (
+        "one unit of total variation distance (in share of records) counts as much as 2.5 of expected "
+        "re-identifications (in records)"
+    )
+    plan = plan_of(decision=DecisionPlan(slope="2.5"))
+    assert rule_words(plan, None, use) == "the best candidate on a straight trade-off of slope 2.5"
+
+
+def test_fewer_exposed_records_of_a_larger_share_are_no_gain(tmp_path: Path) -> None:
+    """Swapping nearly everybody leaves few unaltered records, so fewer are counted although more of them stand out."""
+    raw, plan = load("fair")
+    plan = edit_plan(plan, swap_sizes=[1], rates=["0.01", "0.6"], replicates=3)
+    (tmp_path / "s.study.key").write_text("0123456789abcdef" * 2)
+    study = sweep(raw, plan, tmp_path / "s.study", workers=1)
+    view = risk_utility_map(study)
+    many = next(i for i in np.flatnonzero(view.riskier_than_original).tolist() if view.scenarios[i].spec.rate == "0.6")
+    for place, misleads in ((many, True), (int(view.frontier()[0]), False)):
+        choice = choose(study, view, "as agreed", candidate=view.scenarios[place].label)
+        found = findings(study, remade(study, raw, choice.label, choice.replicate))
+        assert not misleads or found.exposure.unaltered_after < found.exposure.small_before
+        assert misleads == any("only because altered ones" in text for text in found.recommendation.cautions)
+        assert misleads == any("only because altered records" in line for line in ten_questions(found)[1].lines)

@@ -1,0 +1,75 @@
+"""Descriptions against recounting record by record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.plan import edit_plan, samples
+from engine.plan.recode import code
+from engine.report.describe import changes, level_counts, occupancy, remade, value_counts
+from engine.study.study_map import realisation_of
+from engine.sweeps.sweep import sweep
+
+
+def test_occupancy_recounted():
+    raw, plan = samples.load("czech")
+    data = code(raw, plan)
+    names = ("A", "C", "F")
+    cells = Counter(zip(*(data.codes[data.domain.index(name)].tolist() for name in names), strict=True))
+    found = occupancy(data.table, names)
+    assert (found.n_records, found.combinations, found.cells) == (data.n_records, 8, len(cells))
+    assert found.ones == sum(n == 1 for n in cells.values())
+    assert found.twos == sum(n == 2 for n in cells.values())
+    assert found.in_small == found.ones + 2 * found.twos
+
+
+def test_values_and_levels_add_up():
+    raw, plan = samples.load("czech")
+    data = code(raw, plan)
+    for j, name in enumerate(data.domain.names):
+        pairs = value_counts(raw.columns[name])
+        assert sum(n for _, n in pairs) == data.n_records
+        assert [n for _, n in pairs] == sorted((n for _, n in pairs), reverse=True)
+        by_level = dict(zip(data.domain.attributes[j].levels, level_counts(data, j).tolist(), strict=True))
+        assert by_level == dict(pairs)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory):
+    raw, plan = samples.load("czech")
+    plan = edit_plan(plan, swap_sizes=[2], rates=["0.1"], replicates=2)
+    path: Path = tmp_path_factory.mktemp("describe") / "czech.study"
+    with sweep(raw, plan, path, workers=1) as study:
+        scenario = study.scenarios[3]
+        replicate = realisation_of(study, study.results(), scenario.place)
+        return remade(study, raw, scenario.label, replicate), plan
+
+
+def test_changes_recounted(made):
+    release, plan = made
+    data, d = release.data, len(release.data.domain)
+    old = np.column_stack(data.codes)
+    new = np.column_stack([release.codes(j) for j in range(d)])
+    found = changes(release, plan.keys)
+    assert found.marginals_kept
+    assert found.records == int((old != new).any(axis=1).sum()) == int(release.changed.sum())
+    assert found.altered.tolist() == (old != new).sum(axis=0).tolist()
+    for i in range(d):
+        for j in range(d):
+            if i != j:
+                a, b = (Counter(map(tuple, part[:, [i, j]].tolist())) for part in (old, new))
+                assert found.moved[i, j] == sum((a - b).values())
+    after = Counter(map(tuple, new.tolist()))
+    assert found.keys_after.cells == len(after)
+    assert found.keys_after.ones == sum(n == 1 for n in after.values())
+
+
+def test_untouched_attributes_are_unaltered(made):
+    release, plan = made
+    found = changes(release, plan.keys)
+    swapped = set(release.spec.attributes.having("S"))
+    assert all((found.altered[j] > 0) == (j in swapped) for j in range(len(found.altered)))

@@ -1,0 +1,36 @@
+"""Columns that are released finer than the risk figures count them are named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.data.io.readers import read_table
+from engine.plan import plan_from_toml
+from engine.plan.recode import code
+from engine.sweeps.candidates import finer_than_counted
+
+_PLAN = """
+[[attribute]]
+name = "age"
+cut = [30]
+[[attribute]]
+name = "group"
+columns = ["income", "group"]
+view = ["group"]
+[[attribute]]
+name = "sex"
+"""
+
+
+def test_cut_columns_and_finer_ones_of_a_block_are_named(tmp_path: Path) -> None:
+    rows = [f"{20 + i % 25},{1000 + i},{'lh'[i % 2]},{'fm'[i % 2]}" for i in range(60)]
+    (tmp_path / "a.csv").write_text("age,income,group,sex\n" + "\n".join(rows) + "\n")
+    plan = plan_from_toml(_PLAN)
+    data = code(read_table(tmp_path / "a.csv"), plan)
+    (said,) = finer_than_counted(data, plan.keys)
+    assert said == (
+        "keys are counted more coarsely than they are released: 'age' by 2 levels (released is 'age' with 25 values), "
+        "'group' by 2 levels (released is 'income' with 60 values); whoever knows such a value exactly knows more than "
+        "the risk figures say; drop what is finer, or let its own values be the levels"
+    )
+    assert finer_than_counted(data, ["sex"]) == []

@@ -1,0 +1,246 @@
+"""A study in which a bit was turned, or a row was damaged, says so in one sentence or is read as it was."""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.common.errors import EngineError
+from engine.decision.choice import choose
+from engine.decision.states import state_of
+from engine.report.sentences import runs_of
+from engine.study.decision_log import entries
+from engine.study.pins import pin, pins
+from engine.study.study import Study
+from engine.study.study_map import risk_utility_map
+from engine.sweeps.rerun import add_measures, reevaluate
+from engine.sweeps.sweep import sweep
+from tests.engine.small_studies import RAW, keyed, plan_of, table_of
+from tests.small_tables import KEY
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    """A study with everything that a study can hold, in one file."""
+    path = keyed(tmp_path_factory.mktemp("whole") / "s.study")
+    with sweep(RAW, plan_of(), path, workers=1) as study:
+        reevaluate(study, RAW, KEY, [0, 3], 3)
+        add_measures(study, RAW, KEY, ["false_zeros"], workers=1)
+        view = risk_utility_map(study)
+        choose(study, view, "small enough", candidate=study.scenarios[3].label, by="A. Chair")
+        pin(study, study.scenarios[3].label, "third")
+    one_file(path)
+    return path
+
+
+def one_file(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("pragma journal_mode = delete")
+
+
+def seen(path: Path) -> dict[str, Any]:
+    """All that a person is shown of a study's figures."""
+    with Study.open(path) as study:
+        view = risk_utility_map(study)
+        found = {
+            "runs": table_of(study),
+            "kept": [a.tobytes() for a in (*vars(view.summary).values(), view.dominance.share, view.dominance.clear)],
+            "original": study.original,
+            "fresh": [column.tobytes() for column in vars(study.results("fresh")).values()],
+            "one": [runs_of(study, place, True).tobytes() for place in range(3)],
+            "notes": [study.notes(place) for place in range(3)],
+            "choices": [vars(choice) for choice in study.decisions],
+            "log": [vars(entry) for entry in entries(study)],
+            "state": state_of(study).state,
+            "n": study.about["n_records"],
+            "measures": [str(call) for call in study.measures],
+        }
+        pins(study)
+    return found
+
+
+def outcome(path: Path, expected: dict[str, Any]) -> str:
+    """same, refused, or which figures are others without a word."""
+    try:
+        found = seen(path)
+    except EngineError as error:
+        assert "\n" not in str(error) and len(str(error)) < 600
+        return "refused"
+    return ", ".join(name for name in expected if found[name] != expected[name]) or "same"
+
+
+def turned(content: bytes, bit: int) -> bytes:
+    made = bytearray(content)
+    made[bit // 8] ^= 1 << bit % 8
+    return bytes(made)
+
+
+def flips(whole: Path, at: Path, bits: list[int]) -> dict[str, int]:
+    expected, content, counts = seen(whole), whole.read_bytes(), {"same": 0, "refused": 0}
+    for bit in bits:
+        for left in at.parent.glob(f"{at.name}-*"):
+            left.unlink()
+        at.write_bytes(turned(content, bit))
+        got = outcome(at, expected)
+        assert got in counts, f"bit {bit} changed {got} without a word"
+        counts[got] += 1
+    return counts
+
+
+def test_a_turned_bit_never_changes_a_figure_without_a_word(whole, tmp_path):
+    size = 8 * whole.stat().st_size
+    counts = flips(whole, keyed(tmp_path / "s.study"), random.Random(5).sample(range(size), 80))
+    assert counts["refused"] >= 5 and counts["same"] >= 5
+
+
+@pytest.mark.slow
+def test_many_turned_bits(whole, tmp_path):
+    """A third of them where figures lie, for most of a file is room."""
+    content = whole.read_bytes()
+    rng = random.Random(6)
+    bits = rng.sample(range(8 * len(content)), 400)
+    with Study.open(whole) as study:
+        figures = study.results().values
+    for value in rng.sample(figures[np.isfinite(figures) & (figures % 1 != 0)].tolist(), 60):
+        at = content.find(np.array(value, ">f8").tobytes())
+        assert at > 0
+        bits.append(8 * at + rng.randrange(64))
+    flips(whole, keyed(tmp_path / "s.study"), bits)
+
+
+DEEP = "[" * 100_000
+DAMAGE = {
+    "a text for a figure": "update realisation set m0 = 'ten' where scenario = 2",
+    "bytes for a figure": "update realisation set m1 = x'00ff' where scenario = 2",
+    "another figure": "update realisation set m1 = m1 + 0.01 where scenario = 2",
+    "a figure for none": "update realisation set m1 = null where scenario = 2",
+    "another fresh figure": "update fresh set m4 = m4 + 0.5",
+    "another replicate": "update realisation set replicate = 77 where scenario = 2 and replicate = 4",
+    "no such candidate": "update realisation set scenario = 77 where scenario = 19",
+    "no such status": "update realisation set status = 9 where scenario = 2",
+    "a status that is no number": "update realisation set status = 'ok'",
+    "no sum": "update realisation set crc0 = null where scenario = 2",
+    "no column of sums": "alter table realisation drop column crc0",
+    "no column of figures": "alter table realisation drop column m1",
+    "no JSON": "update about set value = '{' where name = 'original'",
+    "deep JSON": f"update about set value = '{DEEP}' where name = 'measures'",
+    "a huge number": f"update about set value = '{'9' * 5000}' where name = 'n_records'",
+    "another number of records": "update about set value = '99' where name = 'n_records'",
+    "bytes for JSON": "update about set value = x'ff' where name = 'measures'",
+    "no plan": "delete from about where name = 'plan'",
+    "no measures": "delete from about where name = 'measures'",
+    "no format": "delete from about where name = 'format'",
+    "a format that is a list": "update about set value = '[1]' where name = 'format'",
+    "an infinite format": "update about set value = 'Infinity' where name = 'format'",
+    "no label": "update scenario set label = null where id = 3",
+    "a bad label": "update scenario set label = 'ä/../x' where id = 3",
+    "another label": "update scenario set label = 'x123456' where id = 3",
+    "bad roles": "update scenario set roles = 'QQ' where id = 3",
+    "a bad rate": "update scenario set rate = 'many' where id = 3",
+    "bad parameters": "update scenario set params = '[1' where id = 3",
+    "a candidate missing": "delete from scenario where id = 3",
+    "a number that is none": "update run set done = 'many'",
+    "a state that is none": "update run set state = 'asleep'",
+    "nothing on the sweep": "delete from run",
+    "a choice of none": "update decision set record = '['",
+    "a choice of bytes": "update decision set why = x'00'",
+    "a choice of no candidate": "update decision set scenario = 99",
+    "a log that is no JSON": "update log set detail = '{'",
+    "a deep log": f"update log set detail = '{DEEP}'",
+    "a log without events": "update log set event = 'gossip'",
+    "a log of bytes": "update log set digest = x'00' where number = 2",
+    "a seal that is none": "update log_seal set length = 'all'",
+    "a seal of bytes": "update log_seal set seal = x'ff'",
+    "a pin of bytes": "update pin set name = x'ff'",
+    **{
+        f"no table {name}": f"drop table {name}"
+        for name in ("about", "scenario", "realisation", "fresh", "run", "note", "decision")
+    },
+}
+
+
+@pytest.mark.parametrize("what", DAMAGE)
+def test_damage_gets_one_sentence(whole, tmp_path, what):
+    path = keyed(tmp_path / "s.study")
+    path.write_bytes(whole.read_bytes())
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("delete from aggregate")  # else most would not be looked at
+        db.execute(DAMAGE[what])
+        db.commit()
+    one_file(path)
+    with pytest.raises(EngineError) as got:
+        seen(path)
+    assert "s.study" in str(got.value) or "decision log" in str(got.value)
+    assert "\n" not in str(got.value) and len(str(got.value)) < 600
+
+
+def test_the_sentence_says_what_to_do(whole, tmp_path):
+    path = keyed(tmp_path / "s.study")
+    path.write_bytes(whole.read_bytes())
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("update realisation set m1 = m1 + 0.01 where scenario = 2")
+        db.commit()
+    with Study.open(path) as study, pytest.raises(EngineError) as got:
+        runs_of(study, 2, True)
+    assert str(got.value) == (
+        "study 's.study' is damaged: the figures of 4 runs (small_cells, hellinger, total_variation, entropy_change) do"
+        " not fit their check sums; restore it from a copy, or sweep it anew with the same key file, which gives the"
+        " same figures"
+    )
+
+
+def test_what_was_worked_out_and_is_damaged_is_worked_out_again(whole, tmp_path):
+    expected = seen(whole)
+    path = keyed(tmp_path / "s.study")
+    for change in (
+        "update aggregate set value = zeroblob(length(value)) where name like '%mean/%'",
+        "delete from aggregate where name like '%share/%'",
+        "update aggregate set name = replace(name, 'mean', 'meam')",
+        "update aggregate set value = 'text'",
+    ):
+        path.write_bytes(whole.read_bytes())
+        with closing(sqlite3.connect(path)) as db:
+            db.execute(change)
+            db.commit()
+        assert outcome(path, expected) == "same", change
+
+
+def test_arrays_of_other_measures_are_not_used(whole, tmp_path):
+    """As a program left them that worked them out before a measure was added."""
+    path = keyed(tmp_path / "s.study")
+    path.write_bytes(whole.read_bytes())
+    with Study.open(path) as study:
+        from engine.study import aggregate_cache
+
+        before = [str(call) for call in study.measures][:-1]
+        with study.transaction() as db:
+            aggregate_cache.keep(db, "fresh runs", {"values": np.zeros((6, 4))}, before)
+        assert study.results("fresh").values.shape == (6, 5)
+
+
+def test_deep_json_is_no_json():
+    from engine.common.stored_values import from_json
+
+    for text in (DEEP, "{", None, b"{}", "9" * 5000):
+        with pytest.raises(ValueError):
+            from_json(text)
+    assert from_json(json.dumps({"a": [1, None]})) == {"a": [1, None]}
+
+
+@pytest.mark.parametrize("table", ["realisation", "fresh"])
+def test_nothing_is_added_to_damaged_runs(whole: Path, tmp_path: Path, table: str):
+    path = keyed(tmp_path / "s.study")
+    path.write_bytes(whole.read_bytes())
+    with closing(sqlite3.connect(path)) as db:
+        first = f"scenario = 0 and replicate = (select min(replicate) from {table})"
+        db.execute(f"update {table} set scenario = '' where {first}")
+        db.commit()
+    with Study.open(path) as study, pytest.raises(EngineError, match=r"'s\.study'.* is damaged"):
+        add_measures(study, RAW, KEY, ["r1_share"], workers=1)

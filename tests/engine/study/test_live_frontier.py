@@ -1,0 +1,119 @@
+"""The frontier of a study that is still being filled."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import cast
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.common.errors import UsageError
+from engine.frontier.tradeoff import hypervolume
+from engine.measures import MEASURES as MEASURES_BY_NAME
+from engine.release.results import FAILED, OK
+from engine.study.live_frontier import _loss as loss_of
+from engine.study.live_frontier import growing_frontier
+from engine.study.study import Study
+from engine.study.study_map import risk_utility_map
+from tests.engine.frontier.test_risk_utility_map import ROWS, study_of
+
+MEASURES = ("small_cells", "hellinger", "entropy_change")
+
+
+@pytest.mark.parametrize("allow_partial", [False, True])
+@pytest.mark.parametrize("utility", MEASURES[1:])
+@pytest.mark.parametrize("rows", [0, 1, 4, 8, len(ROWS)])
+def test_it_is_the_frontier_of_the_map_at_any_moment(tmp_path, rows, utility, allow_partial):
+    """The entropy change is signed, so its losses are absolute values."""
+    with study_of(tmp_path, ROWS[:rows]) as study:
+        now = growing_frontier(study, utility=utility, allow_partial=allow_partial)
+        view = risk_utility_map(study, utility=utility, allow_partial=allow_partial)
+    assert now.places[now.undominated].tolist() == view.frontier().tolist()
+    assert now.runs == sum(row[2] != FAILED or allow_partial for row in ROWS[:rows])
+    both = np.column_stack([view.risk_loss, view.utility_loss])
+    np.testing.assert_allclose(now.losses, both[now.places])
+    assert np.isnan(np.delete(both, now.places, axis=0)).any(axis=1).all()
+    assert now.volume == pytest.approx(hypervolume(now.losses, now.reference))
+
+
+_TENTHS = st.integers(0, 3).map(lambda k: k / 10)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.lists(st.tuples(_TENTHS, _TENTHS, st.sampled_from([OK, OK, OK, FAILED])), min_size=1, max_size=8),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_level_candidates_are_on_the_frontier_here_where_they_are_on_the_map(runs):
+    """Tenths in another order have sums that differ in the last bit, and so do two ways of adding them up."""
+    rows = [
+        (place, number, status, 2, risk, use, 0.1)
+        for place, mine in enumerate(runs)
+        for number, (risk, use, status) in enumerate(mine, 1)
+    ]
+    with TemporaryDirectory() as folder, study_of(Path(folder), rows) as study:
+        for partial in (False, True):
+            now = growing_frontier(study, allow_partial=partial)
+            view = risk_utility_map(study, allow_partial=partial)
+            assert now.places[now.undominated].tolist() == np.sort(view.frontier()).tolist()
+            on = now.places[now.undominated]
+            assert now.losses[now.undominated].tolist() == view.summary.loss[on][:, [view.risk, view.utility]].tolist()
+
+
+def test_the_same_runs_in_another_order_are_level(tmp_path):
+    use = (0.1, 0.2, 0.3, 0.3)
+    rows = [(place, r, OK, 2, 0.5, value, 0.0) for place in (0, 1) for r, value in enumerate(use[:: 1 - 2 * place], 1)]
+    with study_of(tmp_path, rows) as study:
+        now, view = growing_frontier(study), risk_utility_map(study)
+        assert now.undominated.tolist() == [True, True] and len(view.frontier()) == 2
+        assert now.losses.tolist() == view.summary.loss[:2, [view.risk, view.utility]].tolist()
+
+
+def test_more_runs_under_one_reference_are_ahead_or_level(tmp_path):
+    with study_of(tmp_path, [(0, 1, OK, 2, 0.3, 0.5, 0.1)]) as study:
+        first = growing_frontier(study, reference=(1.0, 1.0))
+        study.add_results([(1, 1, OK, 2, 0.2, 0.6, 0.1), (2, 1, OK, 2, 0.1, 0.9, None)])
+        second = growing_frontier(study, reference=first.reference)
+        assert first.volume == pytest.approx(0.7 * 0.5) and second.volume == pytest.approx(0.35 + 0.1 * 0.4 + 0.1 * 0.1)
+        assert growing_frontier(study).reference == (0.3, 0.9), "the worst so far"
+        assert growing_frontier(study, utility="entropy_change").places.tolist() == [0, 1], "undefined in one run"
+
+
+@pytest.mark.parametrize("reference", [(1.0,), (1.0, float("nan")), (1.0, 2.0, 3.0)])
+def test_references_that_bound_nothing_are_refused(tmp_path, reference):
+    with study_of(tmp_path, ROWS) as study, pytest.raises(UsageError) as got:
+        growing_frontier(study, reference=reference)
+    assert "must be two finite losses" in str(got.value)
+
+
+def test_every_direction_is_turned_as_measures_turn_it():
+    turned = {}
+    for one in MEASURES_BY_NAME.values():
+        expression = loss_of(cast(Study, SimpleNamespace(measures=[SimpleNamespace(measure=one)])), 0).replace(
+            "m0", "x"
+        )
+        query = f"select {expression} from (select -2.0 as x union all select 3.0)"
+        with closing(sqlite3.connect(":memory:")) as db:
+            turned[one.better] = [value for (value,) in db.execute(query)]
+        assert turned[one.better] == one.loss(np.array([-2.0, 3.0])).tolist()
+    assert set(turned) == {"lower", "higher", "zero"}
+
+
+def test_the_area_is_a_share_of_the_rectangle_of_all_means(tmp_path):
+    with study_of(tmp_path, [(0, 1, OK, 2, 0.4, 0.2, 0.0), (1, 1, OK, 2, 0.2, 0.4, 0.0)]) as study:
+        assert growing_frontier(study).area == 0.0, "two corners of the rectangle and nothing between them"
+        study.add_results([(2, 1, OK, 2, 0.25, 0.25, 0.0)])
+        assert growing_frontier(study).area == pytest.approx(0.15 * 0.15 / 0.2**2)
+    (tmp_path / "empty").mkdir()
+    with study_of(tmp_path / "empty", []) as study:
+        assert growing_frontier(study).area == 0.0

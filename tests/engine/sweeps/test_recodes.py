@@ -1,0 +1,183 @@
+"""Recodes that a swap may break are named beforehand, and those that a release breaks are found in it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.data.io.readers import read_table
+from engine.data.microdata import Microdata, RawTable
+from engine.plan import dependencies, plan_from_toml
+from engine.plan.dependencies import decided_among
+from engine.plan.recode import code
+from engine.plan.samples import load
+from engine.release.records import ReleasedTable
+from engine.release.spec import AttributeSpec, ReleaseSpec
+from engine.report.document import Bullets
+from engine.report.plan_data import data_section
+from engine.report.redaction import Safe
+from engine.study.keys import key_path
+from engine.sweeps.candidates import carried_identifiers, loose_recodes, release_warnings
+from engine.sweeps.recodes import Recode, released_recodes
+from engine.sweeps.remake import Remade
+from engine.sweeps.sweep import sweep
+from tests.engine.recoded import BLOCK, apart, survey
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory: pytest.TempPathFactory) -> RawTable:
+    return survey(tmp_path_factory.mktemp("ages"))
+
+
+def _released(data: Microdata, source: np.ndarray, *moved: str) -> Remade:
+    roles = "".join("S" if name in moved else "U" for name in data.domain.names)
+    spec = ReleaseSpec(AttributeSpec(data.domain.names, roles), "0.05", "strict")
+    return Remade(data, spec, (ReleasedTable(data, source, data.domain.indices(moved)),), 0, {}, bytes(32))
+
+
+def test_a_recode_of_which_one_side_may_be_swapped_is_named(raw: RawTable) -> None:
+    plan = apart()
+    (said,) = loose_recodes(code(raw, plan), plan)
+    assert said.startswith("'AGE' decides 'AGEGRP' in every record, and one may be changed without the other")
+    what, _, mend = said.rpartition("; ")
+    assert "a public bundle is refused" in what and "suggestion under File" in mend and "drop one" in mend
+    assert release_warnings(code(raw, plan), plan) == [said]
+    assert loose_recodes(code(raw, plan), plan, dependencies(raw)) == [said], "an earlier look says the same"
+
+
+@pytest.mark.parametrize(
+    ("space", "named"),
+    [
+        ("swap_sizes = [2]", True),
+        ("all_specs = true", True),
+        ('swap_sizes = [2]\nfix = ["SEX", "TOWN"]', False),
+        ('swap_sizes = [1]\nfix = ["AGE", "AGEGRP"]', False),
+        ('swap_sizes = [1]\nfix = ["AGEGRP"]', False),
+        ('swap_sizes = [1]\nchange = ["AGE", "AGEGRP"]', False),
+        ('swap_sizes = [1]\nchange = ["AGE"]', True),
+        ('specs = ["AGE:S AGEGRP:S", "SEX:S"]', False),
+        ('specs = ["AGEGRP:S SEX:S"]', True),
+        ('specs = ["AGE:S AGEGRP:F"]', False),
+        ('swap_sizes = [1]\n[roles]\nswap = ["SEX", "TOWN"]', False),
+    ],
+)
+def test_only_what_may_really_come_apart_is_named(raw: RawTable, space: str, named: bool) -> None:
+    space, roles = space.partition("\n[roles]")[::2]
+    plan = apart("[roles]" + roles if roles else "", space)
+    assert bool(loose_recodes(code(raw, plan), plan)) == named
+
+
+def test_a_block_is_safe_and_so_is_what_is_dropped_or_carried_as_one(raw: RawTable) -> None:
+    plan = plan_from_toml(BLOCK)
+    assert loose_recodes(code(raw, plan), plan) == []
+    for entry, named in (
+        ('drop = ["AGEGRP"]', False),
+        ('carry = ["AGEGRP"]', True),
+        ('carry = ["AGE", "AGEGRP"]', False),
+    ):
+        gone = [name for name in ("AGE", "AGEGRP") if f'"{name}"' in entry]
+        text = f"[data]\n{entry}\n" + "".join(
+            f'[[attribute]]\nname = "{name}"\n' for name in ("AGE", "AGEGRP", "SEX", "TOWN") if name not in gone
+        )
+        plan = plan_from_toml(text)
+        assert bool(loose_recodes(code(raw, plan), plan)) == named, entry
+
+
+@pytest.mark.parametrize(("mechanism", "named"), [("pram", True), ("rds", False)])
+def test_methods_that_move_all_keys_as_one_part_no_keys(raw: RawTable, mechanism: str, named: bool) -> None:
+    plan = apart(f'[[mechanism]]\nname = "{mechanism}"\n')
+    assert bool(loose_recodes(code(raw, plan), plan)) == named
+    plan = replace(plan, keys=("AGEGRP",))
+    assert loose_recodes(code(raw, plan), plan), "a key that another column decides"
+
+
+def test_columns_of_the_same_information_stand_for_each_other(tmp_path: Path) -> None:
+    ages = [20 + i % 40 for i in range(1600)]
+    lines = [f"{a},{a // 10},{'abcdef'[a // 10]},{i % 3}" for i, a in enumerate(ages)]
+    (tmp_path / "a.csv").write_text("age,group,letter,z\n" + "\n".join(lines) + "\n")
+    raw = read_table(tmp_path / "a.csv")
+    pairs = {("age", "group"), ("age", "letter"), ("group", "letter"), ("letter", "group")}
+    assert set(decided_among(raw, set(raw.names))) == pairs
+    assert set(decided_among(raw, {"age", "letter"})) == {("age", "letter")}
+    assert set(decided_among(raw, {"age", "letter"}, dependencies(raw))) == {("age", "letter")}
+
+
+def test_a_gate_of_two_answers_is_worked_out_from_what_is_skipped(tmp_path: Path) -> None:
+    """Who works is seen from the hours; with a third answer the hours no longer tell which."""
+    rng = np.random.default_rng(4)
+    works = rng.integers(0, 2, 800)
+    hours = np.where(works == 0, -1, rng.integers(1, 9, 800) * 5)
+    for third, found in ((False, {("hours", "works")}), (True, set())):
+        shown = np.where((works == 0) & (rng.random(800) < 0.3), 9, works) if third else works
+        lines = "\n".join(f"{w},{h},{z}" for w, h, z in zip(shown, hours, rng.integers(0, 3, 800), strict=True))
+        (tmp_path / "w.csv").write_text(f"works,hours,z\n{lines}\n")
+        raw = read_table(tmp_path / "w.csv")
+        assert dependencies(raw).skips and not dependencies(raw).recodes
+        assert set(decided_among(raw, set(raw.names))) == found
+
+
+def test_in_a_small_file_a_recode_may_be_an_accident(tmp_path: Path) -> None:
+    plan = apart()
+    assert loose_recodes(code(survey(tmp_path, 60), plan), plan) == []
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), pairs=st.integers(0, 200))
+def test_contradictions_are_counted_as_in_the_released_rows(raw: RawTable, seed: int, pairs: int) -> None:
+    data = code(raw, apart())
+    rng = np.random.default_rng(seed)
+    chosen = rng.permutation(data.n_records)[: 2 * pairs].reshape(2, -1)
+    source = np.arange(data.n_records)
+    source[chosen[0]], source[chosen[1]] = chosen[1], chosen[0]
+    age, group = (
+        np.array(raw.columns[name].values.to_pylist()).astype(int)[raw.columns[name].codes] for name in raw.names[:2]
+    )
+    for moved, ages, groups in (("AGEGRP", age, group[source]), ("AGE", age[source], group)):
+        wrong = int((ages // 10 != groups).sum())
+        assert released_recodes(_released(data, source, moved)) == [
+            Recode("AGE", "AGEGRP", wrong, moved == "AGEGRP" and wrong > 0)
+        ]
+    assert [one.broken for one in released_recodes(_released(data, source, "AGE", "AGEGRP"))] == [0]
+    assert [one.broken for one in released_recodes(_released(data, source, "SEX"))] == [0]
+
+
+@pytest.mark.parametrize("name", ["czech", "fair", "nces", "survey"])
+def test_no_sample_has_a_recode_that_may_come_apart(name: str) -> None:
+    raw, plan = load(name)
+    data = code(raw, plan)
+    assert loose_recodes(data, plan) == [] and carried_identifiers(data) == []
+
+
+def test_it_is_said_when_a_sweep_begins(raw: RawTable, tmp_path: Path) -> None:
+    said: list[str] = []
+    sweep(raw, apart(), tmp_path / "a.study", workers=1, announce=said.append).close()
+    assert key_path(tmp_path / "a.study").exists()
+    assert [text for text in said if text.startswith("warning: 'AGE' decides 'AGEGRP'")]
+
+
+def test_a_column_that_tells_records_apart_is_known_from_the_start(tmp_path: Path) -> None:
+    raw = survey(tmp_path, 200, more="INCOME")
+    for plan in (
+        apart('[data]\ncarry = ["INCOME"]\n'),
+        apart('[[attribute]]\nname = "class"\ncolumns = ["INCOME"]\ncut = [500]\n'),
+    ):
+        (said,) = carried_identifiers(code(raw, plan))
+        what, _, mend = said.rpartition("; ")
+        assert "differs in 200 of 200 records" in what and "a public bundle with it is refused" in what
+        assert mend.startswith("drop it, or put classes of it into the file") and "only if it numbers" in mend
+    plan = apart('[data]\ndrop = ["INCOME"]\n')
+    assert carried_identifiers(code(raw, plan)) == []
+
+
+def test_the_board_reads_what_is_wrong_and_not_how_the_analyst_mends_it(tmp_path: Path) -> None:
+    raw, plan = survey(tmp_path, 400, more="INCOME"), apart('[data]\ncarry = ["INCOME"]\n')
+    blocks = data_section(plan, code(raw, plan), Safe.of_plan(plan, ())).blocks
+    (said,) = (block.items for block in blocks if isinstance(block, Bullets))
+    assert len(said) == 2 and all(line.endswith("is refused.") or line.endswith("is so.") for line in said)
+    assert said[0].startswith("Column 'INCOME' is carried and differs") and said[1].startswith("'AGE' decides 'AGEGRP'")
+    assert not any("drop" in line or "File" in line for line in said)

@@ -1,0 +1,218 @@
+"""Filling a study: whole, by one or several, with what was asked and with nothing secret; refused otherwise."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from dataclasses import replace
+from itertools import count, pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.common.errors import EngineError, UsageError
+from engine.data.microdata import EditRule
+from engine.mechanisms import key_swaps
+from engine.mechanisms.key_swaps import RDS
+from engine.plan import MechanismPlan
+from engine.plan.recode import code
+from engine.release.results import FAILED, NOOP
+from engine.study.keys import key_path, read_key
+from engine.sweeps import probe
+from engine.sweeps.candidates import scenarios_of
+from engine.sweeps.evaluator import Evaluator, question
+from engine.sweeps.probe import estimate
+from engine.sweeps.sweep import sweep
+from tests.engine.small_studies import RAW, SHAPE, SMALL, keyed, plan_of, swept
+from tests.small_tables import Small, rows
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    """Where a study goes whose key is known."""
+    return keyed(tmp_path / "s.study")
+
+
+def test_a_sweep_is_its_evaluations(path):
+    plan = plan_of()
+    ticks: list[tuple[int, int]] = []
+    said: list[str] = []
+    with sweep(RAW, plan, path, workers=1, tick=lambda *t: ticks.append(t), announce=said.append) as study:
+        results = study.results()
+        assert study.progress.state == "finished"
+        specs = [s.spec for s in study.scenarios]
+        assert len(specs) == 20 and len(results) == 80 == study.progress.done
+        asked = question(plan, code(RAW, plan))
+        wanted = rows(asked, specs, [1, 2, 3, 4])
+        got = np.column_stack([results.scenario, results.replicate, results.status, results.changed, results.values])
+        assert got.tobytes() == wanted.tobytes()
+        assert study.original == asked.original()
+        assert study.about["fingerprint"] and study.about["n_records"] == len(SMALL.records)
+    assert ticks[0] == (0, 80) and ticks[-1] == (80, 80)
+
+
+@pytest.mark.slow
+def test_workers_change_nothing(path, tmp_path):
+    plan = plan_of(space={"replicates": 60})
+    one = swept(path, plan)
+    assert swept(keyed(tmp_path / "w.study"), plan, workers=2) == one
+
+
+def test_undefined_and_failed_runs_are_kept_as_such(path):
+    with sweep(RAW, plan_of(space={"rates": ("0.0001", "1")}), path, workers=1) as study:
+        results = study.results()
+        assert {NOOP, FAILED} <= set(results.status.tolist())
+        assert (results.changed[results.status == NOOP] == 0).all()
+        everybody = results.changed == len(SMALL.records)
+        assert (np.isnan(results.values[:, 0]) == everybody).all()
+
+
+def test_edit_failures_are_counted_wherever_rules_are_declared(path):
+    """Also when the plan's measures do not name them."""
+    edits = (EditRule("never", (("A", ("v0",)), ("B", ("v1",)))),)
+    with sweep(RAW, plan_of(edits=edits), path, workers=1) as study:
+        assert "edit_failures" in [str(call) for call in study.measures]
+        place = study.measure_place("edit_failures")
+        before = sum(record[0] == 0 and record[1] == 1 for record in SMALL.records)
+        assert study.original["edit_failures"] == before
+        assert study.results().values[:, place].min() >= 0
+
+
+def test_other_data_are_refused(path):
+    swept(path, plan_of())
+    changed = list(SMALL.records)
+    changed[0] = (2, 1, 3, 1)
+    for records, words in (
+        (tuple(changed), "120 records of 'small', given 120 records of 'other'; the values differ"),
+        (SMALL.records[:-1], "120 records of 'small', given 119 records of 'other'"),
+        (SMALL.records[::-1], "the values differ"),
+    ):
+        with pytest.raises(UsageError) as got:
+            sweep(Small(records, SHAPE).raw("other"), None, path, workers=1)
+        assert "study 's.study' was made on other data" in str(got.value)
+        assert words.replace("120", str(len(SMALL.records))).replace("119", str(len(SMALL.records) - 1)) in str(
+            got.value
+        )
+
+
+def test_another_key_is_refused(path, tmp_path):
+    swept(path, plan_of())
+    other = tmp_path / "other.key"
+    other.write_text(bytes(16).hex())
+    with pytest.raises(UsageError, match=r"the key is not the one that study 's\.study' was made with"):
+        swept(path, None, key_file=other)
+    key_path(path).unlink()
+    with pytest.raises(
+        EngineError, match=r"key file 's.study.key' does not exist; without its key a study cannot go on"
+    ):
+        swept(path)
+    assert not key_path(path).exists(), "a study that exists is never given a new key"
+
+
+def test_what_is_asked_must_make_sense(path):
+    with pytest.raises(UsageError, match="a new study needs a plan"):
+        sweep(RAW, None, path)
+    with pytest.raises(UsageError, match="workers == 0, must be at least 1"):
+        sweep(RAW, plan_of(), path, workers=0)
+    assert not path.exists()
+
+
+def test_a_request_that_fails_leaves_nothing_behind(tmp_path):
+    flat = Small(((0, 0), (0, 0), (0, 0)), (1, 1))
+    with pytest.raises(UsageError, match="no candidate release is possible"):
+        sweep(flat.raw(), flat.plan(), tmp_path / "s.study")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_key_is_private_and_never_in_the_study(tmp_path):
+    path = tmp_path / "new.study"
+    swept(path, plan_of())
+    file = key_path(path)
+    if os.name == "posix":
+        assert file.stat().st_mode & 0o777 == 0o600
+    key = read_key(file)
+    content = b"".join(part.read_bytes() for part in tmp_path.iterdir() if part != file)
+    for secret in (key, key.hex().encode(), key.hex().upper().encode(), key[::-1], repr(key).encode()):
+        assert secret not in content
+
+
+def test_no_value_of_a_record_is_in_the_study(path):
+    """Levels may stand in the plan only where the plan itself declares them."""
+    marked = Small(SMALL.records, SHAPE).raw()
+    import pyarrow as pa
+
+    from engine.data.microdata import RawColumn, RawTable
+
+    secret = {
+        name: RawColumn(name, pa.array([f"SECRET{name}{i}" for i in range(len(column.values))]), column.codes)
+        for name, column in marked.columns.items()
+    }
+    sweep(RawTable(secret, marked.n_records, "secret"), plan_of(), path, workers=1).close()
+    for part in path.parent.iterdir():
+        assert b"SECRET" not in part.read_bytes()
+    with sqlite3.connect(path) as db:
+        tables = {name for (name,) in db.execute("select name from sqlite_master where type='table'")}
+    results = {"scenario", "realisation", "fresh", "aggregate"}
+    assert tables == {"about", "run", "note", "decision", "log", "log_seal"} | results
+    db.close()
+
+
+def test_an_estimate_counts_the_candidates(path):
+    candidates, seconds = estimate(plan_of(), code(RAW, plan_of()))
+    assert candidates == 80 and 0 < seconds < 60
+    known, _ = scenarios_of(plan_of(), code(RAW, plan_of()))
+    assert estimate(plan_of(), code(RAW, plan_of()), specs=known)[0] == 80
+    few = [spec for spec in known if spec.attributes == known[0].attributes]
+    assert estimate(plan_of(), code(RAW, plan_of()), specs=few, total=len(known))[0] == 80
+
+
+def test_an_estimate_adds_up_over_mechanisms_and_parts(monkeypatch):
+    """With a second for each candidate of a swap and ten for each of another mechanism."""
+    monkeypatch.setattr(probe, "_each", lambda _, chosen, *__: 1.0 if chosen[0].structure else 10.0)
+    monkeypatch.setattr(probe, "default_workers", lambda *_: 1)
+    data = code(RAW, plan_of())
+    assert estimate(plan_of(), data)[1] == pytest.approx(80, rel=1e-3)
+    known, _ = scenarios_of(plan_of(), data)
+    assert estimate(plan_of(), data, specs=known[::4], total=len(known))[1] == pytest.approx(80, rel=1e-3)
+    both = replace(plan_of(), mechanisms=(MechanismPlan("random_swap"), MechanismPlan("dds")))
+    assert estimate(both, data)[1] == pytest.approx(80 + 10 * plan_of().space.replicates, rel=1e-3)
+
+
+def test_a_probe_runs_many_candidates_together(monkeypatch):
+    """One at a time they take many times what they take in a sweep."""
+    ran = []
+    run = Evaluator.run_all
+
+    def noted(self, tasks, keys=None):
+        ran.append(tasks)
+        return run(self, tasks, keys)
+
+    monkeypatch.setattr(Evaluator, "run_all", noted)
+    moments = count()  # a clock of its own, since a busy machine may take long for the first run
+    monkeypatch.setattr(probe.time, "perf_counter", lambda: next(moments) / 1000)
+    plan = plan_of(space={"replicates": 500})
+    estimate(plan, code(RAW, plan))
+    assert max(len(group.members) * len(numbers) for tasks in ran for group, numbers in tasks) > 50
+
+
+def test_measures_are_asked_once_however_written(path):
+    plan = plan_of(measures=("small_cells[n_rule=3]", "hellinger", "small_cells"))
+    with sweep(RAW, plan, path, workers=1) as study:
+        assert [str(call) for call in study.measures] == ["small_cells", "hellinger"]
+        assert study.results().values.shape[1] == 2
+
+
+def test_runs_over_records_are_reported_a_few_at_a_time_and_fitted_once(path, monkeypatch):
+    plan = plan_of(mechanisms=(MechanismPlan.of("rds", {"s": ["3"]}),), space={"replicates": 20})
+    fits, ticks = [], []
+
+    def counted(setting):
+        fits.append(1)
+        return RDS.prepare(setting)
+
+    monkeypatch.setattr(key_swaps, "RDS", replace(RDS, prepare=counted))
+    sweep(RAW, plan, path, workers=1, tick=lambda done, _: ticks.append(done)).close()
+    assert ticks[0] == 0 and ticks[-1] == 20
+    assert 0 < max(b - a for a, b in pairwise(ticks)) <= 4
+    assert len(fits) == 2  # on trial beforehand, and for all runs

@@ -1,0 +1,310 @@
+"""Figures from arrays: directions, anchors, shapes, contrast, and the density for very many points."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.measures import call
+from engine.study.live_frontier import GrowingFrontier
+from frontier_app.charts import density, label_layout, live_map, map_figure, map_layers, splom, style
+from frontier_app.charts.map_data import Cloud, Marks
+from frontier_app.charts.style import COLOURS, GROUNDS, INKS, QUIET, SHAPES, TOOLBAR
+from frontier_app.wording import text
+
+
+def cloud(n: int = 4, **changes: object) -> Cloud:
+    loss = np.linspace(0.4, 0.1, n)
+    base = Cloud(
+        loss=loss,
+        risk=np.linspace(0.01, 0.04, n),
+        loss_se=np.full(n, 0.01),
+        risk_se=np.full(n, 0.001),
+        place=np.arange(n) * 10,
+        on=np.arange(n) % 2 == 0,
+        category=np.arange(n) % 2,
+        categories=("1 %", "2 %"),
+        facet=np.zeros(n, int),
+        facets=("",),
+        hover=[f"point {i}" for i in range(n)],
+    )
+    return replace(base, **changes)  # type: ignore[arg-type]
+
+
+MARKS = Marks(original=(0.0, 0.05), risk_title="risk", utility_title="utility")
+
+
+def traces(figure: Any, what: str) -> list[Any]:
+    return [t for t in figure.data if t.name == what or (t.text is not None and what in t.text)]
+
+
+def test_the_toolbar_has_room_above_the_legend():
+    one = map_figure.risk_utility(cloud(), MARKS).layout
+    several = map_figure.risk_utility(cloud(facet=np.arange(4) % 2, facets=("1 %", "2 %")), MARKS).layout
+    values = [np.arange(4.0), np.arange(4.0)]
+    matrix = splom.splom(["a", "b"], [("→", "↑")] * 2, values, values[0] > 1, [0, 0], np.arange(4), []).layout
+    assert min(layout.margin.t for layout in (one, several, matrix)) >= TOOLBAR + 30
+    crowded = cloud(4, category=np.arange(4), categories=("a long name of it", "another", "and another", "a last one"))
+    rows = map_figure.risk_utility(crowded, replace(MARKS, optimum=1, pins={2: "mine"})).layout
+    assert rows.margin.t >= one.margin.t + 2 * map_layers.LEGEND_ROW
+    for layout in (one, rows):
+        assert layout.height - layout.margin.t == MARKS.height - 32, "the drawing itself loses nothing"
+
+
+def test_every_measure_says_which_way_is_better():
+    assert text.better_ways(call("small_cells")) == ("← safer", "safer ↓")
+    assert text.better_ways(call("entropy_change")) == ("more useful near 0", "more useful near 0")
+    assert text.better_ways(call("hellinger"))[0] == "← more useful"
+
+
+def test_names_of_people_keep_their_capital_within_a_sentence():
+    named = [text.measure_within(call(name)) for name in ("hellinger", "small_cells", "entropy_change")]
+    assert named == ["Hellinger distance", "small-cell risk", "size of entropy change"]
+
+
+@pytest.mark.parametrize("colour", [*COLOURS, QUIET])
+@pytest.mark.parametrize("ground", GROUNDS)
+def test_colours_keep_three_to_one_on_both_themes(colour: str, ground: str):
+    assert style.contrast(colour, ground) >= 3.0
+
+
+@pytest.mark.parametrize("theme", [0, 1])
+def test_what_must_be_seen_first_has_the_contrast_of_text(theme: int):
+    assert style.contrast(INKS[theme], GROUNDS[theme]) >= 7.0
+
+
+def test_contrast_of_black_on_white_is_twenty_one():
+    assert style.contrast("#000000", "#FFFFFF") == pytest.approx(21.0)
+
+
+def test_utility_is_to_the_right_and_risk_upwards():
+    figure = map_figure.risk_utility(cloud(), MARKS)
+    left, right = figure.layout.xaxis.range
+    assert left > 0.4 and right < 0.0  # the loss runs backwards, with the figures as they are
+    bottom, top = figure.layout.yaxis.range
+    assert bottom < top and bottom < 0.01 and top > 0.05
+
+
+def test_a_measure_where_more_is_better_runs_forwards_with_its_own_figures():
+    turned = cloud(loss=-np.linspace(0.4, 0.1, 4), utility_sign=-1.0, risk=-np.linspace(0.9, 0.6, 4), risk_sign=-1.0)
+    figure = map_figure.risk_utility(turned, replace(MARKS, original=(-0.5, -0.5), bound=-0.7))
+    left, right = figure.layout.xaxis.range
+    bottom, top = figure.layout.yaxis.range
+    assert left < right and bottom > top  # less protection is riskier, so it is above
+    points = [t for t in figure.data if t.customdata is not None]
+    assert min(float(min(t.y)) for t in points) == pytest.approx(0.6)
+    assert [shape.y0 for shape in figure.layout.shapes if shape.line.dash == "dash"] == [pytest.approx(0.7)]
+
+
+def test_clicks_tell_places_and_shape_says_the_same_as_colour():
+    figure = map_figure.risk_utility(cloud(), MARKS)
+    points = [t for t in figure.data if t.customdata is not None]
+    assert sorted(int(i) for t in points for i in t.customdata) == [0, 10, 20, 30]
+    looks = {(t.marker.color, t.marker.symbol.removesuffix("-open")) for t in points}
+    assert looks == {style.look_of(0), style.look_of(1)}
+    for t in points:
+        on = {0: True, 10: False, 20: True, 30: False}
+        assert all(t.marker.symbol.endswith("-open") != on[int(i)] for i in t.customdata)
+
+
+def test_both_anchors_and_only_the_frontier_is_a_line():
+    figure = map_figure.risk_utility(cloud(), MARKS)
+    assert len(traces(figure, "original data")) == 1
+    assert len(traces(figure, "no release (no risk, below ↓)")) == 1
+    (line,) = [t for t in figure.data if t.mode == "lines"]
+    assert list(line.y) == sorted(line.y) and line.line.shape == "vh"
+
+
+@pytest.mark.parametrize(
+    ("span", "words"), [("original", "risk does not start at zero"), ("frontier", "zoomed in"), ("zero", None)]
+)
+def test_what_the_axes_leave_out_is_said(span: str, words: str | None):
+    high = cloud(risk=np.linspace(1.01, 1.04, 4))
+    figure = map_figure.risk_utility(high, replace(MARKS, original=(0.0, 1.05), span=span))
+    said = " ".join(a.text for a in figure.layout.annotations)
+    assert (words in said) if words else "zero" not in said
+    assert ("doing nothing is outside" in said) == (span == "frontier")
+    if span == "zero":
+        assert figure.layout.yaxis.range[0] < 0
+
+
+def test_riskier_than_doing_nothing_is_marked_only_when_some_are():
+    assert not any("riskier" in (a.text or "") for a in map_figure.risk_utility(cloud(), MARKS).layout.annotations)
+    figure = map_figure.risk_utility(cloud(), replace(MARKS, original=(0.0, 0.02)))
+    assert any("riskier" in (a.text or "") for a in figure.layout.annotations)
+
+
+def test_undefined_figures_are_left_out_and_an_empty_map_is_drawn():
+    holes = cloud(risk=np.array([np.nan, 0.02, 0.03, np.nan]), on=np.array([False, True, True, False]))
+    assert np.isfinite(map_figure.risk_utility(holes, MARKS).layout.yaxis.range).all()
+    none = cloud(loss=np.full(4, np.nan), risk=np.full(4, np.nan), on=np.zeros(4, bool))
+    assert np.isfinite(map_figure.risk_utility(none, MARKS).layout.xaxis.range).all()
+
+
+def test_panels_by_rate_have_scales_of_their_own_and_say_so():
+    panels = cloud(facet=np.array([0, 0, 1, 1]), facets=("1 % (a scale of its own)", "2 % (a scale of its own)"))
+    figure = map_figure.risk_utility(panels, MARKS)
+    assert list(figure.layout.xaxis.range) != list(figure.layout.xaxis2.range)
+    assert sum("a scale of its own" in (a.text or "") for a in figure.layout.annotations) == 2
+    for axis in ("x", "x2"):  # doing nothing is in every panel
+        (own,) = [t for t in traces(figure, "original data") if (t.xaxis or "x") == axis]
+        low, high = sorted(figure.layout[axis.replace("x", "xaxis")].range)
+        assert low <= own.x[0] <= high
+
+
+def test_very_many_points_are_a_density_and_the_frontier_stays():
+    n = density.MANY + 10
+    rng = np.random.default_rng(1)
+    bulk = (rng.random(n), rng.random(n), np.zeros(n, int))
+    many = cloud(5, on=np.ones(5, bool), category=np.zeros(5, int), hover=[], bulk=bulk)
+    figure = map_figure.risk_utility(many, MARKS)
+    (heat,) = [t for t in figure.data if t.type == "heatmap"]
+    assert np.nansum(heat.customdata) == n
+    points = [t for t in figure.data if t.customdata is not None and t.type != "heatmap"]
+    assert sum(len(t.customdata) for t in points) == 5
+    assert len(figure.to_json()) < 1_000_000
+
+
+@pytest.mark.parametrize("picks", [False, True])
+def test_a_framed_figure_holds_nothing_that_is_drawn_twice(picks: bool):
+    n = density.MANY + 10
+    bulk = (np.linspace(0, 1, n), np.linspace(0, 1, n), np.zeros(n, int))
+    for points in (cloud(), cloud(bulk=bulk)):
+        made = style.framed(map_figure.risk_utility(points, MARKS), picks=picks)
+        sent = json.loads(made.to_json())
+        assert "template" not in sent["layout"] and "bdata" not in made.to_json() and "NaN" not in made.to_json()
+        assert sent["layout"]["datarevision"] == 1 and sent["layout"]["font"]["color"] == style.INK
+        assert (sent["layout"].get("clickmode") == "event+select") == picks
+        assert sent["layout"]["height"] == map_figure.risk_utility(points, MARKS).layout.height
+
+
+def test_the_page_makes_a_figures_ink_its_own():
+    said = f"rgb({', '.join(str(int(style.INK[i : i + 2], 16)) for i in (1, 3, 5))})"
+    assert f'[style*="fill: {said}"]' in style.CSS and f'[style*="stroke: {said}"]' in style.CSS
+    assert style.contrast(*style._NOTE) >= 7.0
+
+
+@pytest.mark.parametrize("n", [8, style.WEBGL + 8])
+def test_the_growing_map_draws_every_candidate_once(n: int):
+    losses = np.column_stack([np.linspace(0, 1, n), np.linspace(1, 0, n) ** 2])
+    losses[3] += 1
+    on = np.ones(n, bool)
+    on[3] = False
+    found = GrowingFrontier(n, np.arange(n), losses, on, (1.0, 1.0), 0.5)
+    made = live_map.figure(found, "risk", "use", (1.0, 1.0), (1.0, 0.0))
+    sizes = {trace.name: len(trace.x) for trace in made.data}
+    assert sizes == {"dominated": 1, "frontier": n - 1, "original data": 1}
+    assert made.data[0].type == ("scatter" if n < style.WEBGL else "scattergl")
+
+
+def test_numbers_are_sent_as_a_list_until_they_are_very_many():
+    assert style.sent(np.array([1.5, np.nan])) == [1.5, None] and style.sent(np.array([3, 4])) == [3, 4]
+    many = style.sent(np.arange(20_000))
+    assert isinstance(many, np.ndarray) and many.dtype == np.int32
+    assert style.sent(np.linspace(0, 1, 20_000)).dtype == np.float32  # type: ignore[union-attr]
+
+
+def test_a_density_counts_every_point_once():
+    x, y = np.array([0.0, 0.5, 1.0, np.nan, 2.0]), np.array([0.0, 0.5, 1.0, 0.5, 0.5])
+    counts, xs, ys = density.grid(x, y, (1.0, 0.0), (0.0, 1.0), bins=4)
+    assert counts.sum() == 3 and counts[0, 0] == counts[2, 2] == counts[3, 3] == 1
+    assert (len(xs), len(ys)) == (5, 5)
+
+
+def test_many_categories_stay_apart():
+    looks = [style.look_of(i) for i in range(len(COLOURS) * len(SHAPES))]
+    assert len(set(looks)) == len(looks)
+
+
+def test_selected_point_and_optimum_are_drawn():
+    figure = map_figure.risk_utility(cloud(), replace(MARKS, selected=2, optimum=2, bound=0.03))
+    chosen = [t for t in figure.data if t.customdata is not None and t.selectedpoints]
+    assert [int(t.customdata[t.selectedpoints[0]]) for t in chosen] == [20]
+    rings = [t for t in figure.data if t.mode == "markers" and t.marker.size == 24]
+    assert [(float(t.x[0]), t.marker.color) for t in rings] == [(pytest.approx(0.2), INKS[0])]
+
+
+def test_letters_and_pins_are_named_beside_their_points():
+    marks = replace(MARKS, flags={0: "A", 2: "B D=3"}, pins={2: "mine", 3: "x1"}, optimum=2)
+    figure = map_figure.risk_utility(cloud(), marks)
+    named = {a.text: a.x for a in figure.layout.annotations if a.showarrow}
+    assert named == {
+        "<b>A</b>": pytest.approx(0.4),
+        "<b>B D=3</b> mine": pytest.approx(0.2),
+        "x1": pytest.approx(0.1),
+    }
+    assert sum(t.marker.size == 19 for t in figure.data if t.mode == "markers" and t.customdata is None) == 2
+
+
+def test_in_the_distortion_view_more_distortion_is_to_the_right():
+    figure = map_figure.risk_utility(cloud(), replace(MARKS, distortion=True))
+    left, right = figure.layout.xaxis.range
+    assert left < 0 < 0.4 < right
+    (square,) = traces(figure, "no release (no risk, below ↓)")
+    assert square.x[0] > 0.4
+
+
+def test_a_straight_trade_off_touches_the_candidate_it_picks():
+    figure = map_figure.risk_utility(cloud(), replace(MARKS, optimum=2, slope=0.1))
+    (line,) = [t for t in figure.data if t.mode == "lines" and t.line.dash == "dash"]
+    (x0, x1), (y0, y1) = line.x, line.y
+    assert (y1 - y0) / (x1 - x0) == pytest.approx(-0.1)  # less loss is worth more risk
+    at = y0 + (0.2 - x0) * (y1 - y0) / (x1 - x0)
+    assert at == pytest.approx(0.03)
+
+
+def test_what_is_muted_is_grey_and_behind():
+    figure = map_figure.risk_utility(cloud(muted=1, on=np.zeros(4, bool)), MARKS)
+    points = [t for t in figure.data if t.customdata is not None]
+    assert [t.marker.color for t in points] == [QUIET, COLOURS[0]]
+
+
+def test_labels_never_cover_each_other():
+    rng = np.random.default_rng(3)
+    x, y = 0.1 + 0.8 * rng.random(40), 0.1 + 0.8 * rng.random(40)
+    words = [f"W{i}" for i in range(40)]
+    sides = label_layout.beside(x, y, words, first=[7])
+    assert sides[7] and sum(map(bool, sides)) > 20
+    crowd = label_layout.beside(np.full(30, 0.5), np.full(30, 0.5), words[:30])
+    assert sum(map(bool, crowd)) < 9  # eight sides; what has no room is left out
+    none = (np.zeros(0), np.zeros(0))
+    places = label_layout.flags(np.full(5, 0.5), np.full(5, 0.5), list("ABCDE"), none)
+    assert len({(round(a), round(b)) for a, b in places}) == 5
+
+
+def test_a_matrix_of_measures_tells_places_and_shows_doing_nothing():
+    values = [np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.0, 1.0]), np.array([1.0, 1.0, 2.0])]
+    on = np.array([True, False, True])
+    ways = [("← safer", "safer ↓"), ("more useful →", "more useful ↑"), ("safer near 0", "safer near 0")]
+    figure = splom.splom(["a", "b", "c"], ways, values, on, [0.0, 4.0, 0.0], np.array([4, 5, 6]), ["p", "q", "r"])
+    assert sum(t.name == "original data" for t in figure.data) == 3  # one panel for every pair
+    titles = [figure.layout[f"{axis}axis{n}"].title.text for axis, n in (("x", 3), ("x", 4), ("y", ""), ("y", 3))]
+    assert titles == [
+        f"{name}<br><i>{way}</i>"
+        for name, way in zip("abbc", ("← safer", "more useful →", "more useful ↑", "safer near 0"), strict=True)
+    ]
+    fronts = [t for t in figure.data if t.name.startswith("frontier")]
+    assert all(list(t.customdata) == [4, 6] for t in fronts) and list(fronts[0].hovertext) == ["p", "r"]
+
+
+def test_the_words_of_a_low_bound_stand_clear_of_those_of_no_release():
+    """Below the line is where a release of nothing has its words."""
+
+    def side(bound: float) -> str:
+        figure = map_figure.risk_utility(cloud(), replace(MARKS, bound=bound))
+        (found,) = [one for one in figure.layout.annotations if "maximum tolerable" in one.text]
+        return str(found.yanchor)
+
+    low, high = sorted(map_figure.risk_utility(cloud(), MARKS).layout.yaxis.range)
+    assert side(low + 0.5 * (high - low)) == "top"
+    assert side(low + 0.05 * (high - low)) == "bottom"
+
+
+def test_a_mean_that_rounds_to_zero_has_no_sign():
+    assert text.with_error(-0.00001, 0.0004) == "0.0000 ± 0.0004"
+    assert text.with_error(-0.0012, 0.0004) == "-0.0012 ± 0.0004"
+    assert text.with_error(2416.4, 4.0) == "2,416 ± 4"

@@ -1,0 +1,255 @@
+"""The board's page: with nothing, before a recommendation, with one, and from a member's bundle alone."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from streamlit.proto.Metric_pb2 import Metric as MetricProto
+from streamlit.testing.v1 import AppTest
+
+from engine.decision.choice import choose
+from engine.decision.states import withhold
+from engine.plan import samples
+from engine.report.answers import NOISE_WORDS, risk_sentence
+from engine.report.build_findings import findings
+from engine.report.describe import remade
+from engine.report.findings import BOARD
+from engine.report.map_frame import staircase
+from engine.report.map_words import bars_words
+from engine.report.words import about, bar
+from engine.study.study import Study
+from engine.study.study_map import risk_utility_map
+from frontier_app.charts import board_map
+from frontier_app.session import workspace
+from frontier_app.session.workspace import Workspace
+from tests.frontier_app.conftest import APP, launched, to_page
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def board(at: Workspace | None = None) -> AppTest:
+    made = AppTest.from_file(str(APP), default_timeout=60)
+    if at is not None:
+        made.query_params["w"] = at.token or launched(at)
+    made.run()
+    if at is None or at.board is None:
+        to_page(made, "board")
+    assert not made.exception
+    return made
+
+
+def words(made: AppTest) -> str:
+    return "\n".join(str(p.value) for kind in (made.title, made.markdown, made.caption, made.warning) for p in kind)
+
+
+def recommend(at: Workspace) -> Study:
+    assert at.study is not None
+    study = Study.open(at.study)
+    view = risk_utility_map(study)
+    label = view.scenarios[int(view.frontier()[0])].label
+    choose(study, view, "a <b>good</b> reason: 1 > 0 | $x$ *and* [so]", candidate=label)
+    return study
+
+
+def test_with_nothing_open_it_says_what_to_do():
+    made = board()
+    assert "nothing for a board" in words(made)
+    assert made.button
+
+
+def test_before_a_recommendation(swept: Callable[..., Workspace]):
+    assert "Nothing has been recommended" in words(board(swept()))
+
+
+def test_a_study_with_a_recommendation_answers_ten_questions(swept: Callable[..., Workspace]):
+    at = swept()
+    recommend(at).close()
+    made = board(at)
+    said = words(made)
+    assert not made.error
+    assert all(f"### {k}. " in said for k in range(1, 11))
+    assert "Of 1,841 records" in said and "Doing nothing" in said
+    assert "$x$" not in said and r"\<b>good" in said
+    assert not made.selectbox and not made.text_input and not made.checkbox  # nothing can be changed here
+    assert {m.label for m in made.metric} >= {"Unaltered records in small cells", "Figures beyond the tolerances"}
+
+
+def test_a_decision_to_release_nothing(swept: Callable[..., Workspace]):
+    at = swept()
+    with recommend(at) as study:
+        withhold(study, "Ada", "too risky")
+        label = study.decisions[-1].label
+    made = board(at)
+    said = words(made)
+    assert made.title[0].value == "No release" and "Decided by Ada on" in said and "too risky" in said
+    assert "Of 1,841 records" in said and "are on the frontier" in said and "The safest of the frontier" in said
+    assert label not in said and not made.exception and not made.error
+
+
+def test_a_bundle_alone_shows_the_board_and_the_glossary_only(swept: Callable[..., Workspace], tmp_path: Path):
+    at = swept()
+    with recommend(at) as study:
+        choice = study.decisions[-1]
+        found = findings(study, remade(study, samples.load("czech")[0], choice.label, choice.replicate))
+    bundle = tmp_path / "member"
+    bundle.mkdir()
+    (bundle / BOARD).write_text(found.to_json(), encoding="utf-8")
+    at.delete()
+    linked = workspace.link_board(bundle)
+    assert workspace.link_board(bundle) == linked
+    made = board(linked)
+    assert not made.error
+    assert f"Candidate {found.recommendation.letter}" in made.title[0].value
+    assert "### 10. " in words(made)
+    assert choice.label not in words(made)
+    to_page(made, "glossary")
+    assert not made.exception
+    (bundle / BOARD).write_text("{}", encoding="utf-8")
+    made = board(linked)
+    assert "lacks 'format'" in made.error[0].value
+
+
+def test_the_map_holds_the_letters_and_no_names(swept: Callable[..., Workspace]):
+    at = swept()
+    with recommend(at) as study:
+        choice = study.decisions[-1]
+        found = findings(study, remade(study, samples.load("czech")[0], choice.label, choice.replicate))
+        labels = [s.label for s in study.scenarios]
+    for dark in (False, True):
+        drawn = board_map.board_map(found, dark=dark)
+        text = drawn.to_json()
+        assert not any(f'"{label}"' in text for label in labels)
+        names = [trace.name for trace in drawn.data]
+        assert {"recommended", "doing nothing", "frontier"} <= set(names)
+        edge, points = (trace for trace in drawn.data if trace.name == "frontier")
+        assert list(zip(edge.x, edge.y, strict=True)) == staircase(found.map) and edge.mode == "lines"
+        assert len(points.x) == found.map.n_frontier and points.mode == "markers"
+        low, high = sorted(drawn.layout.yaxis.range)
+        bars = [(float(c.risk or 0), bar(c.risk, c.risk_se) or 0.0) for c in found.map.candidates]
+        assert all(low <= risk - bar <= risk + bar <= high for risk, bar in bars)
+    rows = board_map.board_table(found)
+    assert [row["Candidate"] for row in rows] == [*(c.letter for c in found.map.candidates), "–"]
+
+
+def test_letters_of_one_place_on_the_map_do_not_cover_each_other(swept: Callable[..., Workspace]):
+    at = swept()
+    with recommend(at) as study:
+        choice = study.decisions[-1]
+        found = findings(study, remade(study, samples.load("czech")[0], choice.label, choice.replicate))
+    own = next(c for c in found.map.candidates if c.recommended)
+    two = tuple(replace(own, letter=letter, recommended=False) for letter in ("X", "Y"))
+    drawn = board_map.board_map(replace(found, map=replace(found.map, candidates=(own, *two))), dark=True)
+    others, star = drawn.data[-2:]
+    assert (star.name, star.text, star.textposition) == ("recommended", (own.letter,), ("bottom right",))
+    assert (others.text, others.textposition[0]) == (("X, Y", ""), "top left")
+    assert [said[:8] for said in others.customdata] == ["<b>X</b>", "<b>Y</b>"]
+
+
+def test_the_command_opens_a_bundle_and_refuses_another_folder(
+    swept: Callable[..., Workspace], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    from engine.cli.main import main
+    from frontier_app.session import launch
+
+    at = swept()
+    with recommend(at) as study:
+        choice = study.decisions[-1]
+        found = findings(study, remade(study, samples.load("czech")[0], choice.label, choice.replicate))
+    opened: list[Path | None] = []
+
+    def pretend(study: object, data: object, port: object, browser: object, *, board: Path | None = None) -> int:
+        opened.append(board)
+        return 0
+
+    monkeypatch.setattr(launch, "launch", pretend)
+    folder = tmp_path / "bundle"
+    folder.mkdir()
+    assert main(["app", str(folder), "--no-browser"]) == 1
+    (folder / BOARD).write_text(found.to_json(), encoding="utf-8")
+    assert main(["app", str(folder), "--no-browser"]) == 0
+    assert opened == [folder]
+
+
+def test_hostile_texts_of_a_bundle_stay_text(swept: Callable[..., Workspace], tmp_path: Path):
+    at = swept()
+    with recommend(at) as study:
+        choice = study.decisions[-1]
+        found = findings(study, remade(study, samples.load("czech")[0], choice.label, choice.replicate))
+    bad = "see http://evil.example/a or www.evil.example, me@evil.example :material/home:\n\n# big\n1. one"
+    hostile = replace(
+        found,
+        cover=replace(found.cover, survey=bad),
+        recommendation=replace(found.recommendation, why=bad, cautions=("1. " + bad,)),
+        map=replace(found.map, utility_title='<a href="http://evil.example">x</a>'),
+    )
+    bundle = tmp_path / "member"
+    bundle.mkdir()
+    (bundle / BOARD).write_text(hostile.to_json(), encoding="utf-8")
+    made = board(workspace.link_board(bundle))
+    said = html.unescape(words(made))  # addresses are looked for after such signs were read
+    assert "evil" in said
+    assert not re.search(r"https?://|www\.|[\w.]@\w|:material/", said)
+    assert "\n# big" not in said and "\n1. one" not in said
+    assert r"1\. see" in words(made)  # no list within a list
+    assert "<a " not in board_map.board_map(hostile, dark=False).to_json()
+
+
+def test_the_average_stands_beside_the_run_and_its_error_is_explained(swept: Callable[..., Workspace]):
+    at = swept()
+    with recommend(at) as study:
+        choice = study.decisions[-1]
+        found = findings(study, remade(study, samples.load("czech")[0], choice.label, choice.replicate))
+    row = found.measures[0]
+    assert row.chosen_by and row.mean is not None
+    average = f"the average is {about(row.mean, row.se)}"
+    assert average in risk_sentence(found)
+    said = words(board(at))
+    assert said.count(average) >= 2  # in the lead, and beside the figure of the run to be released
+    assert NOISE_WORDS in html.unescape(said)
+    other = replace(found, measures=tuple(replace(row, chosen_by=False) for row in found.measures))
+    assert "average" not in risk_sentence(other)
+
+
+def test_a_bar_within_the_rounding_of_its_figure_is_not_drawn_and_that_is_said(swept: Callable[..., Workspace]):
+    at = swept()
+    with recommend(at) as study:
+        choice = study.decisions[-1]
+        found = findings(study, remade(study, samples.load("czech")[0], choice.label, choice.replicate))
+    first, *rest = found.map.candidates
+    plain = tuple(replace(c, risk=5.5, risk_se=0.25, utility=0.1105, utility_se=0.0008) for c in (first, *rest))
+    rounded = (replace(plain[0], utility=0.11, utility_se=0.01), *plain[1:])
+    for rows, reach in ((plain, 0.0016), (rounded, None)):
+        shown = replace(found, map=replace(found.map, candidates=rows))
+        drawn = board_map.board_map(shown, dark=False)
+        bars = {
+            letter[3]: (across, up)
+            for trace in drawn.data[-2:]
+            for letter, across, up in zip(trace.customdata, trace.error_x.array, trace.error_y.array, strict=True)
+        }
+        assert bars[first.letter] == (reach, 0.5)
+        assert all(bars[c.letter] == (0.0016, 0.5) for c in rest)
+        none = f"none is drawn for the utility of {first.letter}" if rest else "none is drawn for the utility of all"
+        assert (none in bars_words(shown)) == (reach is None)
+        assert "none is drawn" not in bars_words(replace(found, map=replace(found.map, candidates=plain)))
+
+
+def test_a_count_that_falls_while_its_share_rises_is_no_gain_on_the_board(swept: Callable[..., Workspace]):
+    at = swept("fair", rates=["0.01", "0.6"])
+    assert at.study is not None
+    with Study.open(at.study) as study:
+        view = risk_utility_map(study)
+        up = [i for i in range(len(view.scenarios)) if view.riskier_than_original[i]]
+        place = next(i for i in up if view.scenarios[i].spec.rate == "0.6")
+        choose(study, view, "it serves", candidate=view.scenarios[place].label)
+    made = board(at)
+    said = words(made)
+    (shown,) = [m for m in made.metric if m.label == "Unaltered records in small cells"]
+    assert shown.delta.startswith("-") and shown.proto.color == MetricProto.MetricColor.GRAY
+    assert "only because altered ones are not counted any more" in "".join(one.value for one in made.warning)
+    assert "It is fewer only because altered records are not counted any more" in said
+    assert "fewer exposed records alone do not make a release safer" in said

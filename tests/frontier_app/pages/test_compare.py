@@ -1,0 +1,216 @@
+"""The page of comparisons in every state it can be in, and what its table and figures say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.decision.comparison import Difference, differences
+from engine.plan import plan_from_toml, plan_to_toml
+from engine.study.pins import pin, pins
+from engine.study.study import Study
+from engine.study.study_map import risk_utility_map
+from engine.sweeps.sweep import sweep
+from frontier_app.charts import compare
+from frontier_app.session import workspace
+from frontier_app.session.workspace import Workspace
+from frontier_app.widgets import candidate_picker, compare_table
+from tests.frontier_app.pages.test_pages import app, to, words
+from tests.weighted_sample import PLAN, write_survey
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+PARTS = ("levels", "associations", "cells", "coefficients", "altered", "runs")
+
+
+def opened(at: Workspace) -> AppTest:
+    return to(app(at), "compare")
+
+
+def html(made: AppTest) -> str:
+    return "\n".join(str(one.proto.body) for one in made.get("html"))
+
+
+def press(made: AppTest, label: str) -> AppTest:
+    return next(b for b in made.button if b.label.startswith(label)).click().run()
+
+
+def test_without_a_study_the_page_says_what_to_do():
+    made = to(app(), "compare")
+    assert not made.exception and "nothing to compare yet" in words(made)
+
+
+def test_pins_are_set_named_compared_and_taken_away(swept: Callable[..., Workspace]):
+    at = swept(replicates=6)
+    path = at.folder / "study-1.study"
+    made = opened(at)
+    assert "Nothing is pinned yet" in words(made)
+    press(made, "Pin the")
+    with Study.open(path) as study:
+        kept = pins(study)
+        assert [one.name for one in kept] == ["the safest", "the knee", "the most useful"]
+        view = risk_utility_map(study)
+        first = study.find(kept[0].label)[0].place
+        (risk, *_) = differences(view, first, together=3)
+    assert any(b.label == "Next: recommend one" for b in made.button)
+    shown = html(made)
+    assert compare_table.verdict(risk)[1] in shown and "clearly worse" in shown and "doing nothing" in shown
+    assert f"{100 * risk.relative:.1f} %".replace("-", "−") in shown
+    label = kept[0].label
+    made.text_input(key=f"pin-name-{label}").set_value("careful <b>").run()
+    made.text_input(key=f"pin-note-{label}").set_value("for the board").run()
+    with Study.open(path) as study:
+        assert (pins(study)[0].name, pins(study)[0].note) == ("careful <b>", "for the board")
+    assert "careful &lt;b&gt;" in html(made) and "careful <b>" not in html(made) and "for the board" in html(made)
+    made.text_input(key=f"pin-name-{kept[1].label}").set_value("careful <b>").run()
+    assert any("already called" in info.value for info in made.info)
+    made.checkbox(key=f"pin-in-{kept[2].label}").set_value(False).run()
+    assert "the most useful" not in html(made)
+    made.selectbox(key="compare-reference-3").set_value(label).run()
+    assert not made.exception and made.session_state["frontier"].comparing.reference == label
+    to(made, "glossary")
+    to(made, "compare")
+    assert made.session_state["frontier"].comparing.reference == label
+    assert not made.checkbox(key=f"pin-in-{kept[2].label}").value
+    made.button(key=f"pin-away-{label}").click().run()
+    assert not made.exception and made.session_state["frontier"].comparing.reference is None
+    with Study.open(path) as study:
+        assert len(pins(study)) == 2
+
+
+def test_a_candidate_is_picked_from_the_frontier_or_typed(swept: Callable[..., Workspace], monkeypatch):
+    at = swept()
+    made = opened(at)
+    listed = made.selectbox(key="pin-add-0").options
+    made.selectbox(key="pin-add-0").select(listed[0]).run()
+    assert not made.exception and not made.error
+    with Study.open(at.folder / "study-1.study") as study:
+        assert [one.label for one in pins(study)] == [listed[0].split(" ")[0]]
+        view = risk_utility_map(study)
+        off = int(np.flatnonzero(~view.dominance.undominated)[0])
+        label = study.scenarios[off].label
+        said: list[str] = []
+        monkeypatch.setattr(candidate_picker.elements, "complain", lambda error: said.append(str(error)))
+        place = int(view.frontier()[0])
+        monkeypatch.setattr(candidate_picker.recommendation, "letters", lambda *_: (("C", place),))
+        as_before = f"Z · {label} · swap"  # what the box says when the letter of an option has changed since
+        known = ((label, label), (f" {label}/2", label), (f"{label} · swap", label), (as_before, label))
+        named = ("c", view.scenarios[place].label)
+        for typed, wanted in (*known, named, ("nobody", None)):
+            monkeypatch.setattr(candidate_picker.st, "selectbox", lambda *_, typed=typed, **__: typed)
+            got = candidate_picker.candidate(study, view, "x", None, key="k")
+            assert got == wanted
+    assert "no candidate 'nobody'" in said[-1]
+
+
+@pytest.fixture
+def weighted(tmp_path) -> Workspace:
+    from engine.plan.samples import open_data
+
+    data = write_survey(tmp_path)
+    raw, _ = open_data(str(data))
+    plan = plan_from_toml(PLAN)
+    at = workspace.create()
+    at.note(data=str(data), study="study-1.study")
+    at.save_plan(plan_to_toml(plan))
+    (at.folder / "study-1.study.key").write_text("0123456789abcdef" * 2)
+    sweep(raw, plan, at.folder / "study-1.study", workers=1).close()
+    return at
+
+
+def inspect(made: AppTest, part: str) -> AppTest:
+    made.segmented_control(key="compare-mode").set_value("one").run()
+    return made.segmented_control(key="inspect-part").set_value(part).run()
+
+
+def test_every_part_of_one_candidate(weighted: Workspace):
+    made = opened(weighted)
+    for part in PARTS:
+        inspect(made, part)
+        assert not made.exception and not made.error
+    made = inspect(made, "levels")
+    assert "exactly as it was" in words(made)
+    counted = made.dataframe[0].value
+    assert set(counted["difference"]) == {"0"} and set(counted["in percent"]) == {""}
+    made.toggle(key="inspect-weighted").set_value(True).run()
+    totals = made.dataframe[0].value
+    assert list(totals["difference"]) == ["+1.11", "−1.11"]
+    assert totals["release"].sum() == pytest.approx(totals["original"].sum())
+    inspect(made, "coefficients")
+    assert list(made.dataframe[0].value.columns) == ["coefficient", "original", "release", "shift in SE", "overlap"]
+    assert len(made.dataframe[0].value) == 4
+
+
+def test_without_data_only_the_runs_are_shown(swept: Callable[..., Workspace]):
+    at = swept()
+    at.note(data=None)
+    made = inspect(opened(at), "levels")
+    assert not made.exception and any("data of this study are not open" in info.value for info in made.info)
+    assert not inspect(made, "runs").info
+
+
+def test_without_an_analysis_the_page_says_where_to_declare_one(swept: Callable[..., Workspace]):
+    made = inspect(opened(swept()), "coefficients")
+    assert any("declares no analysis" in info.value for info in made.info)
+
+
+def difference(**changes: object) -> Difference:
+    base = {"measure": 0, "value": 1.0, "value_se": 0.1, "reference": 2.0, "reference_se": 0.0, "absolute": -1.0}
+    return Difference(**{**base, "relative": -0.5, "better": 1, "clear": True, **changes})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "said"),
+    [
+        ({}, "better", "↑ clearly better"),
+        ({"better": -1}, "worse", "↓ clearly worse"),
+        ({"clear": False}, "noise", "≈ better, but within noise"),
+        ({"better": -1, "clear": False}, "noise", "≈ worse, but within noise"),
+        ({"better": 0, "absolute": 0.0}, "noise", "= the same"),
+        ({"better": 0, "absolute": float("nan")}, "noise", "not known"),
+    ],
+)
+def test_verdicts_say_direction_and_noise_in_words(changes, kind, said):
+    assert compare_table.verdict(difference(**changes)) == (kind, said)
+
+
+def test_words_in_a_table_are_text():
+    made = compare_table.listing(("<a>", "b"), [("<script>", "x & y")], "label")
+    assert "<script>" not in made and "&lt;script&gt;" in made and "x &amp; y" in made and "&lt;a&gt;" in made
+
+
+def test_equal_runs_are_drawn_above_each_other():
+    figure = compare.runs(np.array([1.0, 1.0, 2.0]), np.array([1.5]), 1.0, 3.0, "title")
+    first = figure.data[0]
+    assert len(set(zip(first.x, first.y, strict=True))) == 3
+    assert figure.data[1].name == "fresh runs"
+
+
+def test_levels_stand_side_by_side():
+    bars = compare.levels(("a", "b"), np.array([3, 2]), np.array([2, 3]), "records")
+    assert [list(bar.x) for bar in bars.data] == [[3, 2], [2, 3]]
+    assert bars.layout.xaxis.title.text == "records"
+
+
+def test_intervals_are_drawn_about_the_originals_estimate():
+    figure = compare.intervals(["a"], np.array([1.96]), np.array([-0.5]), np.array([2.5]))
+    original, release = figure.data
+    assert (list(original.x), list(original.error_x.array)) == ([0], [1.96])
+    assert (list(release.x), list(release.error_x.array)) == ([-0.5], [2.5])
+
+
+def test_changes_of_pairs_stand_in_the_lower_half():
+    figure = compare.associations(["a", "b", "c"], [(0, 2, -0.1)])
+    z = np.array(figure.data[0].z, float)
+    assert z[2, 0] == -0.1 and z[1, 0] == 0 and np.isnan(z[0, 1])
+    assert figure.data[0].zmin == -figure.data[0].zmax == -0.1
+
+
+def test_pins_set_elsewhere_are_shown(swept: Callable[..., Workspace]):
+    at = swept()
+    with Study.open(at.folder / "study-1.study") as study:
+        pin(study, study.scenarios[0].label, "mine")
+    made = opened(at)
+    assert "mine" in html(made) and not made.exception

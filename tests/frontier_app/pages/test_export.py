@@ -1,0 +1,258 @@
+"""The page of exports: who gets what, what is refused, what lies on disk; without waiting for real exports."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.bundle.attack import ADVICE
+from engine.bundle.refusal import attacked_words
+from engine.common.errors import EngineError
+from engine.decision.choice import choose
+from engine.decision.states import decide, withhold
+from engine.plan import PublishPlan
+from engine.plan.samples import load
+from engine.study.decision_log import append
+from engine.study.keys import key_path, read_key
+from engine.study.study import Study
+from engine.study.study_map import risk_utility_map
+from engine.sweeps.rerun import reevaluate
+from frontier_app.session import exports, workspace
+from frontier_app.session.workspace import Workspace
+from tests.frontier_app.pages.test_pages import app, to, words
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture
+def at(swept: Callable[..., Workspace]) -> Workspace:
+    """A workspace with a recommendation that is a draft."""
+    made = swept()
+    with Study.open(made.folder / "study-1.study") as study:
+        view = risk_utility_map(study)
+        place = int(view.frontier()[0])
+        reevaluate(study, load("czech")[0], read_key(key_path(study.path)), [place], 2)
+        choose(study, view, "safe", candidate=study.scenarios[place].label, by="Ada")
+    return made
+
+
+def approve(at: Workspace) -> None:
+    with Study.open(at.folder / "study-1.study") as study:
+        decide(study, "submitted", "Ada")
+        decide(study, "approved", "Board", number="1")
+
+
+def opened(at: Workspace) -> AppTest:
+    return to(app(at), "release")
+
+
+def write_button(made: AppTest):
+    return next(b for b in made.button if b.label.startswith("Write the bundle"))
+
+
+def written(at: Workspace, name: str = "x000-20260102-030405-ab12", tiers: tuple[str, ...] = ("public",)) -> Path:
+    """What an export leaves on disk, as far as the page looks at it."""
+    folder = at.folder / "exports" / name
+    marks = {"analyst": "internal/manifest.json", "member": "board.json", "public": "METHODS.txt"}
+    for tier in tiers:
+        inside = folder / tier if len(tiers) > 1 else folder
+        path = inside / marks[tier]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}")
+    return folder
+
+
+def test_without_a_recommendation_the_page_leads_to_one(swept: Callable[..., Workspace]):
+    at = swept()
+    made = opened(at)
+    assert not made.exception and "Nothing has been recommended yet" in words(made)
+    with Study.open(at.folder / "study-1.study") as study:
+        withhold(study, "Board", "no")
+    assert "decision is to release nothing" in words(opened(at))
+
+
+def tier_of(made: AppTest):
+    return next(radio for radio in made.radio if radio.label == "For whom")
+
+
+def test_only_readers_whose_turn_it_is_can_be_chosen(at: Workspace):
+    made = opened(at)
+    assert (tier_of(made).value, tier_of(made).options) == ("analyst", ["Analyst", "Chair", "Members"])
+    assert "needs an approved recommendation, and this one is a draft" in words(made) and "exact rate" in words(made)
+    with Study.open(at.folder / "study-1.study") as study:
+        decide(study, "submitted", "Ada")
+    made = opened(at)
+    assert tier_of(made).value == "member" and "The board has to approve it" in words(made)
+    assert "neither the rate nor how many records changed" in words(made)
+    with Study.open(at.folder / "study-1.study") as study:
+        decide(study, "approved", "Board", number="1")
+    made = opened(at)
+    assert tier_of(made).value == "public" and "Not yet for the public" not in words(made)
+    for tier in ("public", "all"):
+        tier_of(made).set_value(tier).run()
+        assert not write_button(made).disabled and not made.exception
+        assert "The public is told neither the rate" in words(made)
+    with Study.open(at.folder / "study-1.study") as study:
+        decide(study, "returned", "Board", why="wait")
+    made.run()
+    assert not made.exception and tier_of(made).value == "analyst", "what was chosen then is not open any more"
+
+
+def test_the_range_that_the_public_is_told_is_said(at: Workspace):
+    with Study.open(at.folder / "study-1.study") as study:
+        publish = PublishPlan(rate_policy="range", rate_range="between 1 and 5 percent")
+        study.grow(replace(study.plan, publish=publish))
+    approve(at)
+    assert "told a range instead of the rate: between 1 and 5 percent" in words(opened(at))
+
+
+def test_what_is_asked_for_is_started_and_kept(at: Workspace, monkeypatch):
+    started: list[list[str]] = []
+
+    def launch(arguments: list[str], *_: object) -> int:
+        started.append(arguments)
+        return 0
+
+    monkeypatch.setattr("frontier_app.session.jobs.launch", launch)
+    made = opened(at)
+    made.multiselect(key="export-formats").set_value(["csv", "sav"]).run()
+    tier_of(made).set_value("member").run()
+    to(made, "glossary")
+    to(made, "release")
+    assert tier_of(made).value == "member"
+    write_button(made).click().run()
+    (arguments,) = started
+    assert arguments[:2] == ["export", str(at.study)]
+    asked = dict(zip(arguments[2::2], arguments[3::2], strict=True))
+    assert (asked["--tier"], asked["--formats"], asked["--data"]) == ("member", "csv,sav", "czech")
+    assert Path(asked["--out"]).parent == at.folder / "exports"
+
+
+def test_only_the_analyst_may_have_more_than_the_plan_says(at: Workspace, monkeypatch):
+    started: list[list[str]] = []
+
+    def launch(arguments: list[str], *_: object) -> int:
+        started.append(arguments)
+        return 0
+
+    monkeypatch.setattr("frontier_app.session.jobs.launch", launch)
+    with Study.open(at.folder / "study-1.study") as study:
+        data = replace(study.plan.data, weight="w", id="case")
+        study.grow(replace(study.plan, data=data, publish=PublishPlan(include=("id",))))
+    approve(at)
+    made = opened(at)
+    assert tier_of(made).value == "public" and not made.checkbox
+    assert "Released with the file: a new id of each record." in words(made)
+    tier_of(made).set_value("analyst").run()
+    (box,) = made.checkbox
+    assert box.label == "Give the analyst the weight too (column w)"
+    box.check().run()
+    write_button(made).click().run()
+    assert started[-1][-2:] == ["--include", "weight"]
+    made = opened(at)
+    tier_of(made).set_value("public").run()
+    write_button(made).click().run()
+    assert "--include" not in started[-1]
+
+
+def test_an_export_needs_a_format_and_the_data(at: Workspace):
+    made = opened(at)
+    made.multiselect(key="export-formats").set_value([]).run()
+    assert write_button(made).disabled
+    at.note(data=None)
+    made = to(app(at), "release")
+    assert not made.exception and any("not open here" in one.value for one in made.info)
+
+
+@pytest.mark.parametrize(
+    ("log", "state", "said"),
+    [
+        ("attacking\nfrontier: the release was refused: a key can be guessed\n", "failed", "a key can be guessed"),
+        ("Traceback\nKeyError: 'secret'\n", "failed", "nothing was written"),
+        ("attacking\n", "failed", "the export was ended; nothing was written"),
+        ("warning: two releases\nwrote /tmp/x: the public\n", "finished", "warning: two releases"),
+    ],
+)
+def test_how_an_export_ended(at: Workspace, log: str, state: str, said: str):
+    folder = written(at) if state == "finished" else at.folder / "exports" / "x000-none"
+    (at.folder / "export.json").write_text(json.dumps({"pid": 0, "out": folder.name, "tier": "public"}))
+    (at.folder / "export.log").write_text(log)
+    job = exports.job(at)
+    assert job.state == state and said in job.said[-1] and "secret" not in job.said[-1]
+    made = opened(at)
+    assert not made.exception
+    shown = [one.value.lower() for one in (*made.error, *made.warning)]
+    assert any(said.removeprefix("warning: ") in one for one in shown)
+    assert not any("/tmp/x" in one for one in shown)
+
+
+def test_one_that_runs_is_watched_and_not_started_twice(at: Workspace, monkeypatch):
+    (at.folder / "export.json").write_text(json.dumps({"pid": os.getpid(), "out": "x", "tier": "public"}))
+    (at.folder / "export.log").write_text("attacking the release itself\n")
+    assert exports.job(at) == exports.Exporting("running", "public", ("attacking the release itself",))
+    monkeypatch.setattr("frontier_app.session.jobs.launch", lambda *_: pytest.fail("started twice"))
+    exports.start(at, "x", "public", ["csv"], [], False)
+
+
+def test_what_a_running_export_complains_of_is_no_step(at: Workspace):
+    (at.folder / "export.json").write_text(json.dumps({"pid": os.getpid(), "out": "x", "tier": "public"}))
+    for end in ("frontier: the release was refused", "Traceback (most recent call last):\nKeyError: 'secret'"):
+        (at.folder / "export.log").write_text(f"attacking the release itself\n\n{end}\n")
+        assert exports.job(at).said == ("attacking the release itself",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "mended"),
+    [("identifiers", True), ("recodes", True), ("keys", False), ("undoing", False), ("order", False)],
+)
+def test_a_refusal_is_told_with_what_to_do_and_where(at: Workspace, kind: str, mended: bool):
+    """The words are the engine's own; the button leads to where the plan can be mended."""
+    with Study.open(at.folder / "study-1.study") as study:
+        append(study, "blocked", {"tiers": ["public"], "candidate": "x/0", "why": f"attack: {kind}"})
+    (at.folder / "export.json").write_text(json.dumps({"pid": 0, "out": "x000-none", "tier": "public"}))
+    sentence = attacked_words("column 'INCOME' tells nearly every record (and more) apart", ADVICE[kind])
+    (at.folder / "export.log").write_text(f"attacking the release itself\nfrontier: {sentence}\n")
+    made = opened(at)
+    (error,) = made.error
+    what, mend = error.value.split("\n\n")
+    assert "The release was refused, and nothing was written." in what and "**What to do:**" in mend
+    assert what.endswith("Column 'INCOME' tells nearly every record (and more) apart.")
+    assert mend.removeprefix("**What to do:** ").lower() == f"{ADVICE[kind]}.".lower()
+    assert ("attack on it succeeded" not in error.value) and ("Nothing was written" not in mend)
+    buttons = [button.label for button in made.button]
+    assert ("Mend it under File" in buttons) == mended
+    assert ("approved anew" in words(made)) == mended
+
+
+def test_without_data_nothing_is_started(at: Workspace):
+    at.note(data=None)
+    with pytest.raises(EngineError, match="needs the data"):
+        exports.start(at, "x", "public", ["csv"], [], False)
+
+
+def test_what_was_written_is_listed_and_zipped_on_disk(at: Workspace):
+    folder = written(at, tiers=("analyst", "member", "public"))
+    attack = {"undoing": {"tried": 800, "succeeded": False}}
+    (folder / "analyst" / "internal" / "self-attack.json").write_text(json.dumps(attack))
+    (folder / "public" / "release.csv").write_text("a\n1\n")
+    (at.folder / "exports" / "x111-broken").mkdir()
+    made = opened(at)
+    assert not made.exception
+    shown = words(made)
+    assert "800 guesses" in shown and "release.csv" in shown and "can undo the swap" in shown
+    (one,) = exports.found(at)
+    archive = one.archive("public")
+    assert archive.parent == folder.parent and archive.stat().st_mode & 0o777 == 0o600
+    with zipfile.ZipFile(archive) as whole:
+        assert whole.namelist() == ["METHODS.txt", "release.csv"]
+        assert {entry.date_time for entry in whole.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        assert whole.read("release.csv") == b"a\n1\n"
+    assert one.archive("public") == archive and not list(folder.parent.glob("*.part"))
+    assert exports.found(workspace.create()) == []

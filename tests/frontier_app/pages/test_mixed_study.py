@@ -1,0 +1,200 @@
+"""Every page on a study of several mechanisms."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.study.study import Study
+from engine.study.study_map import risk_utility_map
+from frontier_app.charts import candidate_labels
+from frontier_app.charts import study_map as drawing
+from frontier_app.session import jobs
+from frontier_app.session.state import Look
+from frontier_app.session.workspace import Workspace
+from frontier_app.widgets import candidate_card
+from tests.frontier_app import mixed
+from tests.frontier_app.kept import Kept
+from tests.frontier_app.pages.test_pages import app, to, words
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries inside the app are not ours to fail on
+
+
+@pytest.fixture
+def at(home: Path, tmp_path: Path, kept: Kept) -> Workspace:
+    return mixed.swept(tmp_path, kept)
+
+
+@pytest.fixture
+def view(at: Workspace) -> RiskUtilityMap:
+    with Study.open(at.folder / "study-1.study") as study:
+        return risk_utility_map(study)
+
+
+def label_of(view: RiskUtilityMap, short: str) -> str:
+    return next(s.label for s in view.scenarios if str(s.spec).startswith(short))
+
+
+@pytest.mark.parametrize("page", ["data", "plan", "sweep", "explore", "compare", "recommend", "release"])
+def test_every_page_works(page: str, at: Workspace):
+    made = to(app(at), page)
+    assert not made.exception and not made.error
+
+
+def test_looking_at_the_plan_does_not_change_it(at: Workspace):
+    made = app(at)
+    before = made.session_state["frontier"].plan
+    for page in ("plan", "data", "sweep"):
+        to(made, page)
+    assert made.session_state["frontier"].plan == before == mixed.plan()
+
+
+def test_plan_counts_by_mechanism_and_complains_in_the_engines_words(at: Workspace):
+    made = to(app(at), "plan")
+    assert {m.label: m.value for m in made.metric}["Scenarios"] == "7"
+    assert "| Probabilistic swapping of keys (MaPS) | 2 | 6 |" in words(made)
+    tables = next(box for box in made.text_input if box.label == "Tables published together (D)")
+    tables.set_value("1, 2, 3").run()
+    assert {m.label: m.value for m in made.metric}["Scenarios"] == "8"
+    next(box for box in made.text_input if box.label == "Tables published together (D)").set_value("0").run()
+    assert any("D == 0, must be at least 1" in error.value for error in made.error)
+
+
+def test_shapes_are_mechanisms_and_labels_count_tables(view: RiskUtilityMap):
+    points = drawing.cloud(view, Look())
+    assert points.shapes == ("random swap", "MaPS", "RDS", "PRAM")
+    assert any("3 tables published together" in line for line in points.hover)
+    several = next(s.place for s in view.scenarios if drawing.badge(view, s.place) == "D=3")
+    shown = drawing.Shown(optimum=several, letters={"B": several})
+    drawn = drawing.figure(view, Look(), shown)
+    assert [a.text for a in drawn.layout.annotations if a.showarrow] == ["<b>B D=3</b>"]
+    for name in drawing.DRAWN:
+        drawing.figure(view, Look(drawn=name), shown)
+
+
+def test_one_mechanism_alone_is_shown_against_the_frontier_of_all(view: RiskUtilityMap):
+    points = drawing.cloud(view, Look(mechanism="rds"))
+    assert {view.scenarios[i].spec.mechanism for i in points.place.tolist()} == {"rds"}
+    assert points.on.tolist() == view.dominance.undominated[points.place].tolist()
+
+
+def test_the_table_of_several_mechanisms_has_no_empty_rates(view: RiskUtilityMap):
+    from frontier_app.pages.explore.table import rows
+    from frontier_app.widgets.recommendation import Rule
+
+    made = rows(view, np.arange(len(view.scenarios)), Rule(), {})
+    assert "rate" not in made.columns and not made["swap"].str.contains("None").any()
+    assert made["swap"].str.contains("at 10 %").any()
+
+
+def test_colours_are_few_where_shapes_mean_something_else():
+    names = ("no rate", *(f"{i} %" for i in range(1, 7)))
+    codes, kept = candidate_labels.binned(np.arange(7), names)
+    assert kept == ("no rate", "1 % to 2 %", "3 % to 4 %", "5 % to 6 %")
+    assert codes.tolist() == [0, 1, 1, 2, 2, 3, 3]
+    assert candidate_labels.binned(np.arange(2), ("a", "b"))[1] == ("a", "b")
+
+
+def test_neighbours_are_the_nearest_of_the_frontier(view: RiskUtilityMap):
+    on = view.frontier().tolist()
+    for place in range(len(view.scenarios)):
+        beside = candidate_card.neighbours(view, place)
+        for words_, i in beside.items():
+            assert i in on and i != place
+            if words_ == "safer":
+                assert view.risk_loss[i] < view.risk_loss[place]
+                between = [j for j in on if view.risk_loss[i] < view.risk_loss[j] < view.risk_loss[place]]
+            else:
+                assert view.utility_loss[i] < view.utility_loss[place]
+                between = [j for j in on if view.utility_loss[i] < view.utility_loss[j] < view.utility_loss[place]]
+            assert not between
+    if len(on) > 1:
+        assert candidate_card.neighbours(view, on[0])["more useful"] == on[1]
+        assert "safer" not in candidate_card.neighbours(view, on[0])
+
+
+def test_a_candidate_of_several_tables_names_its_joint_risk(at: Workspace, view: RiskUtilityMap):
+    label = label_of(view, "maps s=12 rule=le w0=0.8 D=3")
+    made = to(app(at), "explore")
+    made.selectbox(key="candidate").set_value(label).run()
+    assert not made.exception and not made.error
+    shown = words(made)
+    assert "R2 = " in shown and "D=3 tables together" in shown and "(R2)" in shown
+    assert "records in sensitive key cells" in shown
+
+
+def test_a_dominated_candidate_is_shown_beside_what_is_better(at: Workspace, view: RiskUtilityMap):
+    dominated = np.flatnonzero(~view.dominance.undominated)
+    assert len(dominated)
+    place = int(dominated[0])
+    made = to(app(at), "explore")
+    made.selectbox(key="candidate").set_value(view.scenarios[place].label).run()
+    better = [int(i) for i in view.dominators(place) if view.dominance.undominated[i]]
+    shown = words(made)
+    assert better and any(candidate_card.difference(view, place, i) in shown for i in better)
+
+
+def before_and_after(at: Workspace, label: str) -> AppTest:
+    """The page that shows one candidate before and after."""
+    made = to(app(at), "explore")
+    made.selectbox(key="candidate").set_value(label).run()
+    to(made, "compare")
+    return made.segmented_control(key="compare-mode").set_value("one").run()
+
+
+def test_several_tables_are_shown(at: Workspace, view: RiskUtilityMap):
+    made = before_and_after(at, label_of(view, "maps s=12 rule=le w0=0.8 D=3"))
+    assert not made.exception and not made.error
+    assert "in table 1" in words(made)
+    made.selectbox(key="inspect-table").set_value(2).run()
+    assert "in table 3" in words(made)
+    made.segmented_control(key="inspect-part").set_value("coefficients").run()
+    assert not made.exception and "combined over 3 tables" in words(made)
+
+
+def test_a_mechanism_that_draws_anew_is_no_error(at: Workspace, view: RiskUtilityMap):
+    made = before_and_after(at, label_of(view, "pram"))
+    assert not made.exception and not made.error
+    assert "draws values anew" in words(made)
+
+
+@pytest.mark.slow
+def test_finalists_run_again_beside_the_sweep(at: Workspace, view: RiskUtilityMap):
+    label = label_of(view, "rds")
+    risk, utility = (str(view.measures[k]) for k in (view.risk, view.utility))
+    jobs.start_recheck(at, [label], 4, risk, utility)
+    until = time.monotonic() + 90
+    while jobs.recheck(at)[0] and time.monotonic() < until:
+        time.sleep(0.2)
+    assert jobs.recheck(at) == (False, "") and jobs.recheck_job(at).state == "finished"
+    assert (jobs.recheck_job(at).done, jobs.recheck_job(at).total) == (4, 4)
+    made = to(app(at), "explore")
+    assert not made.exception and not made.error
+    assert f"**{label}** rds" in words(made) and "3 → 4" in words(made)
+    jobs.start_recheck(at, ["xnone"], 4, risk, utility)
+    while jobs.recheck(at)[0] and time.monotonic() < until:
+        time.sleep(0.2)
+    assert "no candidate 'xnone'" in jobs.recheck(at)[1]
+
+
+def test_an_illegal_input_leaves_the_others_as_they_are(at: Workspace):
+    made = to(app(at), "plan")
+    next(box for box in made.number_input if box.label == "Replicates of each").set_value(7).run()
+    variants = next(box for box in made.text_input if box.label == "Variants of a measure")
+    variants.set_value("total_variation").run()
+    for label, bad, good in (
+        ("Tables published together (D)", "x", "1, 3"),
+        ("Swap rates, in percent of records", "250", "10"),
+    ):
+        next(box for box in made.text_input if box.label == label).set_value(bad).run()
+        assert made.error
+        assert next(box for box in made.text_input if box.label == "Variants of a measure").value == "total_variation"
+        next(box for box in made.text_input if box.label == label).set_value(good).run()
+        assert not made.error
+    plan = made.session_state["frontier"].plan
+    assert plan.space.replicates == 7 and plan.measures[-1] == "total_variation"

@@ -1,0 +1,218 @@
+"""Every page in every state it can be in, without a browser."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.measures import MEASURES
+from engine.mechanisms import mechanism, names
+from engine.plan.samples import load
+from engine.study.study import Study
+from frontier_app.session import workspace
+from frontier_app.session.workspace import Workspace
+from tests.frontier_app.conftest import APP, launched, to_page
+
+PAGES = ("data", "threat", "plan", "sweep", "explore", "compare", "recommend", "release", "glossary")
+pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries inside the app are not ours to fail on
+
+
+def app(at: Workspace | None = None) -> AppTest:
+    made = AppTest.from_file(str(APP), default_timeout=60)
+    if at is not None:
+        made.query_params["w"] = at.token or launched(at)
+    return made.run()
+
+
+def token_of(made: AppTest) -> str | None:
+    held = made.query_params.get("w")
+    return held[0] if isinstance(held, list) else held
+
+
+def to(made: AppTest, page: str) -> AppTest:
+    return to_page(made, page)
+
+
+def words(made: AppTest) -> str:
+    kinds = (made.markdown, made.caption, made.title, made.subheader, made.info, made.error, made.warning, made.success)
+    return "\n".join(str(part.value) for kind in kinds for part in kind)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_with_nothing_open_a_page_says_what_to_do_next(page: str):
+    made = to(app(), page)
+    assert not made.exception
+    assert not made.error
+    if page not in ("data", "glossary"):
+        assert any("data" in button.label.lower() for button in made.button)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_with_a_finished_study_every_page_works(page: str, swept: Callable[..., Workspace]):
+    made = to(app(swept()), page)
+    assert not made.exception
+    assert not made.error
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_with_data_and_no_study(page: str):
+    made = app()
+    made.button(key="open-czech").click().run()
+    to(made, page)
+    assert not made.exception
+    assert not made.error
+
+
+def test_an_unknown_or_malformed_workspace_is_said_and_left():
+    for token in ("A" * 22, "../../etc", "", "x" * 500):
+        made = AppTest.from_file(str(APP), default_timeout=60)
+        made.query_params["w"] = token
+        made.run()
+        assert not made.exception
+        assert token_of(made) in ("", None)
+
+
+def test_the_sample_opens_with_its_counts_and_its_plan():
+    made = app()
+    made.button(key="open-czech").click().run()
+    assert {m.label: m.value for m in made.metric}["Occupied cells"] == "63"
+    at = workspace.find(token_of(made))
+    assert at is not None and at.about["data"] == "czech" and at.plan_path.exists()
+    assert at.folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_plan_counts_and_complains_in_the_engines_words():
+    made = app()
+    made.button(key="open-czech").click().run()
+    to(made, "plan")
+    shown = {m.label: m.value for m in made.metric}
+    assert shown == {"Swaps to try": "21", "Scenarios": "63", "Runs": "1,260"}
+    rates = next(box for box in made.text_input if box.label.startswith("Swap rates"))
+    rates.set_value("1, 250").run()
+    assert any("A swap rate of 250 % is no share of the records" in error.value for error in made.error)
+    rates.set_value("5").run()
+    assert not made.error
+    assert {m.label: m.value for m in made.metric}["Scenarios"] == "21"
+
+
+@pytest.mark.parametrize("name", ["czech", "nces", "fair"])
+def test_looking_at_a_plan_does_not_change_it(name: str):
+    made = app()
+    made.button(key=f"open-{name}").click().run()
+    for page in ("plan", "data", "plan", "sweep"):
+        to(made, page)
+    assert made.session_state["frontier"].plan == load(name)[1]
+
+
+def test_plan_survives_leaving_the_page_and_reloading():
+    made = app()
+    made.button(key="open-czech").click().run()
+    to(made, "plan")
+    next(box for box in made.text_input if box.label.startswith("Swap rates")).set_value("3, 4").run()
+    to(made, "glossary")
+    to(made, "plan")
+    assert next(box for box in made.text_input if box.label.startswith("Swap rates")).value == "3, 4"
+    again = AppTest.from_file(str(APP), default_timeout=60)
+    again.query_params["w"] = token_of(made)
+    to(again.run(), "plan")
+    assert next(box for box in again.text_input if box.label.startswith("Swap rates")).value == "3, 4"
+
+
+def test_a_candidate_is_chosen_from_the_list_and_shown_in_words(swept: Callable[..., Workspace]):
+    at = swept()
+    with Study.open(at.folder / "study-1.study") as study:
+        label = study.scenarios[4].label
+    made = to(app(at), "explore")
+    assert "No candidate selected" in words(made)
+    made.selectbox(key="candidate").set_value(label).run()
+    assert not made.exception
+    assert made.session_state["frontier"].selected == label
+    assert "exchange" in words(made) and "±" in words(made)
+    to(made, "recommend")
+    made.radio(key="recommend-rule-0-none").set_value("hand").run()
+    assert f"#### {label}" in words(made)
+
+
+def test_risk_bound_marks_the_most_useful(swept: Callable[..., Workspace]):
+    made = to(app(swept()), "explore")
+    made.toggle(key="bound-on").set_value(True).run()
+    assert not made.exception
+    (number,) = [box for box in made.number_input if box.label == "Largest acceptable risk"]
+    (slider,) = [box for box in made.slider if box.label == "Largest acceptable risk"]
+    assert number.value == slider.value
+    number.set_value(0.0).run()
+    assert any("no candidate has risk at or below" in w.value.lower() for w in made.warning)
+    assert slider.value is not None
+
+
+def test_every_option_of_the_map(swept: Callable[..., Workspace]):
+    made = to(app(swept()), "explore")
+    for key in ("look-errors", "look-distortion", "look-partial"):
+        made.toggle(key=key).set_value(key != "look-errors").run()
+        assert not made.exception and not made.error
+    for span in ("zero", "frontier", "original"):
+        made.selectbox(key="look-span").set_value(span).run()
+        assert not made.exception
+    for colour in made.selectbox(key="look-colour").options:
+        made.selectbox(key="look-colour").select(colour).run()
+        assert not made.exception
+
+
+def test_a_study_without_its_data_can_be_explored(swept: Callable[..., Workspace], tmp_path: Path):
+    study = tmp_path / "mine.study"
+    shutil.copy(swept().folder / "study-1.study", study)
+    at = workspace.link(study, None)
+    assert not to(app(at), "explore").exception
+    made = to(app(at), "release")
+    assert not made.exception
+    assert workspace.link(study, None) == at
+
+
+def test_a_changed_plan_offers_a_new_study_and_the_way_back(swept: Callable[..., Workspace]):
+    made = to(app(swept()), "plan")
+    next(box for box in made.text_input if box.label.startswith("Swap rates")).set_value("2, 10, 20").run()
+    to(made, "sweep")
+    labels = [b.label for b in made.button]
+    assert "Add this to the study" in labels and "Start a new study with this plan" in labels
+    next(b for b in made.button if b.label == "Go back to the study's plan").click().run()
+    assert "Add this to the study" not in [b.label for b in made.button]
+
+
+def test_glossary_finds_a_word():
+    made = to(app(), "glossary")
+    made.text_input(key="glossary-find").set_value("hellinger").run()
+    assert "Hellinger distance" in words(made)
+    made.text_input(key="glossary-find").set_value("zzzz").run()
+    assert any("zzzz" in info.value for info in made.info)
+
+
+def test_glossary_has_every_symbol_and_mechanism_with_meaning_and_source():
+    made = to(app(), "glossary")
+    said = words(made).replace("\\", "")
+    for one in MEASURES.values():
+        assert f"{one.symbol} – {one.title}" in said and one.meaning in said and f"Source: {one.source}" in said
+    for name in names():
+        assert mechanism(name).title in said and mechanism(name).source in said
+    made.text_input(key="glossary-find").set_value("|ΔV|").run()
+    assert "Cramér" in words(made) and "Hellinger" not in words(made)
+
+
+def test_the_first_page_loads_no_heavy_library(home: Path):
+    script = (
+        "import sys\n"
+        "from streamlit.testing.v1 import AppTest\n"
+        f"made = AppTest.from_file({str(APP)!r}, default_timeout=60).run()\n"
+        "assert not made.exception\n"
+        "print([m for m in ('statsmodels', 'scipy', 'numba', 'plotly.express') if m in sys.modules])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=APP.parents[1], timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[]"

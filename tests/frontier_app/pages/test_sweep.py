@@ -1,0 +1,129 @@
+"""The Sweep page: changes that alter no figure, departures from an approval, and several studies in one workspace."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import fields, replace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.plan import MechanismPlan, ThreatPlan
+from engine.plan.differences import _LISTS, _PARTS
+from engine.plan.lock import lock
+from engine.plan.samples import load
+from engine.study.decision_log import entries
+from engine.study.study import Study
+from engine.study.study_map import objective_places
+from frontier_app.session import jobs
+from frontier_app.session.workspace import Workspace
+from frontier_app.widgets.plan_status import _LABELS
+from tests.frontier_app.conftest import APP, to_page
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries inside the app are not ours to fail on
+
+
+def _open(at: Workspace) -> AppTest:
+    made = AppTest.from_file(str(APP), default_timeout=60)
+    made.query_params["w"] = at.token
+    return to_page(made.run(), "sweep")
+
+
+def _with_plan(made: AppTest, **changes: object) -> AppTest:
+    state = made.session_state["frontier"]
+    plan = replace(state.plan, **changes)
+    made.session_state["frontier"] = replace(state, plan=plan, base=plan)
+    return made.run()
+
+
+def test_a_change_that_alters_no_figure_is_kept_and_logged(swept: Callable[..., Workspace]) -> None:
+    at = swept()
+    made = _with_plan(_open(at), threat=ThreatPlan("a colleague"))
+    next(b for b in made.button if b.label == "Keep these changes in the study").click().run()
+    assert not made.exception and not made.error
+    assert at.study is not None
+    with Study.open(at.study) as study:
+        assert study.plan.threat.intruder == "a colleague" and entries(study)[-1].event == "changed"
+    assert any("decision log" in info.value for info in made.info)
+
+
+def test_a_departure_asks_for_its_reason(swept: Callable[..., Workspace]) -> None:
+    made = _open(swept())
+    plan = made.session_state["frontier"].plan
+    locked = lock(plan, "DRB-7", "Grace")
+    _with_plan(made, lock=locked.lock, space=replace(plan.space, rates=("0.05",)))
+    assert any("departs from the one approved as DRB-7" in warning.value for warning in made.warning)
+    assert any(box.label == "Why the plan departs from its approval" for box in made.text_input)
+    before = made.session_state["frontier"].workspace.study
+    next(b for b in made.button if b.label == "Start a new study with this plan").click().run()
+    assert any("fill in above why it does, and your name" in error.value for error in made.error)
+    assert made.session_state["frontier"].workspace.study == before, "nothing was begun"
+
+
+def test_what_has_changed_is_said_in_plain_words(swept: Callable[..., Workspace]) -> None:
+    made = _open(swept())
+    plan = made.session_state["frontier"].plan
+    space = replace(plan.space, swap_sizes=(), all_specs=True, rates=("0.05",))
+    _with_plan(made, space=space, mechanisms=(MechanismPlan("dds"),))
+    said = {part.value for part in made.markdown if part.value.startswith("- ")}
+    assert said == {
+        "- Mechanisms: Random swap of attributes in the study, Swapping every sensitive key away (DDS) here",
+        "- Numbers of attributes swapped together: 1 in the study, nothing here",
+        "- Complete space: no in the study, yes here",
+        "- Swap rates: 2 % and 10 % in the study, 5 % here",
+    }
+
+
+def test_every_entry_of_a_plan_has_a_name_on_the_pages() -> None:
+    plan = load("czech")[1]
+    parts = {f"{part}.{f.name}" for part in _PARTS for f in fields(getattr(plan, part))} - {"data.attributes"}
+    assert {name for name in parts | set(_LISTS) if not name.startswith("about.")} == set(_LABELS)
+
+
+def test_the_time_that_the_plan_page_estimated_is_told_before_the_sweep() -> None:
+    made = AppTest.from_file(str(APP), default_timeout=60).run()
+    made.button(key="open-czech").click().run()
+    to_page(made, "sweep")
+    assert not any("estimated" in part.value for part in made.caption)
+    to_page(made, "plan")
+    to_page(made, "sweep")
+    assert any("The page Plan estimated" in part.value for part in made.caption)
+
+
+def test_another_study_of_the_workspace_is_opened(swept: Callable[..., Workspace]) -> None:
+    at = swept()
+    for name in ("study-1.study", "study-1.study.key"):
+        shutil.copy(at.folder / name, at.folder / name.replace("1", "2"))
+    made = _open(at)
+    assert any("Studies in this workspace" in part.value for part in made.subheader)
+    made.button(key="study-study-2.study").click().run()
+    assert not made.exception and at.study == at.folder / "study-2.study"
+
+
+def test_the_map_shows_the_frontier_so_far_and_doing_nothing(swept: Callable[..., Workspace]) -> None:
+    at = swept()
+    (drawn,) = _open(at).get("plotly_chart")
+    traces = {trace["name"]: trace for trace in json.loads(drawn.proto.spec)["data"]}
+    with Study.open(at.folder / "study-1.study") as study:
+        risk, utility = (study.measures[k] for k in objective_places(study))
+        assert traces["original data"]["y"] == [study.original[str(risk)]]
+        assert traces["original data"]["x"] == [study.original[str(utility)]]
+    assert len(traces["frontier"]["x"]) > 0
+
+
+def test_a_stop_is_answered_at_once(swept: Callable[..., Workspace]) -> None:
+    """The writer, here this process, hears it only after the runs at hand."""
+    at = swept()
+    assert at.study is not None
+    with Study.open(at.study) as study:
+        study.take(100, 40)
+        made = _open(at)
+        assert any("Sweep" in part.value or "sweep" in part.value for part in made.title)
+        made.button(key="stop-sweep").click().run()
+        stop = made.button(key="stop-sweep")
+        assert not made.exception and stop.disabled and stop.label == "Stopping…"
+        assert study.beat(40), "the writer is told"
+        assert jobs.status(at).state == "stopping"
+        study.release("cancelled")

@@ -1,0 +1,369 @@
+"""The page of threat and uses: nothing changes by looking, rows complain by themselves, later changes are logged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.data.microdata import RawTable
+from engine.decision.choice import choose
+from engine.decision.states import decide
+from engine.plan import (
+    DecisionPlan,
+    Dependencies,
+    Plan,
+    TablePlan,
+    ThreatPlan,
+    dependencies,
+    edit_plan,
+    plan_from_toml,
+    plan_to_toml,
+)
+from engine.plan.lock import lock
+from engine.plan.samples import load
+from engine.study.decision_log import entries
+from engine.study.keys import key_path, read_key
+from engine.study.study import Study
+from engine.study.study_map import risk_utility_map
+from engine.sweeps.rerun import reevaluate
+from engine.sweeps.sweep import sweep
+from frontier_app.pages.threat.intruder import visible
+from frontier_app.session import state, workspace
+from frontier_app.session.workspace import Workspace
+from frontier_app.widgets import disclosure_warnings, rules
+from tests.engine.recoded import BLOCK, apart, survey
+from tests.frontier_app.conftest import APP, to_page
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries inside the app are not ours to fail on
+
+
+def _sample(name: str = "czech") -> AppTest:
+    made = AppTest.from_file(str(APP), default_timeout=60).run()
+    made.button(key=f"open-{name}").click().run()
+    return _to(made)
+
+
+def _study(at: Workspace) -> AppTest:
+    made = AppTest.from_file(str(APP), default_timeout=60)
+    made.query_params["w"] = at.token
+    return _to(made.run())
+
+
+def _to(made: AppTest, page: str = "threat") -> AppTest:
+    return to_page(made, page)
+
+
+def _plan(made: AppTest):
+    return made.session_state["frontier"].plan
+
+
+def _set(made: AppTest, **changes: object) -> AppTest:
+    now = made.session_state["frontier"]
+    plan = replace(now.plan, **changes)
+    made.session_state["frontier"] = replace(now, plan=plan, base=plan, version=now.version + 1)
+    return made.run()
+
+
+def _box(made: AppTest, label: str):
+    boxes = (*made.text_input, *made.text_area, *made.selectbox, *made.multiselect, *made.radio, *made.number_input)
+    return next(box for box in boxes if box.label.startswith(label))
+
+
+@pytest.mark.parametrize("name", ["czech", "nces", "fair"])
+def test_looking_changes_nothing(name: str) -> None:
+    made = _sample(name)
+    assert not made.exception and not made.error
+    assert _plan(made) == load(name)[1]
+
+
+def test_with_nothing_open_it_says_what_to_do() -> None:
+    made = _to(AppTest.from_file(str(APP), default_timeout=60).run())
+    assert not made.exception and [b.label for b in made.button if "Open" in b.label] == ["Open data"]
+
+
+def test_the_threat_is_said_before_results_and_survives_leaving() -> None:
+    made = _sample()
+    assert "before any result is seen" in made.success[0].value
+    _box(made, "Who that could be").set_value("a colleague").run()
+    _box(made, "Public or commercial").set_value("register\n\nregister\nvoters").run()
+    assert _plan(made).threat == ThreatPlan("a colleague", ("register", "voters"), "")
+    _to(_to(made, "glossary"))
+    assert _box(made, "Who that could be").value == "a colleague"
+    assert _box(made, "Public or commercial").value == "register\nvoters"
+
+
+def test_the_keys_tell_who_stands_out() -> None:
+    made = _sample()
+    names = _plan(made).names
+    _box(made, "Answers that somebody").set_value([names[0], names[1]]).run()
+    assert _plan(made).keys == names[:2] and not made.error
+    assert any("share their answers on these keys" in m.value for m in made.markdown)
+    _box(made, "Answers that somebody").set_value([]).run()
+    assert any("keys is empty" in e.value.lower() for e in made.error) and _plan(made).keys == names
+    next(b for b in made.button if b.label == "All").click().run()
+    assert _plan(made).keys == names and not made.error
+
+
+def test_what_others_can_see_is_told_by_names_and_labels() -> None:
+    raw, plan = load("survey")
+    assert visible(plan, raw) == ["region", "agegrp", "sex", "race4", "marital3", "educ4", "employed"]
+
+
+def test_bound_and_slope_and_tolerances() -> None:
+    made = _sample()
+    _box(made, "Rule").set_value("bound").run()
+    assert _plan(made).decision.max_risk is None
+    _box(made, "Largest acceptable risk").set_value("-1").run()
+    assert any("must not be negative" in e.value for e in made.error)
+    _box(made, "Largest acceptable risk").set_value("0.0020").run()
+    assert not made.error and _plan(made).decision.max_risk == "0.002"
+    assert any("Of all 1,841 records that would be 3." in c.value for c in made.caption)
+    assert any("Doing nothing has a risk of **0.002716**" in m.value for m in made.markdown)
+    _box(made, "Rule").set_value("slope").run()
+    _box(made, "How much more risk").set_value("0.5").run()
+    assert (_plan(made).decision.max_risk, _plan(made).decision.slope) == (None, "0.5")
+    _box(made, "Change of a share").set_value("12.5").run()
+    assert _plan(made).tolerances.change == "0.125"
+    _box(made, "Shift of a coefficient").set_value("much").run()
+    assert any("olerances se" in e.value for e in made.error) and _plan(made).tolerances.se == "1.96"
+
+
+def test_a_bound_is_for_measures_where_lower_is_better() -> None:
+    made = _sample()
+    plan = edit_plan(_plan(made), measures=["p1", "hellinger"])
+    _set(made, measures=plan.measures, decision=DecisionPlan())
+    _box(made, "Rule").set_value("bound").run()
+    _box(made, "Largest acceptable risk").set_value("0.1").run()
+    assert any("where lower is better" in e.value for e in made.error) and _plan(made).decision.max_risk is None
+
+
+def test_who_asks_is_kept() -> None:
+    made = _sample()
+    _box(made, "Survey").set_value("Workers").run()
+    _box(made, "The release is").set_value("series").run()
+    _box(made, "What changed").set_value("two waves more").run()
+    about = _plan(made).about
+    assert (about.survey, about.release_type, about.changes) == ("Workers", "series", "two waves more")
+
+
+def test_rows_that_are_not_right_are_named_and_the_others_count() -> None:
+    raw, plan = load("czech")
+    a, b = plan.names[:2]
+    rows = [
+        {"name": "one", "attributes": [a, b]},
+        {"name": "", "attributes": []},
+        {"name": "one", "attributes": [a]},
+        {"name": "two", "attributes": []},
+    ]
+    found, wrong = rules.tables_of(rows, plan)
+    assert found == (TablePlan("one", (a, b)),)
+    assert list(wrong) == [2, 3] and "more than once" in wrong[2] and "no attribute" in wrong[3]
+    row = {"name": "w", "formula": f"{a} ~ {b}", "family": "logistic", "by": [], "weighted": False}
+    bad = [{**row, "name": "n", "formula": f"{a} ~ nosuch"}, {**row, "name": "k", "weighted": True}]
+    analyses, wrong = rules.analyses_of([row, *bad], plan, raw.names)
+    assert [one.name for one in analyses] == ["w"]
+    assert list(wrong) == [1, 2] and "nosuch" in wrong[1] and "no weight" in wrong[2]
+
+
+def test_rows_are_added_kept_while_wrong_and_removed() -> None:
+    made = _sample()
+    a, b = _plan(made).names[:2]
+    made.button(key="add-analyses").click().run()
+    _box(made, "Formula").set_value(f"{a} ~ nosuch").run()
+    assert any("'nosuch'" in e.value and "does not count yet" in e.value for e in made.error)
+    assert _plan(made).analyses == ()
+    _to(_to(made, "glossary"))
+    assert _box(made, "Formula").value == f"{a} ~ nosuch"
+    _box(made, "Formula").set_value(f"{a} ~ {b}").run()
+    _box(made, "Kind").set_value("logistic").run()
+    assert not made.error and [one.formula for one in _plan(made).analyses] == [f"{a} ~ {b}"]
+    made.button(key="add-tables").click().run()
+    _box(made, "Crosses").set_value([a, b]).run()
+    assert _plan(made).tables == (TablePlan(f"{a} by {b}", (a, b)),)
+    _to(_to(made, "glossary"))
+    assert _box(made, "Crosses").value == [a, b] and _box(made, "Kind").value == "logistic"
+    next(button for button in made.button if button.label == "Remove" and "analyses" in str(button.key)).click().run()
+    assert _plan(made).analyses == () and len(_plan(made).tables) == 1
+
+
+def test_declared_analyses_are_tried_on_the_original_data() -> None:
+    made = _sample()
+    names = _plan(made).names
+    rows = [
+        {"name": "good", "formula": f"{names[0]} ~ {names[1]}", "family": "logistic", "by": [], "weighted": False},
+        {"name": "bad", "formula": f"{names[0]} ~ {names[1]}", "family": "poisson", "by": [], "weighted": False},
+    ]
+    analyses, wrong = rules.analyses_of(rows, _plan(made), ())
+    assert not wrong
+    _set(made, analyses=analyses)
+    made.button(key="try-analyses").click().run()
+    assert not made.exception
+    assert any("**good** – 2 coefficients" in m.value for m in made.markdown)
+    assert any("'bad'" in e.value for e in made.error)
+
+
+def test_a_change_after_results_is_logged_with_reason_and_name(swept: Callable[..., Workspace]) -> None:
+    at = swept()
+    made = _study(at)
+    assert any("after results were seen" in info.value for info in made.info)
+    _box(made, "Rule").set_value("bound").run()
+    _box(made, "Largest acceptable risk").set_value("0.002").run()
+    (said,) = [m.value for m in made.markdown if "Changed after results were seen" in m.value]
+    assert "Largest acceptable risk (α): nothing in the study, 0.002 here" in said
+    assert made.button(key="keep-change").disabled
+    made.text_input(key="change-why").set_value("the board asked")
+    made.text_input(key="change-by").set_value("Ada").run()
+    made.button(key="keep-change").click().run()
+    assert not made.exception and not made.error
+    assert at.study is not None
+    with Study.open(at.study) as study:
+        assert study.plan.decision.max_risk == "0.002"
+        last = entries(study)[-1]
+    assert (last.event, last.by, last.detail["why"]) == ("changed", "Ada", "the board asked")
+    assert any("decision log" in info.value for info in made.info)
+
+
+def test_what_changes_figures_stays_out_of_the_study(swept: Callable[..., Workspace]) -> None:
+    at = swept()
+    made = _study(at)
+    before = _plan(made)
+    _box(made, "Answers that somebody").set_value(list(before.keys[:2]))
+    _box(made, "What a disclosure").set_value("shame").run()
+    assert any("These change figures" in m.value for m in made.markdown)
+    made.text_input(key="change-why").set_value("thought again")
+    made.text_input(key="change-by").set_value("Ada").run()
+    made.button(key="keep-change").click().run()
+    assert at.study is not None
+    with Study.open(at.study) as study:
+        assert study.plan == replace(before, threat=ThreatPlan(harm="shame"))
+    made.button(key="back-to-study").click().run()
+    assert _plan(made).keys == before.keys and _plan(made).threat.harm == "shame"
+
+
+def test_what_was_approved_is_read_only_with_number_and_name() -> None:
+    made = _sample()
+    _set(made, lock=lock(_plan(made), "DRB-7", "Grace").lock)
+    assert any("DRB-7" in info.value and "Grace" in info.value for info in made.info)
+    fixed = ("Answers that", "Who that", "Risk is judged", "Rule", "Change of a share", "Which of its runs")
+    assert all(_box(made, label).disabled for label in fixed)
+    assert not _box(made, "Survey").disabled
+    made.toggle(key="deviate").set_value(True).run()
+    assert not _box(made, "Rule").disabled
+    _box(made, "What a disclosure").set_value("loss of work").run()
+    assert any("departs from what was approved" in w.value for w in made.warning)
+
+
+def test_what_is_released_with_the_file_is_said_here_and_fixed_by_an_approval() -> None:
+    made = _sample("fair")
+    assert not [box for box in made.checkbox if str(box.key).startswith("publish-")], "the sample has neither"
+    _set(made, data=replace(_plan(made).data, drop=(), weight="occupation_husb"))
+    box = next(box for box in made.checkbox if str(box.key).startswith("publish-weight"))
+    assert box.label == "Release the weight with the file (column occupation_husb)" and not box.value
+    box.check().run()
+    assert _plan(made).publish.include == ("weight",)
+    _set(made, lock=lock(_plan(made), "DRB-7", "Grace").lock)
+    assert next(box for box in made.checkbox if str(box.key).startswith("publish-weight")).disabled
+    assert _plan(made).publish.include == ("weight",)
+
+
+def test_what_is_said_in_public_is_kept_and_a_range_needs_its_words() -> None:
+    made = _sample()
+    _box(made, "Title of the released file").set_value("Car workers 1981").run()
+    _box(made, "Share of records in swaps").set_value("range").run()
+    assert not made.error and _plan(made).publish.rate_policy == "withhold"
+    assert any("Until the range is given" in caption.value for caption in made.caption)
+    _box(made, "The range, in words").set_value("1.9 to 2.1 percent").run()
+    assert any("at least twice the lower" in error.value for error in made.error)
+    assert _plan(made).publish.rate_range == ""
+    _box(made, "The range, in words").set_value("between 1 and 5 percent").run()
+    assert not made.error
+    said = _plan(made).publish
+    assert (said.title, said.rate_policy, said.rate_range) == ("Car workers 1981", "range", "between 1 and 5 percent")
+
+
+def _own(tmp_path: Path, plan: Plan, more: str = "") -> AppTest:
+    """A file of somebody's own in which an age decides its group, under a plan."""
+    survey(tmp_path, 400, more=more)
+    at = workspace.create()
+    at.note(data=str(tmp_path / "ages.csv"), study=None)
+    at.save_plan(plan_to_toml(plan))
+    return _study(at)
+
+
+def _warned(made: AppTest) -> dict[str, str]:
+    """The warnings on the page by their headings."""
+    told = [one.value.removeprefix("**").partition(".** ") for one in made.warning if one.value.startswith("**")]
+    return {title: words for title, _, words in told}
+
+
+def _looked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Filled with one number for each time that all columns are looked through."""
+    done: list[int] = []
+
+    def look(raw: RawTable) -> Dependencies:
+        done.append(1)
+        return dependencies(raw)
+
+    monkeypatch.setattr(disclosure_warnings, "dependencies", look)
+    return done
+
+
+def test_what_stands_in_the_way_of_a_public_bundle_is_said_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = _looked(monkeypatch)
+    made = _own(tmp_path, apart('[data]\ncarry = ["INCOME"]\n'), "INCOME")
+    said = _warned(made)
+    assert list(said) == ["Tells records apart", "Can be worked out from another column"]
+    one, other = said.values()
+    assert "Column 'INCOME' is carried and differs in 400 of 400 records" in one and "put classes of it" in one
+    assert "'AGE' decides 'AGEGRP' in every record" in other and "suggestion under File" in other
+    assert any(button.label == "Mend it under File" for button in made.button)
+    assert looked == [], "the page File has looked already"
+    made.session_state["frontier"] = replace(made.session_state["frontier"], memo=state.Memo())
+    for _ in range(2):
+        made.run()
+        assert list(_warned(made)) == list(said) and looked == [1], "looked for once"
+    made.multiselect[0].set_value([]).run()
+    assert "Tells records apart" in _warned(made), "whatever the keys are"
+
+
+def test_a_plan_that_keeps_recodes_whole_is_not_warned_of(tmp_path: Path) -> None:
+    made = _own(tmp_path, plan_from_toml(BLOCK))
+    assert not made.exception and not _warned(made)
+    assert not any(button.label == "Mend it under File" for button in made.button)
+
+
+@pytest.mark.parametrize("name", ["czech", "nces"])
+def test_samples_have_nothing_in_the_way_of_a_public_bundle(name: str) -> None:
+    assert not {"Tells records apart", "Can be worked out from another column"} & set(_warned(_sample(name)))
+
+
+def test_before_a_submission_it_is_said_of_the_candidate_itself(tmp_path: Path) -> None:
+    raw, plan = survey(tmp_path, 400), apart()
+    at = workspace.create()
+    at.note(data=str(tmp_path / "ages.csv"), study="study-1.study")
+    sweep(raw, plan, at.folder / "study-1.study", workers=1).close()
+    title = "Can be worked out from another column"
+
+    def seen() -> set[str]:
+        made = AppTest.from_file(str(APP), default_timeout=60)
+        made.query_params["w"] = at.token
+        made = _to(made.run(), "recommend")
+        assert not made.exception
+        return set(_warned(made))
+
+    assert title in seen(), "of the plan, as long as nothing is recommended"
+    with Study.open(at.folder / "study-1.study") as study:
+        view = risk_utility_map(study)
+        for attribute, named in (("SEX", False), ("AGEGRP", True)):
+            label = next(s.label for s in study.scenarios if str(s.spec.attributes) == f"{attribute}:S")
+            choose(study, view, "it is safe", candidate=label, by="Ada")
+            assert (title in seen()) == named
+        reevaluate(study, raw, read_key(key_path(study.path)), [study.find(label)[0].place], 2)
+        decide(study, "submitted", "Ada")
+    assert title not in seen(), "the board has it now"

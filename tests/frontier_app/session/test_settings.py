@@ -1,0 +1,76 @@
+"""The privacy settings: one list, known to Streamlit, and in force."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from streamlit import config
+
+from frontier_app.session.settings import PRIVACY
+
+CONFIG = Path(__file__).parents[3] / ".streamlit" / "config.toml"
+
+
+def read_config() -> dict[str, dict[str, object]]:
+    return tomllib.loads(CONFIG.read_text(encoding="utf-8"))
+
+
+def test_the_file_and_the_flags_say_the_same():
+    in_file = {
+        f"{section}.{name}": value
+        for section, options in read_config().items()
+        if section != "theme"
+        for name, value in options.items()
+    }
+    assert in_file == PRIVACY
+
+
+@pytest.mark.parametrize("option", PRIVACY)
+def test_streamlit_knows_the_option(option):
+    known = config.get_config_options()
+    assert option in known
+    assert not known[option].deprecated
+
+
+def test_streamlit_knows_the_theme_options():
+    known = config.get_config_options()
+    for name, value in read_config()["theme"].items():
+        for option in [f"theme.{name}.{inner}" for inner in value] if isinstance(value, dict) else [f"theme.{name}"]:
+            assert option in known
+
+
+def test_nothing_leaves_and_nothing_comes_in():
+    assert PRIVACY["server.address"] == "127.0.0.1"
+    assert PRIVACY["server.allowedHosts"] == ["127.0.0.1", "localhost"]
+    assert PRIVACY["browser.gatherUsageStats"] is False
+    assert PRIVACY["server.enableXsrfProtection"] is True
+    assert PRIVACY["server.enableCORS"] is True
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast ratio of WCAG 2."""
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("ground", ["backgroundColor", "secondaryBackgroundColor"])
+@pytest.mark.parametrize("ink", ["textColor", "linkColor", "primaryColor"])
+def test_text_stands_out_from_its_ground(theme, ground, ink):
+    colours = read_config()["theme"][theme]
+    assert isinstance(colours, dict)
+    assert contrast(colours[ink], colours[ground]) >= 4.5
+
+
+def test_fonts_are_the_systems_own():
+    theme = read_config()["theme"]
+    assert "fontFaces" not in theme
+    assert not any("://" in str(theme[name]) for name in ("font", "headingFont", "codeFont"))

@@ -1,0 +1,66 @@
+"""A defect shows one message with what to do next; page and log hold nothing of its text."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import pytest
+
+from engine.common.errors import EngineError
+from frontier_app.session import actions
+from frontier_app.session.workspace import Workspace
+from frontier_app.widgets import error_page
+from tests.frontier_app.pages.test_pages import app, to, words
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+SECRET = "record 17: Ada, 43, divorced"
+
+
+def raises(error: Exception) -> Callable[..., object]:
+    def fail(*_: object, **__: object) -> object:
+        raise error
+
+    return fail
+
+
+@pytest.fixture
+def logged(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> pytest.LogCaptureFixture:
+    monkeypatch.setattr(logging.getLogger("streamlit"), "propagate", True)
+    return caplog
+
+
+def test_a_page_that_fails_says_what_to_do_and_nothing_of_the_records(
+    swept: Callable[..., Workspace], monkeypatch: pytest.MonkeyPatch, logged: pytest.LogCaptureFixture
+):
+    made = app(swept())
+    with monkeypatch.context() as broken:
+        broken.setattr(actions, "the_map", raises(KeyError(SECRET)))
+        made = to(made, "explore")
+    assert not made.exception and "This page could not be shown" in words(made) and "stays recorded" in words(made)
+    assert "KeyError at frontier_app/" in words(made) and SECRET not in words(made)
+    assert "the page failed: KeyError at frontier_app/" in logged.text and SECRET not in logged.text
+    next(b for b in made.button if b.label == "Try again").click().run()
+    assert not made.exception and "could not be shown" not in words(made) and "Explore the map" in words(made)
+
+
+def test_a_callback_that_fails_says_no_more(
+    swept: Callable[..., Workspace], monkeypatch: pytest.MonkeyPatch, logged: pytest.LogCaptureFixture
+):
+    made = to(app(swept()), "explore")
+    monkeypatch.setattr("frontier_app.pages.explore.controls.middle", raises(ValueError(SECRET)))
+    made.toggle(key="bound-on").set_value(True).run()
+    (shown,) = made.exception
+    assert shown.message == error_page.WORDS and SECRET not in str(shown.proto)
+    assert "ValueError at frontier_app/pages/explore/controls.py" in logged.text and SECRET not in logged.text
+
+
+def test_a_sentence_of_the_engine_stays_a_sentence(swept: Callable[..., Workspace], monkeypatch: pytest.MonkeyPatch):
+    made = app(swept())
+    monkeypatch.setattr(actions, "the_map", raises(EngineError("the study is being written")))
+    made = to(made, "explore")
+    assert "The study is being written" in words(made) and "could not be shown" not in words(made)
+
+
+def test_an_error_from_elsewhere_has_its_type_alone():
+    assert error_page.place_of(OSError(SECRET)) == "OSError"

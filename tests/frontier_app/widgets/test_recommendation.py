@@ -1,0 +1,149 @@
+"""Letters belong to the study's recommendation: no click, measure or rule tried gives them to another candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.decision.choice import choose
+from engine.decision.states import withhold
+from engine.frontier.neighbours import lettered
+from engine.study.study import Study
+from engine.study.study_map import risk_utility_map
+from frontier_app.session.state import Look
+from frontier_app.session.workspace import Workspace
+from frontier_app.widgets.recommendation import letters, rule
+from tests.frontier_app.pages.test_pages import app, to, words
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture
+def at(swept: Callable[..., Workspace]) -> Workspace:
+    return swept(max_risk="0.2")
+
+
+def study_of(at: Workspace) -> Study:
+    return Study.open(at.folder / "study-1.study")
+
+
+def by_label(made: AppTest, key: str = "candidate") -> dict[str, str]:
+    """Letters in a list of candidates, by label."""
+    heads = [option.split(" – ")[0].split() for option in made.selectbox(key=key).options]
+    return {head[-1]: head[0] for head in heads if len(head) > 1}
+
+
+def wanted(at: Workspace) -> dict[str, str]:
+    """Letters as the memo has them, by label: of what is recorded, else of what the plan's rule picks."""
+    with study_of(at) as study:
+        view = risk_utility_map(study)
+        place = study.find(study.decisions[-1].label)[0].place if study.decisions else view.under_bound(0.2)
+        return {view.scenarios[i].label: letter for letter, i in lettered(view, place).items()}
+
+
+def recommend(at: Workspace) -> str:
+    """Record another candidate than the plan's rule picks."""
+    with study_of(at) as study:
+        view = risk_utility_map(study)
+        place = next(i for i in view.frontier().tolist() if i != view.under_bound(0.2))
+        choose(study, view, "safe enough", candidate=view.scenarios[place].label, by="Ada")
+        return view.scenarios[place].label
+
+
+def test_a_click_gives_no_letter_to_another_candidate(at: Workspace):
+    made = to(app(at), "explore")
+    found = by_label(made)
+    assert found == wanted(at) and set("AB") <= set(found.values())
+    for label in [one for one, letter in found.items() if letter != "A"][:2]:
+        made.selectbox(key="candidate").set_value(label).run()
+        assert made.session_state["frontier"].selected == label and by_label(made) == found
+        assert f"#### {found[label]} · {label}" in words(made)
+
+
+def test_the_recorded_one_is_a_on_every_page_whatever_is_tried(at: Workspace):
+    label = recommend(at)
+    made = to(app(at), "explore")
+    found = by_label(made)
+    assert found == wanted(at) and found[label] == "A" and "**A** " in words(made)
+    assert "is the recorded recommendation" in words(made)
+    now = made.session_state["frontier"]
+    made.session_state["frontier"] = replace(now, look=replace(now.look, rule="bound", bound=0.2))
+    made.run()
+    assert by_label(made) == found and f"**A** is still the recorded recommendation, {label}" in words(made)
+    made.selectbox(key="look-utility").select(made.selectbox(key="look-utility").options[1]).run()
+    assert not made.exception and by_label(made) == found
+    made = to(app(at), "recommend")
+    assert f"**A · {label}**" in words(made)
+    made = to(app(at), "compare")
+    assert any(option.startswith(f"A · {label}") for option in made.selectbox(key="pin-add-0").options)
+
+
+def test_from_the_map_the_form_is_open_for_another_one_only(at: Workspace):
+    label = recommend(at)
+    made = to(app(at), "explore")
+    assert any(b.label == "See its recommendation" for b in made.button)
+    assert not to(app(at), "recommend").expander[0].proto.expanded
+    other = next(one for one in by_label(made) if one != label)
+    made.selectbox(key="candidate").set_value(other).run()
+    next(b for b in made.button if b.label.startswith("Recommend this one")).click().run()
+    made = to(made, "recommend")
+    assert made.expander[0].proto.expanded and f"· {other}" in words(made)
+
+
+def test_in_the_form_letters_are_those_of_the_present_recommendation(at: Workspace):
+    found = wanted(at)
+    other = next(label for label, letter in found.items() if letter == "B")
+    made = to(app(at), "explore")
+    made.selectbox(key="candidate").set_value(other).run()
+    next(b for b in made.button if b.label.startswith("Recommend this one")).click().run()
+    assert made.session_state["frontier"].recommending.rule == "hand"
+    made = to(made, "recommend")
+    assert f"#### B · {other}" in words(made)
+    assert "once this one is recorded, it is A" in words(made)
+    with study_of(at) as study:
+        view = risk_utility_map(study)
+        rest = [view.scenarios[i].label for i in lettered(view, study.find(other)[0].place).values()]
+    asked = [box.label for box in made.text_input if box.label.startswith("Why not")]
+    assert asked == [f"Why not {found.get(label, label)}?" for label in rest if label != other]
+
+
+def test_a_rule_that_is_tried_gives_the_letters_of_all_pages(swept: Callable[..., Workspace]):
+    made = to(app(swept()), "explore")
+    made.toggle(key="bound-on").set_value(True).run()
+    found = by_label(made)
+    assert "A" in found.values()
+    first = next(label for label, letter in found.items() if letter == "A")
+    made = to(made, "compare")
+    assert any(option.startswith(f"A · {first}") for option in made.selectbox(key="pin-add-0").options)
+    made = to(made, "recommend")
+    assert f"#### A · {first}" in words(made) and "Letters are those of" not in words(made)
+
+
+def test_without_rule_or_recommendation_there_are_no_letters(swept: Callable[..., Workspace]):
+    at = swept()
+    assert by_label(to(app(at), "explore")) == {}
+    recommend(at)
+    with study_of(at) as study:
+        withhold(study, "Board", "too much is exposed")
+        view = risk_utility_map(study)
+        assert letters(study, view) == () and rule(study, view, Look()).place is None
+        tried = rule(study, view, Look(rule="bound", bound=0.2))
+        assert dict(tried.letters) == lettered(view, view.under_bound(0.2)) and tried.letter == "A"
+
+
+def test_once_nothing_is_released_the_plans_rule_recommends_nothing(at: Workspace):
+    assert "is recommended: the most useful within" in words(to(app(at), "explore"))
+    with study_of(at) as study:
+        withhold(study, "Board", "too much is exposed")
+        view = risk_utility_map(study)
+        for look in (Look(), Look(rule="none")):
+            found = rule(study, view, look)
+            assert found.place is None and found.letters == () and "decided to release nothing" in found.trouble
+        tried = rule(study, view, Look(rule="bound", bound=0.2))
+        assert tried.place == view.under_bound(0.2) and tried.letter == "A" and not tried.trouble
+    made = to(app(at), "explore")
+    assert any(one.value.startswith("It was decided to release nothing") for one in made.warning)
+    assert "is recommended" not in words(made).replace("so nothing is recommended", "") and by_label(made) == {}

@@ -1,0 +1,49 @@
+"""The guided tour: begun on the first page, a step on every page of the work, ended anywhere."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from frontier_app.session.navigation import PAGES
+from frontier_app.widgets import tour
+from tests.frontier_app.conftest import APP, to_page
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def strips(made: AppTest) -> list[str]:
+    return [m.value for m in made.markdown if m.value.startswith(":material/tour: **Step")]
+
+
+def begun() -> AppTest:
+    made = AppTest.from_file(str(APP), default_timeout=60).run()
+    assert not strips(made)
+    return next(b for b in made.button if b.label.startswith("Show me around")).click().run()
+
+
+def test_the_tour_goes_from_page_to_page_in_the_order_of_the_work():
+    made = begun()
+    assert not any(b.label.startswith("Show me around") for b in made.button)
+    for number, (page, words) in enumerate(tour.STEPS.items(), 1):
+        (said,) = strips(made)
+        assert said == f":material/tour: **Step {number} of {len(tour.STEPS)}: {page}.** {words}"
+        assert not made.exception
+        following = [b for b in made.button if b.label.startswith("On to ")]
+        assert len(following) == (number < len(tour.STEPS))
+        if following:
+            # The test harness does not follow a switch of pages by itself.
+            made = to_page(made, tour._NAMES[list(tour.STEPS)[number]])
+
+
+def test_it_ends_where_one_has_had_enough_and_can_begin_again():
+    made = to_page(begun(), "plan")
+    assert strips(made)
+    made = made.button(key="tour-end").click().run()
+    assert not strips(made)
+    made = to_page(made, "data")
+    assert not strips(made) and any(b.label.startswith("Show me around") for b in made.button)
+
+
+def test_its_steps_are_the_pages_of_the_navigation():
+    assert list(tour.STEPS) == [page.title for page in PAGES.values()]

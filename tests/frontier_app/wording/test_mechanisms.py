@@ -1,0 +1,154 @@
+"""Mechanisms as inputs and in words; edit rules and analyses as tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from engine.common.errors import UsageError
+from engine.mechanisms import mechanism, names
+from engine.plan import MechanismPlan
+from engine.plan.recode import code
+from engine.plan.samples import open_data
+from engine.release.spec import RANDOM_SWAP, AttributeSpec, ReleaseSpec
+from frontier_app.pages.file import column_rows
+from frontier_app.widgets import rules
+from frontier_app.wording import mechanisms, text
+from tests.frontier_app import mixed
+
+
+def spec(name: str, **given: str) -> ReleaseSpec:
+    return ReleaseSpec(AttributeSpec(("A", "B"), "SU"), "", "strict", name, mechanism(name).canonical(given))
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_mechanism_as_usual_has_an_empty_grid(name: str):
+    made = mechanism(name)
+    given = {one.name: (one.default,) for one in made.parameters if one.default}
+    assert mechanisms.grid_of(made, given, None) == MechanismPlan(name)
+    assert all(mechanisms.legal(one) for one in made.parameters)
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_parameter_has_plain_words_and_its_symbol(name: str):
+    labels = [mechanisms.label(name, one) for one in mechanism(name).parameters]
+    assert len(set(labels)) == len(labels)
+    for words, one in zip(labels, mechanism(name).parameters, strict=True):
+        plain, _, symbol = words.removesuffix(")").rpartition(" (")
+        assert len(plain) > len("Parameter") and symbol in (one.name, "θ")
+
+
+def test_parameters_of_one_name_are_told_apart():
+    theta = {name: mechanisms.label(name, mechanism(name).parameter("theta")) for name in ("pram", "maps")}
+    assert theta["pram"] == "Chance that a record of the smallest category moves (θ)" and theta["maps"] != theta["pram"]
+
+
+def test_what_a_plan_says_comes_back_as_it_was():
+    for one in mixed.plan().mechanisms[1:]:
+        made = mechanism(one.name)
+        usual = {p.name: (p.default,) for p in made.parameters if p.default}
+        assert mechanisms.grid_of(made, {**usual, **dict(one.grid)}, one) == one
+
+
+def test_several_values_are_a_grid_and_illegal_ones_are_refused_in_the_engines_words():
+    made = mechanism("maps")
+    d = made.parameter("D")
+    assert mechanisms.values_from(d, "1, 5; 10,") == ("1", "5", "10")
+    assert mechanisms.values_text(d, ("1", "5")) == "1, 5"
+    assert mechanisms.grid_of(made, {"D": ("1", "5")}, None) == MechanismPlan("maps", (("D", ("1", "5")),))
+    with pytest.raises(UsageError, match="D == 0, must be at least 1"):
+        mechanisms.grid_of(made, {"D": ("0",)}, None)
+
+
+def test_the_random_swap_alone_stays_unsaid():
+    plan = mixed.plan()
+    bare = replace(plan, mechanisms=())
+    alone = (MechanismPlan(RANDOM_SWAP),)
+    assert mechanisms.merged(bare, alone) == ()
+    assert mechanisms.merged(plan, alone) == alone
+    with pytest.raises(UsageError, match="choose at least one"):
+        mechanisms.merged(plan, ())
+
+
+def test_growth_keeps_every_value():
+    plan = mixed.plan()
+    assert mechanisms.grown(plan, plan)
+    assert mechanisms.grown(plan, replace(plan, mechanisms=(*plan.mechanisms, MechanismPlan("dds"))))
+    assert not mechanisms.grown(plan, replace(plan, mechanisms=plan.mechanisms[1:]))
+    wider = MechanismPlan("maps", (("s", ("12",)), ("D", ("1", "3", "9"))))
+    fewer = MechanismPlan("maps", (("s", ("12",)), ("D", ("1",))))
+    for one, whether in ((wider, True), (fewer, False)):
+        others = (plan.mechanisms[0], one, *plan.mechanisms[2:])
+        assert mechanisms.grown(plan, replace(plan, mechanisms=others)) is whether
+
+
+def test_a_candidate_in_words_names_its_numbers_and_tables():
+    some = spec("maps", D="5", w0="0.5")
+    assert mechanisms.tables_of(some) == 5 and mechanisms.tables_of(spec("dds")) == 1
+    assert text.swap_short(some) == "maps w0=0.5 D=5"
+    assert text.swap_short(spec("dds")) == "dds"
+    assert text.swap_short(spec("dds", s="4")) == "dds s=4"
+    words = text.spec_words(some, 100)
+    assert "**5 tables** are published together" in words and "may change A." in words
+
+
+def test_notes_and_diagnostics_in_plain_words():
+    notes = [
+        (1, -1, '{"sensitive_records": 4.0, "changed_share": 0.5, "warning": "few"}'),
+        (1, 2, "worst A: J = 0.9"),
+        (2, -1, '{"sensitive_records": 6.0, "changed_share": 0.25, "odd_thing": "x"}'),
+        (2, 2, "worst A: J = 0.8"),
+        (3, 2, "worst B: J = 0.7"),
+        (1, 1, "one table"),
+    ]
+    warnings, rows = mechanisms.diagnostics(notes)
+    assert warnings == ["few"]
+    assert dict(rows) == {
+        "records in sensitive key cells": "5",
+        "share of records whose value changed": "0.375",
+        "odd thing": "x",
+    }
+    assert mechanisms.said(notes) == {
+        2: ["worst A in 2 of 3 runs (J = 0.9 in the first)", "worst B in 1 of 3 runs (J = 0.7 in the first)"],
+        1: ["one table"],
+    }
+
+
+def test_rules_and_analyses_come_back_from_their_tables(tmp_path: Path):
+    plan = mixed.plan()
+    data = code(open_data(str(mixed.write(tmp_path / "people.csv")))[0], plan)
+    known = rules.picks(data.domain, plan)
+    assert rules.edits_of(rules.edit_rows(plan), known) == plan.edits
+    names = data.raw.names
+    assert rules.analyses_of(rules.analysis_rows(plan), plan, names) == (plan.analyses, {})
+    bare = replace(plan, edits=(), analyses=())
+    assert rules.edits_of(rules.edit_rows(bare), known) == ()
+    assert rules.analyses_of(rules.analysis_rows(bare), bare, names) == ((), {})
+    (unnamed,) = rules.edits_of(pd.DataFrame({"name": [None], "forbid": [["sex = f", "work = none"]]}), known)
+    assert unnamed.name == "sex f, work none"
+    with pytest.raises(UsageError, match="forbids nothing yet"):
+        rules.edits_of(pd.DataFrame({"name": ["x"], "forbid": [None]}), known)
+    row = {"name": "p", "formula": "pay + sex", "family": "linear", "by": [], "weighted": False}
+    found, wrong = rules.analyses_of([row, {**row, "formula": "pay ~ sex"}], bare, names)
+    assert list(wrong) == [0] and "outcome ~ first" in wrong[0] and [one.formula for one in found] == ["pay ~ sex"]
+
+
+def test_numeric_columns_survive_the_table_of_columns(tmp_path: Path):
+    raw = open_data(str(mixed.write(tmp_path / "people.csv")))[0]
+    plan = mixed.plan()
+    before = column_rows.rows(raw, plan, column_rows.looks(raw))
+    edited = before.copy()
+    edited.loc[edited["column"] == "work", "keys"] = True
+    changed = column_rows.plan_of(edited, before, raw, plan)
+    assert changed is not None and changed.data.numeric == ("pay",) and "work" in changed.keys
+    edited.loc[edited["column"] == "pay", "fate"] = "drop"
+    dropped = column_rows.plan_of(edited, before, raw, plan)
+    assert dropped is not None and dropped.data.numeric == ()
+
+
+def test_a_legend_has_the_usual_abbreviations() -> None:
+    known = {name: mechanisms.short(name) for name in ("random_swap", "maps", "rds", "pram", "cgs")}
+    assert known == {"random_swap": "random swap", "maps": "MaPS", "rds": "RDS", "pram": "PRAM", "cgs": "CGS, RGS"}
