@@ -48,6 +48,7 @@ unit: $(READY)
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 
 hunt: $(READY)
 	$(BIN)/python -m tests.hunt $(HUNT_ARGS)

@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from engine.data.microdata import Microdata, RawColumn, RawTable
 from engine.measures import Figure, call, evaluate_records
+from engine.models.record_release import RecordRelease
 from engine.plan import AttributePlan, DataPlan, Plan
-from engine.release.records import RecordRelease, ReleasedTable
+from engine.release.records import ReleasedTable
 from tests.small_tables import Record, Small
 
 

@@ -9,9 +9,10 @@ import pandas as pd
 
 from engine.data.io.readers import read_table
 from engine.data.microdata import Microdata
+from engine.models.record_release import RecordRelease
 from engine.plan import AnalysisPlan, AttributePlan, DataPlan, Plan
 from engine.plan.recode import code
-from engine.release.records import RecordRelease, ReleasedTable
+from engine.release.records import ReleasedTable
 from tests.shared import shared_file
 
 REG1 = AnalysisPlan("Reg1", "Survived ~ Pclass + Sex + Age", "logistic")

@@ -17,7 +17,8 @@ from engine.release.spec import RANDOM_SWAP, pairs_wanted
 
 if TYPE_CHECKING:
     from engine.data.domain import Domain
-    from engine.release.records import RecordRelease, ReleasedTable
+    from engine.models.record_release import RecordRelease
+    from engine.release.records import ReleasedTable
     from engine.release.spec import ReleaseSpec
 
 _EQUAL = 1e-9  # anything less is rounding

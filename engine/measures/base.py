@@ -18,7 +18,7 @@ from engine.data.domain import Domain
 from engine.release.batch import ReleaseBatch
 
 if TYPE_CHECKING:
-    from engine.release.records import RecordRelease
+    from engine.models.record_release import RecordRelease
 
 Parameter = int | str
 
@@ -33,8 +33,8 @@ class Measure:
 
     A measure that ``needs`` counts is ``compute(batch, **parameters)``, one figure per candidate of a
     :class:`~engine.release.batch.ReleaseBatch` over its attributes.  One that needs records is
-    ``compute(release, attributes, **parameters)`` on one :class:`~engine.release.records.RecordRelease` and the places
-    of its attributes; it returns a :class:`Figure`.  ``cost`` says in words what one candidate takes.
+    ``compute(release, attributes, **parameters)`` on one :class:`~engine.models.record_release.RecordRelease` and the
+    places of its attributes; it returns a :class:`Figure`.  ``cost`` says in words what one candidate takes.
 
     A ``named`` measure on counts also needs levels or an attribute beyond those it tabulates: it is
     ``compute(batch, domain, attributes, **parameters)`` on the whole batch.

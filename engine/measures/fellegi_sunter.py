@@ -14,7 +14,8 @@ from engine.measures.base import Figure, Measure
 from engine.measures.linkage import LinkRows, check_names, columns_of, decimal_parameter, link_rows, narrow
 
 if TYPE_CHECKING:
-    from engine.release.records import RecordRelease, ReleasedTable
+    from engine.models.record_release import RecordRelease
+    from engine.release.records import ReleasedTable
 
 MOST_VARIABLES = 16
 _PAIRS = 20_000**2  # most pairs of distinct rows whose agreement is counted

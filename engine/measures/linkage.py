@@ -15,7 +15,8 @@ from engine.measures.base import Figure, Measure
 from engine.models.columns import known_numbers
 
 if TYPE_CHECKING:
-    from engine.release.records import RecordRelease, ReleasedTable
+    from engine.models.record_release import RecordRelease
+    from engine.release.records import ReleasedTable
 
 DISTANCES = {"euclidean": 2, "gower": 1}
 _PAIRS = 20_000**2  # most pairs of distinct rows that are compared; beyond it released records are sampled

@@ -11,8 +11,8 @@ import numpy as np
 
 from engine.common.errors import UsageError, did_you_mean
 from engine.measures.base import Figure, Measure, Parameter
+from engine.models.record_release import RecordRelease
 from engine.release.batch import ReleaseBatch
-from engine.release.records import RecordRelease
 
 RULES = ("le", "lt")
 DENOMINATORS = ("sensitive", "nonempty")

@@ -23,7 +23,8 @@ from engine.common.blas_threads import one_thread
 from engine.common.errors import EngineError, UsageError
 from engine.measures.base import Figure, Measure
 from engine.models.columns import numbers_of, numeric_columns
-from engine.release.records import RecordRelease, ReleasedTable
+from engine.models.record_release import RecordRelease
+from engine.release.records import ReleasedTable
 
 _CELLS = 60_000_000  # entries of the design matrix
 _ROUND = 9  # decimals of a propensity that mean something

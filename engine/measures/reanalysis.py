@@ -16,9 +16,9 @@ from engine.common.errors import UsageError, did_you_mean
 from engine.measures.base import Figure, Measure
 from engine.models.analyses import Compared, chosen, compare
 from engine.models.combining import DF
+from engine.models.record_release import RecordRelease
 from engine.models.regression import WHY
 from engine.plan.analysis import ALL
-from engine.release.records import RecordRelease
 
 NO_ANALYSES = "the plan declares no analyses"
 SUMMARIES = ("mean", "max")

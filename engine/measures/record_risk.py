@@ -6,7 +6,8 @@ import numpy as np
 
 from engine.common.errors import UsageError, did_you_mean
 from engine.measures.little_liu import largest_sensitive
-from engine.release.records import RecordRelease, ReleasedTable
+from engine.models.record_release import RecordRelease
+from engine.release.records import ReleasedTable
 
 KINDS = ("small_cells", "little_liu", "cell_size")
 

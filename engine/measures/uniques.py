@@ -11,8 +11,9 @@ import numpy as np
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.data.table import occupied
 from engine.measures.base import Figure, Measure
+from engine.models.record_release import RecordRelease
 from engine.release.batch import ReleaseBatch
-from engine.release.records import RecordRelease, ReleasedTable
+from engine.release.records import ReleasedTable
 
 MODELS = ("main", "two_way")
 

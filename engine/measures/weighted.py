@@ -13,7 +13,8 @@ import numpy as np
 
 from engine.common.errors import EngineError
 from engine.measures.base import Figure, Measure
-from engine.release.records import RecordRelease, ReleasedTable
+from engine.models.record_release import RecordRelease
+from engine.release.records import ReleasedTable
 
 NO_WEIGHT = "no weight is declared"
 

@@ -17,9 +17,10 @@ from engine.models.columns import numbers_of, numeric_columns, strata_names
 from engine.models.combining import combine, mean_over_releases
 from engine.models.formulas import Design, design
 from engine.models.outcomes import Rows
+from engine.models.record_release import RecordRelease
 from engine.models.regression import OK, Solved, solve
 from engine.plan.analysis import ALL, AnalysisPlan
-from engine.release.records import RecordRelease, ReleasedTable
+from engine.release.records import ReleasedTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

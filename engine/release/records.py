@@ -1,8 +1,6 @@
-"""Releases down to records, for measures that need them.
+"""A release down to records: one table of it over the original's records, in their order.
 
-A :class:`ReleasedTable` is one table of a release over the original's records, in their order; a :class:`RecordRelease`
-holds the one or more tables that a release publishes.  Both remember what measures have worked out about them, so
-shared work is done once.
+It remembers what measures have worked out about it, so shared work is done once.
 """
 
 from __future__ import annotations
@@ -19,9 +17,6 @@ from engine.data.microdata import Microdata
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from engine.plan import Plan
-    from engine.release.spec import ReleaseSpec
 
 
 class ReleasedTable(Memory):
@@ -124,29 +119,3 @@ class ReleasedTable(Memory):
                     raise UsageError(f"unknown column '{name}'.{did_you_mean(name, known)}")
                 columns[name] = self.numeric(raw)
         return pd.DataFrame(columns)
-
-
-class RecordRelease(Memory):
-    """The original table and the one or more tables of a release, record by record, under a plan.
-
-    ``spec`` is the scenario that was carried out, for measures of what somebody who knows it could undo (None:
-    unknown).
-    """
-
-    def __init__(
-        self, original: ReleasedTable, tables: Sequence[ReleasedTable], plan: Plan, spec: ReleaseSpec | None = None
-    ) -> None:
-        super().__init__()
-        self.original, self.tables, self.plan, self.spec = original, tuple(tables), plan, spec
-
-    @property
-    def data(self) -> Microdata:
-        """The original records."""
-        return self.original.data
-
-    def changed(self, table: ReleasedTable, attributes: Sequence[int]) -> np.ndarray:
-        """Records of a table whose level differs from the original on any of the attributes."""
-        mask = np.zeros(self.data.n_records, bool)
-        for j in attributes:
-            mask |= table.codes(j) != self.original.codes(j)
-        return mask

@@ -17,8 +17,8 @@ from engine.report.words import plural
 from engine.sweeps.recodes import released_recodes
 
 if TYPE_CHECKING:
+    from engine.models.record_release import RecordRelease
     from engine.plan import Plan
-    from engine.release.records import RecordRelease
     from engine.sweeps.remake import Remade
 
 _SAME = 1e-9  # weighted totals are sums of many numbers in another order

@@ -56,7 +56,8 @@ def findings(study: Study, made: Remade) -> Findings:
     ``made`` is the realisation to be released, as :func:`engine.report.describe.remade` gives it; its scenario must be
     one of the study's.
     """
-    from engine.release.records import RecordRelease, ReleasedTable
+    from engine.models.record_release import RecordRelease
+    from engine.release.records import ReleasedTable
 
     at, plan = stand(study, made), study.plan
     release = RecordRelease(ReleasedTable(made.data), made.tables, plan, made.spec)

@@ -59,7 +59,8 @@ def chair_facts(study: Study, made: Remade) -> ChairFacts:
 
     from engine.mechanisms import mechanism
     from engine.models.columns import numeric_columns
-    from engine.release.records import RecordRelease, ReleasedTable
+    from engine.models.record_release import RecordRelease
+    from engine.release.records import ReleasedTable
     from engine.release.spec import RANDOM_SWAP
     from engine.report.context import stand
 

@@ -13,8 +13,8 @@ from engine.report.redaction import SPARSE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.models.record_release import RecordRelease
     from engine.plan import Plan
-    from engine.release.records import RecordRelease
 
 _MOST_GROUPS = 12
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from engine.common.errors import EngineError
 from engine.data.table import occupied
-from engine.release.records import RecordRelease, ReleasedTable
+from engine.models.record_release import RecordRelease
+from engine.release.records import ReleasedTable
 
 if TYPE_CHECKING:
     from engine.plan import Plan

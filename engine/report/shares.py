@@ -24,8 +24,9 @@ from engine.report.facts import (
 from engine.report.redaction import SATURATED, SPARSE_CELLS, two_digits
 
 if TYPE_CHECKING:
+    from engine.models.record_release import RecordRelease
     from engine.plan import Plan
-    from engine.release.records import RecordRelease, ReleasedTable
+    from engine.release.records import ReleasedTable
 
 _Row = TypeVar("_Row", ShareRow, MeanRow)
 MOST = 200

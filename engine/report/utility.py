@@ -13,8 +13,8 @@ from engine.report import shares
 from engine.report.facts import CoefficientRow, Tally, Tolerances, Utility
 
 if TYPE_CHECKING:
+    from engine.models.record_release import RecordRelease
     from engine.plan import Plan
-    from engine.release.records import RecordRelease
 
 
 _LEVEL = re.compile(r"\[(?:T\.)?([^\]]*)\]")

@@ -13,10 +13,11 @@ from engine.data.table import ContingencyTable
 from engine.measures import MeasureCall, call, evaluate, evaluate_records, original_batch
 from engine.mechanisms import random_swap
 from engine.models import analyses
+from engine.models.record_release import RecordRelease
 from engine.plan import Plan
 from engine.plan.recode import edit_failures
 from engine.release.batch import CellIndex, ReleaseBatch, unpack
-from engine.release.records import RecordRelease, ReleasedTable
+from engine.release.records import ReleasedTable
 from engine.release.results import FAILED, NOOP, OK
 from engine.release.spec import RANDOM_SWAP, ReleaseSpec, pairs_wanted
 from engine.sweeps.candidates import Group

@@ -17,10 +17,11 @@ from engine.data.table import occupied
 from engine.measures import MeasureCall, evaluate_records
 from engine.measures.base import places_of
 from engine.mechanisms import mechanism
+from engine.models.record_release import RecordRelease
 from engine.plan import Plan
 from engine.plan.recode import edit_failures
 from engine.release.batch import ReleaseBatch
-from engine.release.records import RecordRelease, ReleasedTable
+from engine.release.records import ReleasedTable
 from engine.release.results import count_place
 from engine.release.spec import ReleaseSpec
 from engine.sweeps.candidates import Group, fit_key, setting_of

@@ -15,7 +15,8 @@ from engine.data.microdata import Microdata
 from engine.data.table import occupied
 from engine.measures import evaluate_records
 from engine.mechanisms import mechanism
-from engine.release.records import RecordRelease, ReleasedTable
+from engine.models.record_release import RecordRelease
+from engine.release.records import ReleasedTable
 from engine.release.results import FAILED, NOOP, OK
 from engine.release.spec import RANDOM_SWAP, ReleaseSpec, pairs_wanted
 from engine.sweeps.candidates import multi_kind, setting_of

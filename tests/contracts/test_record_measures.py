@@ -11,9 +11,10 @@ import pytest
 from engine.data.io.readers import read_table
 from engine.data.microdata import Microdata
 from engine.measures import MEASURES, call, evaluate_records
+from engine.models.record_release import RecordRelease
 from engine.plan import Plan, plan_from_toml
 from engine.plan.recode import code
-from engine.release.records import RecordRelease, ReleasedTable
+from engine.release.records import ReleasedTable
 from engine.release.spec import AttributeSpec, ReleaseSpec
 
 N = 160

@@ -23,9 +23,10 @@ from engine.data.microdata import Microdata, RawTable
 from engine.measures.reanalysis import interval_overlap, joined
 from engine.mechanisms.group_swap import CGS
 from engine.mechanisms.pipeline import CGS_NOISE, as_microdata
+from engine.models.record_release import RecordRelease
 from engine.plan import AnalysisPlan, AttributePlan, DataPlan, Plan
 from engine.plan.recode import code
-from engine.release.records import RecordRelease, ReleasedTable
+from engine.release.records import ReleasedTable
 from tests.record_releases import figure
 from tests.shared import shared_file
 from tests.titanic import REG1, REG2, plan

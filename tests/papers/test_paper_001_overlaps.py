@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from engine.measures.reanalysis import interval_overlap, joined
-from engine.release.records import RecordRelease, ReleasedTable
+from engine.models.record_release import RecordRelease
+from engine.release.records import ReleasedTable
 from tests.record_releases import figure
 from tests.titanic import REG1, REG2, passengers, plan
 

@@ -15,9 +15,10 @@ from engine.data.table import occupied
 from engine.measures import attack, call, evaluate_records
 from engine.measures.attack import Release, undo, wilson
 from engine.mechanisms import random_swap
+from engine.models.record_release import RecordRelease
 from engine.plan.recode import code
 from engine.plan.samples import load
-from engine.release.records import RecordRelease, ReleasedTable
+from engine.release.records import ReleasedTable
 from engine.release.spec import AttributeSpec, ReleaseSpec, pairs_wanted
 from engine.sweeps.evaluator import Evaluator, question
 from tests.examples import examples

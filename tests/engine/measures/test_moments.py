@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from engine.common.errors import UsageError
 from engine.measures import MEASURES, call
 from engine.measures.moments import moments
-from engine.release.records import RecordRelease, ReleasedTable
+from engine.models.record_release import RecordRelease
+from engine.release.records import ReleasedTable
 from tests.examples import examples
 from tests.record_releases import figure, released
 from tests.small_tables import Small

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from engine.common.errors import UsageError
 from engine.measures import MEASURES, call
 from engine.measures import propensity as measured
-from engine.release.records import RecordRelease
+from engine.models.record_release import RecordRelease
 from tests.examples import examples
 from tests.record_releases import figure, released
 from tests.small_tables import Record, Small

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from engine.common.errors import UsageError
 from engine.measures import MEASURES, call
 from engine.measures.reanalysis import interval_overlap
+from engine.models.record_release import RecordRelease
 from engine.plan import AnalysisPlan
-from engine.release.records import RecordRelease, ReleasedTable
+from engine.release.records import ReleasedTable
 from tests.record_releases import figure, released
 from tests.small_tables import Small
 from tests.titanic import FARES, REG1, REG2, SIBLINGS, frame, passengers, swapped

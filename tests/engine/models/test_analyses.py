@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from engine.models.analyses import compare, fit, ready
 from engine.models.combining import combine
+from engine.models.record_release import RecordRelease
 from engine.models.regression import ALIASED, OK, SEPARATED
 from engine.plan import AnalysisPlan
-from engine.release.records import RecordRelease, ReleasedTable
+from engine.release.records import ReleasedTable
 from tests.examples import examples
 from tests.record_releases import released
 from tests.small_tables import Small

@@ -11,9 +11,10 @@ import pytest
 
 from engine.data.microdata import RawColumn, RawTable
 from engine.decision.choice import choose
+from engine.models.record_release import RecordRelease
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan
 from engine.plan.mechanism import MechanismPlan
-from engine.release.records import RecordRelease, ReleasedTable
+from engine.release.records import ReleasedTable
 from engine.release.results import count_place
 from engine.report.annex import chair_sections
 from engine.report.answers import risk_sentence, summary, worst

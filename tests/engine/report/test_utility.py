@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2_contingency
 
-from engine.release.records import RecordRelease, ReleasedTable
+from engine.models.record_release import RecordRelease
+from engine.release.records import ReleasedTable
 from engine.report import shares
 from tests.engine.report.conftest import Case, N
 from tests.engine.report.recount import codes, column
