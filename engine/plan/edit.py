@@ -4,44 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 from engine.common.errors import UsageError, did_you_mean
 from engine.plan.mechanism import MechanismPlan
-from engine.plan.types import Plan
+from engine.plan.types import DataPlan, DecisionPlan, Plan, SpacePlan
 from engine.release.spec import AttributeSpec
 
-_ROLES = ("keys", "swap", "analyse")
+_ROLES: tuple[Literal["keys"], Literal["swap"], Literal["analyse"]] = ("keys", "swap", "analyse")
+_OUTSIDE: tuple[Literal["fix"], Literal["change"]] = ("fix", "change")
+_DESCRIPTIONS: tuple[Literal["swap_sizes"], Literal["all_specs"], Literal["specs"], Literal["search"]]
+_DESCRIPTIONS = ("swap_sizes", "all_specs", "specs", "search")
+_Part = TypeVar("_Part", SpacePlan, DecisionPlan)
+_SPACE_ENTRIES = ("rates", "rule", "replicates", "budget", "adaptive", "screen")
 
 
-def edit_plan(
-    plan: Plan,
-    *,
-    attributes: Sequence[str] | None = None,
-    keys: Sequence[str] | None = None,
-    swap: Sequence[str] | None = None,
-    analyse: Sequence[str] | None = None,
-    rates: Sequence[str] | None = None,
-    swap_sizes: Sequence[int] | None = None,
-    all_specs: bool | None = None,
-    specs: Sequence[str] | None = None,
-    search: bool | None = None,
-    budget: int | None = None,
-    adaptive: bool | None = None,
-    screen: int | None = None,
-    fix: Sequence[str] | None = None,
-    change: Sequence[str] | None = None,
-    rule: str | None = None,
-    replicates: int | None = None,
-    measures: Sequence[str] | None = None,
-    mechanisms: Sequence[MechanismPlan] | None = None,
-    risk: str | None = None,
-    utility: str | None = None,
-    max_risk: str | None = None,
-    slope: str | None = None,
-    realisation: str | None = None,
-) -> Plan:
-    """``plan`` with every entry that is not None replaced.
+class PlanChanges(TypedDict, total=False):
+    """Entries of a plan that :func:`edit_plan` replaces; one that is missing or None stays as it is."""
+
+    attributes: Sequence[str] | None
+    keys: Sequence[str] | None
+    swap: Sequence[str] | None
+    analyse: Sequence[str] | None
+    rates: Sequence[str] | None
+    swap_sizes: Sequence[int] | None
+    all_specs: bool | None
+    specs: Sequence[str] | None
+    search: bool | None
+    budget: int | None
+    adaptive: bool | None
+    screen: int | None
+    fix: Sequence[str] | None
+    change: Sequence[str] | None
+    rule: str | None
+    replicates: int | None
+    measures: Sequence[str] | None
+    mechanisms: Sequence[MechanismPlan] | None
+    risk: str | None
+    utility: str | None
+    max_risk: str | None
+    slope: str | None
+    realisation: str | None
+
+
+def edit_plan(plan: Plan, **changes: Unpack[PlanChanges]) -> Plan:
+    """Return ``plan`` with every entry of ``changes`` that is not None replaced.
 
     ``attributes`` restricts the plan to those attributes: each of keys, swap and analyse keeps the ones it had among
     them, or becomes all of them when it had none.  An attribute that some list named before and none names any more is
@@ -50,78 +57,89 @@ def edit_plan(
     fix, change and specs follows a restriction; an edit rule or an analysis on an attribute that goes is refused rather
     than silently forgotten.
     """
+    if unknown := changes.keys() - PlanChanges.__annotations__.keys():
+        raise TypeError(f"a plan has no entry '{min(unknown)}' to change")
+    attributes, measures, mechanisms = changes.get("attributes"), changes.get("measures"), changes.get("mechanisms")
     kept = dict.fromkeys(_known(plan, attributes, "attributes") if attributes is not None else plan.names)
     if not kept:
         raise UsageError("attributes is empty; name at least one")
-    roles: dict[str, Any] = {
-        role: _role(plan, role, given, kept) for role, given in zip(_ROLES, (keys, swap, analyse), strict=True)
-    }
-    outside: dict[str, Any] = {}
-    for what, given in (("fix", fix), ("change", change)):
-        old = tuple(name for name in getattr(plan.space, what) if name in kept)
-        outside[what] = old if given is None else _known(plan, given, what, kept)
-    if fix is not None and change is None:
-        outside["change"] = tuple(name for name in outside["change"] if name not in outside["fix"])
-    if change is not None and fix is None:
-        outside["fix"] = tuple(name for name in outside["fix"] if name not in outside["change"])
-    chosen = _choice(swap_sizes=swap_sizes, all_specs=all_specs, specs=specs, search=search)
-    if not chosen:
-        chosen = {what: getattr(plan.space, what) for what in ("swap_sizes", "all_specs", "specs", "search")}
-        if chosen["specs"]:
-            chosen["specs"] = _specs_within(plan, kept)
-    in_specs = {name for spec in chosen.get("specs") or () for name in _roles_of(spec, plan.names)}
-    named = {*roles["keys"], *roles["swap"], *roles["analyse"], *outside["fix"], *outside["change"], *in_specs}
-    named |= {name for edit in plan.edits for name, _ in edit.forbid if name in kept}
-    named |= {name for analysis in plan.analyses for name in (*analysis.columns, *analysis.by) if name in kept}
-    before = {*plan.keys, *plan.swap, *plan.analyse}
-    stays = {name for name in plan.names if name in kept and (name in named or name not in before)}
-    if "swap_sizes" in chosen and swap_sizes is None:
+    roles: dict[str, Any] = {role: _role(plan, role, changes.get(role), kept) for role in _ROLES}
+    outside = _outside(plan, changes, kept)
+    description = _description(plan, changes, kept)
+    used = {name for names in (*roles.values(), *outside.values()) for name in names}
+    used |= {name for spec in description.get("specs") or () for name in _roles_of(spec, plan.names)}
+    attributes_left = _attributes_left(plan, kept, used)
+    if "swap_sizes" in description and changes.get("swap_sizes") is None:
         # Sizes that came with the plan shrink with the attributes; sizes that were asked for are checked instead.
-        able = [name for name in roles["swap"] if name not in outside["fix"] and name not in outside["change"]]
-        sizes = chosen["swap_sizes"]
-        chosen["swap_sizes"] = tuple(size for size in sizes if size <= len(able)) or sizes[:0]
-    for edit in plan.edits:
-        gone = [name for name, _ in edit.forbid if name not in stays]
-        if gone:
-            raise UsageError(
-                f"edit rule '{edit.name}' names '{gone[0]}', which would no longer be an attribute; "
-                f"keep '{gone[0]}' among the attributes or take the rule out of the plan"
-            )
-    known = set(plan.names)
-    for analysis in plan.analyses:
-        gone = [n for n in (*analysis.by, *analysis.columns) if n in known and n not in stays]
-        if gone:
-            raise UsageError(
-                f"analysis '{analysis.name}' uses '{gone[0]}', which would no longer be an attribute; "
-                f"keep '{gone[0]}' among the attributes or take the analysis out of the plan"
-            )
-    carried = set(plan.data.carry)
-    columns = tuple(c for a in plan.attributes if a.name not in stays for c in a.columns)
-    data = replace(
-        plan.data,
-        attributes=tuple(a for a in plan.attributes if a.name in stays),
-        carry=(*plan.data.carry, *(c for c in columns if c not in carried)),
-    )
-    space = _replaced(
-        replace(plan.space, swap_sizes=(), all_specs=False, specs=(), search=False, **outside),
-        rates=rates,
-        rule=rule,
-        replicates=replicates,
-        budget=budget,
-        adaptive=adaptive,
-        screen=screen,
-    )
-    space = replace(
-        space, **{what: value if isinstance(value, bool) else tuple(value) for what, value in chosen.items()}
-    )
+        able = [name for name in roles["swap"] if all(name not in names for names in outside.values())]
+        sizes = description["swap_sizes"]
+        description["swap_sizes"] = tuple(size for size in sizes if size <= len(able)) or sizes[:0]
+    _check_uses(plan, attributes_left)
+    space = replace(plan.space, swap_sizes=(), all_specs=False, specs=(), search=False, **outside)
+    space = _replaced(space, {what: changes.get(what) for what in _SPACE_ENTRIES})
     return replace(
         plan,
-        data=data,
+        data=_data(plan, attributes_left),
         **roles,
-        space=space,
+        space=replace(space, **description),
         measures=plan.measures if measures is None else tuple(measures),
         mechanisms=plan.mechanisms if mechanisms is None else tuple(mechanisms),
-        decision=_decision(plan, measures, risk, utility, max_risk, slope, realisation),
+        decision=_decision(plan, changes),
+    )
+
+
+def _outside(plan: Plan, changes: PlanChanges, kept: Collection[str]) -> dict[str, Any]:
+    """Attributes on which partners of every spec must be equal (fix) or differ (change); a new list wins."""
+    outside: dict[str, Any] = {}
+    for what in _OUTSIDE:
+        given, before = changes.get(what), tuple(name for name in getattr(plan.space, what) if name in kept)
+        outside[what] = before if given is None else _known(plan, given, what, kept)
+    for what, other in (_OUTSIDE, _OUTSIDE[::-1]):
+        if changes.get(what) is not None and changes.get(other) is None:
+            outside[other] = tuple(name for name in outside[other] if name not in outside[what])
+    return outside
+
+
+def _description(plan: Plan, changes: PlanChanges, kept: Collection[str]) -> dict[str, Any]:
+    """The description of the space that was asked for, or the plan's own on the attributes kept."""
+    if asked := _choice(changes):
+        return {what: value if isinstance(value, bool) else tuple(value) for what, value in asked.items()}
+    own: dict[str, Any] = {what: getattr(plan.space, what) for what in _DESCRIPTIONS}
+    if own["specs"]:
+        own["specs"] = _specs_within(plan, kept)
+    return own
+
+
+def _attributes_left(plan: Plan, kept: Collection[str], used: set[str]) -> set[str]:
+    """The attributes that something uses, or that no list of the plan named before."""
+    used = used | {name for edit in plan.edits for name, _ in edit.forbid}
+    used |= {name for analysis in plan.analyses for name in (*analysis.columns, *analysis.by)}
+    before = {*plan.keys, *plan.swap, *plan.analyse}
+    return {name for name in plan.names if name in kept and (name in used or name not in before)}
+
+
+def _check_uses(plan: Plan, attributes_left: set[str]) -> None:
+    """Refuse to take an attribute from under an edit rule or an analysis."""
+    gone = set(plan.names) - attributes_left
+    uses = [(f"edit rule '{edit.name}' names", [name for name, _ in edit.forbid], "rule") for edit in plan.edits]
+    uses += [(f"analysis '{one.name}' uses", [*one.by, *one.columns], "analysis") for one in plan.analyses]
+    for use, names, what in uses:
+        for name in names:
+            if name in gone:
+                raise UsageError(
+                    f"{use} '{name}', which would no longer be an attribute; "
+                    f"keep '{name}' among the attributes or take the {what} out of the plan"
+                )
+
+
+def _data(plan: Plan, attributes_left: set[str]) -> DataPlan:
+    """The data section with these attributes; raw columns of the others are carried."""
+    carried = set(plan.data.carry)
+    columns = (column for a in plan.attributes if a.name not in attributes_left for column in a.columns)
+    return replace(
+        plan.data,
+        attributes=tuple(a for a in plan.attributes if a.name in attributes_left),
+        carry=(*plan.data.carry, *(column for column in columns if column not in carried)),
     )
 
 
@@ -146,20 +164,16 @@ def _role(plan: Plan, role: str, given: Sequence[str] | None, kept: Collection[s
     return names
 
 
-def _choice(
-    *, swap_sizes: Sequence[int] | None, all_specs: bool | None, specs: Sequence[str] | None, search: bool | None
-) -> dict[str, Any]:
+def _choice(changes: PlanChanges) -> dict[str, Any]:
     """The one description of the space that was asked for, or {}; ``all_specs=False`` asks for nothing."""
-    given = {"swap_sizes": swap_sizes, "all_specs": all_specs or None, "specs": specs, "search": search or None}
-    asked = [what for what, value in given.items() if value is not None]
+    given: dict[str, Any] = {what: changes.get(what) for what in _DESCRIPTIONS}
+    asked = {what: value for what, value in given.items() if value is not None and value is not False}
     if len(asked) > 1:
         raise UsageError(f"the space is described by {' and '.join(asked)}; choose one")
-    if not asked:
-        return {}
-    value = given[asked[0]]
-    if not isinstance(value, bool) and not list(value or ()):
-        raise UsageError(f"{asked[0]} is empty; list at least one or leave it out")
-    return {asked[0]: value}
+    for what, value in asked.items():
+        if not isinstance(value, bool) and not list(value or ()):
+            raise UsageError(f"{what} is empty; list at least one or leave it out")
+    return asked
 
 
 def _roles_of(spec: str, names: Sequence[str]) -> list[str]:
@@ -177,20 +191,13 @@ def _specs_within(plan: Plan, kept: Collection[str]) -> tuple[str, ...]:
     return specs
 
 
-def _replaced(part: Any, **values: Any) -> Any:
+def _replaced(part: _Part, values: dict[str, Any]) -> _Part:
     return replace(part, **{what: value for what, value in values.items() if value is not None})
 
 
-def _decision(
-    plan: Plan,
-    measures: Sequence[str] | None,
-    risk: str | None,
-    utility: str | None,
-    max_risk: str | None,
-    slope: str | None,
-    realisation: str | None,
-) -> Any:
-    decision = plan.decision
+def _decision(plan: Plan, changes: PlanChanges) -> DecisionPlan:
+    """The decision section with what was asked for."""
+    decision, measures = plan.decision, changes.get("measures")
     if measures is not None:
         # A measure that is no longer asked for cannot decide; the default takes its place.
         bare = {*measures, *(str(measure).partition("[")[0] for measure in measures)}
@@ -199,6 +206,6 @@ def _decision(
             risk=decision.risk if decision.risk in bare else None,
             utility=decision.utility if decision.utility in bare else None,
         )
-    if max_risk is not None or slope is not None:
-        decision = replace(decision, max_risk=max_risk, slope=slope)
-    return _replaced(decision, risk=risk, utility=utility, realisation=realisation)
+    if changes.get("max_risk") is not None or changes.get("slope") is not None:
+        decision = replace(decision, max_risk=changes.get("max_risk"), slope=changes.get("slope"))
+    return _replaced(decision, {what: changes.get(what) for what in ("risk", "utility", "realisation")})

@@ -100,3 +100,8 @@ def test_a_decision_follows_the_measures_and_one_rule_replaces_the_other() -> No
     fewer = edit_plan(plan, measures=["small_cells[n_rule=5]", "entropy_change"])
     assert (fewer.decision.risk, fewer.decision.utility) == ("small_cells", None)
     assert edit_plan(plan, slope="0.5").decision == DecisionPlan("small_cells", "hellinger", slope="0.5")
+
+
+def test_an_entry_that_no_plan_has_is_a_fault_of_the_caller() -> None:
+    with pytest.raises(TypeError, match="no entry 'swaps'"):
+        edit_plan(ABC, swaps=["A"])  # type: ignore[call-arg]
