@@ -23,6 +23,11 @@ def first_twice(names: Iterable[str]) -> str | None:
     return None
 
 
+def upper_first(text: str) -> str:
+    """The beginning of a sentence."""
+    return text[:1].upper() + text[1:]
+
+
 def lower_first(text: str) -> str:
     """A title within a sentence: names of people keep their capital."""
     first = text.split()[0] if text else ""

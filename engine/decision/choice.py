@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 
 from engine.common.errors import UsageError
-from engine.common.public_wording import lower_first
+from engine.decision.cautions import Caution, caution_text, cautions
 from engine.decision.disclosure_text import check_extent
+from engine.decision.slope import slope_words
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
 from engine.frontier.summary import summarise
-from engine.measures import MeasureCall
-from engine.release.results import FAILED, NOOP, Results
+from engine.release.results import Results
 from engine.release.scenarios import Choice
 from engine.study.decision_log import append
 from engine.study.log_seal import check_seal
 from engine.study.study import Study
 from engine.study.study_map import objective_places, realisation_of, risk_utility_map
+
+NAMED_BY_HAND = "named by hand"
+"""The rule of a choice that follows none."""
 
 
 def runs_of(study: Study, place: int, table: str = "realisation") -> Results:
@@ -68,7 +71,7 @@ def choose(
     asked = None
     if candidate is not None:
         scenario, asked = study.find(candidate)
-        place, rule = scenario.place, "named by hand"
+        place, rule = scenario.place, NAMED_BY_HAND
     elif max_risk is not None:
         place, rule = (
             view.under_bound(max_risk),
@@ -104,7 +107,7 @@ def choose(
     record["fresh"] = fresh_figures(study, place, view.allow_partial)
     record["bound"], record["slope"] = max_risk, slope
     record["planned"] = _follows_the_plan(study, view, place)
-    record["cautions"] = cautions(study, view, place, released, record)
+    record["cautions"] = [caution_text(caution) for caution in cautions(study, view, place, released, record)]
     record["others"] = [dict(one) for one in others]
     check_extent(study, view.scenarios[place], (why, by, *(one.get("why", "") for one in others)), record)
     check_seal(study)
@@ -121,44 +124,6 @@ def measures_of(study: Study, choice: Choice | None) -> tuple[str | None, str | 
     record = choice.record if choice else {}
     risk, utility = (record[kind] if record.get(kind) in names else None for kind in ("risk", "utility"))
     return risk, utility
-
-
-def slope_words(view: RiskUtilityMap, slope: float) -> str:
-    """The rule of a straight trade-off in words: which measures it is about, by their titles."""
-    risk, utility = (_named(view.measures[k]) for k in (view.risk, view.utility))
-    return f"best on the straight line of slope {slope:g} between {risk} and {utility}"
-
-
-def _named(call: MeasureCall) -> str:
-    """A measure's title within a sentence, with the parameters that are not the usual ones."""
-    usual = call.measure.parameters
-    parts = [f"{key.replace('_', ' ')} {value}" for key, value in call.parameters if value != usual[key]]
-    parts += ["of " + " × ".join(call.attributes)] if call.attributes is not None else []
-    title = ("size of " if call.measure.better == "zero" else "") + lower_first(call.measure.title)
-    return title + (f" ({', '.join(parts)})" if parts else "")
-
-
-def slope_of(study: Study, record: Mapping[str, Any]) -> float | None:
-    """The slope that a recorded choice rests on: its own, or that of the plan whose rule picks it; None without one."""
-    own, planned = record.get("slope"), study.plan.decision.slope
-    if own is None and planned is not None and record.get("planned") is True:
-        own = planned
-    return None if own is None else float(own)
-
-
-def nothing_is_better(view: RiskUtilityMap, place: int, slope: float) -> str:
-    """That by a straight trade-off doing nothing is better than a scenario, with both sums; empty where it is not."""
-    sums = view.beaten_by_nothing(place, slope)
-    if sums is None:
-        return ""
-    digits = next((few for few in (4, 6, 9) if len({f"{one:.{few}g}" for one in sums}) == 2), 17)
-    mine, nothing = (f"{one:.{digits}g}" for one in sums)
-    what = "loss of utility" if slope == np.inf else "risk + slope × loss of utility"
-    return f"{NOTHING_IS_BETTER}: {what} is {mine} for it and {nothing} for the data unchanged"
-
-
-NOTHING_IS_BETTER = "by the slope that picks it, doing nothing is better"
-"""What a choice by a slope is told where the unaltered data score better by it."""
 
 
 def _follows_the_plan(study: Study, view: RiskUtilityMap, place: int) -> bool | None:
@@ -187,7 +152,7 @@ def fresh_figures(study: Study, place: int, allow_partial: bool = False) -> dict
     }
 
 
-def cautions_now(study: Study, choice: Choice, allow_partial: bool = False) -> list[str]:
+def cautions_now(study: Study, choice: Choice, allow_partial: bool = False) -> list[Caution]:
     """The cautions of a recorded choice as they are today: fresh replicates may have come since, or further runs."""
     record = choice.record
     view = risk_utility_map(study, record["risk"], record["utility"], allow_partial=allow_partial)
@@ -200,50 +165,6 @@ def cautions_now(study: Study, choice: Choice, allow_partial: bool = False) -> l
 def one_run(runs: Results, row: int) -> Results:
     """One row of several runs."""
     return Results(*(getattr(runs, f.name)[row : row + 1] for f in fields(Results)))
-
-
-def cautions(study: Study, view: RiskUtilityMap, place: int, run: Results, record: Mapping[str, Any]) -> list[str]:
-    """What a board should know about a choice before it relies on it, one sentence each; ``run`` is the one to be
-    released."""
-    name = str(view.measures[view.risk])
-    words = view.measures[view.risk].measure.title.lower()
-    mean, se = view.summary.mean[place, view.risk], view.summary.se[place, view.risk]
-    released, bound, fresh = run.values[0, view.risk], record["bound"], record["fresh"]
-    said = []
-    if np.isnan(mean):
-        reason = view.measures[view.risk].measure.undefined
-        said.append(f"its {words} is undefined ({reason}), so it takes no part in the frontier")
-    elif view.riskier_than_original[place]:
-        said.append("its mean risk is above that of releasing the data unchanged")
-    slope = slope_of(study, record)
-    if slope is not None and (beaten := nothing_is_better(view, place, slope)):
-        said.append(beaten)
-    if record.get("planned") is False:
-        said.append("it is not the one that the plan's rule picks")
-    if run.status[0] == NOOP:
-        said.append("it changes nothing: the release is the original")
-    if run.status[0] == FAILED:
-        said.append(f"the run to be released is partial: {run.changed[0]:,} records were swapped, then none could")
-    planned = study.plan.decision.max_risk
-    passed_over = planned is not None and bound != float(planned) and view.risk == objective_places(study)[0]
-    if planned is not None and passed_over and mean > float(planned):  # one's own bound does not undo the plan's
-        said.append(f"its mean {words}, {mean:.5g}, is above the plan's bound {float(planned):g}")
-    if bound is not None:
-        if released > bound:
-            said.append(
-                f"the run to be released has a {words} of {released:.5g}, above the bound {bound:g}: the bound is on "
-                "the mean"
-            )
-        if mean + 2 * se > bound:
-            said.append(f"its mean {words}, {mean:.5g}, is within two standard errors of the bound {bound:g}")
-        if fresh and (fresh[name]["mean"] or 0) > bound:
-            said.append(f"on fresh replicates its mean {words} is {fresh[name]['mean']:.5g}, above the bound {bound:g}")
-    if fresh is None:
-        said.append("its figures are those that led to the choice; it has not been run again on fresh replicates")
-    progress = study.progress
-    if progress.state != "finished":
-        said.append(f"the sweep is {progress.state}: {progress.done:,} of {progress.total:,} runs so far")
-    return said
 
 
 def _record(view: RiskUtilityMap, place: int) -> dict[str, Any]:

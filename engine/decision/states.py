@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.common.errors import EngineError, UsageError
+from engine.decision.cautions import caution_text
+from engine.decision.choice import cautions_now, fresh_figures
 from engine.decision.disclosure_text import check_extent, check_public
 from engine.release.scenarios import Choice, Scenario
 from engine.study.decision_log import START, Entry, append, entries, verify
@@ -154,8 +156,6 @@ def decide(study: Study, state: str, by: str, *, number: str = "", conditions: s
     check_extent(study, scenario, (by, number, conditions, why))
     detail: dict[str, Any] = {"candidate": now.choice.label, "replicate": now.choice.replicate}
     if state == "submitted":
-        from engine.decision.choice import cautions_now, fresh_figures
-
         _check_plan(study, scenario)
         fresh = fresh_figures(study, scenario.place)
         if fresh is None:
@@ -163,7 +163,8 @@ def decide(study: Study, state: str, by: str, *, number: str = "", conditions: s
                 f"{now.choice.label} has only the figures that led to its choice; run it on fresh replicates first: "
                 f"`frontier recheck {study.path.name} --data DATA --candidate {now.choice.label}`"
             )
-        detail |= {"fresh": fresh, "cautions": cautions_now(study, now.choice)}
+        texts = [caution_text(caution) for caution in cautions_now(study, now.choice)]
+        detail |= {"fresh": fresh, "cautions": texts}
     if state == "approved":
         _check_as_submitted(log)
         detail |= {"number": number, "conditions": conditions}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.common.errors import UsageError
-from engine.decision.choice import NOTHING_IS_BETTER, cautions_now
+from engine.decision.cautions import Caution, CautionKind, caution_text
+from engine.decision.choice import NAMED_BY_HAND, cautions_now
 from engine.decision.comparison import differences
 from engine.report.context import Stand, bound_words
 from engine.report.map_facts import Alternative, Recommendation
@@ -29,7 +30,7 @@ def recommendation(at: Stand) -> Recommendation:
         words = _difference(at, label, len(others))
         alternatives.append(Alternative(letter or "?", words, at.safe(str(one.get("why", "")))))
     # as they are today: what was true when the choice was made may have been mended since, by fresh runs for one
-    cautions = [*_count_misleads(at, choice), *(_caution(text) for text in cautions_now(at.study, choice))]
+    cautions = [*_count_misleads(at, choice), *(member_text(caution) for caution in cautions_now(at.study, choice))]
     return Recommendation(
         letter=at.letter,
         recorded=True,
@@ -78,7 +79,7 @@ def _rule_words(at: Stand, choice: Choice) -> str:
         late = late_words(at)
         own = bound_words(at, float(choice.record["bound"]))
         return f"The most useful candidate within the bound on risk: {own}" + (f"; {late}." if late else ".")
-    if choice.rule == "named by hand":
+    if choice.rule == NAMED_BY_HAND:
         return "Chosen by judgement among the candidates, for the reason given."
     if (slope := choice.record.get("slope")) is not None:
         risk, utility = (at.view.measures[k] for k in (at.view.risk, at.view.utility))
@@ -95,20 +96,20 @@ def late_words(at: Stand) -> str:
     return "the bound was set when the choice was made, after results were seen"
 
 
-def _caution(text: str) -> str:
+_MEMBER_TEXTS = {
+    CautionKind.BEATEN_BY_ORIGINAL: "by the straight trade-off that picked it, releasing the data unchanged would be"
+    " better",
+    CautionKind.PARTIAL_RUN: "the run to be released is partial: some records found no partner",
+    CautionKind.ABOVE_PLANNED_BOUND: "its average risk is above the bound that the plan fixed",
+    CautionKind.RUN_ABOVE_BOUND: "the run to be released is above the bound on risk: the bound is on the average over"
+    " runs",
+    CautionKind.NEAR_BOUND: "its average risk is within two standard errors of the bound",
+    CautionKind.FRESH_ABOVE_BOUND: "on fresh runs its average risk is above the bound",
+    CautionKind.NOT_RECHECKED: "its figures are those that led to the choice; it has not been run again on fresh draws",
+}
+"""Cautions whose words for the analyst hold figures of eq. 6, or a number of records, that a member may not see."""
+
+
+def member_text(caution: Caution) -> str:
     """A caution as a member may read it: a figure of eq. 6 is not repeated as a share, records in swaps not counted."""
-    if text.startswith("the run to be released is partial"):
-        return "the run to be released is partial: some records found no partner"
-    if text.startswith("its figures are those that led to the choice"):
-        return "its figures are those that led to the choice; it has not been run again on fresh draws"
-    if text.startswith(NOTHING_IS_BETTER):
-        return "by the straight trade-off that picked it, releasing the data unchanged would be better"
-    if "above the plan's bound" in text:
-        return "its average risk is above the bound that the plan fixed"
-    if "above the bound" in text and text.startswith("the run to be released"):
-        return "the run to be released is above the bound on risk: the bound is on the average over runs"
-    if "within two standard errors of the bound" in text:
-        return "its average risk is within two standard errors of the bound"
-    if text.startswith("on fresh replicates") and "above the bound" in text:
-        return "on fresh runs its average risk is above the bound"
-    return text
+    return _MEMBER_TEXTS.get(caution.kind) or caution_text(caution)

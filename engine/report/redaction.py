@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.common.public_wording import lower_first as lower_first
+from engine.common.public_wording import upper_first as upper_first
 from engine.measures import MeasureCall
 
 if TYPE_CHECKING:
@@ -111,11 +112,6 @@ def _settings(plan: Plan) -> frozenset[Decimal]:
 def _as_it_is(text: str) -> str:
     """A text as a replacement: a backslash in the name of a column is no reference to a group."""
     return text.replace("\\", "\\\\")
-
-
-def upper_first(text: str) -> str:
-    """The beginning of a sentence."""
-    return text[:1].upper() + text[1:]
 
 
 def is_count_risk(call: MeasureCall) -> bool:

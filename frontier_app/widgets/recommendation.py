@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from engine.common.errors import EngineError
-from engine.decision.choice import measures_of, nothing_is_better, planned_places, slope_of
+from engine.decision.choice import measures_of, planned_places
+from engine.decision.slope import beaten_by_original, beaten_text, slope_of
 from engine.decision.states import state_of
 from engine.frontier.neighbours import lettered
 from engine.frontier.risk_utility_map import RiskUtilityMap
@@ -123,8 +124,8 @@ def _recorded_slope(study: Study, view: RiskUtilityMap, choice: Choice) -> float
 
 def _doubt(view: RiskUtilityMap, place: int, slope: float | None) -> str:
     """What follows the words of a slope by which doing nothing is better; nothing elsewhere."""
-    beaten = nothing_is_better(view, place, slope) if slope is not None else ""
-    return f" – but {beaten}" if beaten else ""
+    beaten = None if slope is None else beaten_by_original(view, place, slope)
+    return f" – but {beaten_text(beaten)}" if beaten else ""
 
 
 def _rule(study: Study, view: RiskUtilityMap, look: Look) -> Rule:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.common.errors import EngineError
+from engine.common.public_wording import upper_first
+from engine.decision.cautions import caution_text
 from engine.decision.choice import cautions_now, fresh_figures
 from engine.decision.states import Standing, decide
 from engine.frontier.neighbours import lettered
@@ -116,9 +118,9 @@ def next_step(study: Study, view: RiskUtilityMap, standing: Standing) -> None:
     place = study.find(choice.label)[0].place
     fresh = fresh_figures(study, place)
     depends = (str(study.path), study.stamp(), choice.at, fresh is None, str(fresh))
-    notes = now.memo.get("cautions", depends, lambda: cautions_now(study, choice, now.look.partial))
-    if notes and standing.state != "released":
-        lines = bullets(f"{note[:1].upper()}{note[1:]}." for note in notes)
+    cautions = now.memo.get("cautions", depends, lambda: cautions_now(study, choice, now.look.partial))
+    if cautions and standing.state != "released":
+        lines = bullets(f"{upper_first(caution_text(caution))}." for caution in cautions)
         st.warning(markdown("**To bear in mind**\n{}", lines), icon=":material/info:")
     if standing.state == "released":
         return

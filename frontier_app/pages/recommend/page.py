@@ -7,8 +7,10 @@ from typing import Any
 import streamlit as st
 
 from engine.common.errors import EngineError
-from engine.decision.choice import choose, nothing_is_better, planned_places
+from engine.common.public_wording import upper_first
+from engine.decision.choice import choose, planned_places
 from engine.decision.disclosure_text import told
+from engine.decision.slope import beaten_by_original, beaten_text
 from engine.decision.states import Standing, state_of, withhold
 from engine.frontier.neighbours import lettered
 from engine.frontier.risk_utility_map import RiskUtilityMap
@@ -180,8 +182,8 @@ def _against_nothing(study: Study, view: RiskUtilityMap, how: str, asked: dict[s
     slope = asked.get("slope", planned)
     if place is None or slope is None:
         return
-    if beaten := nothing_is_better(view, place, float(slope)):
-        st.warning(f"{beaten[:1].upper()}{beaten[1:]}.", icon=":material/warning:")
+    if beaten := beaten_by_original(view, place, float(slope)):
+        st.warning(f"{upper_first(beaten_text(beaten))}.", icon=":material/warning:")
 
 
 def _alternatives(view: RiskUtilityMap, place: int, letters: dict[int, str]) -> list[dict[str, str]]:

@@ -1,0 +1,48 @@
+"""Cautions are values: each kind has words for the analyst, and words without figures for the members of a board."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from engine.decision.cautions import Caution, CautionKind, caution_text
+from engine.decision.slope import BeatenByOriginal
+from engine.report.decision_history import member_text
+
+_FIGURES = {"value": 0.12345678, "bound": 0.1, "changed": 1234, "sweep": "running", "done": 3, "total": 1000}
+_TOLD = {  # what the analyst reads, and studies store, word for word
+    CautionKind.RISK_UNDEFINED: "its share at risk is undefined (no record), so it takes no part in the frontier",
+    CautionKind.RISKIER_THAN_ORIGINAL: "its mean risk is above that of releasing the data unchanged",
+    CautionKind.BEATEN_BY_ORIGINAL: "by the slope that picks it, doing nothing is better: risk + slope × loss of"
+    " utility is 0.30001 for it and 0.30002 for the data unchanged",
+    CautionKind.OFF_PLAN: "it is not the one that the plan's rule picks",
+    CautionKind.CHANGES_NOTHING: "it changes nothing: the release is the original",
+    CautionKind.PARTIAL_RUN: "the run to be released is partial: 1,234 records were swapped, then none could",
+    CautionKind.ABOVE_PLANNED_BOUND: "its mean share at risk, 0.12346, is above the plan's bound 0.1",
+    CautionKind.RUN_ABOVE_BOUND: "the run to be released has a share at risk of 0.12346, above the bound 0.1: the"
+    " bound is on the mean",
+    CautionKind.NEAR_BOUND: "its mean share at risk, 0.12346, is within two standard errors of the bound 0.1",
+    CautionKind.FRESH_ABOVE_BOUND: "on fresh replicates its mean share at risk is 0.12346, above the bound 0.1",
+    CautionKind.NOT_RECHECKED: "its figures are those that led to the choice; it has not been run again on fresh"
+    " replicates",
+    CautionKind.SWEEP_UNFINISHED: "the sweep is running: 3 of 1,000 runs so far",
+}
+
+
+def _caution(kind: CautionKind) -> Caution:
+    beaten = BeatenByOriginal(0.30001, 0.30002, False) if kind is CautionKind.BEATEN_BY_ORIGINAL else None
+    return Caution(kind, "share at risk", "no record", beaten=beaten, **_FIGURES)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", CautionKind)
+def test_the_analyst_reads_every_caution_with_its_figures(kind: CautionKind) -> None:
+    assert caution_text(_caution(kind)) == _TOLD[kind]
+
+
+@pytest.mark.parametrize("kind", CautionKind)
+def test_a_member_reads_no_figure_of_risk_and_no_number_of_records_in_a_caution(kind: CautionKind) -> None:
+    if kind is CautionKind.SWEEP_UNFINISHED:  # runs of a sweep are no secret
+        assert member_text(_caution(kind)) == _TOLD[kind]
+    else:
+        assert not re.search(r"\d", member_text(_caution(kind)))
