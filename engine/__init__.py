@@ -1,3 +1,5 @@
 """Risk–utility frontiers for data swapping: candidate releases, disclosure risk, data utility, decision, release."""
 
-__version__ = "0.1.0"
+from engine.common.version import __version__
+
+__all__ = ["__version__"]

@@ -14,11 +14,11 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
-from engine import __version__
 from engine.common.errors import EngineError
 from engine.common.os_support import write_private
 from engine.common.streams import STREAM_VERSION
 from engine.common.untrusted import read_json, read_plain
+from engine.common.version import __version__
 
 FORMAT = 3
 RELEASE, INTERNAL = "release", "internal"

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from engine import __version__
 from engine.cli.bundle import run_apply, run_export, run_replay, run_verify
 from engine.cli.decide import run_choose, run_decide
 from engine.cli.explore import (
@@ -36,6 +35,7 @@ from engine.common.errors import EngineError, UsageError
 from engine.common.os_support import external_beside, open_to_others, private_files
 from engine.common.output import escape_unknown_signs, say
 from engine.common.printable import printable
+from engine.common.version import __version__
 from engine.study.keys import key_path
 
 _DATA = "a sample's name (see `frontier datasets`) or a CSV, Parquet, SPSS, Stata or SAS file"

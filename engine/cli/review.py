@@ -71,8 +71,8 @@ def run_selftest(args: argparse.Namespace) -> int:
     """Run all checks; exit code 1 when one fails."""
     import platform
 
-    from engine import __version__
     from engine.bundle.selftest import run
+    from engine.common.version import __version__
 
     say(f"swap-frontier {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
     failed, seconds = 0, 0.0

@@ -243,7 +243,7 @@ def _certificate(at: Stand, made: Remade) -> Certificate:
 
     import numpy as np
 
-    from engine import __version__
+    from engine.common.version import __version__
     from engine.study.study_map import realisation_of
 
     results, place = at.view.results, at.scenario.place

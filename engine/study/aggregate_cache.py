@@ -16,7 +16,7 @@ from zlib import crc32
 
 import numpy as np
 
-from engine import __version__
+from engine.common.version import __version__
 
 TABLE = "create table if not exists aggregate (name text primary key, value blob) without rowid"
 _MOST = 2**28  # bytes up to which a matrix is one value of the table, which takes no more than 10^9

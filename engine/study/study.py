@@ -20,10 +20,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from engine import __version__
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.common.stored_values import from_json, is_number, is_whole, sum_of
 from engine.common.streams import STREAM_VERSION
+from engine.common.version import __version__
 from engine.measures import MeasureCall
 from engine.plan import Plan, plan_from_toml, plan_to_toml
 from engine.release.scenarios import Choice, Scenario, Scenarios, params_text

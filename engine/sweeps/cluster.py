@@ -29,9 +29,9 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from engine import __version__
 from engine.common.errors import EngineError, UsageError
 from engine.common.streams import STREAM_VERSION
+from engine.common.version import __version__
 from engine.sweeps.evaluator import Evaluator, Outcome, Question, stream_keys
 from engine.sweeps.workers import Bundle, Crew
 

@@ -1,0 +1,133 @@
+"""pandas DataFrames become dictionary-coded columns, and columns become DataFrames again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.common.errors import EngineError, UsageError
+from engine.common.public_wording import first_twice
+from engine.common.raw_values import smallest, texts
+from engine.data.microdata import RawColumn, RawTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+SOURCE = "DataFrame"
+"""What a study says its records came from, where they came from a DataFrame."""
+
+
+def table_of_frame(frame: pd.DataFrame, source: str = SOURCE) -> RawTable:
+    """Return the records of a DataFrame; its index is left out.
+
+    Values are those that a Parquet file of the frame would hold: categories count by their values, and NaN, None and
+    NaT are nulls.  Raises :class:`UsageError` for anything but a DataFrame and for column names that are no texts, and
+    :class:`EngineError` for a frame without records or columns and for columns of other than plain values.
+    """
+    import pandas as pd
+
+    if not isinstance(frame, pd.DataFrame):
+        raise UsageError(f"the data are of type {type(frame).__name__}, must be a pandas DataFrame")
+    _check_columns(frame)
+    if not len(frame):
+        raise EngineError("the DataFrame has no records")
+    columns = {name: _column(name, frame[name]) for name in frame.columns}
+    return RawTable(columns, len(frame), source)
+
+
+def _check_columns(frame: pd.DataFrame) -> None:
+    names = list(frame.columns)
+    if not names:
+        raise EngineError("the DataFrame has no columns")
+    for name in names:
+        if not isinstance(name, str) or not name.strip():
+            raise UsageError(
+                f"a column of the DataFrame is called {name!r}, must be a text that is not empty; "
+                "df.columns = df.columns.map(str) makes texts of other names"
+            )
+    twice = first_twice(names)
+    if twice is not None:
+        raise UsageError(f"the DataFrame has two columns called '{twice}'; give each column a name of its own")
+
+
+def _column(name: str, series: pd.Series) -> RawColumn:
+    import pandas as pd
+    import pyarrow as pa
+
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        return _categorical(name, series)
+    values = _arrow(name, series)
+    if pa.types.is_null(values.type):
+        return RawColumn(name, pa.array([], pa.string()), np.full(len(values), -1, np.int8))
+    coded = values.dictionary_encode()
+    codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return RawColumn(name, coded.dictionary, smallest(codes, len(coded.dictionary)))
+
+
+def _categorical(name: str, series: pd.Series) -> RawColumn:
+    """A categorical by its values, in order of first appearance as everywhere; intervals by their text."""
+    import pandas as pd
+    import pyarrow as pa
+
+    categories = series.cat.categories
+    if isinstance(categories.dtype, pd.IntervalDtype | pd.PeriodDtype):
+        categories = categories.astype(str)
+    codes = series.cat.codes.to_numpy()
+    present, first = np.unique(codes[codes >= 0], return_index=True)
+    present = present[np.argsort(first)]
+    rank = np.full(len(categories) + 1, -1, np.int64)  # the last one for records without a category
+    rank[present] = np.arange(len(present))
+    values = _arrow(name, categories.take(present).to_series())
+    if pa.types.is_null(values.type):
+        values = values.cast(pa.string())
+    return RawColumn(name, values, smallest(rank[codes], len(present)))
+
+
+def _arrow(name: str, series: pd.Series) -> pa.Array:
+    """Values as Arrow has them in a file: text of one kind, times to their own precision."""
+    import pyarrow as pa
+
+    plain = "wanted are plain values (numbers, text, truth values, dates)"
+    try:
+        values = pa.Array.from_pandas(series)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        raise EngineError(
+            f"column '{name}' holds values of several types or of a type that no file holds, {plain}; "
+            f"make them texts with df['{name}'].astype(str)"
+        ) from None
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    kind = values.type
+    if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
+        raise EngineError(f"column '{name}' has the type {type(kind).__name__}, {plain}; flatten or leave it out")
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        # the text of a CSV file has this kind too, so the same records have the same digest
+        return values.cast(pa.string())
+    return values
+
+
+def category_order(series: pd.Series) -> tuple[str, ...]:
+    """Return the categories of a categorical that occur, as texts in their order; empty for any other column."""
+    import pandas as pd
+
+    if not isinstance(series.dtype, pd.CategoricalDtype):
+        return ()
+    values = _categorical(str(series.name), series.cat.remove_unused_categories()).values
+    order = np.unique(series.cat.codes.to_numpy()[series.notna().to_numpy()], return_index=True)[1]
+    written = texts(values)
+    by_appearance = np.argsort(np.argsort(order))
+    return tuple(written[k] for k in by_appearance.tolist())
+
+
+def frame_of_table(table: RawTable) -> pd.DataFrame:
+    """Return all columns of a file as a DataFrame, the values as the file holds them: those of a CSV file are texts."""
+    import pandas as pd
+    import pyarrow as pa
+
+    columns = {}
+    for name, column in table.columns.items():
+        codes = pa.array(column.codes.astype(np.int32), mask=column.codes < 0)
+        columns[name] = column.values.take(codes).to_pandas()
+    return pd.DataFrame(columns)
