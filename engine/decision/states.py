@@ -161,7 +161,7 @@ def decide(study: Study, state: str, by: str, *, number: str = "", conditions: s
         if fresh is None:
             raise UsageError(
                 f"{now.choice.label} has only the figures that led to its choice; run it on fresh replicates first: "
-                f"`frontier recheck {study.path.name} --data DATA --candidate {now.choice.label}`"
+                f"`frontier recheck {study.name} --data DATA --candidate {now.choice.label}`"
             )
         texts = [caution_text(caution) for caution in cautions_now(study, now.choice)]
         detail |= {"fresh": fresh, "cautions": texts}

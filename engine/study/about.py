@@ -70,8 +70,7 @@ class Described(Leased):
         found = self._format()
         if found not in FORMATS:
             raise EngineError(
-                f"study '{self.path.name}' has format {found}, this version reads format "
-                + " and ".join(map(str, FORMATS))
+                f"study '{self.name}' has format {found}, this version reads format " + " and ".join(map(str, FORMATS))
             )
         for table in _TABLES:
             if not self.has_table(table):

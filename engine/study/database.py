@@ -1,4 +1,5 @@
-"""The SQLite file behind a study: opening it where it lies, and one clear sentence for whatever it complains of."""
+"""The SQLite database behind a study, in a file or in memory: connection, transactions, and one clear sentence for
+whatever SQLite complains of."""
 
 from __future__ import annotations
 
@@ -17,72 +18,81 @@ from engine.common.untrusted import kind_of
 _APPLICATION_ID = 0x53574150  # "SWAP"
 PATIENCE = 30
 """Seconds that a writer waits for another one."""
-_HARDLY = 2**20  # bytes: with less room a complaint about writing is one about room
+IN_MEMORY = "in memory"
+"""The name of a study that has no file, in messages."""
+_LITTLE_ROOM = 2**20  # bytes: with less room a complaint about writing is one about room
 
 _READING = (sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ)
 
 
-class _Connection(sqlite3.Connection):
+class Connection(sqlite3.Connection):
     """A connection that knows why nothing can be written."""
 
     unwritten: sqlite3.Error | None = None
 
 
-def damaged(path: Path, what: str) -> EngineError:
+def damaged(name: str, what: str) -> EngineError:
     """The error for a study that holds what this program never writes."""
     return EngineError(
-        f"study '{path.name}' is damaged: {what}; restore it from a copy, or sweep it anew with the same key file, "
+        f"study '{name}' is damaged: {what}; restore it from a copy, or sweep it anew with the same key file, "
         "which gives the same figures"
     )
 
 
 @contextmanager
-def spoken(path: Path) -> Iterator[None]:
-    """Turn SQLite's complaints into one clear sentence."""
+def errors_in_words(path: Path | None) -> Iterator[None]:
+    """Raise what SQLite complains of as an :class:`EngineError` of one clear sentence; ``path`` is None of a study in
+    memory."""
     try:
         yield
     except sqlite3.Error as error:
         raise _sentence(path, error) from None
     except UnicodeDecodeError:  # of a complaint that quotes what it cannot read
-        raise damaged(path, "a name in it cannot be read") from None
+        raise damaged(_name_of(path), "a name in it cannot be read") from None
 
 
-def _sentence(path: Path, error: sqlite3.Error) -> EngineError:
+def _name_of(path: Path | None) -> str:
+    return IN_MEMORY if path is None else path.name
+
+
+def _sentence(path: Path | None, error: sqlite3.Error) -> EngineError:
     # the low byte is the kind; what the module itself complains of has none
-    text, kind = str(error), getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if kind == sqlite3.SQLITE_FULL or (kind == sqlite3.SQLITE_IOERR and _room(path) < _HARDLY):
+    text, kind, name = str(error), getattr(error, "sqlite_errorcode", 0) & 0xFF, _name_of(path)
+    if kind == sqlite3.SQLITE_FULL or (kind == sqlite3.SQLITE_IOERR and _room(path) < _LITTLE_ROOM):
         return EngineError(
-            f"study '{path.name}' could not be written: {text}; free some space and run the same command again, "
+            f"study '{name}' could not be written: {text}; free some space and run the same command again, "
             "nothing is lost"
         )
     if kind == sqlite3.SQLITE_IOERR:
         done = "read" if getattr(error, "sqlite_errorcode", 0) in _READING else "written"
         return EngineError(
-            f"study '{path.name}' could not be {done} where it lies ({text}); see to the disk, its limits or the "
+            f"study '{name}' could not be {done} where it lies ({text}); see to the disk, its limits or the "
             "network drive and run the same command again, what was stored before is kept"
         )
     if kind == sqlite3.SQLITE_READONLY:
-        return EngineError(f"study '{path.name}' is read-only; copy it to a folder you may write to")
+        return EngineError(f"study '{name}' is read-only; copy it to a folder you may write to")
     if kind in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL):
-        return EngineError(f"study '{path.name}' is locked by another program; wait for it or close it")
+        return EngineError(f"study '{name}' is locked by another program; wait for it or close it")
     if kind == sqlite3.SQLITE_CANTOPEN:
-        return EngineError(f"study '{path.name}' cannot be opened: its folder does not exist or may not be written to")
+        return EngineError(f"study '{name}' cannot be opened: its folder does not exist or may not be written to")
     if kind == sqlite3.SQLITE_NOTADB:
-        return EngineError(f"'{path.name}' is no study, or a damaged one ({text}); a study is made by `frontier sweep`")
+        return EngineError(f"'{name}' is no study, or a damaged one ({text}); a study is made by `frontier sweep`")
     if text.startswith("Could not decode"):  # and goes on with what it could not
         text = "a text in it cannot be read"
-    return damaged(path, text)
+    return damaged(name, text)
 
 
-def _room(path: Path) -> int:
-    """Bytes that are left where a file lies; as many as you like where nobody knows."""
+def _room(path: Path | None) -> int:
+    """Bytes that are left where a file lies; enough of them where nobody knows."""
+    if path is None:
+        return _LITTLE_ROOM
     try:
         return shutil.disk_usage(path.absolute().parent).free
     except OSError:
-        return _HARDLY
+        return _LITTLE_ROOM
 
 
-def connected(path: Path) -> _Connection:
+def connected(path: Path) -> Connection:
     """A connection that can be read, also where nothing can be written: on a full disk, in a folder that may not be
     written to.
 
@@ -106,13 +116,13 @@ def connected(path: Path) -> _Connection:
     return db
 
 
-def _connection(address: str, uri: bool = False) -> _Connection:
+def _connection(address: str, uri: bool = False) -> Connection:
     return sqlite3.connect(
-        address, uri=uri, isolation_level=None, timeout=PATIENCE, check_same_thread=False, factory=_Connection
+        address, uri=uri, isolation_level=None, timeout=PATIENCE, check_same_thread=False, factory=Connection
     )
 
 
-def _unwritten(path: Path) -> _Connection:
+def _unwritten(path: Path) -> Connection:
     """A connection that writes nothing."""
     log = Path(f"{path}-wal")
     if log.exists() and log.stat().st_size:
@@ -132,44 +142,83 @@ def _look(db: sqlite3.Connection) -> None:
     db.execute("select count(*) from sqlite_master").fetchone()
 
 
-def write_new(path: Path, fill: Callable[[sqlite3.Connection], None]) -> None:
-    """A new file, filled in one transaction: it appears whole or not at all.  Refuses a path that exists, also one
-    that another process has taken meanwhile."""
-    there = UsageError(
+@contextmanager
+def _new_file(path: Path) -> Iterator[sqlite3.Connection]:
+    """An empty database that becomes the file ``path`` at the end of the block, whole or not at all.  Refuses a path
+    that exists, also one that another process has taken meanwhile."""
+    exists = UsageError(
         f"'{path.name}' exists already; choose another path or, if another process has just made it, run the same "
         "command again to go on with it"
     )
     if path.exists():
-        raise there
+        raise exists
     if not path.parent.is_dir():
         raise UsageError(f"the folder of '{path.name}' does not exist; make it first")
-    with spoken(path):
+    with errors_in_words(path):
         try:
             with aside(path, replace=False) as part:
                 db = sqlite3.connect(part, isolation_level=None)
                 try:
                     db.execute("pragma journal_mode = memory")  # it has no name yet, so nobody needs its journal
-                    db.execute(f"pragma application_id = {_APPLICATION_ID}")
-                    db.execute("begin")
-                    fill(db)
-                    db.execute("commit")
+                    yield db
                 finally:
                     db.close()
         except FileExistsError:
-            raise there from None
+            raise exists from None
+
+
+def write_new(path: Path, fill: Callable[[sqlite3.Connection], None]) -> None:
+    """Make a new study file, which ``fill`` fills in one transaction: it appears whole or not at all.  Refuses a path
+    that exists, also one that another process has taken meanwhile."""
+    with _new_file(path) as db:
+        _fill(db, fill)
+
+
+def new_in_memory(fill: Callable[[sqlite3.Connection], None]) -> Connection:
+    """Return a connection to a new study in memory, which ``fill`` fills in one transaction; it ends with the
+    connection."""
+    db = _connection(":memory:")
+    _fill(db, fill)
+    return db
+
+
+def _fill(db: sqlite3.Connection, fill: Callable[[sqlite3.Connection], None]) -> None:
+    db.execute(f"pragma application_id = {_APPLICATION_ID}")
+    db.execute("begin")
+    fill(db)
+    db.execute("commit")
 
 
 class Database:
-    """An open study file as SQLite sees it.  Use it as a context manager or close it."""
+    """An open study as SQLite sees it: a file or, with ``path`` None, in memory.  Use it as a context manager or close
+    it."""
 
-    def __init__(self, path: Path, connection: _Connection) -> None:
-        self.path = path
+    def __init__(self, path: Path | None, connection: Connection) -> None:
+        self._path = path
         self._db = connection
+        self._is_closed = False
         # A connection that nobody holds any more is closed with this object: of one left open, Python 3.13 warns.
         weakref.finalize(self, connection.close).atexit = False
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether the study has no file."""
+        return self._path is None
+
+    @property
+    def name(self) -> str:
+        """The name of the file, without its folder; :data:`IN_MEMORY` where there is none."""
+        return _name_of(self._path)
+
+    @property
+    def path(self) -> Path:
+        """The study's file; :class:`UsageError` for a study in memory."""
+        if self._path is None:
+            raise UsageError("the study is in memory and has no file; save it to one first")
+        return self._path
+
     @staticmethod
-    def connection_to(path: Path) -> _Connection:
+    def connection_to(path: Path) -> Connection:
         """A connection to an existing study; other files are refused in one sentence."""
         if not path.exists():
             raise EngineError(
@@ -179,7 +228,7 @@ class Database:
             raise EngineError(f"'{path.name}' is {kind}, not a study; a study is made by `frontier sweep`")
         if path.stat().st_size == 0:
             raise EngineError(f"'{path.name}' is no study; a study is made by `frontier sweep`")
-        with spoken(path):
+        with errors_in_words(path):
             # Its first bytes are SQLite's to look at: whoever closes a file gives up all locks that the process has on
             # it, also those of a connection in another thread.
             db = connected(path)
@@ -198,8 +247,14 @@ class Database:
                 raise
         return db
 
+    def copy_to(self, path: Path) -> None:
+        """Write everything into a new file, which appears whole or not at all.  Refuses a path that exists."""
+        with _new_file(path) as db, self.errors_in_words():
+            self._db.backup(db)
+
     def close(self) -> None:
-        """Close the file."""
+        """Close the connection; what was in memory only is gone."""
+        self._is_closed = True
         self._db.close()
 
     def __enter__(self) -> Self:
@@ -209,10 +264,18 @@ class Database:
         self.close()
 
     @contextmanager
+    def errors_in_words(self) -> Iterator[None]:
+        """Raise what SQLite complains of as an :class:`EngineError` of one clear sentence."""
+        if self._is_closed:
+            raise EngineError(f"study '{self.name}' is closed; open it again")
+        with errors_in_words(self._path):
+            yield
+
+    @contextmanager
     def transaction(self, *, wait: bool = True) -> Iterator[sqlite3.Connection]:
         """All or nothing; refused where another process is writing and does not end soon, or without ``wait`` at
         once."""
-        with spoken(self.path):
+        with self.errors_in_words():
             if self._db.unwritten is not None:
                 raise self._db.unwritten
             if not wait:
@@ -241,15 +304,15 @@ class Database:
 
     def read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """All rows of a query."""
-        with spoken(self.path):
+        with self.errors_in_words():
             return self._db.execute(query, values).fetchall()
 
     def damaged(self, what: str) -> EngineError:
         """The error for content of it that this program never writes."""
-        return damaged(self.path, what)
+        return damaged(self.name, what)
 
     @property
     def version(self) -> int:
         """A number that changes whenever another process or connection changes the study."""
-        with spoken(self.path):
+        with self.errors_in_words():
             return int(self._db.execute("pragma data_version").fetchone()[0])

@@ -41,9 +41,19 @@ def read_key(path: Path) -> bytes:
 
 def read_or_make_key(path: Path) -> bytes:
     """The key in a file, made there from the system's secure source when the file does not exist."""
-    if not path.exists():
-        if not path.parent.is_dir():
-            raise UsageError(f"the folder of key file '{path.name}' does not exist; make it first")
-        with suppress(FileExistsError):  # another process has made one meanwhile, which counts
-            write_private(path, new_key().hex().encode() + b"\n")
+    return read_key(path) if path.exists() else _written(path, new_key())
+
+
+def write_key(path: Path, key: bytes) -> None:
+    """Write a key to a file that its owner alone can read; refuses (:class:`UsageError`) one that holds another."""
+    if (read_key(path) if path.exists() else _written(path, key)) != key:
+        raise UsageError(f"key file '{path.name}' holds another key; choose another file")
+
+
+def _written(path: Path, key: bytes) -> bytes:
+    """The key that a file holds after this one was written to it: another, where another process was first."""
+    if not path.parent.is_dir():
+        raise UsageError(f"the folder of key file '{path.name}' does not exist; make it first")
+    with suppress(FileExistsError):
+        write_private(path, key.hex().encode() + b"\n")
     return read_key(path)

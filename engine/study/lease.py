@@ -78,8 +78,8 @@ class Leased(Database):
             other = self._holder(self._run())
             if other is not None:
                 raise EngineError(
-                    f"another {other} is writing '{self.path.name}'; wait for it or cancel it with `frontier cancel "
-                    f"{self.path.name}`"
+                    f"another {other} is writing '{self.name}'; wait for it or cancel it with `frontier cancel "
+                    f"{self.name}`"
                 )
             yield db
 

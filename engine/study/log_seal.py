@@ -25,7 +25,7 @@ _TABLE = "create table if not exists log_seal (one integer primary key check (on
 
 def key_at_hand(study: Study) -> bytes | None:
     """The study's key, where this program was given it or its file lies beside the study; else None."""
-    if study.key is not None:
+    if study.key is not None or study.in_memory:
         return study.key
     try:
         key = read_key(key_path(study.path))

@@ -56,10 +56,10 @@ def check_change(
     if barred:
         only_growth = all(name.startswith((*CONTEXT, *MAY_GROW)) for name in found)
         hint = " Add --extend to add more of the same." if only_growth and not grow else ""
-        raise UsageError(f"study '{study.path.name}' has another plan: " + "; ".join(barred[:5]) + "." + hint)
+        raise UsageError(f"study '{study.name}' has another plan: " + "; ".join(barred[:5]) + "." + hint)
     if old.lock is not None and plan.lock != old.lock:
         raise UsageError(
-            f"study '{study.path.name}' runs the plan approved as {old.lock.number} by {old.lock.by}; its lock cannot "
+            f"study '{study.name}' runs the plan approved as {old.lock.number} by {old.lock.by}; its lock cannot "
             "be changed or left out. Another approval needs a study of its own"
         )
     return found, check_departures(plan, why, departures(old))

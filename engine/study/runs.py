@@ -17,7 +17,6 @@ from engine.measures import MeasureCall
 from engine.release.results import FAILED, STATUS, Results, count_place
 from engine.study import aggregate_cache
 from engine.study.about import Described
-from engine.study.database import spoken
 
 TABLES = ("realisation", "fresh")
 NOTE = (
@@ -72,9 +71,7 @@ class Runs(Described):
         if not isinstance(rows, np.ndarray):
             rows = list(rows)
             if any(len(row) != width for row in rows):
-                raise EngineError(
-                    f"runs of other measures than the {width - 4} of study '{self.path.name}' cannot be added"
-                )
+                raise EngineError(f"runs of other measures than the {width - 4} of study '{self.name}' cannot be added")
         return np.array(rows, dtype=float).reshape(-1, width)
 
     def _note(self, db: sqlite3.Connection, otherwise: str, notes: Iterable[Sequence[Any]]) -> None:
@@ -141,7 +138,7 @@ class Runs(Described):
         wanted = [*_HEAD, *(f"m{k}" for k in range(m)), *(f"crc{first}" for first, _ in sums)]
         if not where and self.read(f"pragma quick_check({table})") != [("ok",)]:
             raise self.damaged("SQLite finds errors in the table of its runs")
-        with spoken(self.path):
+        with self.errors_in_words():
             n = self._db.execute(f"select count(*) from {table} {where}", values).fetchone()[0]
             cursor = self._db.execute(
                 f"select {', '.join(wanted)} from {table} {where}order by scenario, replicate", values
@@ -205,8 +202,8 @@ class Runs(Described):
             if missing := self.gaps(table, k):
                 name, kind = self.measures[k], "fresh runs" if table == "fresh" else "runs"
                 raise EngineError(
-                    f"{len(missing):,} {kind} of study '{self.path.name}' lack {name}: they were made while it was "
-                    f"being added; `frontier measure {self.path.name} --data DATA --measures '{name}'` fills the gap"
+                    f"{len(missing):,} {kind} of study '{self.name}' lack {name}: they were made while it was "
+                    f"being added; `frontier measure {self.name} --data DATA --measures '{name}'` fills the gap"
                 )
 
     def stored(self, replicates: int) -> int:
@@ -224,7 +221,7 @@ class Runs(Described):
         again and are equal.
         """
         counts = np.zeros(self.n_scenarios, np.int64)
-        with spoken(self.path):
+        with self.errors_in_words():
             for place, n, last in self._db.execute(
                 f"select scenario, count(*), max(replicate) from {table} where replicate > ? group by scenario",
                 (before,),
@@ -280,7 +277,7 @@ class Runs(Described):
     def recall(self, name: str) -> dict[str, np.ndarray] | None:
         """What is remembered under a name; None where nothing is, or no longer."""
         texts = self._texts()
-        with spoken(self.path):
+        with self.errors_in_words():
             return aggregate_cache.recall(self._db, name, texts)
 
     def _texts(self) -> list[str]:

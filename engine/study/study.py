@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -30,7 +30,8 @@ from engine.release.scenarios import Choice, Scenario, Scenarios, params_text
 from engine.release.spec import ReleaseSpec, ids_of
 from engine.study import aggregate_cache, lease, runs
 from engine.study.about import ABOUT, FORMATS, put_about
-from engine.study.database import spoken, write_new
+from engine.study.database import new_in_memory, write_new
+from engine.study.keys import key_path, write_key
 
 _SCHEMA = (
     ABOUT,
@@ -54,28 +55,16 @@ class Study(runs.Runs):
 
     @classmethod
     def create(cls, path: str | Path, plan: Plan, about: dict[str, Any], original: dict[str, float]) -> Study:
-        """A new study; refuses a path that exists.  ``about`` describes data, key (keyed values only) and the measures
-        in the order of the values' columns, ``original`` the unaltered data."""
-        path = Path(path)
-        values = {
-            **about,
-            "format": FORMATS[-1],
-            "stream_version": STREAM_VERSION,
-            "version": __version__,
-            "created": time.time(),
-            "plan": plan_to_toml(plan),
-            "original": original,
-        }
-
-        def fill(db: sqlite3.Connection) -> None:
-            for statement in _SCHEMA:
-                db.execute(statement)
-            put_about(db, values)
-            for table in runs.TABLES:
-                db.execute(runs.table_of_runs(table, len(about["measures"])))
-
-        write_new(path, fill)
+        """Make a new study file; refuses a path that exists.  ``about`` describes data, key (keyed values only) and the
+        measures in the order of the values' columns, ``original`` the unaltered data."""
+        write_new(Path(path), _contents(plan, about, original))
         return cls.open(path)
+
+    @classmethod
+    def create_in_memory(cls, plan: Plan, about: dict[str, Any], original: dict[str, float]) -> Study:
+        """Make a new study that has no file and ends when it is closed (:meth:`save` gives it one); arguments as those
+        of :meth:`create`."""
+        return cls(None, new_in_memory(_contents(plan, about, original)))
 
     @classmethod
     def open(cls, path: str | Path) -> Study:
@@ -88,6 +77,19 @@ class Study(runs.Runs):
             study.close()
             raise
         return study
+
+    def save(self, path: str | Path, key_file: str | Path | None = None) -> None:
+        """Write a copy of the study to a new file, and its key to a file of its own: ``key_file``, else beside it.
+
+        Refuses a path that exists, a key file that holds another key, and a study whose key this process was not given:
+        without it the file could be read, but not be gone on with.
+        """
+        if self.key is None:
+            raise UsageError(f"study '{self.name}' was opened without its key; give its key before it is saved")
+        if Path(path).exists():  # before a key is written that would serve nothing
+            raise UsageError(f"'{Path(path).name}' exists already; choose another path")
+        write_key(key_path(path, key_file), self.key)
+        self.copy_to(Path(path))
 
     # -- scenarios and results ---------------------------------------------------------------------------------------
 
@@ -119,7 +121,7 @@ class Study(runs.Runs):
             self.__dict__["scenarios"] = Scenarios.of_rows(self.names, rows, list(new.values()))
 
     def _read_scenarios(self) -> Scenarios:
-        with spoken(self.path):
+        with self.errors_in_words():
             rows = self._db.execute("select * from scenario order by id")
             try:
                 return Scenarios.of_rows(self.names, rows, sums=self.has_sums)
@@ -169,7 +171,7 @@ class Study(runs.Runs):
         with self.change() if other_runs else self.transaction() as db:
             if plan_from_toml(self.about["plan"]) != known:
                 raise EngineError(
-                    f"the plan of study '{self.path.name}' was changed meanwhile; look at it and make the change again"
+                    f"the plan of study '{self.name}' was changed meanwhile; look at it and make the change again"
                 )
             self.put_about(db, {"plan": plan_to_toml(plan)})
 
@@ -222,3 +224,25 @@ class Study(runs.Runs):
             raise self.damaged("a recorded choice cannot be read")
         rule, why, state, _ = texts
         return Choice(float(at), label, replicate, rule, why, state, record)
+
+
+def _contents(plan: Plan, about: dict[str, Any], original: dict[str, float]) -> Callable[[sqlite3.Connection], None]:
+    """What fills the database of a new study."""
+    values = {
+        **about,
+        "format": FORMATS[-1],
+        "stream_version": STREAM_VERSION,
+        "version": __version__,
+        "created": time.time(),
+        "plan": plan_to_toml(plan),
+        "original": original,
+    }
+
+    def fill(db: sqlite3.Connection) -> None:
+        for statement in _SCHEMA:
+            db.execute(statement)
+        put_about(db, values)
+        for table in runs.TABLES:
+            db.execute(runs.table_of_runs(table, len(about["measures"])))
+
+    return fill

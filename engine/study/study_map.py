@@ -116,12 +116,15 @@ def _summary(study: Study, table: str, allow_partial: bool, keep: Keep, as_write
     if read:
         return read[0], summary
     rows = int(summary.counted.sum()) + (0 if allow_partial else int(summary.failed.sum()))
-    path = study.path
+    path = None if study.in_memory else study.path
 
     def again() -> Results:
-        # the study that the map came from may be closed by now, or have grown
-        with Study.open(path) as now:
-            results = now.results(table)
+        if path is None:
+            results = study.results(table)
+        else:  # the study that the map came from may be closed by now
+            with Study.open(path) as now:
+                results = now.results(table)
+        # it may have grown since
         return replace(results, values=results.values[:, : len(measures)])
 
     return StoredResults(rows, again), summary

@@ -7,13 +7,14 @@ transaction, so a killed sweep resumes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from engine.common.errors import EngineError, UsageError
-from engine.common.streams import fingerprint, key_check
+from engine.common.streams import KEY_BYTES, fingerprint, key_check, new_key
 from engine.data.microdata import Microdata, RawTable
 from engine.plan import Plan
 from engine.release.spec import RANDOM_SWAP, ReleaseSpec
@@ -25,7 +26,7 @@ from engine.sweeps.adaptive import run_adaptively
 from engine.sweeps.candidates import release_warnings, remarks
 from engine.sweeps.cluster import check_address, connected
 from engine.sweeps.evaluator import Question
-from engine.sweeps.readiness import ready
+from engine.sweeps.readiness import Ready, ready
 from engine.sweeps.runner import Announce, Cancelled, Filling, Tick, announce_compilation, no_collection
 from engine.sweeps.search import Search, run_search, search_of
 from engine.sweeps.workers import Crew, check_workers, crew, default_workers
@@ -69,24 +70,14 @@ def sweep(
                 raise UsageError("a new study needs a plan")
             plan = old.plan
         made = ready(raw, plan, old.measures if old else None, {s.spec for s in old.scenarios} if old else ())
-        data, asked, specs, found = made.data, made.asked, made.specs, made.found
         key = read_or_make_key(key_path(path, key_file)) if is_new else read_key(key_path(path, key_file))
-        for remark in remarks(plan, found, data.n_records) if is_new and found else ():
-            say(remark)
-        for warning in release_warnings(data, plan) if is_new else ():
-            say(f"warning: {warning}")
         if old is None:
-            check_departures(plan, deviation)
-            study = Study.create(path, plan, _about(raw, data, asked, key), asked.original())
-            study.key = key
-            record_plan(study, why=deviation, by=by)
-            with no_collection():
-                study.add_scenarios(specs)
+            study = _begun(raw, plan, made, key, partial(Study.create, path), say, why=deviation, by=by)
         else:
             check_same(old, raw, key)
             study = old
             check_change(study, plan, why=deviation, grow=extend)
-            missing = {s.spec for s in old.scenarios if not _searched(s.spec, plan)} - set(specs)
+            missing = {s.spec for s in old.scenarios if not _searched(s.spec, plan)} - set(made.specs)
             if missing:
                 raise UsageError(
                     f"--extend only adds to a study; the new plan leaves out {len(missing)} of its scenarios, such as "
@@ -99,14 +90,72 @@ def sweep(
     if old is not None:
         if study.progress.state == "new":  # whoever made it was killed before its log was begun
             record_plan(study, why=deviation, by=by)
-        study.add_scenarios(specs)
+        study.add_scenarios(made.specs)
         change_plan(study, plan, why=deviation, by=by, grow=extend)
-    search = None
-    if plan.space.search and plan.swaps_at_random:
-        known = [s.spec.attributes for s in study.scenarios if s.spec.mechanism == RANDOM_SWAP]
-        search = search_of(plan, data, key, list(dict.fromkeys(known)))
-    fill(study, asked, key, search=search, workers=workers, cluster=cluster, tick=tick, announce=say)
+    search = _search(study, plan, made.data, key)
+    fill(study, made.asked, key, search=search, workers=workers, cluster=cluster, tick=tick, announce=say)
     return study
+
+
+def sweep_in_memory(
+    raw: RawTable,
+    plan: Plan,
+    *,
+    key: bytes | None = None,
+    workers: int | None = None,
+    tick: Tick | None = None,
+    announce: Announce | None = None,
+) -> Study:
+    """Fill a new study in memory: no file is written, neither of the study nor of its key.
+
+    ``key`` are the study key's 16 bytes, by default new ones from the system's secure source.  The other arguments and
+    the answer are as in :func:`sweep`; the same key gives the same figures there.  :meth:`Study.save
+    <engine.study.study.Study.save>` writes study and key to files.
+    """
+    check_workers(workers)
+    if key is None:
+        key = new_key()
+    elif len(key) != KEY_BYTES:
+        raise UsageError(f"key has {len(key)} bytes, must have {KEY_BYTES}")
+    say = announce or (lambda text: None)
+    made = ready(raw, plan)
+    study = _begun(raw, plan, made, key, Study.create_in_memory, say)
+    search = _search(study, plan, made.data, key)
+    fill(study, made.asked, key, search=search, workers=workers, tick=tick, announce=say)
+    return study
+
+
+def _begun(
+    raw: RawTable,
+    plan: Plan,
+    made: Ready,
+    key: bytes,
+    create: Callable[..., Study],
+    say: Announce,
+    *,
+    why: str = "",
+    by: str = "",
+) -> Study:
+    """A new study with its scenarios, made by ``create``; ``say`` is told what is remarkable about its plan."""
+    for remark in remarks(plan, made.found, made.data.n_records) if made.found else ():
+        say(remark)
+    for warning in release_warnings(made.data, plan):
+        say(f"warning: {warning}")
+    check_departures(plan, why)
+    study = create(plan, _about(raw, made.data, made.asked, key), made.asked.original())
+    study.key = key
+    record_plan(study, why=why, by=by)
+    with no_collection():
+        study.add_scenarios(made.specs)
+    return study
+
+
+def _search(study: Study, plan: Plan, data: Microdata, key: bytes) -> Search | None:
+    """The search that a plan asks for, with what the study holds already."""
+    if not (plan.space.search and plan.swaps_at_random):
+        return None
+    known = [s.spec.attributes for s in study.scenarios if s.spec.mechanism == RANDOM_SWAP]
+    return search_of(plan, data, key, list(dict.fromkeys(known)))
 
 
 def _searched(spec: ReleaseSpec, plan: Plan) -> bool:
@@ -132,12 +181,12 @@ def check_same(study: Study, raw: RawTable, key: bytes) -> None:
     about = study.about
     if about["key_check"] != key_check(key):
         raise UsageError(
-            f"the key is not the one that study '{study.path.name}' was made with; name the right file with --key-file"
+            f"the key is not the one that study '{study.name}' was made with; name the right file with --key-file"
         )
     if about["fingerprint"] != fingerprint(key, raw.content_digest()):
         detail = f"{about['n_records']:,} records of '{about['source']}'"
         raise UsageError(
-            f"study '{study.path.name}' was made on other data: {detail}, given {raw.n_records:,} records of "
+            f"study '{study.name}' was made on other data: {detail}, given {raw.n_records:,} records of "
             f"'{raw.source}'" + ("; the values differ" if about["n_records"] == raw.n_records else "")
         )
     study.key = key

@@ -13,7 +13,7 @@ import pytest
 
 from engine.common.errors import EngineError, UsageError
 from engine.study import database
-from engine.study.database import spoken, write_new
+from engine.study.database import errors_in_words, write_new
 from engine.study.study import Study
 from tests.engine.small_studies import ROOT, keyed, plan_of, swept
 
@@ -150,14 +150,14 @@ def complaint(code: int, text: str) -> sqlite3.OperationalError:
 )
 def test_only_a_full_disk_is_called_full(tmp_path, monkeypatch, code, free, words):
     monkeypatch.setattr(database, "_room", lambda path: free)
-    with pytest.raises(EngineError) as got, spoken(tmp_path / "s.study"):
+    with pytest.raises(EngineError) as got, errors_in_words(tmp_path / "s.study"):
         raise complaint(code, "why")
     assert str(got.value).startswith(f"study 's.study' {words}")
 
 
 def test_room_is_asked_for_where_the_file_lies(tmp_path):
     assert database._room(tmp_path / "s.study") > 2**20
-    assert database._room(tmp_path / "none" / "s.study") == database._HARDLY
+    assert database._room(tmp_path / "none" / "s.study") == database._LITTLE_ROOM
 
 
 def test_a_study_that_is_opened_twice_in_a_process_keeps_the_first_ones_locks(path):

@@ -1,0 +1,116 @@
+"""A study in memory: it has no file, holds what a file would hold, and is saved as a study like any other."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.common.errors import EngineError, UsageError
+from engine.study.decision_log import entries, verify
+from engine.study.keys import key_path, read_key
+from engine.study.log_seal import WHOLE, seal_words
+from engine.study.pins import pin, pins
+from engine.study.study import Study
+from engine.study.study_map import risk_utility_map
+from engine.sweeps.sweep import sweep, sweep_in_memory
+from tests.engine.small_studies import RAW, keyed, plan_of, swept, table_of
+from tests.small_tables import KEY
+
+
+@pytest.fixture
+def study():
+    with sweep_in_memory(RAW, plan_of(), key=KEY, workers=1) as made:
+        yield made
+
+
+def test_it_holds_what_a_file_holds_and_writes_none(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with sweep_in_memory(RAW, plan_of(), key=KEY, workers=1) as study:
+        figures, frontier = table_of(study), risk_utility_map(study).frontier().tolist()
+        assert study.progress.state == "finished" and study.in_memory and study.name == "in memory"
+        with pytest.raises(UsageError, match="the study is in memory and has no file"):
+            _ = study.path
+    assert [*tmp_path.iterdir()] == []
+    path = keyed(tmp_path / "s.study")
+    assert swept(path, plan_of()) == figures
+    with Study.open(path) as filed:
+        assert risk_utility_map(filed).frontier().tolist() == frontier
+
+
+@pytest.mark.slow
+def test_worker_processes_only_compute(study):
+    with sweep_in_memory(RAW, plan_of(), key=KEY, workers=2) as other:
+        assert table_of(other) == table_of(study)
+
+
+def test_the_key_is_the_systems_unless_it_is_given(study):
+    plan = plan_of(space={"replicates": 1})
+    with sweep_in_memory(RAW, plan, workers=1) as one, sweep_in_memory(RAW, plan, workers=1) as other:
+        assert one.key != other.key and one.key is not None and len(one.key) == 16
+    assert study.key == KEY
+    with pytest.raises(UsageError, match="key has 3 bytes, must have 16"):
+        sweep_in_memory(RAW, plan, key=b"abc")
+
+
+def test_a_search_and_replicates_in_stages_run_in_memory_too(tmp_path):
+    plan = plan_of(space={"swap_sizes": (), "search": True, "budget": 12, "replicates": 6, "screen": 3})
+    with sweep_in_memory(RAW, plan, key=KEY, workers=1) as study:
+        assert table_of(study) == swept(keyed(tmp_path / "s.study"), plan)
+
+
+def test_saved_it_is_a_study_like_any_other(study, tmp_path):
+    pin(study, study.scenarios[3].label, "ours")
+    path = tmp_path / "saved.study"
+    study.save(path)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["saved.study", "saved.study.key"]
+    assert read_key(key_path(path)) == KEY
+    with Study.open(path) as saved:
+        assert table_of(saved) == table_of(study) and saved.plan == study.plan and saved.about == study.about
+        assert pins(saved) == pins(study) and entries(saved) == entries(study)
+        verify(entries(saved))
+        assert seal_words(saved) == WHOLE
+    grown = plan_of(space={"replicates": 5})
+    with sweep(RAW, grown, path, extend=True, workers=1) as more:
+        assert len(more.results()) == 100 and more.progress.state == "finished"
+    assert len(study.results()) == 80
+
+
+def test_saving_replaces_nothing(study, tmp_path):
+    path = tmp_path / "s.study"
+    path.write_text("mine")
+    with pytest.raises(UsageError, match=r"'s\.study' exists already"):
+        study.save(path)
+    assert [file.name for file in tmp_path.iterdir()] == ["s.study"] and path.read_text() == "mine"
+    keyed(tmp_path / "t.study", bytes(16))
+    with pytest.raises(UsageError, match=r"key file 't\.study\.key' holds another key"):
+        study.save(tmp_path / "t.study")
+    assert not (tmp_path / "t.study").exists()
+    with pytest.raises(UsageError, match=r"the folder of key file 'u\.study\.key' does not exist"):
+        study.save(tmp_path / "none" / "u.study")
+
+
+def test_a_study_is_not_saved_without_its_key(tmp_path):
+    swept(keyed(tmp_path / "s.study"), plan_of())
+    with Study.open(tmp_path / "s.study") as study, pytest.raises(UsageError, match="was opened without its key"):
+        study.save(tmp_path / "t.study")
+
+
+def test_a_file_is_copied_too(tmp_path):
+    path = keyed(tmp_path / "s.study")
+    with sweep(RAW, plan_of(), path, workers=1) as study:
+        (tmp_path / "copy").mkdir()
+        study.save(tmp_path / "copy" / "t.study", tmp_path / "copy" / "k")
+        assert sorted(file.name for file in (tmp_path / "copy").iterdir()) == ["k", "t.study"]
+        with Study.open(tmp_path / "copy" / "t.study") as copy:
+            assert table_of(copy) == table_of(study)
+
+
+def test_a_map_reads_runs_that_it_needs_later(study):
+    view = risk_utility_map(study)
+    again = risk_utility_map(study)
+    assert len(again.results.values) == len(view.results) == 80
+
+
+def test_closed_it_says_so(study):
+    study.close()
+    with pytest.raises(EngineError, match="study 'in memory' is closed"):
+        study.results()
