@@ -5,9 +5,67 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from engine.cli.parser import DATA_HELP, add_command
 from engine.common.errors import UsageError
 from engine.common.output import say
+
+if TYPE_CHECKING:
+    from engine.cli.parser import Commands
+
+
+def add_commands(commands: Commands) -> None:
+    """Add export, replay, verify and apply."""
+    export = add_command(commands, "export", run_export, "remake one candidate and write its release for a reader")
+    export.add_argument("study", metavar="STUDY")
+    export.add_argument("--data", required=True, metavar="DATA", help=DATA_HELP)
+    export.add_argument(
+        "--candidate",
+        metavar="ID",
+        help="a scenario's id, or a realisation's such as x7f3/12 (default: the recommended one)",
+    )
+    export.add_argument("--out", required=True, metavar="DIR", help="a folder that does not exist yet, or is empty")
+    export.add_argument(
+        "--tier",
+        choices=("analyst", "chair", "member", "public", "all"),
+        default="analyst",
+        help="who reads it (default analyst); all writes one folder for each; public needs an approval",
+    )
+    formats = "csv, parquet, sav, dta and xpt, separated by commas (default csv,parquet)"
+    export.add_argument("--formats", metavar="LIST", help=formats)
+    export.add_argument("--key-file", metavar="PATH")
+    besides = "an analyst's release holds the weight, or a new id, too; in public what [publish] of the plan includes"
+    export.add_argument("--include", action="append", default=[], choices=("weight", "id"), help=besides)
+    export.add_argument("--same-order-as", metavar="BUNDLE", help="use the row order and ids of an analyst's bundle")
+    export.add_argument("--allow-partial", action="store_true", help="export a failed run all the same")
+
+    replay = add_command(commands, "replay", run_replay, "remake an exported release and compare it bit for bit")
+    replay.add_argument("manifest", metavar="MANIFEST|BUNDLE", help="an analyst's bundle, or its manifest")
+    replay.add_argument("--data", required=True, metavar="DATA", help=DATA_HELP)
+    replay.add_argument("--out", metavar="DIR", help="keep the remade files in a new folder")
+
+    verify = add_command(
+        commands, "verify", run_verify, "check a bundle: digests, what its reader may get, the decision log"
+    )
+    verify.add_argument("bundle", metavar="BUNDLE", help="the folder of an export")
+    verify.add_argument("--study", metavar="STUDY", help="whose decision log says what was exported (default: beside)")
+
+    applying = add_command(
+        commands, "apply", run_apply, "bring another file of the same records in line with a release"
+    )
+    applying.add_argument("bundle", metavar="BUNDLE", help="an analyst's bundle")
+    applying.add_argument("--data", required=True, metavar="OTHER", help="a derived or child file")
+    applying.add_argument("--id", required=True, metavar="COLUMN", help="its column with the original ids")
+    applying.add_argument("--out", metavar="DIR", help="a new folder (default: linked, beside the bundle)")
+    applying.add_argument(
+        "--block",
+        action="append",
+        default=[],
+        metavar="ATTRIBUTE=COLUMN,COLUMN",
+        help="further columns of OTHER that go with an attribute (repeatable)",
+    )
+    applying.add_argument("--formats", metavar="LIST", help=formats)
 
 
 def _say(text: str) -> None:

@@ -4,8 +4,23 @@ from __future__ import annotations
 
 import argparse
 import time
+from typing import TYPE_CHECKING
 
+from engine.cli.parser import add_command
 from engine.common.output import say
+
+if TYPE_CHECKING:
+    from engine.cli.parser import Commands
+
+
+def add_commands(commands: Commands) -> None:
+    """Add status and cancel."""
+    status = add_command(commands, "status", run_status, "say how far a study is and who is at work on it")
+    status.add_argument("study", metavar="STUDY")
+    cancel = add_command(
+        commands, "cancel", run_cancel, "ask whoever is at work on a study to stop; what is done is kept"
+    )
+    cancel.add_argument("study", metavar="STUDY")
 
 
 def run_status(args: argparse.Namespace) -> None:

@@ -1,11 +1,45 @@
-"""What the ``frontier`` command does about decisions: choose, and take the recommendation through its states."""
+"""The commands on decisions: choose a candidate, and take the recommendation through its states."""
 
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
+from engine.cli.arguments import number
+from engine.cli.objectives import add_objective_options, map_of
+from engine.cli.parser import add_command
 from engine.common.errors import UsageError
 from engine.common.output import say
+
+if TYPE_CHECKING:
+    from engine.cli.parser import Commands
+
+
+def add_commands(commands: Commands) -> None:
+    """Add choose and decide."""
+    choose = add_command(commands, "choose", run_choose, "record the choice of a scenario and its reason")
+    choose.add_argument("study", metavar="STUDY")
+    add_objective_options(choose)
+    rule = choose.add_mutually_exclusive_group()
+    rule.add_argument("--candidate", metavar="ID", help="a scenario's id, such as x7f3")
+    rule.add_argument("--max-risk", type=number, metavar="A")
+    rule.add_argument("--slope", type=number, metavar="A")
+    choose.add_argument("--why", required=True, metavar="TEXT", help="the reason, in words")
+    choose.add_argument("--by", default="", metavar="NAME", help="who recommends it")
+
+    decide = add_command(
+        commands, "decide", run_decide, "take the recommendation through its states; without --state, where it stands"
+    )
+    decide.add_argument("study", metavar="STUDY")
+    decide.add_argument(
+        "--state",
+        choices=("submitted", "approved", "returned", "released", "withheld"),
+        help="the next state; withheld is the decision to release nothing",
+    )
+    decide.add_argument("--by", default="", metavar="NAME", help="who says so")
+    decide.add_argument("--number", default="", metavar="NO", help="the number under which an approval is filed")
+    decide.add_argument("--conditions", default="", metavar="TEXT", help="the conditions of an approval")
+    decide.add_argument("--why", default="", metavar="TEXT", help="the reason, needed for returned and withheld")
 
 
 def run_choose(args: argparse.Namespace) -> None:
@@ -14,12 +48,9 @@ def run_choose(args: argparse.Namespace) -> None:
     from engine.decision.disclosure_text import told
     from engine.release.spec import RANDOM_SWAP
     from engine.study.study import Study
-    from engine.study.study_map import risk_utility_map
 
     with Study.open(args.study) as study:
-        view = risk_utility_map(
-            study, args.risk, args.utility, objectives=args.objectives, allow_partial=args.allow_partial
-        )
+        view = map_of(study, args)
         choice = choose(
             study, view, args.why, candidate=args.candidate, max_risk=args.max_risk, slope=args.slope, by=args.by
         )

@@ -1,59 +1,17 @@
-"""Options of the command line that several commands share, and the plan that they describe."""
+"""Options that make or edit a plan, and the plan that they describe."""
 
 from __future__ import annotations
 
 import argparse
-import csv
-import re
-from collections.abc import Sequence
 from dataclasses import replace
-from math import isfinite
 from typing import TYPE_CHECKING
 
+from engine.cli.arguments import WHOLE, cut, measures, names, shown, whole
 from engine.common.errors import UsageError
-
-_WHOLE = re.compile(r"\s*[+-]?[0-9]{1,9}\s*")
 
 if TYPE_CHECKING:
     from engine.data.microdata import RawTable
     from engine.plan import Plan
-
-
-def names(text: str) -> list[str]:
-    """``A,B`` as a list; a name that holds a comma stands in double quotes."""
-    try:
-        found = next(csv.reader([text], skipinitialspace=True), [])
-    except csv.Error:
-        raise argparse.ArgumentTypeError(f"{shown(text)} is no list of names; write A,B in one line") from None
-    return [name.strip() for name in found if name.strip()]
-
-
-def check_texts(argv: Sequence[str]) -> None:
-    """Refuse arguments of bytes that are no text: nothing that is kept or written can hold them."""
-    for place, text in enumerate(argv, 1):
-        if any("\ud800" <= sign <= "\udfff" for sign in text):
-            raise UsageError(f"argument {place} holds bytes that are no text; rename the file, or write the name anew")
-
-
-def shown(text: str) -> str:
-    """What was typed, in quotes; of very long texts the beginning."""
-    return repr(text if len(text) <= 60 else text[:57] + "...")
-
-
-def measures(text: str) -> list[str]:
-    """Measures separated by commas outside brackets: ``small_cells[n_rule=5],hellinger``."""
-    return [part.strip() for part in re.split(r",(?![^\[]*\])", text) if part.strip()]
-
-
-def cut(text: str) -> tuple[str, list[float]]:
-    """``Age=25,55`` as a column and its edges."""
-    column, equals, edges = text.rpartition("=")
-    try:
-        if not equals or not column:
-            raise ValueError
-        return column.strip(), [number(edge) for edge in edges.split(",")]
-    except (ValueError, argparse.ArgumentTypeError):
-        raise argparse.ArgumentTypeError(f"{shown(text)} is no cut; write COLUMN=EDGE,EDGE such as Age=25,55") from None
 
 
 class _MechanismName(argparse.Action):
@@ -85,6 +43,13 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         "With --plan they edit the plan in FILE, without it they describe one; samples bring a plan along.",
     )
     group.add_argument("--plan", metavar="FILE", help="a plan.toml; `frontier plan init DATA` writes a first one")
+    _add_columns(group)
+    _add_space(group)
+    _add_mechanisms_and_measures(group)
+
+
+def _add_columns(group: argparse._ArgumentGroup) -> None:
+    """Options on columns: attributes with their three lists, and what stays with its record."""
     group.add_argument(
         "--attributes", type=names, metavar="A,B", help="attributes for all three lists: keys, swap, analyse"
     )
@@ -104,6 +69,10 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         "--weight", metavar="COLUMN", help="the weight; follows its record, not exported unless asked for"
     )
     group.add_argument("--id", metavar="COLUMN", help="the id; follows its record, not exported unless asked for")
+
+
+def _add_space(group: argparse._ArgumentGroup) -> None:
+    """Options on the space of specs, rates and replicates."""
     group.add_argument(
         "--rates", type=names, metavar="R,R", help="swap rates as shares of records, such as 0.01,0.02,0.10"
     )
@@ -139,6 +108,10 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--change", type=names, metavar="A,B", help="attributes on which partners must differ (C) in every spec"
     )
+
+
+def _add_mechanisms_and_measures(group: argparse._ArgumentGroup) -> None:
+    """Options on how to draw and what to measure."""
     group.add_argument(
         "--mechanism",
         dest="mechanisms",
@@ -193,7 +166,7 @@ def plan_of(args: argparse.Namespace, raw: RawTable, sample_plan: Plan | None, s
         )
     sizes = None
     if args.swap_sizes is not None:
-        if not all(_WHOLE.fullmatch(size) for size in args.swap_sizes):
+        if not all(WHOLE.fullmatch(size) for size in args.swap_sizes):
             raise UsageError(f"swap sizes == {shown(','.join(args.swap_sizes))}, must be whole numbers such as 1,2.")
         sizes = [int(size) for size in args.swap_sizes]
     replicates = getattr(args, "replicates", None)
@@ -238,38 +211,3 @@ def grown(old: Plan, new: Plan) -> Plan:
     if mechanisms and old.swaps_at_random and not any(m.name == RANDOM_SWAP for m in mechanisms):
         mechanisms = (MechanismPlan(RANDOM_SWAP), *mechanisms)
     return replace(new, space=replace(space, rates=tuple(rates)), mechanisms=mechanisms)
-
-
-def whole(text: str) -> int:
-    """A whole number of at most nine digits, said in the project's words when it is none."""
-    if not _WHOLE.fullmatch(text):
-        raise argparse.ArgumentTypeError(f"{shown(text)} is no whole number of at most nine digits")
-    return int(text)
-
-
-def workers(text: str) -> int:
-    """A number of processes."""
-    return _within(text, 1, 1024, "processes are 1 to 1,024")
-
-
-def port(text: str) -> int:
-    """A port of this machine."""
-    return _within(text, 1, 65_535, "ports are 1 to 65,535")
-
-
-def _within(text: str, low: int, high: int, words: str) -> int:
-    value = whole(text)
-    if not low <= value <= high:
-        raise argparse.ArgumentTypeError(f"{shown(text)}: {words}")
-    return value
-
-
-def number(text: str) -> float:
-    """A number such as 0.014."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if not isfinite(value):
-        raise argparse.ArgumentTypeError(f"{shown(text)} is no number; write it such as 0.014")
-    return value

@@ -1,0 +1,125 @@
+"""The commands on plans: a first one, its check against a file, its approval and its document."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.cli.parser import DATA_HELP, add_command
+from engine.cli.propose import add_propose_command
+from engine.common.errors import EngineError, UsageError
+from engine.common.os_support import write_private
+from engine.common.output import say, write_file_text
+
+if TYPE_CHECKING:
+    from engine.cli.parser import Commands
+
+
+def add_commands(commands: Commands) -> None:
+    """Add plan with its commands."""
+    plan = add_command(commands, "plan", lambda args: None, "write or check a plan")
+    plans = plan.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    init = add_command(plans, "init", run_plan_init, "write a first plan for a file, to be edited")
+    init.add_argument("data", metavar="DATA", help=DATA_HELP)
+    init.add_argument("--out", default="plan.toml", metavar="FILE", help="where to (default plan.toml; - prints it)")
+    add_propose_command(plans)
+    check = add_command(plans, "check", run_plan_check, "list what differs between a plan and a file")
+    check.add_argument("plan", metavar="PLAN")
+    check.add_argument("--data", required=True, metavar="NEW", help=DATA_HELP)
+
+    lock = add_command(plans, "lock", run_plan_lock, "write the approval of a Disclosure Analysis Plan into the plan")
+    lock.add_argument("plan", metavar="PLAN")
+    lock.add_argument("--number", required=True, metavar="NO", help="the approval's number")
+    lock.add_argument("--by", required=True, metavar="NAME", help="who approved")
+
+    document = add_command(
+        plans,
+        "document",
+        run_plan_document,
+        "write a plan as the Disclosure Analysis Plan that a board approves",
+    )
+    document.add_argument("plan", metavar="PLAN")
+    document.add_argument("--data", metavar="DATA", help="adds what the plan amounts to on them: " + DATA_HELP)
+    document.add_argument("--out", required=True, metavar="FILE", help="a new file that ends in .docx or .html")
+    document.add_argument(
+        "--rates", action="store_true", help="the chair's version: with the rates and settings that members never see"
+    )
+
+
+def run_plan_init(args: argparse.Namespace) -> None:
+    """Write a first plan."""
+    from engine.plan import plan_init_text, plan_to_toml
+    from engine.plan.samples import open_data
+
+    raw, plan = open_data(args.data)
+    text = plan_to_toml(plan) if plan is not None else plan_init_text(raw)
+    if args.out == "-":
+        write_file_text(text)
+        return
+    out = Path(args.out)
+    if out.exists():
+        raise UsageError(f"'{out.name}' exists already; name another file with --out")
+    write_private(out, text.encode())
+    say(f"wrote {out}; read it, edit it, then: frontier space {args.data} --plan {out}")
+    if plan is None:
+        say(f"which columns belong together: frontier plan propose {args.data}")
+
+
+def run_plan_check(args: argparse.Namespace) -> int:
+    """List what differs between a plan and a file; exit code 1 when something does."""
+    from engine.plan import read_plan
+    from engine.plan.samples import open_data
+    from engine.sweeps.readiness import plan_problems
+
+    problems = plan_problems(read_plan(args.plan), open_data(args.data)[0])
+    for problem in problems:
+        say(problem)
+    if not problems:
+        say("the plan fits the data")
+    return 1 if problems else 0
+
+
+def run_plan_lock(args: argparse.Namespace) -> None:
+    """Write the approval into a plan, leaving everything else in the file as it stands."""
+    import tomlkit
+
+    from engine.plan import read_plan
+    from engine.plan.lock import lock
+    from engine.plan.reading import plan_text
+
+    path = Path(args.plan)
+    for option in ("number", "by"):
+        if not getattr(args, option).strip():
+            raise UsageError(f"--{option} is empty; the approval needs it")
+    locked = lock(read_plan(path), args.number.strip(), args.by.strip()).lock
+    assert locked is not None
+    section = tomlkit.table()
+    for name, value in vars(locked).items():
+        section[name] = tomlkit.string(value, multiline=True) if name == "approved" else value
+    # behind all the rest, which is not even parsed again: not every TOML that is read could be written as it was
+    text = f"{plan_text(path).rstrip()}\n\n{tomlkit.dumps({'lock': section})}"
+    try:
+        write_private(path, text.encode(), replace=True)
+    except OSError as error:
+        raise EngineError(f"plan '{path.name}' could not be written: {error.strerror}; it is as it was") from None
+    say(f"{path.name} is locked as {locked.number}, approved by {locked.by}; only replicates may grow")
+
+
+def run_plan_document(args: argparse.Namespace) -> None:
+    """Write a plan as a document that a board can approve."""
+    from engine.plan import read_plan
+    from engine.report.plan_document import plan_document, write_plan_document
+
+    plan, counts = read_plan(Path(args.plan)), None
+    if args.data:
+        from engine.plan.recode import code
+        from engine.plan.samples import open_data
+        from engine.report.plan_counts import count_plan
+
+        counts = count_plan(plan, code(open_data(args.data)[0], plan))
+    out = Path(args.out)
+    write_plan_document(plan_document(plan, counts, rates=args.rates), out)
+    say(f"wrote {out}" + (", for the chair of the board only: it names the rates" if args.rates else ""))
+    if not args.data:
+        say("it holds no counts; name the data with --data")

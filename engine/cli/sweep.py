@@ -1,0 +1,76 @@
+"""The command that draws and measures every candidate."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.cli.arguments import whole, workers
+from engine.cli.parser import DATA_HELP, add_command
+from engine.cli.plan_options import add_plan_options, grown, plan_of
+from engine.cli.progress import Ticker, announce
+from engine.common.output import say
+
+if TYPE_CHECKING:
+    from engine.cli.parser import Commands
+
+
+def add_commands(commands: Commands) -> None:
+    """Add sweep."""
+    sweep = add_command(commands, "sweep", run_sweep, "draw and measure every candidate; resumes an unfinished study")
+    sweep.add_argument("data", metavar="DATA", help=DATA_HELP)
+    sweep.add_argument("--study", required=True, metavar="PATH", help="the study file to make or to resume")
+    add_plan_options(sweep)
+    sweep.add_argument("--replicates", type=whole, metavar="N", help="runs per scenario (default 20)")
+    sweep.add_argument("--key-file", metavar="PATH", help="the study key (default: STUDY.key, made when absent)")
+    sweep.add_argument("--workers", type=workers, metavar="N", help="processes (default: as many as pay off)")
+    sweep.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="work on the Dask cluster whose scheduler is at tls://HOST:PORT (or tcp://127.0.0.1:PORT on this machine)",
+    )
+    sweep.add_argument("--extend", action="store_true", help="add rates, specs or replicates to a study")
+    sweep.add_argument(
+        "--deviation", default="", metavar="TEXT", help="why the plan departs from its approval; logged with --by"
+    )
+    sweep.add_argument("--by", default="", metavar="NAME", help="who asks, for the decision log")
+
+
+def run_sweep(args: argparse.Namespace) -> None:
+    """Fill a study."""
+    from engine.plan.samples import open_data
+    from engine.study.study import Study
+    from engine.sweeps.sweep import sweep
+
+    path = Path(args.study)
+    study_plan = None
+    if path.exists():
+        with Study.open(path) as old:
+            study_plan = old.plan
+    raw, sample_plan = open_data(args.data)
+    plan = plan_of(args, raw, sample_plan, study_plan)
+    if args.extend and study_plan is not None:
+        plan = grown(study_plan, plan)
+    with sweep(
+        raw,
+        plan,
+        path,
+        key_file=args.key_file,
+        workers=args.workers,
+        cluster=args.cluster,
+        extend=args.extend,
+        deviation=args.deviation,
+        by=args.by,
+        tick=Ticker(),
+        announce=announce,
+    ) as study:
+        progress = study.progress
+        failed = study.n_failed()
+    if progress.state == "finished":
+        if progress.message:
+            say(progress.message)
+        note = f", {failed:,} failed ones among them" if failed else ""
+        say(f"{progress.total:,} runs in {path}{note}; next: frontier show {path} --undominated")
+    else:
+        say(f"{progress.state}: {progress.done:,} of {progress.total:,} runs in {path}; the same command goes on")
