@@ -21,6 +21,7 @@ PRIVACY: dict[str, object] = {
     "client.toolbarMode": "minimal",
     "client.showErrorDetails": "none",
     "client.showErrorLinks": False,
+    "logger.enableRich": False,
 }
 """Streamlit option -> value."""
 

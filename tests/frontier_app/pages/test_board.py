@@ -29,8 +29,6 @@ from frontier_app.session import workspace
 from frontier_app.session.workspace import Workspace
 from tests.frontier_app.conftest import APP, launched, to_page
 
-pytestmark = pytest.mark.filterwarnings("ignore")
-
 
 def board(at: Workspace | None = None) -> AppTest:
     made = AppTest.from_file(str(APP), default_timeout=60)

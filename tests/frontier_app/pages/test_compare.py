@@ -21,7 +21,6 @@ from frontier_app.widgets import candidate_picker, compare_table
 from tests.frontier_app.pages.test_pages import app, to, words
 from tests.weighted_sample import PLAN, write_survey
 
-pytestmark = pytest.mark.filterwarnings("ignore")
 PARTS = ("levels", "associations", "cells", "coefficients", "altered", "runs")
 
 

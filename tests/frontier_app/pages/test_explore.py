@@ -27,8 +27,6 @@ from frontier_app.session.workspace import Workspace
 from frontier_app.widgets.recommendation import Rule, rule
 from tests.frontier_app.pages.test_pages import app, to, words
 
-pytestmark = pytest.mark.filterwarnings("ignore")
-
 
 @pytest.fixture
 def at(swept: Callable[..., Workspace]) -> Workspace:

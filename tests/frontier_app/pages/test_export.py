@@ -28,8 +28,6 @@ from frontier_app.session import exports, workspace
 from frontier_app.session.workspace import Workspace
 from tests.frontier_app.pages.test_pages import app, to, words
 
-pytestmark = pytest.mark.filterwarnings("ignore")
-
 
 @pytest.fixture
 def at(swept: Callable[..., Workspace]) -> Workspace:

@@ -14,8 +14,6 @@ from engine.plan import plan_to_toml
 from frontier_app.session.workspace import Workspace
 from tests.frontier_app.conftest import APP, launched
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries inside the app are not ours to fail on
-
 
 def _people(folder: Path) -> Path:
     """Ages with their recode, a question skipped by those without a job, an id, and an income."""

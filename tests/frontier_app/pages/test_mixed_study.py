@@ -22,8 +22,6 @@ from tests.frontier_app import mixed
 from tests.frontier_app.kept import Kept
 from tests.frontier_app.pages.test_pages import app, to, words
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries inside the app are not ours to fail on
-
 
 @pytest.fixture
 def at(home: Path, tmp_path: Path, kept: Kept) -> Workspace:

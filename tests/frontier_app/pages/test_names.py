@@ -23,7 +23,6 @@ from tests.frontier_app import hostile
 from tests.frontier_app.conftest import APP, to_page
 from tests.frontier_app.kept import Kept
 
-pytestmark = pytest.mark.filterwarnings("ignore")
 PAGES = ("data", "threat", "plan", "sweep", "explore", "compare", "recommend", "board", "release", "glossary")
 NOT_READ = {
     "code": {"*"},

@@ -20,7 +20,6 @@ from frontier_app.session.workspace import Workspace
 from tests.frontier_app.conftest import APP, launched, to_page
 
 PAGES = ("data", "threat", "plan", "sweep", "explore", "compare", "recommend", "release", "glossary")
-pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries inside the app are not ours to fail on
 
 
 def app(at: Workspace | None = None) -> AppTest:

@@ -27,7 +27,6 @@ from tests.frontier_app.conftest import APP, to_page
 from tests.small_tables import expand
 
 _PLAN = load("czech")[1]
-pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries inside the app are not ours to fail on
 
 
 def _on_plan() -> AppTest:

@@ -23,8 +23,6 @@ from frontier_app.session.workspace import Workspace
 from frontier_app.widgets import candidate_card
 from tests.frontier_app.pages.test_pages import app, to, words
 
-pytestmark = pytest.mark.filterwarnings("ignore")
-
 
 @pytest.fixture
 def at(swept: Callable[..., Workspace]) -> Workspace:

@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Callable
 from dataclasses import fields, replace
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.plan import MechanismPlan, ThreatPlan
@@ -21,8 +20,6 @@ from frontier_app.session import jobs
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets.plan_status import _LABELS
 from tests.frontier_app.conftest import APP, to_page
-
-pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries inside the app are not ours to fail on
 
 
 def _open(at: Workspace) -> AppTest:

@@ -38,8 +38,6 @@ from frontier_app.widgets import disclosure_warnings, rules
 from tests.engine.recoded import BLOCK, apart, survey
 from tests.frontier_app.conftest import APP, to_page
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries inside the app are not ours to fail on
-
 
 def _sample(name: str = "czech") -> AppTest:
     made = AppTest.from_file(str(APP), default_timeout=60).run()

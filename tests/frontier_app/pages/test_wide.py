@@ -14,7 +14,6 @@ from frontier_app.session.navigation import script
 from tests.frontier_app.conftest import APP, launched
 from tests.frontier_app.pages.test_plan import words_of
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries inside the app are not ours to fail on
 WIDE = 210  # attributes, of which there are more swaps of one or two than are listed
 
 

@@ -12,8 +12,6 @@ from frontier_app.session import access, actions, workspace
 from frontier_app.session.workspace import Workspace
 from tests.frontier_app.conftest import APP, launched
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries inside the app are not ours to fail on
-
 
 def visited(token: str) -> AppTest:
     """A new session at an address with this token."""

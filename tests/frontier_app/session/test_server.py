@@ -226,7 +226,7 @@ def test_streamlit_runs_with_these_settings(watched: Watched) -> None:
     said = Path(f"/proc/{watched.process}").exists() and children(watched.process)
     if not said:
         pytest.skip("there is no /proc; run the tests on Linux")
-    assert any(line.endswith(f"\0-P\0-m\0frontier_app.server\0{watched.port}\0") for line in said.values())
+    assert any(line.endswith(f"\0-P\0-m\0frontier_app.session.server\0{watched.port}\0") for line in said.values())
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     mine = {row[1] for row in rows if int(row[1].partition(":")[2], 16) == watched.port and row[3] == "0A"}
     assert mine == {f"0100007F:{watched.port:04X}"} and PRIVACY["server.address"] == "127.0.0.1"

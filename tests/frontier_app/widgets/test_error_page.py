@@ -13,7 +13,6 @@ from frontier_app.session.workspace import Workspace
 from frontier_app.widgets import error_page
 from tests.frontier_app.pages.test_pages import app, to, words
 
-pytestmark = pytest.mark.filterwarnings("ignore")
 SECRET = "record 17: Ada, 43, divorced"
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from frontier_app.session.navigation import PAGES
 from frontier_app.widgets import tour
 from tests.frontier_app.conftest import APP, to_page
-
-pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def strips(made: AppTest) -> list[str]:
