@@ -120,5 +120,5 @@ def _free_text(tier: str, where: str, text: str, made: Package) -> None:
 
 def _exposed(made: Package) -> list[float]:
     """Eq. 6 of the release as a share: of the run itself, and of its candidate as it was recorded."""
-    calls = [str(call) for call in made.study.measures if call.measure.name == "small_cells"]
+    calls = [str(call) for call in made.study.measures if call.measure.of_unaltered]
     return [made.made.figures[name] for name in calls] + exposed_shares(made.study, made.scenario)

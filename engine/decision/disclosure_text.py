@@ -98,7 +98,7 @@ def _without_rates(study: Study, text: str) -> str:
 
 def exposed_shares(study: Study, scenario: Scenario, record: Mapping[str, Any] | None = None) -> list[float]:
     """Eq. 6 of a candidate as a share: means over runs and the run to be released, as its choices recorded them."""
-    calls = [str(call) for call in study.measures if call.measure.name == "small_cells"]
+    calls = [str(call) for call in study.measures if call.measure.of_unaltered]
     found = []
     for one in (record or {}, *(choice.record for choice in study.decisions if choice.label == scenario.label)):
         released = one.get("released") or {}

@@ -345,6 +345,8 @@ ATTACK = Measure(
     better="lower",
     range="0 to 1",
     unit="share of records",
+    unit_kind="share_of_records",
+    share_of="records",
     source="Bayes' rule over the mechanism's pairs; after Reiter (2005), doi 10.1198/016214505000000619",
     meaning=(
         "The share of persons about whom somebody who knows their keys, the swapped attributes and the rate would be "

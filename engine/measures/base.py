@@ -1,19 +1,22 @@
 """What a measure is, and how its name is written.
 
-A measure is one :class:`Measure` in a literal dict (``engine.measures.MEASURES``): a function over a batch of candidate
-releases, with the words that explain it.  Figures that cannot be formed are NaN with a reason, never zero.
+A measure is one :class:`Measure` among ``engine.measures.MEASURES``: a function over a batch of candidate releases,
+with the words that explain it and the fields that the program asks.  Figures that cannot be formed are NaN with a
+reason, never zero.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.common.registry import Registry
 from engine.data.domain import Domain
 from engine.release.batch import ReleaseBatch
 
@@ -21,6 +24,12 @@ if TYPE_CHECKING:
     from engine.models.record_release import RecordRelease
 
 Parameter = int | str
+Kind = Literal["risk", "utility"]
+Direction = Literal["lower", "higher", "zero"]
+Tabulates = Literal["keys", "analyse", "all"]
+Needs = Literal["counts", "records"]
+UnitKind = Literal["count", "share_of_records", "share", "other"]
+Rounding = Literal["exact", "sparse", "exposed", "always"]
 
 
 @dataclass(frozen=True)
@@ -38,25 +47,79 @@ class Measure:
 
     A ``named`` measure on counts also needs levels or an attribute beyond those it tabulates: it is
     ``compute(batch, domain, attributes, **parameters)`` on the whole batch.
+
+    ``unit_kind`` says how a figure is written; a share from 0 to 1 names what it is a share of as ``share_of``.
+    ``of_unaltered`` marks a share of the unaltered records, which reports show as a count.  ``two_way`` marks a mean
+    over the two-way tables of its attributes, ``counts_uniques`` a count of records alone in a cell of the keys.
+    ``judges_jointly`` names the measures that judge one table at a time where this one judges all tables of a release.
+
+    Two fields say what a member of the board may see.  ``rounding`` says when a figure has two significant digits:
+    "always"; "sparse" where most cells of a table are small; "exposed" where most records stand in small cells; never
+    ("exact").  ``follows_changes`` marks a figure that grows with the number of changed cells: where nearly every cell
+    holds one record it is withheld.
     """
 
     name: str
     symbol: str
     title: str
-    kind: str
-    better: str
+    kind: Kind
+    better: Direction
     range: str
     unit: str
     source: str
     meaning: str
-    over: str
+    over: Tabulates
     compute: Callable[..., Any]
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     check: Callable[..., None] | None = None
     undefined: str = "it could not be formed"
-    needs: str = "counts"
+    needs: Needs = "counts"
     cost: str = "microseconds"
     named: bool = False
+    unit_kind: UnitKind = "other"
+    share_of: str = ""
+    of_unaltered: bool = False
+    two_way: bool = False
+    counts_uniques: bool = False
+    judges_jointly: tuple[str, ...] = ()
+    rounding: Rounding = "exact"
+    follows_changes: bool = False
+
+    @classmethod
+    def of(cls, compute: Callable[..., Any], kind: Kind, better: Direction = "lower", **fields: Any) -> Measure:
+        """The measure that a function computes, for a script that registers its own.
+
+        Its name is the function's, its meaning the first paragraph of the docstring, its parameters those with a
+        default; ``fields`` say more or otherwise.  Unless they do, a member of the board sees the figure as one that
+        may tell how many records were changed: to two digits, and not at all where nearly every cell is small.
+        """
+        name = str(fields.pop("name", compute.__name__))
+        meaning = " ".join((inspect.getdoc(compute) or "").split("\n\n")[0].split())
+        about: dict[str, Any] = {
+            "symbol": name,
+            "title": name.replace("_", " ").capitalize(),
+            "range": "any number",
+            "unit": "number",
+            "source": "registered by the analyst",
+            "meaning": meaning,
+            "over": "keys" if kind == "risk" else "analyse",
+            "parameters": {
+                key: parameter.default
+                for key, parameter in inspect.signature(compute).parameters.items()
+                if parameter.default is not parameter.empty
+            },
+            "rounding": "always",
+            "follows_changes": True,
+            **fields,
+        }
+        if not about["meaning"]:
+            raise UsageError(f"measure '{name}' has no meaning; give its function a docstring, which reports show.")
+        return cls(name=name, kind=kind, better=better, compute=compute, **about)
+
+    @property
+    def on_records(self) -> bool:
+        """Whether it needs the records themselves, not only the counts of a table."""
+        return self.needs == "records"
 
     def loss(self, values: np.ndarray) -> np.ndarray:
         """The figures turned so that smaller is better: the one place where directions are handled."""
@@ -95,7 +158,7 @@ class MeasureCall:
 _MOST_DIGITS = 9
 
 
-def parse_call(text: str, measures: Mapping[str, Measure]) -> MeasureCall:
+def parse_call(text: str, measures: Registry[Measure]) -> MeasureCall:
     """Read ``name`` or ``name[parameter=value;...]``, such as ``small_cells[n_rule=5;attributes=Age+Sex]``."""
     match = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*(?:\[(.*)\])?\s*", text, re.DOTALL)
     if not match:
@@ -103,9 +166,7 @@ def parse_call(text: str, measures: Mapping[str, Measure]) -> MeasureCall:
             f"cannot read the measure '{text}'; write NAME or NAME[PARAMETER=VALUE], such as small_cells[n_rule=5]."
         )
     name, inside = match.group(1), match.group(2)
-    if name not in measures:
-        raise UsageError(f"unknown measure '{name}'.{did_you_mean(name, measures)}")
-    measure = measures[name]
+    measure = measures.find(name)
     given: dict[str, Parameter] = {}
     attributes: tuple[str, ...] | None = None
     for part in filter(None, re.split(r"[;,](?![^\[\]]*\])", inside or "")):
@@ -149,8 +210,15 @@ def evaluate(
     """
     places = places_of(call, domain, lists)
     if call.measure.named:
-        return np.asarray(call.measure.compute(batch, domain, places, **call.values), dtype=float)
-    return np.asarray(call.measure.compute(batch.project(places), **call.values), dtype=float)
+        values = call.measure.compute(batch, domain, places, **call.values)
+    else:
+        values = call.measure.compute(batch.project(places), **call.values)
+    figures = np.asarray(values, dtype=float)
+    if figures.shape != (len(batch),):
+        raise EngineError(
+            f"{call} gave an array of shape {figures.shape}, must give one figure for each of {len(batch)} candidates."
+        )
+    return figures
 
 
 def evaluate_records(call: MeasureCall, release: RecordRelease) -> Figure:

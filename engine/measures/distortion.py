@@ -142,6 +142,8 @@ HELLINGER = Measure(
     better="lower",
     range="0 to 1",
     unit="distance",
+    rounding="sparse",
+    follows_changes=True,
     source=_PAPER + "eq. 9",
     meaning=(
         "How far the released table is from the original one, counting shifts in small cells more than "
@@ -158,6 +160,7 @@ HELLINGER_LARGE = Measure(
     better="lower",
     range="0 to 1",
     unit="distance",
+    rounding="sparse",
     source=_PAPER + "eq. 9, summed over the cells with at least n_rule records before",
     meaning=(
         "How far the released table is from the original one, leaving out the cells that held fewer than n_rule "
@@ -177,6 +180,10 @@ TOTAL_VARIATION = Measure(
     better="lower",
     range="0 to 1",
     unit="share of records",
+    unit_kind="share_of_records",
+    share_of="records",
+    rounding="always",
+    follows_changes=True,
     source=_PAPER + "eq. 10",
     meaning=(
         "The share of records that would have to move to another cell to turn the released table back "
@@ -209,6 +216,8 @@ FALSE_ZEROS = Measure(
     better="lower",
     range="0 to the number of occupied cells",
     unit="cells",
+    unit_kind="count",
+    follows_changes=True,
     source="count of cells with N(c) > 0 before and 0 after",
     meaning="The number of combinations that exist in the data and no longer exist in the release.",
     over="analyse",
@@ -222,6 +231,8 @@ FALSE_NONZEROS = Measure(
     better="lower",
     range="0 to the number of released cells",
     unit="cells",
+    unit_kind="count",
+    follows_changes=True,
     source="count of cells with N(c) = 0 before and > 0 after",
     meaning="The number of combinations that do not exist in the data and appear in the release.",
     over="analyse",
@@ -238,6 +249,11 @@ def _two_way(full: Measure, better_words: str) -> Measure:
         better=full.better,
         range=full.range,
         unit=full.unit,
+        unit_kind=full.unit_kind,
+        share_of=full.share_of,
+        two_way=True,
+        rounding=full.rounding,
+        follows_changes=full.follows_changes,
         source=_PAPER + "Appendix B",
         meaning=better_words,
         over="analyse",

@@ -25,6 +25,7 @@ EDIT_FAILURES = Measure(
     better="lower",
     range="0 to the number of records",
     unit="records",
+    unit_kind="count",
     source="count of records in forbidden combinations (edit rules of the plan)",
     meaning=(
         "The number of released records whose combination of values the plan's edit rules forbid; the "

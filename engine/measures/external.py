@@ -164,6 +164,8 @@ EXTERNAL_LINKS = Measure(
     better="lower",
     range="0 to 1",
     unit="share of records",
+    unit_kind="share_of_records",
+    share_of="records",
     source="Gomatam, Karr and Sanil (2005), eq. 7 (zero=safe: matched records only)",
     meaning=(
         "The share of released records that equal few records (at most beta) of an external file on what both hold; "
@@ -184,6 +186,8 @@ EXTERNAL_UNMATCHED = Measure(
     better="higher",
     range="0 to 1",
     unit="share of records",
+    unit_kind="share_of_records",
+    share_of="records",
     source="Gomatam, Karr and Sanil (2005), eq. 7, n(r) = 0",
     meaning=(
         "The share of released records that equal no record of an external file on what both hold, so that no link can "

@@ -326,6 +326,8 @@ PROBABILISTIC_LINKAGE = Measure(
     better="lower",
     range="0 to 1",
     unit="share of records",
+    unit_kind="share_of_records",
+    share_of="records",
     source=(
         "Fellegi and Sunter (1969), doi 10.1080/01621459.1969.10501049; EM and assignment as Jaro (1989), "
         "doi 10.1080/01621459.1989.10478785"

@@ -235,6 +235,8 @@ DISTANCE_LINKAGE = Measure(
     better="lower",
     range="0 to 1",
     unit="share of records",
+    unit_kind="share_of_records",
+    share_of="records",
     source="Pagliuca and Seri (1999); Domingo-Ferrer and Torra (2001); distance of Gower (1971), doi 10.2307/2528823",
     meaning=(
         "The share of released records that somebody who knows everybody's original values of the keys would match to "

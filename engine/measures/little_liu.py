@@ -153,6 +153,8 @@ R1 = Measure(
     better="lower",
     range="0 to the number of key cells",
     unit="records",
+    unit_kind="count",
+    rounding="always",
     source=_PAPER + "R1",
     meaning="How many records would be picked out rightly, on average, by " + _EXPECTED,
     over="keys",
@@ -168,6 +170,7 @@ R1_SHARE = Measure(
     better="lower",
     range="0 upwards; 1 is the unaltered data",
     unit="share of the original's expected re-identifications",
+    rounding="always",
     source=_PAPER + "R1 / R(orig)",
     meaning=(
         "The expected number of right guesses in small key cells, as a share of what it is in the unaltered data; "
@@ -187,6 +190,7 @@ P1 = Measure(
     better="higher",
     range="at most 1; 0 is the unaltered data, negative is worse than it",
     unit="share of the original's expected re-identifications",
+    rounding="always",
     source=_PAPER + "P1 = 1 − R1/R(orig)",
     meaning=(
         "The share of the expected right guesses in small key cells that the release takes away; 1 takes away all, 0 "
@@ -206,6 +210,9 @@ R2 = Measure(
     better="lower",
     range="0 to the number of key cells",
     unit="records",
+    unit_kind="count",
+    rounding="always",
+    judges_jointly=("r1", "r1_share"),
     source=_PAPER + "R2",
     meaning=(
         "How many records would be picked out rightly, on average, by an intruder who knows everyone's keys and sees "
@@ -226,6 +233,7 @@ P2 = Measure(
     better="higher",
     range="at most 1; 0 is the unaltered data, negative is worse than it",
     unit="share of the original's expected re-identifications",
+    rounding="always",
     source=_PAPER + "P2 = 1 − R2/R(orig)",
     meaning=(
         "The share of the expected right guesses in small key cells that is taken away from an intruder who sees all "

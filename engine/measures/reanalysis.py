@@ -9,11 +9,12 @@ silence: the note names and counts them, and ``coefficients_lost`` is their numb
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from engine.common.errors import UsageError, did_you_mean
-from engine.measures.base import Figure, Measure
+from engine.measures.base import Direction, Figure, Measure
 from engine.models.analyses import Compared, chosen, compare
 from engine.models.combining import DF
 from engine.models.record_release import RecordRelease
@@ -234,7 +235,7 @@ def _measure(
     name: str,
     symbol: str,
     title: str,
-    better: str,
+    better: Direction,
     span: str,
     unit: str,
     source: str,
@@ -326,15 +327,19 @@ COEFFICIENTS_LOST = _measure(
     "The number of regression coefficients that the original data give and the release does not give any more.",
     coefficients_lost,
 )
-INFORMATION_LOSS = _measure(
-    "information_loss",
-    "γ",
-    "Information lost to protection",
-    "lower",
-    "0 to 1",
-    "share of information",
-    "Reiter (2003), Survey Methodology 29(2), 181-188; Little and Liu, appendix",
-    "The share of the statistical information in the declared regressions that protection takes away, judged from how "
-    "far several released tables differ.",
-    information_loss,
+INFORMATION_LOSS = replace(
+    _measure(
+        "information_loss",
+        "γ",
+        "Information lost to protection",
+        "lower",
+        "0 to 1",
+        "share of information",
+        "Reiter (2003), Survey Methodology 29(2), 181-188; Little and Liu, appendix",
+        "The share of the statistical information in the declared regressions that protection takes away, judged from "
+        "how far several released tables differ.",
+        information_loss,
+    ),
+    unit_kind="share",
+    share_of="information",
 )

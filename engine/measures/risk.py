@@ -39,6 +39,10 @@ SMALL_CELLS = Measure(
     better="lower",
     range="0 to 1",
     unit="share of unchanged records",
+    unit_kind="share_of_records",
+    share_of="unchanged records",
+    of_unaltered=True,
+    rounding="exposed",
     source="Gomatam, Karr and Sanil (2005), eq. 6",
     meaning=(
         "The share of unaltered records that stand alone or nearly alone (fewer than n_rule together) in the released "

@@ -171,6 +171,8 @@ SAMPLE_UNIQUES = Measure(
     better="lower",
     range="0 to the number of records",
     unit="records",
+    unit_kind="count",
+    counts_uniques=True,
     source="count of key cells of one record; Skinner and Shlomo (2008), doi:10.1198/016214507000001328",
     meaning=(
         "The number of released records whose combination of keys nobody else in the file has; some of them are "
@@ -187,6 +189,9 @@ UNCHANGED_UNIQUES = Measure(
     better="lower",
     range="0 to the number of records",
     unit="records",
+    unit_kind="count",
+    counts_uniques=True,
+    rounding="exposed",
     source="count of records alone in the same key cell before and after (right one-to-one exact matches)",
     meaning=(
         "The number of records that somebody with the original keys of everyone would find again by exact matching, "
@@ -203,6 +208,7 @@ K_ANONYMITY = Measure(
     better="lower",
     range="0 to the number of records",
     unit="records",
+    unit_kind="count",
     source="Samarati and Sweeney (1998); Sweeney (2002), doi:10.1142/S0218488502001648",
     meaning=(
         "The number of released records that share their combination of keys with fewer than k - 1 others; altered "
@@ -221,6 +227,8 @@ K_ANONYMITY_SHARE = Measure(
     better="lower",
     range="0 to 1",
     unit="share of records",
+    unit_kind="share_of_records",
+    share_of="records",
     source=K_ANONYMITY.source,
     meaning=(
         "The share of released records that share their combination of keys with fewer than k - 1 others; altered "
@@ -241,6 +249,7 @@ POPULATION_UNIQUES = Measure(
     better="lower",
     range="0 to the number of sample uniques",
     unit="records",
+    unit_kind="count",
     source=_SKINNER + "τ1, over unaltered records",
     meaning=(
         "How many unaltered records that are alone on the keys in the file are expected to be alone in the whole "
@@ -261,6 +270,7 @@ EXPECTED_MATCHES = Measure(
     better="lower",
     range="0 to the number of sample uniques",
     unit="records",
+    unit_kind="count",
     source=_SKINNER + "τ2, over unaltered records",
     meaning=(
         "How many right matches are expected if every record that is alone on the keys in the file is matched to one "

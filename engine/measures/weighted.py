@@ -156,6 +156,8 @@ WEIGHTED_HELLINGER = Measure(
     better="lower",
     range="0 to 1",
     unit="distance",
+    rounding="sparse",
+    follows_changes=True,
     source=_SOURCE + "eq. 9, on weight sums",
     meaning=(
         "How far the released weighted table is from the original one, counting shifts in small cells more than the "
@@ -175,6 +177,10 @@ WEIGHTED_TOTAL_VARIATION = Measure(
     better="lower",
     range="0 to 1",
     unit="share of total weight",
+    unit_kind="share",
+    share_of="total weight",
+    rounding="always",
+    follows_changes=True,
     source=_SOURCE + "eq. 10, on weight sums",
     meaning=(
         "The share of the population, as the weights count it, that would have to move to another cell to turn the "

@@ -1,13 +1,16 @@
-"""All mechanisms by name.  Each lives in a file of its own, which is imported when it is asked for."""
+"""All mechanisms by name.  Each lives in a file of its own, which is imported when it is asked for.
+
+A new one is a file of this package and a line here; :func:`register` adds one from outside (docs/extending.md).
+"""
 
 from __future__ import annotations
 
 from importlib import import_module
 
-from engine.common.errors import UsageError, did_you_mean
+from engine.common.registry import Registry
 from engine.mechanisms.base import Mechanism
 
-_WHERE = {
+_FILES = {
     "rds": ("key_swaps", "RDS"),
     "dds": ("key_swaps", "DDS"),
     "pram": ("pram", "PRAM"),
@@ -19,15 +22,32 @@ _WHERE = {
 }
 
 
+def _load(name: str) -> Mechanism:
+    module, attribute = _FILES[name]
+    loaded: Mechanism = getattr(import_module(f"engine.mechanisms.{module}"), attribute)
+    return loaded
+
+
+MECHANISMS: Registry[Mechanism] = Registry("mechanism", _FILES, _load)
+"""Every mechanism that draws over records by its name; the random swap is not among them."""
+
+
+def register(mechanism: Mechanism) -> Mechanism:
+    """Add a mechanism from outside the package, for as long as this process runs; returns it.
+
+    A mechanism registered before under the same name is replaced; the name of one of the package is refused.
+    """
+    return MECHANISMS.register(mechanism)
+
+
 def names() -> tuple[str, ...]:
-    """Names of the mechanisms that draw over records, in a fixed order; the random swap is not among them."""
-    return tuple(_WHERE)
+    """Names of the mechanisms, in a fixed order: those of the package, then registered ones."""
+    return tuple(MECHANISMS)
 
 
 def mechanism(name: str) -> Mechanism:
     """The mechanism called ``name``."""
-    if name not in _WHERE:
-        raise UsageError(f"unknown mechanism '{name}'.{did_you_mean(name, ['random_swap', *_WHERE])}")
-    module, attribute = _WHERE[name]
-    found: Mechanism = getattr(import_module(f"engine.mechanisms.{module}"), attribute)
-    return found
+    return MECHANISMS.find(name)
+
+
+__all__ = ["MECHANISMS", "Mechanism", "mechanism", "names", "register"]

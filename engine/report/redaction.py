@@ -116,7 +116,7 @@ def _as_it_is(text: str) -> str:
 
 def is_count_risk(call: MeasureCall) -> bool:
     """Whether a measure is eq. 6, which reports show as a count of records."""
-    return call.measure.name == "small_cells"
+    return call.measure.of_unaltered
 
 
 COUNT_TITLE = "Unaltered records in small cells"
@@ -134,10 +134,6 @@ WITHHELD_WORDS = "withheld: on a table where nearly every cell is small this fig
 """What stands for a figure that is not shown."""
 
 
-_KEPT = ("r1", "r2", "r1_share", "p1", "p2")  # r1 beside the original's is p1
-_KEPT_COUNTED = ("unchanged_uniques",)
-
-
 def coarse(call: MeasureCall, values: np.ndarray, sparse: bool, exposed: float = 0.0) -> np.ndarray:
     """Figures as members see them: those that can equal the share of records changed have two significant digits.
 
@@ -146,17 +142,8 @@ def coarse(call: MeasureCall, values: np.ndarray, sparse: bool, exposed: float =
     among them are nearly all unaltered ones, and the rest of the file are the altered ones.  The measures of Little and
     Liu say what share of the people in sensitive cells kept their keys; of a file of such people that is everybody.
     """
-    name = call.measure.name
-    telling = "total_variation" in name or name in _KEPT or (sparse and "hellinger" in name)
-    counted = is_count_risk(call) or name in _KEPT_COUNTED
-    return two_digits(values) if telling or (counted and exposed > SPARSE) else values
-
-
-def follows_changes(call: MeasureCall) -> bool:
-    """Whether a measure counts changed cells in all of a table: of cells of one record each that is changed records."""
-    name = call.measure.name
-    distance = "total_variation" in name or ("hellinger" in name and not name.startswith("hellinger_large"))
-    return distance or name in ("false_zeros", "false_nonzeros")
+    rounded = {"exact": False, "sparse": sparse, "exposed": exposed > SPARSE, "always": True}[call.measure.rounding]
+    return two_digits(values) if rounded else values
 
 
 def two_digits(values: np.ndarray) -> np.ndarray:

@@ -85,7 +85,7 @@ def exposed(study: Study, view: RiskUtilityMap, place: int) -> Exposed | None:
     a run of several tables noted is the mean of their counts.
     """
     call = view.measures[view.risk]
-    if call.measure.name != "small_cells":
+    if not call.measure.of_unaltered:
         return None
     n = int(study.about["n_records"])
     runs = runs_of(study, place, view.allow_partial)
@@ -110,7 +110,7 @@ def headline(study: Study, view: RiskUtilityMap, place: int | None, name: str = 
     n = int(study.about["n_records"])
     original = float(view.original[view.risk])
     found = exposed(study, view, place) if place is not None else None
-    if call.measure.name == "small_cells" and np.isfinite(original):
+    if call.measure.of_unaltered and np.isfinite(original):
         count = round(original * n)
         verb = "stands" if count == 1 else "stand"
         cells = small_words(int(call.values["n_rule"]))
@@ -141,9 +141,9 @@ def _figure(call: MeasureCall, value: float) -> str | None:
     if not np.isfinite(value):
         return None
     unit = call.measure.unit
-    if unit.startswith("share of ") and call.measure.range == "0 to 1":
-        return f"{100 * value:.3g} % of {unit.removeprefix('share of ')}"
-    if unit in ("records", "cells"):
+    if call.measure.share_of:
+        return f"{100 * value:.3g} % of {call.measure.share_of}"
+    if call.measure.unit_kind == "count":
         return f"{value:,.0f} {unit}" if abs(value) >= 100 or value == round(value) else f"{value:,.3g} {unit}"
     return f"{value:.4g}"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.report.redaction import SATURATED, follows_changes, is_count_risk
+from engine.report.redaction import SATURATED, is_count_risk
 
 if TYPE_CHECKING:
     from engine.data.microdata import Microdata
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from engine.study.study import Study
 
 _FEWEST = 3  # a cell of fewer records is small
-_COUNTED = ("sample_uniques", "unchanged_uniques")
 
 
 def small_records(data: Microdata, names: tuple[str, ...]) -> float:
@@ -34,7 +33,7 @@ def largest_exposed(study: Study, view: RiskUtilityMap, data: Microdata) -> floa
     for k, call in enumerate(view.measures):
         if is_count_risk(call):
             shares.append(float(view.original[k]))
-        elif call.measure.name in _COUNTED:
+        elif call.measure.counts_uniques:
             shares.append(float(view.original[k]) / data.n_records)
     return float(np.nanmax(shares))
 
@@ -43,10 +42,10 @@ def saturated(plan: Plan, calls: Sequence[MeasureCall], data: Microdata) -> froz
     """Places of the measures that follow changed cells of a table with most records in small cells."""
     found = set()
     for k, call in enumerate(calls):
-        if not follows_changes(call):
+        if not call.measure.follows_changes:
             continue
         names = tuple(call.attributes or (plan.keys if call.measure.over == "keys" else plan.analyse))
-        tables = list(combinations(names, 2)) if "two_way" in call.measure.name else [names]
+        tables = list(combinations(names, 2)) if call.measure.two_way else [names]
         if any(small_records(data, table) > SATURATED for table in tables):
             found.add(k)
     return frozenset(found)

@@ -16,6 +16,6 @@ def doing_nothing(plan: Plan, data: Microdata, measure: str) -> float | None:
     from engine.sweeps.evaluator import Question
 
     wanted = call(measure)
-    if wanted.measure.needs != "counts":
+    if wanted.measure.on_records:
         return None
     return Question(data.table, (wanted,), plan).original()[str(wanted)]

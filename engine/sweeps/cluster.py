@@ -33,6 +33,7 @@ from engine.common.errors import EngineError, UsageError
 from engine.common.streams import STREAM_VERSION
 from engine.common.version import __version__
 from engine.sweeps.evaluator import Evaluator, Outcome, Question, stream_keys
+from engine.sweeps.registered import check_travel
 from engine.sweeps.workers import Bundle, Crew
 
 _PATIENCE = 10.0  # seconds until a scheduler that does not answer counts as unreachable
@@ -251,6 +252,7 @@ def connected(question: Question, key: bytes, address: str, say: Callable[[str],
     """The workers of the cluster whose scheduler is at ``address``, for as long as the context lasts; ``say`` is told
     what the sweep waits for."""
     address = check_address(address)
+    check_travel(question.registered, far=True)
     try:
         from distributed import Client
     except ImportError:

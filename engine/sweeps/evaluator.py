@@ -23,6 +23,7 @@ from engine.release.spec import RANDOM_SWAP, ReleaseSpec, pairs_wanted
 from engine.sweeps.candidates import Group
 from engine.sweeps.record_evaluator import RecordRuns
 from engine.sweeps.record_evaluator import stream as record_stream
+from engine.sweeps.registered import Registered, register_parts, registered_parts
 
 _CELLS = 50_000  # touched cells measured together: enough to forget the calls, few enough to stay in the cache
 
@@ -51,17 +52,22 @@ class Question:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # by name: what measures compute with are functions made on the spot, which do not travel to another process
-        return _asked_again, (self.table, tuple(map(str, self.calls)), self.plan, self.data)
+        return _on_worker, (self.table, tuple(map(str, self.calls)), self.plan, self.data, self.registered)
+
+    @property
+    def registered(self) -> tuple[Registered, ...]:
+        """The measures and mechanisms that do not belong to the package."""
+        return registered_parts(self.calls, self.plan)
 
     @property
     def on_counts(self) -> list[int]:
         """Columns of the measures that need counts only."""
-        return [k for k, c in enumerate(self.calls) if c.measure.needs == "counts"]
+        return [k for k, c in enumerate(self.calls) if not c.measure.on_records]
 
     @property
     def on_records(self) -> list[int]:
         """Columns of the measures that need records."""
-        return [k for k, c in enumerate(self.calls) if c.measure.needs != "counts"]
+        return [k for k, c in enumerate(self.calls) if c.measure.on_records]
 
     def failing(self, words: np.ndarray, layout: Sequence[tuple[int, int, int]]) -> np.ndarray | None:
         """Which packed cells break an edit rule."""
@@ -91,14 +97,21 @@ class Question:
         return {str(c): float(v) for c, v in zip(self.calls, figures, strict=True)}
 
 
-def _asked_again(table: ContingencyTable, texts: tuple[str, ...], plan: Plan, data: Microdata | None) -> Question:
+def _on_worker(
+    table: ContingencyTable,
+    texts: tuple[str, ...],
+    plan: Plan,
+    data: Microdata | None,
+    parts: tuple[Registered, ...],
+) -> Question:
+    register_parts(parts)
     return Question(table, tuple(call(text) for text in texts), plan, data)
 
 
 def question(plan: Plan, data: Microdata, calls: Sequence[MeasureCall] | None = None) -> Question:
     """The question that a plan asks of its data; ``calls`` asks for some measures only."""
     calls = measures_of(plan) if calls is None else tuple(calls)
-    records = any(c.measure.needs != "counts" for c in calls) or any(m.name != RANDOM_SWAP for m in plan.mechanisms)
+    records = any(c.measure.on_records for c in calls) or any(m.name != RANDOM_SWAP for m in plan.mechanisms)
     analyses.check(plan, data, [str(c.values["analysis"]) for c in calls if "analysis" in c.values])
     return Question(data.table, calls, plan, data if records else None)
 

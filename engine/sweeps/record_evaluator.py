@@ -88,7 +88,7 @@ def figure(call: MeasureCall, release: RecordRelease) -> tuple[float, str]:
 
     A measure that judges all tables jointly gets them jointly.
     """
-    if call.measure.needs != "counts":
+    if call.measure.on_records:
         return evaluate_records(call, release)
     domain = release.data.domain
     places = places_of(call, domain, {"keys": release.plan.keys, "analyse": release.plan.analyse})
@@ -159,7 +159,7 @@ class RecordRuns:
                     figures.append(value)
                     if note:
                         notes.append((place, replicate, k, note))
-                    if call.measure.name == "small_cells":
+                    if call.measure.of_unaltered:
                         notes.append((place, replicate, count_place(k), repr(unaltered_in_small(call, release))))
                 if found.diagnostics:
                     notes.append((place, replicate, DIAGNOSTICS, json.dumps(found.diagnostics, ensure_ascii=False)))

@@ -19,6 +19,7 @@ import numpy as np
 from engine.common.errors import EngineError, UsageError
 from engine.sweeps.candidates import Group
 from engine.sweeps.evaluator import Evaluator, Outcome, Question, Task
+from engine.sweeps.registered import can_travel, check_travel
 
 TASK = 400
 """Candidates per bundle: long enough to pay for its commit, short enough to cancel at once."""
@@ -89,13 +90,17 @@ def crew(question: Question, key: bytes, workers: int) -> Iterator[Crew]:
     if workers == 1:
         yield Alone(question, key)
         return
+    check_travel(question.registered)
     with ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (question, key)) as pool:
         pool.submit(os.getpid)  # processes start with the first work: let them, while tasks are still being made
         yield Processes(pool, workers)
 
 
 def default_workers(candidates: int, asked: Question) -> int:
-    """One process for little work (starting others costs more), else one per core."""
+    """One process for little work (starting others costs more) and for measures or mechanisms that other processes
+    cannot import, else one per core."""
+    if not can_travel(asked.registered):
+        return 1
     each = len(asked.table) + 1000 if asked.data is None else 100_000 * len(asked.on_records)
     return 1 if candidates * each < 30_000_000 else os.cpu_count() or 1
 

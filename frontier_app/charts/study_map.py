@@ -256,10 +256,9 @@ def words(view: RiskUtilityMap, place: int) -> str:
 
 def joint_measure(view: RiskUtilityMap) -> int | None:
     """The column of the measure that judges all tables together, where one beside it judges one table at a time."""
-    names = [call.measure.name for call in view.measures]
-    if "r2" in names and ("r1" in names or "r1_share" in names):
-        return names.index("r2")
-    return None
+    names = {call.measure.name for call in view.measures}
+    joint = (k for k, call in enumerate(view.measures) if not names.isdisjoint(call.measure.judges_jointly))
+    return next(joint, None)
 
 
 def _run_words(view: RiskUtilityMap, place: int, replicate: int, loss: list[float]) -> str:

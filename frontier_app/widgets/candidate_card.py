@@ -45,7 +45,8 @@ def figures(view: RiskUtilityMap, place: int, *, narrow: bool = False) -> Markdo
     joint = study_map.joint_measure(view)
     if joint is not None:
         # The joint risk stands beside the risk of one table.
-        beside = next(k for k in order if view.measures[k].measure.name in ("r1", "r1_share"))
+        single = view.measures[joint].measure.judges_jointly
+        beside = next(k for k in order if view.measures[k].measure.name in single)
         order.remove(joint)
         order.insert(order.index(beside) + 1, joint)
     rows: list[list[str]] = []

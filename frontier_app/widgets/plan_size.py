@@ -233,7 +233,7 @@ def _time(plan: Plan, data: Microdata, found: Space | Counted | None, others: li
 
 def _dear(plan: Plan, others: list[ReleaseSpec]) -> str:
     """Why a probe would keep the page waiting; empty where it would not."""
-    if any(call(name).measure.needs != "counts" for name in plan.measures):
+    if any(call(name).measure.on_records for name in plan.measures):
         return "this plan has measures that look at every single record, and trying them takes some seconds"
     if others and state.get().memo.last("others")[1] > _QUICK * len(others):
         return "one run of a chosen mechanism already takes long on these data"

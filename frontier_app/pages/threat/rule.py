@@ -126,7 +126,7 @@ def _bound(old: DecisionPlan, risk: MeasureCall, tag: str, fixed: bool, wrong: C
 
     bound = wrong.attempt(checked, old.max_risk)
     n = state.get().raw.n_records if state.get().raw is not None else 0  # type: ignore[union-attr]
-    if bound is not None and n and risk.measure.unit.startswith("share of") and "records" in risk.measure.unit:
+    if bound is not None and n and risk.measure.unit_kind == "share_of_records":
         st.caption(f"Of all {n:,} records that would be {int(Decimal(bound) * n):,}.")
     return bound
 

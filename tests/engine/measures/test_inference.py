@@ -11,8 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from engine.common.errors import UsageError
-from engine.measures import inference
-from engine.measures.base import evaluate, parse_call
+from engine.measures import call, evaluate, inference
 from engine.models.loglinear import FitWarning, Model
 from engine.models.loglinear_search import search
 from tests.examples import examples
@@ -20,15 +19,13 @@ from tests.small_tables import Small, release, releases, roles_for, smalls
 from tests.twins import loglinear as twin
 from tests.twins import random_swap as swap_twin
 
-MEASURES = {"du_llm": inference.DU_LLM, "du_llm_per_record": inference.DU_LLM_PER_RECORD}
-
 
 def values(small: Small, batch, model="aic", mode="fixed", zero="smooth", name="du_llm", attributes=None) -> np.ndarray:
     shown = model if isinstance(model, str) else model.show(small.names)
     inside = f"model={shown};mode={mode};zero={zero}"
     if attributes:
         inside += ";attributes=" + "+".join(attributes)
-    return evaluate(parse_call(f"{name}[{inside}]", MEASURES), batch, small.domain, {"analyse": small.names})
+    return evaluate(call(f"{name}[{inside}]"), batch, small.domain, {"analyse": small.names})
 
 
 @st.composite
@@ -237,7 +234,7 @@ def test_a_refit_that_does_not_converge_is_undefined_and_a_first_fit_says_so():
 )
 def test_a_wrong_call_is_refused_at_once(text, message):
     with pytest.raises(UsageError) as got:
-        parse_call(text, MEASURES)
+        call(text)
     assert message in str(got.value)
 
 
@@ -255,4 +252,4 @@ def test_a_model_of_other_attributes_is_refused_at_first_use():
     "text", ["du_llm[model=[ABC][D]]", "du_llm[model=ABC+D]", "du_llm[model=[A*B*C][D];mode=refit]"]
 )
 def test_a_call_keeps_its_spelling(text):
-    assert str(parse_call(text, MEASURES)) == text
+    assert str(call(text)) == text

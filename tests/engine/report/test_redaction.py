@@ -12,7 +12,6 @@ from engine.report.redaction import (
     Safe,
     coarse,
     error_beside,
-    follows_changes,
     is_count_risk,
     lower_first,
     meaning_of,
@@ -140,4 +139,4 @@ def test_figures_that_nobody_rounded_keep_their_digits():
     ],
 )
 def test_which_measures_follow_the_records_changed(name: str, follows: bool):
-    assert follows_changes(call(name)) is follows
+    assert call(name).measure.follows_changes is follows

@@ -1,0 +1,75 @@
+"""Measures that a script registers go with a sweep into its worker processes, or are refused in a sentence."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engine.common.errors import UsageError
+from engine.measures import MEASURES, Measure, register
+from engine.plan.samples import load
+from engine.release.batch import ReleaseBatch
+from engine.study.keys import key_path
+from engine.sweeps.registered import can_travel
+from engine.sweeps.sweep import sweep
+from engine.sweeps.workers import default_workers
+
+
+def touched_cells(batch: ReleaseBatch) -> np.ndarray:
+    """Number of cells whose count changes."""
+    return batch.total(batch.after != batch.before)
+
+
+@pytest.fixture
+def own() -> Iterator[Measure]:
+    yield register(Measure.of(touched_cells, "utility"))
+    MEASURES.unregister("touched_cells")
+
+
+def swept(folder, name, **options):
+    raw, plan = load("czech")
+    plan = replace(plan, measures=("small_cells", "touched_cells"), space=replace(plan.space, replicates=2))
+    with sweep(raw, plan, folder / name, **options) as study:
+        return study.results()
+
+
+def test_a_registered_measure_gives_the_same_figures_in_other_processes(own, tmp_path):
+    alone = swept(tmp_path, "a.study", workers=1)
+    key_path(tmp_path / "b.study").write_bytes(key_path(tmp_path / "a.study").read_bytes())
+    together = swept(tmp_path, "b.study", workers=2)
+    order = np.lexsort((together.replicate, together.scenario))
+    assert alone.values[np.lexsort((alone.replicate, alone.scenario))].tolist() == together.values[order].tolist()
+    assert (alone.values[:, 1] > 0).any()
+
+
+def test_what_other_processes_cannot_import_is_refused_in_a_sentence(own, tmp_path):
+    register(Measure.of(lambda batch: batch.changed, "utility", name="touched_cells", meaning="Records changed."))
+    with pytest.raises(UsageError, match=r"measure 'touched_cells' cannot be sent to other processes.*with one worker"):
+        swept(tmp_path, "a.study", workers=2)
+
+
+def test_unless_told_otherwise_such_a_measure_is_run_in_this_process(own, monkeypatch):
+    class Asked:
+        table, data, on_records = range(10**9), None, ()
+        registered = (own,)
+
+    assert can_travel((own,))
+    assert default_workers(10**9, Asked) > 0  # type: ignore[arg-type]
+    monkeypatch.setattr(touched_cells, "__module__", "__main__")
+    monkeypatch.delattr(sys.modules["__main__"], "__file__", raising=False)
+    assert not can_travel((own,))
+    assert default_workers(10**9, Asked) == 1  # type: ignore[arg-type]
+
+
+def test_another_machine_never_has_the_script(own, monkeypatch):
+    monkeypatch.setattr(touched_cells, "__module__", "__main__")
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", "script.py", raising=False)
+    monkeypatch.setattr(sys.modules["__main__"], "touched_cells", touched_cells, raising=False)
+    assert can_travel((own,))
+    assert not can_travel((own,), far=True)
+    assert pickle.dumps(touched_cells)
