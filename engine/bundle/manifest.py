@@ -12,10 +12,11 @@ import time
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any
 
 from engine.common.errors import EngineError
 from engine.common.os_support import write_private
+from engine.common.parsing import fits
 from engine.common.streams import STREAM_VERSION
 from engine.common.untrusted import read_json, read_plain
 from engine.common.version import __version__
@@ -113,22 +114,6 @@ def write_manifest(folder: Path, content: dict[str, Any], secrets: dict[str, str
     write_private(folder / MANIFEST, _text({**content, "seal": hashlib.sha256(annex).hexdigest()}))
 
 
-def _fits(value: Any, kind: Any) -> bool:
-    """Whether a plain value is of a kind: a type, or a list or dict of one."""
-    if kind is Any:
-        return True
-    inner = get_args(kind)
-    if get_origin(kind) is list:
-        return isinstance(value, list) and all(_fits(one, inner[0]) for one in value)
-    if get_origin(kind) is dict:
-        return isinstance(value, dict) and all(_fits(one, inner[1]) for one in value.values())
-    if inner:  # one of several types
-        return any(_fits(value, one) for one in inner)
-    if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    return isinstance(value, kind) and not (kind is int and isinstance(value, bool))
-
-
 def _keyed(content: dict[str, Any], secret: str) -> str:
     plain = json.dumps({k: v for k, v in content.items() if k != "seal"}, sort_keys=True, separators=(",", ":"))
     return hmac.new(bytes.fromhex(secret), plain.encode(), hashlib.sha256).hexdigest()
@@ -155,7 +140,7 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     if missing:
         raise EngineError(f"'{path.name}' is no manifest of an export: it lacks '{missing[0]}'")
     for name, kind in _KINDS.items():
-        if name in manifest and not _fits(manifest[name], kind):
+        if name in manifest and not fits(manifest[name], kind):
             raise EngineError(f"'{path.name}' is damaged: '{name}' does not hold what it should")
     if any(len(pair) != 2 for pair in manifest["params"]):
         raise EngineError(f"'{path.name}' is damaged: 'params' does not hold pairs of name and value")

@@ -21,8 +21,8 @@ def test_json_comes_back_equal_and_nothing_else_is_read(case: Case):
         ({**plain, "rate": "0.05"}, "holds 'rate'"),
         ({k: v for k, v in plain.items() if k != "map"}, "lacks 'map'"),
         ({**plain, "format": 99}, "format 99"),
-        ({**plain, "checks": {}}, "should be a list"),
-        ({**plain, "cover": {**plain["cover"], "survey": 3}}, "must be str"),
+        ({**plain, "checks": {}}, "checks is {}, must be a list"),
+        ({**plain, "cover": {**plain["cover"], "survey": 3}}, "cover: survey is 3, must be a text"),
         ({**plain, "cover": {**plain["cover"], "path": "/tmp"}}, "holds 'path'"),
     ):
         with pytest.raises(EngineError, match=words):
