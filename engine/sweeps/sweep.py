@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from engine.common.errors import EngineError, UsageError
-from engine.common.streams import KEY_BYTES, fingerprint, key_check, new_key
+from engine.common.streams import KEY_BYTES, fingerprint, key_check
 from engine.data.microdata import Microdata, RawTable
 from engine.plan import Plan
 from engine.release.spec import RANDOM_SWAP, ReleaseSpec
-from engine.study.keys import key_path, read_key, read_or_make_key
+from engine.study import keys
+from engine.study.keys import key_path, read_key, read_or_make_key, write_key
 from engine.study.plan_changes import change_plan, check_change, check_departures, record_plan
 from engine.study.study import Study
 from engine.study.study_map import risk_utility_map
@@ -30,6 +32,42 @@ from engine.sweeps.readiness import Ready, ready
 from engine.sweeps.runner import Announce, Cancelled, Filling, Tick, announce_compilation, no_collection
 from engine.sweeps.search import Search, run_search, search_of
 from engine.sweeps.workers import Crew, check_workers, crew, default_workers
+
+
+@dataclass(frozen=True)
+class OpenSweep:
+    """A study with all that is needed to fill it: the question asked of its data, its key, and the search where the
+    plan asks for one.
+
+    Of a new study ``remarks`` say what of its plan comes to nothing, and ``warnings`` what its releases would tell.
+    """
+
+    study: Study
+    asked: Question
+    key: bytes
+    search: Search | None
+    remarks: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def run(
+        self,
+        *,
+        workers: int | None = None,
+        cluster: str | None = None,
+        tick: Tick | None = None,
+        announce: Announce | None = None,
+    ) -> None:
+        """Draw and measure what the study does not hold yet (:func:`fill`)."""
+        fill(
+            self.study,
+            self.asked,
+            self.key,
+            search=self.search,
+            workers=workers,
+            cluster=cluster,
+            tick=tick,
+            announce=announce,
+        )
 
 
 def sweep(
@@ -48,105 +86,125 @@ def sweep(
 ) -> Study:
     """Fill a study: make it, resume it, or with ``extend`` add rates, specs and replicates to it.
 
-    ``plan`` None means the study's own plan.  Returns the open study, finished or cancelled.  ``tick(done, total)`` is
-    called as results are stored.  Other data, another key or another plan than the study's are refused with the
-    difference; a plan that departs from its approval needs the reason as ``deviation``, which is logged with ``by``.
-    ``cluster`` is the address of a Dask scheduler whose workers do the work (see :mod:`engine.sweeps.cluster`).
+    Returns the open study, finished or cancelled.  ``tick(done, total)`` is called as results are stored.  ``cluster``
+    is the address of a Dask scheduler whose workers do the work (see :mod:`engine.sweeps.cluster`); all else is as
+    :func:`open_sweep` says.
     """
-    path = Path(path)
-    say = announce or (lambda text: None)
     check_workers(workers)
     if cluster is not None:
         if workers is not None:
             raise UsageError("workers are processes on this machine; a cluster has its own, so give one of the two")
         check_address(cluster)
-    is_new = not path.exists()
-    if is_new and not path.absolute().parent.is_dir():
-        raise UsageError(f"the folder of '{path.name}' does not exist; make it first")
-    old = None if is_new else Study.open(path)
+    key = None if key_file is None else Path(key_file)
+    opened = open_sweep(raw, plan, path, key=key, extend=extend, deviation=deviation, by=by)
+    for text in (*opened.remarks, *(f"warning: {warning}" for warning in opened.warnings)):
+        if announce:
+            announce(text)
+    opened.run(workers=workers, cluster=cluster, tick=tick, announce=announce)
+    return opened.study
+
+
+def open_sweep(
+    raw: RawTable,
+    plan: Plan | None,
+    target: str | Path | Study | None,
+    *,
+    key: bytes | Path | None = None,
+    extend: bool = False,
+    deviation: str = "",
+    by: str = "",
+) -> OpenSweep:
+    """Make a study, or open one to go on with; nothing is drawn yet.
+
+    ``target`` is the study's path, an open study, or None for a new study in memory.  ``plan`` None means the study's
+    own plan.  ``key`` is the study key or the file that holds it: by default the file beside the study, in memory a new
+    key of the system's.  Other data, another key or another plan than the study's are refused with the difference; a
+    plan that departs from its approval needs the reason as ``deviation``, which is logged with ``by``.
+    """
+    path = None if target is None or isinstance(target, Study) else Path(target)
+    old = target if isinstance(target, Study) else None if path is None else _existing(path)
     try:
         if plan is None:
             if old is None:
                 raise UsageError("a new study needs a plan")
             plan = old.plan
         made = ready(raw, plan, old.measures if old else None, {s.spec for s in old.scenarios} if old else ())
-        key = read_or_make_key(key_path(path, key_file)) if is_new else read_key(key_path(path, key_file))
+        study_key = _key_of(path, old, key)
         if old is None:
-            study = _begun(raw, plan, made, key, partial(Study.create, path), say, why=deviation, by=by)
+            create = Study.create_in_memory if path is None else partial(Study.create, path)
+            study = _begun(raw, plan, made, study_key, create, why=deviation, by=by)
         else:
-            check_same(old, raw, key)
-            study = old
-            check_change(study, plan, why=deviation, grow=extend)
-            missing = {s.spec for s in old.scenarios if not _searched(s.spec, plan)} - set(made.specs)
-            if missing:
-                raise UsageError(
-                    f"--extend only adds to a study; the new plan leaves out {len(missing)} of its scenarios, such as "
-                    f"'{next(iter(missing))}'"
-                )
+            study = _go_on(raw, plan, made, old, study_key, extend, deviation, by)
     except BaseException:
-        if old is not None:
+        if old is not None and old is not target:
             old.close()
         raise
-    if old is not None:
-        if study.progress.state == "new":  # whoever made it was killed before its log was begun
-            record_plan(study, why=deviation, by=by)
-        study.add_scenarios(made.specs)
-        change_plan(study, plan, why=deviation, by=by, grow=extend)
-    search = _search(study, plan, made.data, key)
-    fill(study, made.asked, key, search=search, workers=workers, cluster=cluster, tick=tick, announce=say)
-    return study
+    return OpenSweep(
+        study,
+        made.asked,
+        study_key,
+        _search(study, plan, made.data, study_key),
+        tuple(remarks(plan, made.found, made.data.n_records) if old is None and made.found else ()),
+        tuple(release_warnings(made.data, plan) if old is None else ()),
+    )
 
 
-def sweep_in_memory(
-    raw: RawTable,
-    plan: Plan,
-    *,
-    key: bytes | None = None,
-    workers: int | None = None,
-    tick: Tick | None = None,
-    announce: Announce | None = None,
-) -> Study:
-    """Fill a new study in memory: no file is written, neither of the study nor of its key.
+def _existing(path: Path) -> Study | None:
+    """The study in a file, None where a new one is to be made."""
+    if path.exists():
+        return Study.open(path)
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"the folder of '{path.name}' does not exist; make it first")
+    return None
 
-    ``key`` are the study key's 16 bytes, by default new ones from the system's secure source.  The other arguments and
-    the answer are as in :func:`sweep`; the same key gives the same figures there.  :meth:`Study.save
-    <engine.study.study.Study.save>` writes study and key to files.
-    """
-    check_workers(workers)
-    if key is None:
-        key = new_key()
-    elif len(key) != KEY_BYTES:
-        raise UsageError(f"key has {len(key)} bytes, must have {KEY_BYTES}")
-    say = announce or (lambda text: None)
-    made = ready(raw, plan)
-    study = _begun(raw, plan, made, key, Study.create_in_memory, say)
-    search = _search(study, plan, made.data, key)
-    fill(study, made.asked, key, search=search, workers=workers, tick=tick, announce=say)
-    return study
+
+def _key_of(path: Path | None, old: Study | None, key: bytes | Path | None) -> bytes:
+    """The study key: the one given, else that of an open study, else the one in a file.  A new study without a key gets
+    one of the system's, kept beside its file if it has one."""
+    if isinstance(key, bytes):
+        if len(key) != KEY_BYTES:
+            raise UsageError(f"key has {len(key)} bytes, must have {KEY_BYTES}")
+        if path is not None and old is None:
+            write_key(key_path(path), key)
+        return key
+    if key is None and old is not None and old.key is not None:
+        return old.key
+    if path is None and old is not None and not old.in_memory:
+        path = old.path
+    if path is None:
+        return keys.new_key() if key is None else read_key(key)
+    file = key_path(path, key)
+    return read_or_make_key(file) if old is None else read_key(file)
 
 
 def _begun(
-    raw: RawTable,
-    plan: Plan,
-    made: Ready,
-    key: bytes,
-    create: Callable[..., Study],
-    say: Announce,
-    *,
-    why: str = "",
-    by: str = "",
+    raw: RawTable, plan: Plan, made: Ready, key: bytes, create: Callable[..., Study], *, why: str, by: str
 ) -> Study:
-    """A new study with its scenarios, made by ``create``; ``say`` is told what is remarkable about its plan."""
-    for remark in remarks(plan, made.found, made.data.n_records) if made.found else ():
-        say(remark)
-    for warning in release_warnings(made.data, plan):
-        say(f"warning: {warning}")
+    """A new study with its scenarios, made by ``create``."""
     check_departures(plan, why)
     study = create(plan, _about(raw, made.data, made.asked, key), made.asked.original())
     study.key = key
     record_plan(study, why=why, by=by)
     with no_collection():
         study.add_scenarios(made.specs)
+    return study
+
+
+def _go_on(
+    raw: RawTable, plan: Plan, made: Ready, study: Study, key: bytes, extend: bool, deviation: str, by: str
+) -> Study:
+    check_same(study, raw, key)
+    check_change(study, plan, why=deviation, grow=extend)
+    missing = {s.spec for s in study.scenarios if not _searched(s.spec, plan)} - set(made.specs)
+    if missing:
+        raise UsageError(
+            f"--extend only adds to a study; the new plan leaves out {len(missing)} of its scenarios, such as "
+            f"'{next(iter(missing))}'"
+        )
+    if study.progress.state == "new":  # whoever made it was killed before its log was begun
+        record_plan(study, why=deviation, by=by)
+    study.add_scenarios(made.specs)
+    change_plan(study, plan, why=deviation, by=by, grow=extend)
     return study
 
 

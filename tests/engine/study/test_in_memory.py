@@ -11,20 +11,26 @@ from engine.study.log_seal import WHOLE, seal_words
 from engine.study.pins import pin, pins
 from engine.study.study import Study
 from engine.study.study_map import risk_utility_map
-from engine.sweeps.sweep import sweep, sweep_in_memory
+from engine.sweeps.sweep import open_sweep, sweep
 from tests.engine.small_studies import RAW, keyed, plan_of, swept, table_of
 from tests.small_tables import KEY
 
 
+def sweep_in_memory(plan, *, key=None, workers=1):
+    opened = open_sweep(RAW, plan, None, key=key)
+    opened.run(workers=workers)
+    return opened.study
+
+
 @pytest.fixture
 def study():
-    with sweep_in_memory(RAW, plan_of(), key=KEY, workers=1) as made:
+    with sweep_in_memory(plan_of(), key=KEY) as made:
         yield made
 
 
 def test_it_holds_what_a_file_holds_and_writes_none(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with sweep_in_memory(RAW, plan_of(), key=KEY, workers=1) as study:
+    with sweep_in_memory(plan_of(), key=KEY) as study:
         figures, frontier = table_of(study), risk_utility_map(study).frontier().tolist()
         assert study.progress.state == "finished" and study.in_memory and study.name == "in memory"
         with pytest.raises(UsageError, match="the study is in memory and has no file"):
@@ -38,22 +44,22 @@ def test_it_holds_what_a_file_holds_and_writes_none(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_worker_processes_only_compute(study):
-    with sweep_in_memory(RAW, plan_of(), key=KEY, workers=2) as other:
+    with sweep_in_memory(plan_of(), key=KEY, workers=2) as other:
         assert table_of(other) == table_of(study)
 
 
 def test_the_key_is_the_systems_unless_it_is_given(study):
     plan = plan_of(space={"replicates": 1})
-    with sweep_in_memory(RAW, plan, workers=1) as one, sweep_in_memory(RAW, plan, workers=1) as other:
+    with sweep_in_memory(plan) as one, sweep_in_memory(plan) as other:
         assert one.key != other.key and one.key is not None and len(one.key) == 16
     assert study.key == KEY
     with pytest.raises(UsageError, match="key has 3 bytes, must have 16"):
-        sweep_in_memory(RAW, plan, key=b"abc")
+        sweep_in_memory(plan, key=b"abc")
 
 
 def test_a_search_and_replicates_in_stages_run_in_memory_too(tmp_path):
     plan = plan_of(space={"swap_sizes": (), "search": True, "budget": 12, "replicates": 6, "screen": 3})
-    with sweep_in_memory(RAW, plan, key=KEY, workers=1) as study:
+    with sweep_in_memory(plan, key=KEY) as study:
         assert table_of(study) == swept(keyed(tmp_path / "s.study"), plan)
 
 
@@ -108,6 +114,22 @@ def test_a_map_reads_runs_that_it_needs_later(study):
     view = risk_utility_map(study)
     again = risk_utility_map(study)
     assert len(again.results.values) == len(view.results) == 80
+
+
+def test_it_is_gone_on_with_while_it_is_open(tmp_path):
+    with sweep_in_memory(plan_of(), key=KEY) as study:
+        open_sweep(RAW, plan_of(space={"replicates": 5}), study, extend=True).run(workers=1)
+        path = keyed(tmp_path / "s.study")
+        assert table_of(study) == swept(path, plan_of(space={"replicates": 5}))
+        with pytest.raises(UsageError, match="the key is not the one"):
+            open_sweep(RAW, None, study, key=bytes(16))
+        study.results()  # a refusal leaves it open
+
+
+def test_a_key_that_is_given_is_kept_beside_a_file(tmp_path):
+    opened = open_sweep(RAW, plan_of(space={"replicates": 1}), tmp_path / "s.study", key=KEY)
+    opened.study.close()
+    assert read_key(key_path(tmp_path / "s.study")) == KEY
 
 
 def test_closed_it_says_so(study):
