@@ -16,7 +16,7 @@ from engine.bundle.refusal import Refused
 from engine.bundle.tiers import ALL, check_files, tiers_of
 from engine.common.errors import EngineError, UsageError
 from engine.data.microdata import RawTable
-from engine.decision.states import altered_since, state_of
+from engine.decision.states import altered_since, decision_status
 from engine.plan.context import check_include
 from engine.plan.rate_range import rate_range
 from engine.release.results import OK
@@ -90,15 +90,15 @@ def export(
 
 def _approved(study: Study, candidate: str | None) -> str:
     """The approved candidate; refuses another one, and a recommendation that is not approved."""
-    standing = state_of(study)
-    if standing.state not in ("approved", "released") or standing.choice is None:
+    status = decision_status(study)
+    if status.state not in ("approved", "released") or status.choice is None:
         raise UsageError(
-            f"a public bundle needs an approved recommendation, and it is {standing.state}: {standing.words} Set the "
+            f"a public bundle needs an approved recommendation, and it is {status.state}: {status.words} Set the "
             "next state with `frontier decide`; an analyst's bundle (--tier analyst) needs no approval"
         )
     _unchanged_since_approval(study)
-    approved = f"{standing.choice.label}/{standing.choice.replicate}"
-    if candidate not in (None, standing.choice.label, approved):
+    approved = f"{status.choice.label}/{status.choice.replicate}"
+    if candidate not in (None, status.choice.label, approved):
         raise UsageError(
             f"the approval is for {approved}, not for '{candidate}'; leave --candidate out, or have the other one "
             "approved"
@@ -120,11 +120,11 @@ def _check_approved(study: Study, include: tuple[str, ...]) -> None:
 
 def _check_not_withheld(study: Study) -> None:
     """Refuse any bundle, of whichever candidate, where the decision is to release nothing."""
-    standing = state_of(study)
-    if standing.state == "withheld":
+    status = decision_status(study)
+    if status.state == "withheld":
         raise UsageError(
             "it was decided to release nothing, so there is no release to put into a bundle; reason given: "
-            f"{standing.why.rstrip('.')}. To decide otherwise, recommend a candidate with `frontier choose`"
+            f"{status.why.rstrip('.')}. To decide otherwise, recommend a candidate with `frontier choose`"
         )
 
 
@@ -133,8 +133,9 @@ def _unchanged_since_approval(study: Study) -> None:
     after the board had decided."""
     if altered := altered_since(entries(study), "approved"):
         raise UsageError(
-            f"{altered[1]} after the board had approved the release (entry {altered[0]} of the decision log); take the "
-            "recommendation back (`frontier decide --state returned`), submit it again and have it approved"
+            f"{altered.words} after the board had approved the release (entry {altered.number} of the decision "
+            "log); take the recommendation back (`frontier decide --state returned`), submit it again and have it "
+            "approved"
         )
 
 

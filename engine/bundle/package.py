@@ -15,7 +15,7 @@ from engine.common.errors import EngineError, UsageError
 from engine.common.streams import fingerprint
 from engine.data.microdata import Microdata, RawTable
 from engine.decision.choice import runs_of
-from engine.decision.states import state_of
+from engine.decision.states import decision_status
 from engine.frontier.risk_utility_map import check_realisation
 from engine.plan.context import check_include
 from engine.plan.recode import code
@@ -93,7 +93,7 @@ def package(
     """
     include, formats = check_include(include), check_formats(formats)
     if candidate is None:
-        choice = state_of(study).choice
+        choice = decision_status(study).choice
         if choice is None:
             raise UsageError(
                 "nothing is recommended yet; name a candidate with --candidate ID, or record a choice first with "

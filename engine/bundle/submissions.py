@@ -38,19 +38,19 @@ def read_submission(path: str | Path) -> Submission:
 
 
 def _study(study: Study) -> Submission:
-    from engine.decision.states import state_of
+    from engine.decision.states import decision_status
 
-    about, standing = study.about, state_of(study)
+    about, status = study.about, decision_status(study)
     facts = {
         "data": f"{about['n_records']:,} records of {about['source']}, {about['n_cells']:,} cells",
         "scenarios": f"{len(study.scenarios):,}",
         "runs": f"{study.progress.done:,}",
         "version": str(about["version"]),
-        "state": standing.state,
+        "state": status.state,
     }
-    said = {"approval": standing.number, "conditions": standing.conditions}
+    said = {"approval": status.number, "conditions": status.conditions}
     facts |= {name: value for name, value in said.items() if value}
-    choice = standing.choice
+    choice = status.choice
     if choice is not None:
         record = choice.record
         facts |= {"recommended": str(record["spec"]), "realisation": str(choice.replicate), "reason": choice.why}
@@ -123,7 +123,8 @@ def differences(old: Submission, new: Submission) -> list[str]:
         raise UsageError(f"a {old.kind} and a {new.kind} hold nothing that could be compared; give two of a kind")
     said = []
     if old.plan and new.plan:
-        said += [f"plan, {text}" for text in plan_differences(old.plan, new.plan, ours="was", theirs="is").values()]
+        changes = plan_differences(old.plan, new.plan, ours="was", theirs="is")
+        said += [f"plan, {change.sentence}" for change in changes.values()]
         locks = [plan.lock.number if plan.lock else "none" for plan in (old.plan, new.plan)]
         if locks[0] != locks[1]:
             said.append(f"plan, approval: was {locks[0]}, is {locks[1]}")

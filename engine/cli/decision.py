@@ -78,19 +78,19 @@ def run_choose(args: argparse.Namespace) -> None:
 
 def run_decide(args: argparse.Namespace) -> None:
     """Set the state of the recommendation, or say where it stands."""
-    from engine.decision.states import Standing, decide, state_of, withhold
+    from engine.decision.states import DecisionStatus, decide, decision_status, withhold
     from engine.study.decision_log import EVENTS, entries
     from engine.study.log_seal import seal_words
     from engine.study.study import Study
 
-    standing: Standing
+    status: DecisionStatus
     with Study.open(args.study) as study:
         if args.state is None:
             if any((args.by, args.number, args.conditions, args.why)):
                 raise UsageError(
                     "which state? Give --state with one of submitted, approved, returned, released, withheld"
                 )
-            standing = state_of(study)
+            status = decision_status(study)
             for entry in entries(study):
                 by = f" by {entry.by}" if entry.by else ""
                 say(f"{entry.number:>3}  {entry.at}  {EVENTS[entry.event]}{by}")
@@ -98,12 +98,12 @@ def run_decide(args: argparse.Namespace) -> None:
         elif args.state == "withheld":
             if args.number or args.conditions:
                 raise UsageError("a number and conditions belong to an approval; leave them out")
-            standing = withhold(study, args.by, args.why)
+            status = withhold(study, args.by, args.why)
         else:
-            standing = decide(study, args.state, args.by, number=args.number, conditions=args.conditions, why=args.why)
-    what = f"{standing.choice.label}/{standing.choice.replicate}: " if standing.choice else ""
-    say(f"{what}{standing.state}. {standing.words}")
-    if standing.number:
-        say(f"approval {standing.number}" + (f", on condition: {standing.conditions}" if standing.conditions else ""))
-    if standing.possible:
-        say(f"possible next: {', '.join(standing.possible)}")
+            status = decide(study, args.state, args.by, number=args.number, conditions=args.conditions, why=args.why)
+    what = f"{status.choice.label}/{status.choice.replicate}: " if status.choice else ""
+    say(f"{what}{status.state}. {status.words}")
+    if status.number:
+        say(f"approval {status.number}" + (f", on condition: {status.conditions}" if status.conditions else ""))
+    if status.possible:
+        say(f"possible next: {', '.join(status.possible)}")

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from engine.common.errors import EngineError, UsageError
 from engine.decision.cautions import caution_text
 from engine.decision.choice import cautions_now, fresh_figures
 from engine.decision.disclosure_text import check_extent, check_public
 from engine.release.scenarios import Choice, Scenario
-from engine.study.decision_log import START, Entry, append, entries, verify
+from engine.study.decision_log import START, Entry, Event, append, entries, verify
 from engine.study.log_seal import check_seal
 from engine.study.study import Study
 
-STATES = {
+State = Literal["none", "draft", "submitted", "returned", "approved", "released", "withheld"]
+Step = Literal["submitted", "approved", "returned", "released"]
+STATES: dict[State, str] = {
     "none": "Nothing has been recommended yet.",
     "draft": "A release is recommended; the board has not been asked.",
     "submitted": "The recommendation is before the board.",
@@ -30,7 +32,7 @@ STATES = {
 }
 """The states in words."""
 
-_NEXT = {
+_NEXT: dict[State, tuple[Step, ...]] = {
     "none": (),
     "draft": ("submitted",),
     "submitted": ("approved", "returned"),
@@ -39,16 +41,16 @@ _NEXT = {
     "released": (),
     "withheld": (),
 }
-_STEPS = ("submitted", "approved", "returned", "released")
+_STEPS: tuple[Step, ...] = ("submitted", "approved", "returned", "released")
 
 
 @dataclass(frozen=True)
-class Standing:
-    """Where the recommendation stands: one of :data:`STATES`, the ``choice`` it is about (None with ``none`` and
+class DecisionStatus:
+    """How far the recommendation is: one of :data:`STATES`, the ``choice`` it is about (None with ``none`` and
     ``withheld``), ``by`` whom that state was set, the approval's ``number`` and ``conditions`` (both from the approval
     on), ``at`` what time (ISO, UTC) and the ``why`` of the latest step (of a choice, its reason)."""
 
-    state: str
+    state: State
     choice: Choice | None = None
     by: str = ""
     number: str = ""
@@ -57,7 +59,7 @@ class Standing:
     why: str = ""
 
     @property
-    def possible(self) -> tuple[str, ...]:
+    def possible(self) -> tuple[Step, ...]:
         """The states that may follow."""
         return _NEXT[self.state]
 
@@ -67,35 +69,35 @@ class Standing:
         return STATES[self.state]
 
 
-def state_of(study: Study) -> Standing:
+def decision_status(study: Study) -> DecisionStatus:
     """Where the study's recommendation stands; a log whose chain is broken, or that does not fit its seal, is an error,
     not a state."""
-    standing = _standing(entries(study), study.decisions)
+    status = _status(entries(study), study.decisions)
     check_seal(study)
-    return standing
+    return status
 
 
-def _standing(log: Sequence[Entry], choices: Sequence[Choice]) -> Standing:
+def _status(log: Sequence[Entry], choices: Sequence[Choice]) -> DecisionStatus:
     verify(log)
-    standing = Standing("none")
+    status = DecisionStatus("none")
     # Studies of earlier versions hold choices that no entry names; so does one whose program was ended in between.
     logged = 0
     for entry in log:
         if entry.event == "chosen":
             logged = int(entry.detail["choice"])
-        standing = _after(standing, entry, choices)
-    return _drafted(choices[-1]) if len(choices) > logged else standing
+        status = _after(status, entry, choices)
+    return _drafted(choices[-1]) if len(choices) > logged else status
 
 
-def _drafted(choice: Choice, entry: Entry | None = None) -> Standing:
+def _drafted(choice: Choice, entry: Entry | None = None) -> DecisionStatus:
     import time
 
     at = entry.at if entry else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(choice.at))
-    return Standing("draft", choice, entry.by if entry else "", at=at, why=choice.why)
+    return DecisionStatus("draft", choice, entry.by if entry else "", at=at, why=choice.why)
 
 
-def _after(standing: Standing, entry: Entry, choices: Sequence[Choice]) -> Standing:
-    """The standing after one more entry; entries that say nothing about states leave it as it is."""
+def _after(status: DecisionStatus, entry: Entry, choices: Sequence[Choice]) -> DecisionStatus:
+    """The status after one more entry; entries that say nothing about states leave it as it is."""
     detail = entry.detail
     if entry.event == "chosen":
         place = int(detail["choice"])
@@ -104,16 +106,22 @@ def _after(standing: Standing, entry: Entry, choices: Sequence[Choice]) -> Stand
         assert choice is not None
         return _drafted(choice, entry)
     if entry.event == "withheld":
-        return Standing("withheld", None, entry.by, at=entry.at, why=str(detail.get("why", "")))
-    if entry.event not in _STEPS:
-        return standing
-    _check_same(entry, standing.choice)
+        return DecisionStatus("withheld", None, entry.by, at=entry.at, why=str(detail.get("why", "")))
+    step = _step(entry.event)
+    if step is None:
+        return status
+    _check_same(entry, status.choice)
     why = str(detail.get("why", ""))
-    if entry.event == "released":
-        return replace(standing, state="released", by=entry.by, at=entry.at, why=why)
-    approved = entry.event == "approved"
+    if step == "released":
+        return replace(status, state=step, by=entry.by, at=entry.at, why=why)
+    approved = step == "approved"
     number, conditions = (str(detail.get(name, "")) if approved else "" for name in ("number", "conditions"))
-    return Standing(entry.event, standing.choice, entry.by, number, conditions, entry.at, why)
+    return DecisionStatus(step, status.choice, entry.by, number, conditions, entry.at, why)
+
+
+def _step(name: str) -> Step | None:
+    """The step of that name; None where there is none."""
+    return next((step for step in _STEPS if step == name), None)
 
 
 def _check_same(entry: Entry, choice: Choice | None, more: Sequence[str] = ()) -> None:
@@ -129,8 +137,10 @@ def _check_same(entry: Entry, choice: Choice | None, more: Sequence[str] = ()) -
             )
 
 
-def decide(study: Study, state: str, by: str, *, number: str = "", conditions: str = "", why: str = "") -> Standing:
-    """Set the next state: ``submitted``, ``approved``, ``returned`` or ``released``; returns the new standing.
+def decide(
+    study: Study, state: str, by: str, *, number: str = "", conditions: str = "", why: str = ""
+) -> DecisionStatus:
+    """Set the next state: ``submitted``, ``approved``, ``returned`` or ``released``; returns the new status.
 
     A step out of order is refused with what is possible.  Every step needs a name, an approval its number too; nothing
     is submitted whose figures have not been seen on fresh replicates.  ``why`` may say more, such as the reason of a
@@ -138,10 +148,11 @@ def decide(study: Study, state: str, by: str, *, number: str = "", conditions: s
     """
     by, number, conditions, why = (text.strip() for text in (by, number, conditions, why))
     log = entries(study)
-    now = _standing(log, study.decisions)
-    if state not in _STEPS:
+    now = _status(log, study.decisions)
+    step = _step(state)
+    if step is None:
         raise UsageError(f"state == '{state}', must be one of {', '.join(_STEPS)}")
-    if state not in now.possible:
+    if step not in now.possible:
         raise UsageError(f"the recommendation cannot be {state}: {_refusal(now)}")
     if not by:
         raise UsageError(f"who says that it is {state}? Give a name with --by NAME")
@@ -155,7 +166,7 @@ def decide(study: Study, state: str, by: str, *, number: str = "", conditions: s
     scenario = study.find(now.choice.label)[0]
     check_extent(study, scenario, (by, number, conditions, why))
     detail: dict[str, Any] = {"candidate": now.choice.label, "replicate": now.choice.replicate}
-    if state == "submitted":
+    if step == "submitted":
         _check_plan(study, scenario)
         fresh = fresh_figures(study, scenario.place)
         if fresh is None:
@@ -165,28 +176,47 @@ def decide(study: Study, state: str, by: str, *, number: str = "", conditions: s
             )
         texts = [caution_text(caution) for caution in cautions_now(study, now.choice)]
         detail |= {"fresh": fresh, "cautions": texts}
-    if state == "approved":
+    if step == "approved":
         _check_as_submitted(log)
         detail |= {"number": number, "conditions": conditions}
     if why:
         detail["why"] = why
-    append(study, state, detail, by=by, after=_last(log))
-    return state_of(study)
+    append(study, step, detail, by=by, after=_last(log))
+    return decision_status(study)
 
 
-def altered_since(log: Sequence[Entry], event: str) -> tuple[int, str] | None:
-    """What changed what a board decides on after the latest ``event``: the entry's number and words for it; None
-    where nothing did.  That is a departure from the approved plan, or other words for the public, or something else
-    that is released with the file."""
+AlterationKind = Literal["plan", "include", "wording"]
+_ALTERED: dict[AlterationKind, str] = {
+    "plan": "the plan departed from the approved one",
+    "include": "what is released with the file was changed",
+    "wording": "the words for the public were changed",
+}
+
+
+@dataclass(frozen=True)
+class Alteration:
+    """What changed what a board decides on: the plan, what is released with the file, or the words for the public;
+    ``number`` is that of the entry in the decision log."""
+
+    kind: AlterationKind
+    number: int
+
+    @property
+    def words(self) -> str:
+        """What changed, as the beginning of a sentence."""
+        return _ALTERED[self.kind]
+
+
+def altered_since(log: Sequence[Entry], event: Event) -> Alteration | None:
+    """The first alteration of what a board decides on after the latest ``event``; None where there is none."""
     last = max(entry.number for entry in log if entry.event == event)
     for entry in log[last:]:
-        what = [str(text) for text in entry.detail.get("what", ())]
         if entry.event == "deviation":
-            return entry.number, "the plan departed from the approved one"
-        if entry.event == "changed" and any(text.startswith("publish.include:") for text in what):
-            return entry.number, "what is released with the file was changed"
-        if entry.event == "changed" and any(text.startswith("publish.") for text in what):
-            return entry.number, "the words for the public were changed"
+            return Alteration("plan", entry.number)
+        if entry.event == "changed" and any(change.entry == "publish.include" for change in entry.changes):
+            return Alteration("include", entry.number)
+        if entry.event == "changed" and any(change.section == "publish" for change in entry.changes):
+            return Alteration("wording", entry.number)
     return None
 
 
@@ -194,8 +224,9 @@ def _check_as_submitted(log: Sequence[Entry]) -> None:
     """Refuse to approve what is no longer what was submitted: the board has read the other."""
     if altered := altered_since(log, "submitted"):
         raise UsageError(
-            f"{altered[1]} after the recommendation was submitted (entry {altered[0]} of the decision log), so the "
-            "board has read other papers; take it back (`frontier decide --state returned`) and submit it again"
+            f"{altered.words} after the recommendation was submitted (entry {altered.number} of the decision "
+            "log), so the board has read other papers; take it back (`frontier decide --state returned`) and submit it "
+            "again"
         )
 
 
@@ -207,11 +238,11 @@ def _check_plan(study: Study, scenario: Scenario) -> None:
     check_public(study, scenario, [plan.publish.title, plan.publish.wording])
 
 
-def withhold(study: Study, by: str, why: str) -> Standing:
+def withhold(study: Study, by: str, why: str) -> DecisionStatus:
     """Record the decision to release nothing, with its reason; a later choice begins again at draft."""
     by, why = by.strip(), why.strip()
     log = entries(study)
-    now = _standing(log, study.decisions)
+    now = _status(log, study.decisions)
     if now.state == "released":
         raise UsageError("the release is published already; it cannot be withheld any more")
     if not by:
@@ -219,14 +250,14 @@ def withhold(study: Study, by: str, why: str) -> Standing:
     if not why:
         raise UsageError("the decision to release nothing needs its reason in words; give --why TEXT")
     append(study, "withheld", {"why": why}, by=by, after=_last(log))
-    return state_of(study)
+    return decision_status(study)
 
 
 def _last(log: Sequence[Entry]) -> str:
     return log[-1].digest if log else START
 
 
-def _refusal(now: Standing) -> str:
+def _refusal(now: DecisionStatus) -> str:
     """What stands in the way, and what is possible."""
     begin = {
         "none": "nothing is recommended yet; record a choice first with `frontier choose`",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from engine.plan.entry_words import entry_words
@@ -20,9 +20,28 @@ _OPEN = (
 """Beginnings of the entries that an approval leaves open."""
 
 
-def plan_differences(old: Plan, new: Plan, *, ours: str = "the study has", theirs: str = "asked") -> dict[str, str]:
-    """What differs between two plans, one sentence per entry; a lock is not looked at."""
-    found: dict[str, str] = {}
+@dataclass(frozen=True)
+class PlanDifference:
+    """One entry in which two plans differ: its name (``space.rates``, ``attribute.age``), and how, in words.
+
+    The ``words`` of an attribute name it; those of other entries do not.
+    """
+
+    entry: str
+    words: str
+    of_attribute: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """The words with the entry's name.  Studies log a change in this form."""
+        return self.words if self.of_attribute else f"{self.entry}: {self.words}"
+
+
+def plan_differences(
+    old: Plan, new: Plan, *, ours: str = "the study has", theirs: str = "asked"
+) -> dict[str, PlanDifference]:
+    """What differs between two plans, by entry; a lock is not looked at."""
+    found: dict[str, PlanDifference] = {}
     pairs: list[tuple[str, Any, Any, tuple[str, ...]]] = [("", old, new, _LISTS)]
     for part in _PARTS:
         a, b = getattr(old, part), getattr(new, part)
@@ -31,7 +50,8 @@ def plan_differences(old: Plan, new: Plan, *, ours: str = "the study has", their
         for name in names:
             x, y = getattr(a, name), getattr(b, name)
             if x != y:
-                found[prefix + name] = f"{prefix}{name}: {ours} {entry_words(x)}, {theirs} {entry_words(y)}"
+                entry = prefix + name
+                found[entry] = PlanDifference(entry, f"{ours} {entry_words(x)}, {theirs} {entry_words(y)}")
     before, after = {a.name: a for a in old.attributes}, {a.name: a for a in new.attributes}
     for name in [*before, *(n for n in after if n not in before)]:
         if before.get(name) != after.get(name):
@@ -39,17 +59,17 @@ def plan_differences(old: Plan, new: Plan, *, ours: str = "the study has", their
                 how = "is coded differently"
             else:
                 how = "is new" if name in after else "is missing"
-            found["attribute." + name] = f"attribute '{name}' {how}"
+            entry = "attribute." + name
+            found[entry] = PlanDifference(entry, f"attribute '{name}' {how}", of_attribute=True)
     return found
 
 
-def deviations(approved: Plan, plan: Plan) -> dict[str, str]:
-    """How a plan departs from the one that was approved, one sentence per entry; of replicates only fewer is a
-    departure."""
+def deviations(approved: Plan, plan: Plan) -> dict[str, PlanDifference]:
+    """How a plan departs from the one that was approved, by entry; of replicates only fewer is a departure."""
     found = plan_differences(approved, plan, ours="approved was", theirs="now it is")
     fewer = plan.space.replicates < approved.space.replicates
     return {
-        name: text
-        for name, text in found.items()
+        name: difference
+        for name, difference in found.items()
         if not name.startswith(_OPEN) or (fewer and name == "space.replicates")
     }

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from engine.common.errors import EngineError, UsageError
 from engine.plan.context import AboutPlan, LockPlan, PublishPlan
-from engine.plan.differences import deviations
+from engine.plan.differences import PlanDifference, deviations
 from engine.plan.toml import plan_from_toml
 from engine.plan.types import Plan
 from engine.plan.writing import plan_to_toml
@@ -49,7 +49,7 @@ def approved_plan(plan: Plan) -> Plan | None:
     return plan_from_toml(plan.lock.approved)
 
 
-def departures(plan: Plan) -> dict[str, str]:
-    """How a locked plan departs from what was approved, one sentence per entry; nothing without a lock."""
+def departures(plan: Plan) -> dict[str, PlanDifference]:
+    """How a locked plan departs from what was approved, by entry; nothing without a lock."""
     approved = approved_plan(plan)
     return {} if approved is None else deviations(approved, plan)

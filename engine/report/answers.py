@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.common.public_wording import methods_paragraph
+from engine.report.change_log import is_plan_change
 from engine.report.coherence import coherence
 from engine.report.facts import ShareRow
 from engine.report.redaction import COUNT_TITLE, ONE_DIGIT, SPARSE, WITHHELD_WORDS, listed, lower_first
@@ -320,7 +321,7 @@ def fixed(found: Findings) -> list[str]:
     else:
         said.append("The plan was not approved and locked before results were seen.")
     said.append(f"The selection rule in the plan: {plan.rule}.")
-    changes = [f"{day}: {words}" for day, words in plan.changes if words.startswith(("The plan was changed", "A dev"))]
+    changes = [f"{day}: {words}" for day, words in plan.changes if is_plan_change(words)]
     said += changes or ["No later change of the plan is logged."]
     return said
 

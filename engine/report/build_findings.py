@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from engine.report.audit import checks
+from engine.report.change_log import CHANGE_TEXTS, LOG_TEXTS
 from engine.report.context import Stand, measure_rows, stand, the_map
 from engine.report.decision_history import late_words, recommendation
 from engine.report.exposed import exposure
@@ -24,20 +25,12 @@ from engine.report.redaction import Safe, upper_first
 from engine.report.utility import utility
 
 if TYPE_CHECKING:
+    from engine.study.decision_log import Entry
     from engine.study.study import Study
     from engine.sweeps.remake import Remade
 
 _CLOSE = 1e-9
-_LOGGED = ("locked", "changed", "deviation", "rechecked", "chosen", "withheld", "submitted", "approved", "returned")
-_LOG_WORDS = {
-    "locked": "The plan was approved and locked.",
-    "rechecked": "Finalists were run again on fresh draws.",
-    "chosen": "A candidate was recommended.",
-    "withheld": "It was recommended to release nothing.",
-    "submitted": "The recommendation was submitted to the board.",
-    "approved": "The board approved the release.",
-    "returned": "The board returned the recommendation.",
-}
+_LOGGED = {*LOG_TEXTS, *CHANGE_TEXTS}
 _ENTRIES = {
     "space.rates": "the swap rates",
     "space.specs": "the list of candidates",
@@ -83,8 +76,8 @@ def findings(study: Study, made: Remade) -> Findings:
 
 def _cover(at: Stand) -> Cover:
     about, publish, safe = at.study.plan.about, at.study.plan.publish, at.safe
-    mine = at.choice is not None or at.standing.state == "withheld"
-    state = at.standing.state if mine else "none"
+    mine = at.choice is not None or at.status.state == "withheld"
+    state = at.status.state if mine else "none"
     from engine.decision.states import STATES
 
     return Cover(
@@ -101,8 +94,8 @@ def _cover(at: Stand) -> Cover:
         state=state,
         state_words=STATES[state],
         recommended=_day(at.choice.at) if at.choice else "",
-        number=at.standing.number if mine else "",
-        conditions=safe(at.standing.conditions) if mine else "",
+        number=at.status.number if mine else "",
+        conditions=safe(at.status.conditions) if mine else "",
     )
 
 
@@ -173,7 +166,7 @@ def _approved(at: Stand) -> Approved:
     from engine.plan.lock import departures
 
     plan = at.study.plan
-    said = [change_words(f"{name}: {text}", at.safe) for name, text in departures(plan).items()]
+    said = [change_text(departure.entry, departure.words, at.safe) for departure in departures(plan).values()]
     if plan.lock and at.is_off_rule:
         said.append("The selection rule: the recommended candidate is not the one that it picks.")
     return Approved(
@@ -186,33 +179,29 @@ def _approved(at: Stand) -> Approved:
     )
 
 
-def change_words(text: str, safe: Safe) -> str:
-    """A change of the plan as a sentence, without values that a member may not see."""
-    entry = text.partition(":")[0].strip()
-    for name, words in _ENTRIES.items():
+def change_text(entry: str, words: str, safe: Safe) -> str:
+    """A change of the plan as a sentence, without values that a member may not see; ``entry`` may be empty."""
+    for name, without_values in _ENTRIES.items():
         if entry == name or entry.startswith(name + "."):
-            return f"Different: {words}"
-    body = text.partition(": ")[2]
-    while body.startswith(f"{entry}: "):
-        body = body.removeprefix(f"{entry}: ")
-    return upper_first(safe(f"{entry.replace('.', ' ').replace('_', ' ')}: {body}" if body else entry))
+            return f"Different: {without_values}"
+    title = entry.replace(".", " ").replace("_", " ")
+    return upper_first(safe(f"{title}: {words}" if title else words))
 
 
 def _changes(at: Stand) -> tuple[tuple[str, str], ...]:
     from engine.study.decision_log import entries
 
-    found = []
-    for entry in entries(at.study):
-        if entry.event not in _LOGGED:
-            continue
-        words = _LOG_WORDS.get(entry.event, "")
-        if entry.event in ("changed", "deviation"):
-            what = "; ".join(change_words(str(text), at.safe).rstrip(".") for text in entry.detail.get("what", []))
-            why = at.safe(str(entry.detail.get("why", "")))
-            begin = "A deviation from the approved plan" if entry.event == "deviation" else "The plan was changed"
-            words = f"{begin}: {what}." + (f" Reason given: {why}" if why else "")
-        found.append((entry.at[:10], words))
-    return tuple(found)
+    return tuple((entry.at[:10], _entry_text(entry, at.safe)) for entry in entries(at.study) if entry.event in _LOGGED)
+
+
+def _entry_text(entry: Entry, safe: Safe) -> str:
+    """An entry of the decision log as a member may read it."""
+    begin = CHANGE_TEXTS.get(entry.event)
+    if begin is None:
+        return LOG_TEXTS[entry.event]
+    what = "; ".join(change_text(change.entry, change.words, safe).rstrip(".") for change in entry.changes)
+    why = safe(str(entry.detail.get("why", "")))
+    return f"{begin}: {what}." + (f" Reason given: {why}" if why else "")
 
 
 def _rule(at: Stand) -> str:

@@ -35,7 +35,7 @@ from engine.report.shares import optional
 from engine.report.sparse import largest_exposed, saturated
 
 if TYPE_CHECKING:
-    from engine.decision.states import Standing
+    from engine.decision.states import DecisionStatus
     from engine.frontier.risk_utility_map import RiskUtilityMap
     from engine.measures import MeasureCall
     from engine.release.scenarios import Choice, Scenario
@@ -58,7 +58,7 @@ class Stand:
     scenario: Scenario
     view: RiskUtilityMap
     letters: Mapping[str, int]
-    standing: Standing
+    status: DecisionStatus
     choice: Choice | None
     safe: Safe
     results: Results
@@ -114,15 +114,15 @@ def stand(study: Study, made: Remade) -> Stand:
     """Look at a study from the scenario of a remade release."""
     from engine.common.errors import UsageError
     from engine.decision.choice import measures_of
-    from engine.decision.states import state_of
+    from engine.decision.states import decision_status
     from engine.frontier.neighbours import lettered
     from engine.study.study_map import risk_utility_map
 
     scenario = next((s for s in study.scenarios if s.spec == made.spec), None)
     if scenario is None:
         raise UsageError("the release belongs to no candidate of this study; remake one of its own")
-    standing = state_of(study)
-    choice = standing.choice if standing.choice and standing.choice.label == scenario.label else None
+    status = decision_status(study)
+    choice = status.choice if status.choice and status.choice.label == scenario.label else None
     view = risk_utility_map(study, *measures_of(study, choice), allow_partial=made.status == FAILED)
     letters = lettered(view, scenario.place)
     labels = {view.scenarios[place].label: letter for letter, place in letters.items()}
@@ -133,7 +133,7 @@ def stand(study: Study, made: Remade) -> Stand:
     summary = summarise(results, figures, len(view.scenarios), view.allow_partial)
     safe, exposed = Safe.of(study, labels), largest_exposed(study, view, made.data)
     withheld = saturated(study.plan, view.measures, made.data)
-    return Stand(study, scenario, view, letters, standing, choice, safe, results, summary, sparse, exposed, withheld)
+    return Stand(study, scenario, view, letters, status, choice, safe, results, summary, sparse, exposed, withheld)
 
 
 def in_counts(study: Study, scenarios: Sequence[Scenario], results: Results) -> Results:

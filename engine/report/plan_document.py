@@ -126,12 +126,12 @@ def _cover(plan: Plan, safe: Safe, *, rates: bool) -> Section:
 
 def _departures(plan: Plan, safe: Safe, *, rates: bool) -> tuple[str, ...]:
     from engine.plan.lock import departures
-    from engine.report.build_findings import change_words
+    from engine.report.build_findings import change_text
 
     found = departures(plan)
     if rates:
-        return tuple(upper_first(safe(text)) for text in found.values())
-    return tuple(change_words(f"{name}: {text}", safe) for name, text in found.items())
+        return tuple(upper_first(safe(departure.sentence)) for departure in found.values())
+    return tuple(change_text(departure.entry, departure.words, safe) for departure in found.values())
 
 
 def _rule(plan: Plan, risk: MeasureCall | None, utility: MeasureCall | None, candidates: str) -> Section:

@@ -8,17 +8,34 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from engine.common.errors import EngineError
 from engine.common.stored_values import from_json, is_whole
 from engine.study.log_seal import key_at_hand, put_seal, sealed_length
 from engine.study.study import Study
 
-EVENTS = {
+Event = Literal[
+    "plan",
+    "changed",
+    "locked",
+    "deviation",
+    "chosen",
+    "withheld",
+    "rechecked",
+    "submitted",
+    "approved",
+    "returned",
+    "released",
+    "exporting",
+    "exported",
+    "blocked",
+]
+EVENTS: dict[Event, str] = {
     "plan": "the plan was recorded",
     "changed": "the plan was changed",
     "locked": "the plan was approved and locked",
@@ -42,7 +59,28 @@ _TABLE = (
 )
 START = "0" * 64
 """What stands for the digest before the first entry."""
+_CHANGE = re.compile(r"([a-z_]+(?:\.[a-z_]+)?): (.*)", re.DOTALL)
 _UNREADABLE = "an entry of the decision log cannot be read"
+
+
+@dataclass(frozen=True)
+class LoggedChange:
+    """One change of the plan in the log: the plan's ``entry`` (``publish.include``; empty where an attribute was added,
+    left out or coded differently), and how it changed in words."""
+
+    entry: str
+    words: str
+
+    @classmethod
+    def read(cls, sentence: str) -> LoggedChange:
+        """The change that the log holds as a sentence, ``ENTRY: WORDS`` or words alone."""
+        match = _CHANGE.fullmatch(sentence)
+        return cls(match[1], match[2]) if match else cls("", sentence)
+
+    @property
+    def section(self) -> str:
+        """The section of the plan that the entry stands in."""
+        return self.entry.partition(".")[0]
 
 
 @dataclass(frozen=True)
@@ -53,10 +91,15 @@ class Entry:
     number: int
     at: str
     by: str
-    event: str
+    event: Event
     detail: Mapping[str, Any]
     previous: str
     digest: str
+
+    @property
+    def changes(self) -> tuple[LoggedChange, ...]:
+        """What was changed in the plan, where the entry says so."""
+        return tuple(LoggedChange.read(str(sentence)) for sentence in self.detail.get("what", ()))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for a file."""
@@ -71,7 +114,7 @@ def entry_digest(number: int, at: str, by: str, event: str, detail: Mapping[str,
 
 
 def append(
-    study: Study, event: str, detail: Mapping[str, Any] | None = None, *, by: str = "", after: str | None = None
+    study: Study, event: Event, detail: Mapping[str, Any] | None = None, *, by: str = "", after: str | None = None
 ) -> Entry:
     """Add an entry; an event outside :data:`EVENTS` is a programming error.
 
@@ -113,16 +156,17 @@ def entries(study: Study) -> list[Entry]:
 
 def _entry(study: Study, number: Any, *texts: Any) -> Entry:
     """A stored entry, if it is one."""
-    at, by, event, detail, previous, digest = texts
+    at, by, stored_event, stored_detail, previous, digest = texts
     try:
-        said = from_json(detail)
+        detail = from_json(stored_detail)
     except ValueError:
-        said = None
-    if not (is_whole(number) and all(isinstance(one, str) for one in texts) and isinstance(said, dict)):
+        detail = None
+    if not (is_whole(number) and all(isinstance(text, str) for text in texts) and isinstance(detail, dict)):
         raise study.damaged(_UNREADABLE)
-    if event not in EVENTS:
+    event = next((known for known in EVENTS if known == stored_event), None)
+    if event is None:
         raise study.damaged(f"entry {number} of the decision log names an event that this version does not know")
-    return Entry(number, at, by, event, said, previous, digest)
+    return Entry(number, at, by, event, detail, previous, digest)
 
 
 def verify(log: Sequence[Entry]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from engine.common.errors import UsageError
 from engine.plan import Plan
-from engine.plan.differences import CONTEXT, plan_differences
+from engine.plan.differences import CONTEXT, PlanDifference, plan_differences
 from engine.plan.lock import departures
 from engine.study.decision_log import append, entries
 from engine.study.study import Study
@@ -16,14 +16,15 @@ MAY_GROW = ("mechanisms", *(f"space.{name}" for name in _SPACE))
 """Entries of which a study can be given more."""
 
 
-def check_departures(plan: Plan, why: str, known: Mapping[str, str] | None = None) -> dict[str, str]:
+def check_departures(
+    plan: Plan, why: str, known: Mapping[str, PlanDifference] | None = None
+) -> dict[str, PlanDifference]:
     """The departures of a locked plan from what was approved; new ones without a reason are refused."""
-    said = departures(plan)
-    new = {name: text for name, text in said.items() if (known or {}).get(name) != text}
+    new = {name: departure for name, departure in departures(plan).items() if (known or {}).get(name) != departure}
     if new and not why.strip():
         assert plan.lock is not None
         raise UsageError(
-            f"the plan departs from the one approved as {plan.lock.number}: {'; '.join([*new.values()][:5])}. Go back "
+            f"the plan departs from the one approved as {plan.lock.number}: {'; '.join(_sentences(new)[:5])}. Go back "
             "to it, or record a deviation with its reason (--deviation TEXT --by NAME), for the board to approve"
         )
     return new
@@ -39,20 +40,20 @@ def record_plan(study: Study, *, why: str = "", by: str = "") -> None:
     if plan.lock is not None and "locked" not in have:
         append(study, "locked", {"number": plan.lock.number, "at": plan.lock.at}, by=plan.lock.by)
     if new and "deviation" not in have:
-        append(study, "deviation", {"what": [*new.values()], "why": why.strip()}, by=by)
+        append(study, "deviation", {"what": _sentences(new), "why": why.strip()}, by=by)
 
 
 def check_change(
     study: Study, plan: Plan, *, why: str = "", grow: bool = False
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Refuse a change of a study's plan that :func:`change_plan` would refuse; returns what would change, one sentence
-    per entry, and which of it is a new departure from an approval."""
+) -> tuple[dict[str, PlanDifference], dict[str, PlanDifference]]:
+    """Refuse a change of a study's plan that :func:`change_plan` would refuse; returns what would change, by entry, and
+    which of it is a new departure from an approval."""
     old = study.plan
     found = plan_differences(old, plan)
     free = (*CONTEXT, *MAY_GROW) if grow else CONTEXT
-    barred = [text for name, text in found.items() if not name.startswith(free)]
+    barred = [change.sentence for name, change in found.items() if not name.startswith(free)]
     if grow and plan.space.replicates < old.space.replicates:
-        barred.append(found["space.replicates"])
+        barred.append(found["space.replicates"].sentence)
     if barred:
         only_growth = all(name.startswith((*CONTEXT, *MAY_GROW)) for name in found)
         hint = " Add --extend to add more of the same." if only_growth and not grow else ""
@@ -72,14 +73,18 @@ def change_plan(study: Study, plan: Plan, *, why: str = "", by: str = "", grow: 
     study may also be asked for more of the same.  Everything else is refused, as is to leave a lock out.  A departure
     from an approved plan needs ``why`` and is logged as a deviation.
     """
-    said, new = check_change(study, plan, why=why, grow=grow)
+    changes, new = check_change(study, plan, why=why, grow=grow)
     old = study.plan
     if plan != old:
         study.grow(plan)
         if plan.lock is not None and old.lock is None:
             append(study, "locked", {"number": plan.lock.number, "at": plan.lock.at}, by=plan.lock.by)
         if new:
-            append(study, "deviation", {"what": [*new.values()], "why": why.strip()}, by=by)
-        if rest := [text for name, text in said.items() if name not in new]:
-            append(study, "changed", {"what": rest, "why": why.strip()}, by=by)
-    return list(said.values())
+            append(study, "deviation", {"what": _sentences(new), "why": why.strip()}, by=by)
+        if others := {name: change for name, change in changes.items() if name not in new}:
+            append(study, "changed", {"what": _sentences(others), "why": why.strip()}, by=by)
+    return _sentences(changes)
+
+
+def _sentences(changes: Mapping[str, PlanDifference]) -> list[str]:
+    return [change.sentence for change in changes.values()]

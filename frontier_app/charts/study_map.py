@@ -219,12 +219,22 @@ def value_of(view: RiskUtilityMap, k: int, loss: float) -> float:
     return sign(view, k) * loss
 
 
-def standing(view: RiskUtilityMap, place: int) -> str:
-    """A scenario's place on or off the frontier, and how sure it is."""
-    if np.isnan(view.risk_loss[place]) or np.isnan(view.utility_loss[place]):
+def is_placed(view: RiskUtilityMap, place: int) -> bool:
+    """Whether a scenario has a place on the map: figures of risk and utility."""
+    return not (np.isnan(view.risk_loss[place]) or np.isnan(view.utility_loss[place]))
+
+
+def is_dominated(view: RiskUtilityMap, place: int) -> bool:
+    """Whether another scenario is as safe and as useful, and better in one of the two."""
+    return is_placed(view, place) and not view.dominance.undominated[place]
+
+
+def dominance_words(view: RiskUtilityMap, place: int, on: str = "frontier") -> str:
+    """Whether a scenario is on the frontier (``on``, in words) or dominated, and how sure that is."""
+    if not is_placed(view, place):
         return "no completed run"
-    on, clear = bool(view.dominance.undominated[place]), bool(view.dominance.clear[place])
-    return f"{'frontier' if on else 'dominated'}, {'clear' if clear else 'uncertain'}"
+    where = "dominated" if is_dominated(view, place) else on
+    return f"{where}, {'clear' if view.dominance.clear[place] else 'uncertain'}"
 
 
 def words(view: RiskUtilityMap, place: int) -> str:
@@ -241,7 +251,7 @@ def words(view: RiskUtilityMap, place: int) -> str:
         if joint is not None and joint != view.risk:
             figures = text.with_error(summary.mean[place, joint], summary.se[place, joint])
             lines.append(f"{text.measure_name(view.measures[joint])}: {figures}")
-    lines.append(standing(view, place).replace("frontier,", "on the frontier,"))
+    lines.append(dominance_words(view, place, on="on the frontier"))
     share = view.dominance.share[place]
     if not np.isnan(share):
         lines.append(f"on the frontier in {100 * share:.0f} % of runs")

@@ -42,21 +42,21 @@ def source() -> Findings | NoRelease | Missing:
     path = actions.own_study()
     if path is None:
         return Missing("There is nothing for a board to look at yet: open data and run a study.", "data", "Open data")
-    from engine.decision.states import state_of
+    from engine.decision.states import decision_status
     from engine.report.build_findings import findings
     from engine.report.describe import remade
     from engine.study.study import Study
 
     with Study.open(path) as study:
-        standing = state_of(study)
-        if standing.state == "withheld":
+        status = decision_status(study)
+        if status.state == "withheld":
             from engine.report.no_release import considered, reason
 
             view = actions.the_map(None, None, now.look.partial)
             assert view is not None
             rests_on = tuple(considered(study, view)) if len(view.results) else ()
-            return NoRelease(reason(study, standing.why), standing.by, standing.at, rests_on)
-        choice = standing.choice
+            return NoRelease(reason(study, status.why), status.by, status.at, rests_on)
+        choice = status.choice
         if choice is None:
             return Missing(
                 "Nothing has been recommended yet. A board looks at one recommended release.",
@@ -68,7 +68,7 @@ def source() -> Findings | NoRelease | Missing:
             return Missing(
                 "The board's figures are computed from the data, which are not open.", "data", "Open the data"
             )
-        depends = (str(path), study.stamp(), choice.at, standing, study.plan)
+        depends = (str(path), study.stamp(), choice.at, status, study.plan)
 
         def make() -> Findings:
             return findings(study, remade(study, raw, choice.label, choice.replicate))

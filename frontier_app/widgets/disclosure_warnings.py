@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from engine.decision.states import Standing
+from engine.decision.states import DecisionStatus
 from engine.plan import Plan, dependencies
 from engine.plan.recode import code
 from engine.release.spec import RANDOM_SWAP
@@ -45,13 +45,13 @@ def shown(plan: Plan, *, refused_only: bool = False) -> None:
             _box("Released finer than it is counted", "zoom_in", finer_than_counted(data, plan.keys))
 
 
-def before_submission(study: Study, standing: Standing) -> None:
+def before_submission(study: Study, status: DecisionStatus) -> None:
     """What would stand in the way of a public bundle, as long as nothing is submitted: of the recommended candidate, or
     of the plan while none is."""
-    if standing.state not in ("none", "draft", "returned"):
+    if status.state not in ("none", "draft", "returned"):
         return
     plan = study.plan
-    spec = study.find(standing.choice.label)[0].spec if standing.choice is not None else None
+    spec = study.find(status.choice.label)[0].spec if status.choice is not None else None
     if spec is not None and spec.mechanism == RANDOM_SWAP:
         only = replace(plan.space, specs=(str(spec.attributes),), swap_sizes=(), all_specs=False, search=False)
         plan = replace(plan, space=only, mechanisms=())

@@ -7,7 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from engine.plan import Plan
-from engine.plan.differences import CONTEXT, plan_differences
+from engine.plan.differences import CONTEXT, PlanDifference, plan_differences
 from engine.plan.lock import departures
 from engine.release.spec import percent
 from engine.study.plan_changes import change_plan
@@ -93,8 +93,8 @@ def approval(plan: Plan) -> bool:
 def departing(plan: Plan) -> list[str]:
     """How a locked plan departs from what was approved, one sentence per entry in the words of the pages."""
     return [
-        f"{_LABELS[name]}: {words.removeprefix(name + ': ')}" if name in _LABELS else words
-        for name, words in departures(plan).items()
+        f"{_LABELS[name]}: {departure.words}" if name in _LABELS else departure.sentence
+        for name, departure in departures(plan).items()
     ]
 
 
@@ -150,13 +150,14 @@ def kept(plan: Plan) -> None:
 
 def differences(old: Plan, new: Plan) -> dict[str, str]:
     """What differs between a study's plan and another, by entry: one sentence each in the words of the pages."""
-    return {name: _words(name, words, old, new) for name, words in plan_differences(old, new).items()}
+    return {name: _words(change, old, new) for name, change in plan_differences(old, new).items()}
 
 
-def _words(name: str, words: str, old: Plan, plan: Plan) -> str:
+def _words(change: PlanDifference, old: Plan, plan: Plan) -> str:
     """A difference in words; what is declared in rows is said by its names."""
+    name = change.entry
     if name not in _LABELS and not name.startswith("about."):
-        return words
+        return change.sentence
     has, now = (_value(p, name) for p in (old, plan))
     label = _LABELS.get(name, name.replace("about.", "Who asks: ").replace("_", " "))
     return f"{label}: {has} in the study, {now} here" if has != now else f"{label}: changed inside"

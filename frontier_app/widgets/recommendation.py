@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from engine.common.errors import EngineError
 from engine.decision.choice import measures_of, planned_places
 from engine.decision.slope import beaten_by_original, beaten_text, slope_of
-from engine.decision.states import state_of
+from engine.decision.states import decision_status
 from engine.frontier.neighbours import lettered
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.release.scenarios import Choice
@@ -66,14 +66,14 @@ def planned(study: Study, view: RiskUtilityMap) -> tuple[float | None, float | N
 def rule(study: Study, view: RiskUtilityMap, look: Look) -> Rule:
     """The rule in force under a look: a recorded recommendation, or the decision to release nothing, stands until
     another rule is tried."""
-    standing = state_of(study)
-    choice = standing.choice
+    status = decision_status(study)
+    choice = status.choice
     found = _rule(study, view, look)
     if choice is not None and look.rule == "plan":
         place = study.find(choice.label)[0].place
         words = choice.rule + _doubt(view, place, _recorded_slope(study, view, choice))
         found = Rule(found.bound, found.slope, place, words=words, recorded=True)
-    if standing.state == "withheld" and look.rule not in _TRIED:
+    if status.state == "withheld" and look.rule not in _TRIED:
         found = Rule(found.bound, found.slope, trouble=WITHHELD)
     return replace(found, letters=letters(study, view, look))
 
@@ -85,10 +85,10 @@ def letters(study: Study, view: RiskUtilityMap, look: Look | None = None) -> tup
     to what the plan's rule picks.  They rest on the measures of that recommendation, whichever the map shows, so that a
     letter means one candidate on every page, on the board and in the memo.  None before anything is recommended.
     """
-    standing, look = state_of(study), look or state.get().look
-    choice = standing.choice
+    status, look = decision_status(study), look or state.get().look
+    choice = status.choice
     tried = look if choice is None and look.rule in _TRIED else None
-    if standing.state == "withheld" and tried is None:
+    if status.state == "withheld" and tried is None:
         return ()
     asked = choice and (choice.label, choice.at), tried and (tried.rule, tried.bound, tried.slope)
     key = (id(view), study.plan.decision, *asked)

@@ -8,7 +8,7 @@ from engine.common.errors import EngineError
 from engine.common.public_wording import upper_first
 from engine.decision.cautions import caution_text
 from engine.decision.choice import cautions_now, fresh_figures
-from engine.decision.states import Standing, decide
+from engine.decision.states import DecisionStatus, decide
 from engine.frontier.neighbours import lettered
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan.lock import departures
@@ -38,14 +38,14 @@ def when(at: str) -> str:
 # -- where it stands -------------------------------------------------------------------------------------------------
 
 
-def where_it_stands(study: Study, standing: Standing) -> None:
+def where_it_stands(study: Study, status: DecisionStatus) -> None:
     """The states as steps, and the present one in words."""
     with st.container(border=True):
-        if standing.state not in ("none", "withheld"):
-            st.markdown(_steps(standing.state))
-        st.markdown(_words(study, standing))
-        if standing.conditions:
-            st.warning(markdown("**On condition:** {}", standing.conditions), icon=":material/rule:")
+        if status.state not in ("none", "withheld"):
+            st.markdown(_steps(status.state))
+        st.markdown(_words(study, status))
+        if status.conditions:
+            st.warning(markdown("**On condition:** {}", status.conditions), icon=":material/rule:")
 
 
 def _steps(current: str) -> Markdown:
@@ -63,29 +63,29 @@ def _steps(current: str) -> Markdown:
     return joined(" → ", found)
 
 
-def _words(study: Study, standing: Standing) -> Markdown:
-    who = f" by {standing.by}" if standing.by else ""
-    stamp = f" on {when(standing.at)}" if standing.at else ""
-    if standing.choice is None:
-        said = markdown("**{}**", standing.words)
-        if standing.state == "withheld":
-            said = markdown("**Nothing is released.** Decided{}{}: {}", who, stamp, standing.why)
+def _words(study: Study, status: DecisionStatus) -> Markdown:
+    who = f" by {status.by}" if status.by else ""
+    stamp = f" on {when(status.at)}" if status.at else ""
+    if status.choice is None:
+        said = markdown("**{}**", status.words)
+        if status.state == "withheld":
+            said = markdown("**Nothing is released.** Decided{}{}: {}", who, stamp, status.why)
         return said
-    choice = standing.choice
+    choice = status.choice
     scenario = study.find(choice.label)[0]
     verbs = {
         "draft": "Recommended",
         "submitted": "Submitted to the board",
         "returned": "Returned by the board",
-        "approved": f"Approved under number {standing.number}",
-        "released": f"Released under approval {standing.number}",
+        "approved": f"Approved under number {status.number}",
+        "released": f"Released under approval {status.number}",
     }
     said = markdown(
         "**A · {}** – {} – run {}, {}.  \n", choice.label, text.swap_short(scenario.spec), choice.replicate, choice.rule
     )
-    said += f"{verbs[standing.state]}{who}{stamp}. Reason of the recommendation: {choice.why}"
-    if standing.state == "returned":
-        said += markdown("  \n**Why it was returned:** {}", standing.why)
+    said += f"{verbs[status.state]}{who}{stamp}. Reason of the recommendation: {choice.why}"
+    if status.state == "returned":
+        said += markdown("  \n**Why it was returned:** {}", status.why)
     return said
 
 
@@ -99,36 +99,40 @@ def approved_plan(study: Study) -> None:
     except EngineError as error:
         elements.complain(error)
         return
+    sentences = [departure.sentence for departure in gone.values()]
     words = markdown("The plan was approved under number **{}** by {} on {}.", lock.number, lock.by, when(lock.at))
     if not gone:
         st.success(words + " The plan of the study is still the approved one.", icon=":material/lock:")
         return
-    departs = markdown(" The study **departs from it**, which the board has to approve:\n{}", bullets(gone.values()))
+    departs = markdown(
+        " The study **departs from it**, which the board has to approve:\n{}",
+        bullets(sentences),
+    )
     st.warning(words + departs, icon=":material/lock_open:")
 
 
 # -- the next step ---------------------------------------------------------------------------------------------------
 
 
-def next_step(study: Study, view: RiskUtilityMap, standing: Standing) -> None:
+def next_step(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> None:
     """What to bear in mind, and what can be done now."""
-    choice = standing.choice
+    choice = status.choice
     assert choice is not None
     now = state.get()
     place = study.find(choice.label)[0].place
     fresh = fresh_figures(study, place)
     depends = (str(study.path), study.stamp(), choice.at, fresh is None, str(fresh))
     cautions = now.memo.get("cautions", depends, lambda: cautions_now(study, choice, now.look.partial))
-    if cautions and standing.state != "released":
+    if cautions and status.state != "released":
         lines = bullets(f"{upper_first(caution_text(caution))}." for caution in cautions)
         st.warning(markdown("**To bear in mind**\n{}", lines), icon=":material/info:")
-    if standing.state == "released":
+    if status.state == "released":
         return
     st.subheader("Next step", anchor=False)
-    if standing.state in ("draft", "returned"):
+    if status.state in ("draft", "returned"):
         _fresh_runs(study, view, place)
         _submit(study, fresh is not None)
-    elif standing.state == "submitted":
+    elif status.state == "submitted":
         _board(study)
     else:
         _publish(study)
@@ -185,8 +189,8 @@ def _fresh_runs(study: Study, view: RiskUtilityMap, place: int) -> None:
 
 def _step(study: Study, name: str, by: str, **more: str) -> None:
     with elements.spoken():
-        standing = decide(study, name, by, **more)
-        state.put(notice=standing.words)
+        status = decide(study, name, by, **more)
+        state.put(notice=status.words)
         st.rerun()
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engine.decision.states import state_of
+from engine.decision.states import decision_status
 from engine.study.pins import pins
 from engine.study.study import Study
 from tests.browser.steps import (
@@ -95,9 +95,9 @@ def test_from_a_bound_to_an_approval(page: Page, address: str, home: Path):
     page.get_by_text("Approved: now").wait_for()
     no_trouble(page)
     with Study.open(at.folder / "study-1.study") as study:
-        standing = state_of(study)
-    assert standing.state == "approved" and standing.number == "2026-14" and standing.choice is not None
-    assert standing.choice.label == tight and standing.conditions == "no second release within the year"
+        status = decision_status(study)
+    assert status.state == "approved" and status.number == "2026-14" and status.choice is not None
+    assert status.choice.label == tight and status.conditions == "no second release within the year"
 
 
 def test_the_candidate_at_hand_stays_when_its_letter_goes(page: Page, address: str, home: Path):

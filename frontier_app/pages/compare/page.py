@@ -216,7 +216,7 @@ def _table(study: Study, view: RiskUtilityMap, titles: Mapping[str, str], shown:
             titles[one.label],
             (f"{one.label}: " if one.name else "") + text.swap_short(view.scenarios[place].spec),
             (
-                study_map.standing(view, place),
+                study_map.dominance_words(view, place),
                 f"{int(view.summary.counted[place])}"
                 + (f", {int(view.summary.failed[place])} failed" if view.summary.failed[place] else ""),
                 text.figure(float(view.summary.changed[place])),

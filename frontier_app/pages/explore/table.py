@@ -172,7 +172,7 @@ def rows(view: RiskUtilityMap, places: np.ndarray, rule: Rule, pins: dict[int, P
         **spread("risk_se", summary.loss_se[places, view.risk]),
         "loss": study_map.sign(view, view.utility) * view.utility_loss[places],
         **spread("loss_se", summary.loss_se[places, view.utility]),
-        "standing": [("⚠ " if riskier[i] else "") + study_map.standing(view, i) for i in places.tolist()],
+        "standing": [("⚠ " if riskier[i] else "") + study_map.dominance_words(view, i) for i in places.tolist()],
         "share": 100 * view.dominance.share[places],
         "changed": summary.changed[places],
         **({"runs": runs} if len(set(runs.tolist())) > 1 else {}),

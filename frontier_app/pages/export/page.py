@@ -9,7 +9,7 @@ import streamlit as st
 
 from engine.bundle.refusal import read_attacked
 from engine.common.errors import EngineError
-from engine.decision.states import Standing, state_of
+from engine.decision.states import DecisionStatus, decision_status
 from engine.report.parameters import besides_words
 from engine.study.decision_log import entries
 from engine.study.study import Study
@@ -70,29 +70,29 @@ def page() -> None:
         return
     try:
         with Study.open(path) as study:
-            standing = state_of(study)
-            if standing.choice is None:
-                _nothing(standing)
+            status = decision_status(study)
+            if status.choice is None:
+                _nothing(status)
             else:
-                workflow.where_it_stands(study, standing)
+                workflow.where_it_stands(study, status)
                 _readers()
-                _ask(study, standing)
-        _written(standing)
+                _ask(study, status)
+        _written(status)
     except EngineError as error:
         elements.complain(error)
 
 
-def _nothing(standing: Standing) -> None:
+def _nothing(status: DecisionStatus) -> None:
     """Why there is no release to export."""
-    if standing.state == "withheld":
+    if status.state == "withheld":
         elements.nothing(
-            f"The decision is to release nothing, so there is nothing to export. Reason given: {standing.why}",
+            f"The decision is to release nothing, so there is nothing to export. Reason given: {status.why}",
             "recommend",
             "See the decision",
         )
     else:
         elements.nothing(
-            f"{standing.words} What is recommended can be exported; record a recommendation first.",
+            f"{status.words} What is recommended can be exported; record a recommendation first.",
             "recommend",
             "Recommend a release",
         )
@@ -107,10 +107,10 @@ def _readers() -> None:
 # -- asking for one --------------------------------------------------------------------------------------------------
 
 
-def _ask(study: Study, standing: Standing) -> None:
+def _ask(study: Study, status: DecisionStatus) -> None:
     st.subheader("Write a bundle", anchor=False)
     now = state.get()
-    choice = standing.choice
+    choice = status.choice
     assert choice is not None
     if now.raw is None or now.workspace is None:
         st.info(
@@ -123,12 +123,12 @@ def _ask(study: Study, standing: Standing) -> None:
         return
     chosen = now.packing
     left, right = st.columns(2, gap="large")
-    tier = _tier(study, standing, left)
+    tier = _tier(study, status, left)
     formats, include = list(chosen.formats), chosen.include
     if tier not in ("chair", "member"):
         with right:
             formats, include = _data(study, chosen, tier)
-    asked = state.Packing(tier, standing.state, tuple(formats), include)
+    asked = state.Packing(tier, status.state, tuple(formats), include)
     if asked != chosen:
         state.put(packing=asked)
     job = exports.job(now.workspace)
@@ -212,21 +212,21 @@ def _besides(study: Study) -> dict[str, str]:
     return words
 
 
-def _tier(study: Study, standing: Standing, at: DeltaGenerator) -> str:
+def _tier(study: Study, status: DecisionStatus, at: DeltaGenerator) -> str:
     """For whom: those for whom the state of the recommendation allows a bundle, and why not the others; what this one
     tells about the rate."""
-    missing = _missing(standing)
+    missing = _missing(status)
     tiers = [tier for tier in _TIERS if not missing or tier not in ("public", "all")]
     chosen = state.get().packing
-    first = chosen.tier if chosen.state == standing.state else ""
-    first = first or {"submitted": "member", "approved": "public", "released": "public"}.get(standing.state, "analyst")
+    first = chosen.tier if chosen.state == status.state else ""
+    first = first or {"submitted": "member", "approved": "public", "released": "public"}.get(status.state, "analyst")
     tier = at.radio(
         "For whom",
         tiers,
         index=tiers.index(first),
         format_func=lambda name: _TIERS[name][0],
         horizontal=True,
-        key=f"export-tier-{standing.state}",
+        key=f"export-tier-{status.state}",
     )
     at.caption(_rate_words(study, tier))
     if missing:
@@ -252,9 +252,9 @@ def _rate_words(study: Study, tier: str) -> str:
     }[tier]
 
 
-def _missing(standing: Standing) -> str:
+def _missing(status: DecisionStatus) -> str:
     """What stands between this recommendation and a public bundle; empty where nothing does."""
-    if standing.state in ("approved", "released"):
+    if status.state in ("approved", "released"):
         return ""
     steps = {
         "draft": "It has to be submitted to the board, and the board has to approve it.",
@@ -263,7 +263,7 @@ def _missing(standing: Standing) -> str:
     }
     return (
         f"Not yet for the public: that needs an approved recommendation, and this one is"
-        f" {'a draft' if standing.state == 'draft' else standing.state}. {steps[standing.state]}"
+        f" {'a draft' if status.state == 'draft' else status.state}. {steps[status.state]}"
     )
 
 
@@ -286,13 +286,13 @@ def _watch() -> None:
 # -- what was written ------------------------------------------------------------------------------------------------
 
 
-def _written(standing: Standing) -> None:
+def _written(status: DecisionStatus) -> None:
     at = state.get().workspace
     made = exports.found(at) if at is not None else []
     if not made:
         return
     st.subheader("What was written", anchor=False)
-    if standing.state == "approved" and any("public" in one.bundles for one in made):
+    if status.state == "approved" and any("public" in one.bundles for one in made):
         st.markdown("The public bundle is written. When it has been published, record that: it closes the decision.")
         elements.go("recommend", "Next: record the publication")
     for number, one in enumerate(made[:_SHOWN]):

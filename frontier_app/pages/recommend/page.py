@@ -11,7 +11,7 @@ from engine.common.public_wording import upper_first
 from engine.decision.choice import choose, planned_places
 from engine.decision.disclosure_text import told
 from engine.decision.slope import beaten_by_original, beaten_text
-from engine.decision.states import Standing, state_of, withhold
+from engine.decision.states import DecisionStatus, decision_status, withhold
 from engine.frontier.neighbours import lettered
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.study.study import Study
@@ -47,39 +47,39 @@ def page() -> None:
 
 
 def _page(study: Study, view: RiskUtilityMap) -> None:
-    standing = state_of(study)
-    workflow.where_it_stands(study, standing)
+    status = decision_status(study)
+    workflow.where_it_stands(study, status)
     workflow.approved_plan(study)
-    disclosure_warnings.before_submission(study, standing)
-    if standing.choice is not None:
-        workflow.next_step(study, view, standing)
-    _recommend(study, view, standing)
+    disclosure_warnings.before_submission(study, status)
+    if status.choice is not None:
+        workflow.next_step(study, view, status)
+    _recommend(study, view, status)
     workflow.history(study)
 
 
-def _recommend(study: Study, view: RiskUtilityMap, standing: Standing) -> None:
+def _recommend(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> None:
     """A recommendation, or another one: the form, folded while one is under way."""
-    if standing.state == "none":
+    if status.state == "none":
         st.subheader("Recommend a release", anchor=False)
-        _form(study, view, standing)
+        _form(study, view, status)
         return
-    if standing.state == "withheld":
+    if status.state == "withheld":
         elements.go("board", "See what the board sees", primary=False)
     now = state.get()
-    label = standing.choice.label if standing.choice else None
+    label = status.choice.label if status.choice else None
     # open for who comes from the map with another candidate
     another = now.recommending.rule == "hand" and now.selected not in (None, label)
-    title = "Recommend a release instead" if standing.state == "withheld" else "Recommend something else"
+    title = "Recommend a release instead" if status.state == "withheld" else "Recommend something else"
     with st.expander(title, expanded=another):
         st.caption("A new recommendation begins again as a draft. What was recorded before stays in the history.")
-        _form(study, view, standing)
+        _form(study, view, status)
 
 
-def _form(study: Study, view: RiskUtilityMap, standing: Standing) -> None:
+def _form(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> None:
     letters = {other: letter for letter, other in recommendation.letters(study, view)}
     left, right = st.columns([1, 1], gap="large")
     with left:
-        how = _how(study, standing)
+        how = _how(study, status)
         asked, place = _picked(study, view, how)
     with right.container(border=True, height="stretch"):
         if how == "nothing":
@@ -93,10 +93,10 @@ def _form(study: Study, view: RiskUtilityMap, standing: Standing) -> None:
             _at_hand(view, place, letters)
             _against_nothing(study, view, how, asked, place)
     others = _alternatives(view, place, letters) if place is not None else []
-    _record(study, view, how, asked, place, others, standing)
+    _record(study, view, how, asked, place, others, status)
 
 
-def _how(study: Study, standing: Standing) -> str:
+def _how(study: Study, status: DecisionStatus) -> str:
     now = state.get()
     plan = study.plan.decision
     rules = [rule for rule in _RULES if rule != "plan" or plan.max_risk is not None or plan.slope is not None]
@@ -106,7 +106,7 @@ def _how(study: Study, standing: Standing) -> str:
         rules,
         index=rules.index(first) if first in rules else 0,
         format_func=_RULES.__getitem__,
-        key=f"recommend-rule-{len(study.decisions)}-{standing.state}",
+        key=f"recommend-rule-{len(study.decisions)}-{status.state}",
     )
     if how != now.recommending.rule:
         state.recommending(rule=how)
@@ -223,10 +223,10 @@ def _record(
     asked: dict[str, Any],
     place: int | None,
     others: list[dict[str, str]],
-    standing: Standing,
+    status: DecisionStatus,
 ) -> None:
     now = state.get().recommending
-    serial = f"{len(study.decisions)}-{standing.state}"
+    serial = f"{len(study.decisions)}-{status.state}"
     left, right = st.columns([3, 1], gap="medium")
     why = left.text_area(
         "Reason, in words",
@@ -268,7 +268,7 @@ def _record(
             st.rerun()
     if missing:
         st.caption(f"Still needed: {text.listed(missing)}.")
-    if place is not None and study_map.standing(view, place).startswith("dominated"):
+    if place is not None and study_map.is_dominated(view, place):
         st.caption("This candidate is dominated: another one is as safe and as useful, and better in one of the two.")
 
 

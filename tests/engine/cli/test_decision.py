@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.cli.main import main
-from engine.decision.states import state_of
+from engine.decision.states import decision_status
 from engine.plan import edit_plan
 from engine.plan.samples import load
 from engine.study.study import Study
@@ -25,7 +25,7 @@ def path(tmp_path: Path) -> Path:
 
 def state(path: Path) -> str:
     with Study.open(path) as study:
-        return state_of(study).state
+        return decision_status(study).state
 
 
 def test_the_whole_way(path, capsys):
@@ -41,7 +41,7 @@ def test_the_whole_way(path, capsys):
     assert code == 0 and f"next: frontier recheck {path} --data DATA" in said
     with Study.open(path) as study:
         label = study.decisions[0].label
-        assert state_of(study).by == "Ada"
+        assert decision_status(study).by == "Ada"
     code, said = run("decide", "--state", "submitted", "--by", "Ada")
     assert code == 2 and f"frontier recheck c.study --data DATA --candidate {label}" in said
     assert run("recheck", "--data", "czech", "--candidate", label, "--replicates", "2")[0] == 0

@@ -10,7 +10,7 @@ import pytest
 
 from engine.common.errors import EngineError, UsageError
 from engine.decision.choice import choose
-from engine.decision.states import STATES, Standing, decide, state_of, withhold
+from engine.decision.states import STATES, DecisionStatus, decide, decision_status, withhold
 from engine.release.results import OK
 from engine.study import decision_log
 from engine.study.study import Study
@@ -32,25 +32,25 @@ def recommend(study: Study, place: int = 0, *, fresh: bool = True) -> str:
     return label
 
 
-def label_of(standing: Standing) -> str:
-    assert standing.choice is not None
-    return standing.choice.label
+def label_of(status: DecisionStatus) -> str:
+    assert status.choice is not None
+    return status.choice.label
 
 
-def why_of(standing: Standing) -> str:
-    assert standing.choice is not None
-    return standing.choice.why
+def why_of(status: DecisionStatus) -> str:
+    assert status.choice is not None
+    return status.choice.why
 
 
 def test_before_a_choice_there_is_nothing_to_decide(study):
-    assert state_of(study).state == "none" and state_of(study).possible == ()
+    assert decision_status(study).state == "none" and decision_status(study).possible == ()
     with pytest.raises(UsageError, match="nothing is recommended yet"):
         decide(study, "submitted", "Ada")
 
 
 def test_the_way_to_a_release(study):
     label = recommend(study)
-    now = state_of(study)
+    now = decision_status(study)
     assert (now.state, label_of(now), now.by, now.why, now.number) == ("draft", label, "Ada", "safe", "")
     now = decide(study, "submitted", " Ada ")
     assert (now.state, now.by, label_of(now)) == ("submitted", "Ada", label)
@@ -115,10 +115,10 @@ def test_every_step(study, state, asked):
     recommend(study)
     for one in WAYS[state]:
         step(study, one)
-    assert state_of(study).state == state
+    assert decision_status(study).state == state
     if asked in LEGAL[state]:
         step(study, asked)
-        assert state_of(study).state == asked
+        assert decision_status(study).state == asked
         return
     before = decision_log.entries(study)
     with pytest.raises(UsageError, match=f"cannot be {asked}: ") as got:
@@ -134,7 +134,7 @@ def test_nothing_is_submitted_without_fresh_replicates(study):
     study.add_results([(1, 1_000_001, OK, 2, 0.1, 0.4, 0.0)], table="fresh")  # another scenario's
     with pytest.raises(UsageError, match="frontier recheck"):
         decide(study, "submitted", "Ada")
-    assert state_of(study).state == "draft"
+    assert decision_status(study).state == "draft"
 
 
 @pytest.mark.parametrize(
@@ -161,18 +161,18 @@ def test_a_new_choice_begins_again_and_nothing_of_the_old_approval_stays(study):
     step(study, "submitted")
     step(study, "approved")
     label = recommend(study, 1)
-    now = state_of(study)
+    now = decision_status(study)
     assert (now.state, label_of(now), now.number, now.conditions) == ("draft", label, "", "")
     step(study, "submitted")
     step(study, "returned")
-    assert state_of(study).why == "not yet" and state_of(study).number == ""
+    assert decision_status(study).why == "not yet" and decision_status(study).number == ""
 
 
 def test_an_approval_taken_back_is_no_approval(study):
     recommend(study)
     for one in ("submitted", "approved", "returned", "submitted"):
         step(study, one)
-    assert state_of(study).number == ""
+    assert decision_status(study).number == ""
     with pytest.raises(UsageError, match="cannot be released"):
         step(study, "released")
 
@@ -184,7 +184,7 @@ def test_to_release_nothing_is_a_decision(study):
     now = withhold(study, "Board", "every candidate is too risky")  # without any choice before
     assert (now.state, now.choice, now.by, now.why) == ("withheld", None, "Board", "every candidate is too risky")
     recommend(study)
-    assert state_of(study).state == "draft"
+    assert decision_status(study).state == "draft"
     for one in ("submitted", "approved", "released"):
         step(study, one)
     with pytest.raises(UsageError, match="published already"):
@@ -193,12 +193,12 @@ def test_to_release_nothing_is_a_decision(study):
 
 def test_a_choice_of_an_earlier_version_is_a_draft(study):
     study.decide(study.scenarios[0], 1, "by hand", "old", {})
-    now = state_of(study)
+    now = decision_status(study)
     assert (now.state, why_of(now)) == ("draft", "old") and now.at.endswith("Z")
     recommend(study, 1)
-    assert label_of(state_of(study)) == study.scenarios[1].label
+    assert label_of(decision_status(study)) == study.scenarios[1].label
     study.decide(study.scenarios[2], 1, "by hand", "ended before it was logged", {})
-    assert state_of(study).why == "ended before it was logged"
+    assert decision_status(study).why == "ended before it was logged"
 
 
 def test_a_broken_log_is_no_state(study):
@@ -207,7 +207,7 @@ def test_a_broken_log_is_no_state(study):
     with study.transaction() as db:
         db.execute("update log set event = 'approved' where number = 2")
     with pytest.raises(EngineError, match="broken at entry 2"):
-        state_of(study)
+        decision_status(study)
 
 
 @pytest.mark.parametrize(
@@ -219,11 +219,11 @@ def test_an_approval_counts_for_the_stored_choice_only(study, touched):
     recommend(study)
     step(study, "submitted")
     step(study, "approved")
-    assert state_of(study).state == "approved"
+    assert decision_status(study).state == "approved"
     with study.transaction() as db:
         db.execute(f"update decision set {touched}")
     with pytest.raises(EngineError, match="about another choice"):
-        state_of(study)
+        decision_status(study)
 
 
 def test_a_choice_that_is_gone_is_no_state(study):
@@ -231,7 +231,7 @@ def test_a_choice_that_is_gone_is_no_state(study):
     with study.transaction() as db:
         db.execute("delete from decision")
     with pytest.raises(EngineError, match="about another choice"):
-        state_of(study)
+        decision_status(study)
 
 
 def test_two_at_once(study):

@@ -16,6 +16,7 @@ from engine.plan import (
     plan_from_toml,
     plan_to_toml,
 )
+from engine.plan.differences import PlanDifference
 from engine.plan.lock import approved_plan, departures, lock
 from engine.plan.samples import load
 
@@ -65,6 +66,11 @@ def test_a_wrong_entry_is_refused_by_name(toml: str, words: str) -> None:
         plan_from_toml(plan_to_toml(_PLAN) + "\n" + toml)
 
 
+def _sentences(found: dict[str, PlanDifference]) -> list[str]:
+    assert all(entry == difference.entry for entry, difference in found.items())
+    return [difference.sentence for difference in found.values()]
+
+
 def test_a_lock_notices_every_change_but_replicates_and_wording() -> None:
     locked = lock(_FULL, "DRB-7", "Grace")
     assert not departures(_FULL) and not departures(locked)
@@ -74,16 +80,16 @@ def test_a_lock_notices_every_change_but_replicates_and_wording() -> None:
     assert not departures(replace(locked, space=replace(locked.space, replicates=99)))
     assert not departures(replace(locked, about=AboutPlan("Renamed")))
     fewer = replace(locked, space=replace(locked.space, replicates=5))
-    assert departures(fewer) == {"space.replicates": "space.replicates: approved was 20, now it is 5"}
+    assert _sentences(departures(fewer)) == ["space.replicates: approved was 20, now it is 5"]
     assert list(departures(replace(locked, keys=locked.names[:3]))) == ["keys"]
     assert [*departures(replace(locked, tolerances=TolerancePlan("0.05", 30, "2")))] == ["tolerances.se_ratio"]
     assert departures(replace(locked, space=replace(locked.space, rates=("0.03",))))
     assert departures(replace(locked, tables=()))
     words = replace(locked, publish=PublishPlan("Other", wording="Ask us.", include=("weight",)))
     assert not departures(words)
-    assert departures(replace(locked, publish=PublishPlan())) == {
-        "publish.include": "publish.include: approved was weight, now it is nothing"
-    }
+    assert _sentences(departures(replace(locked, publish=PublishPlan()))) == [
+        "publish.include: approved was weight, now it is nothing"
+    ]
     with pytest.raises(UsageError, match="locked already"):
         lock(locked, "DRB-8", "Grace")
 

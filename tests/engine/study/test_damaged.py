@@ -14,7 +14,7 @@ import pytest
 
 from engine.common.errors import EngineError
 from engine.decision.choice import choose
-from engine.decision.states import state_of
+from engine.decision.states import decision_status
 from engine.report.sentences import runs_of
 from engine.study.decision_log import entries
 from engine.study.pins import pin, pins
@@ -58,7 +58,7 @@ def seen(path: Path) -> dict[str, Any]:
             "notes": [study.notes(place) for place in range(3)],
             "choices": [vars(choice) for choice in study.decisions],
             "log": [vars(entry) for entry in entries(study)],
-            "state": state_of(study).state,
+            "state": decision_status(study).state,
             "n": study.about["n_records"],
             "measures": [str(call) for call in study.measures],
         }

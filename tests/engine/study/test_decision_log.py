@@ -52,7 +52,7 @@ def test_a_log_that_was_touched_is_refused(study: Study, broken: str) -> None:
 
 def test_an_unknown_event_is_refused(study: Study) -> None:
     with pytest.raises(ValueError, match="must be one of"):
-        decision_log.append(study, "gossip")
+        decision_log.append(study, "gossip")  # type: ignore[arg-type]
 
 
 def test_pins_are_named_annotated_and_taken_away(study: Study) -> None:
@@ -71,3 +71,24 @@ def test_pins_are_named_annotated_and_taken_away(study: Study) -> None:
         pin(study, "nobody")
     unpin(study, b)
     assert [p.label for p in pins(study)] == [a]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "entry", "section", "words"),
+    [
+        (
+            "publish.include: the study has nothing, asked id",
+            "publish.include",
+            "publish",
+            "the study has nothing, asked id",
+        ),
+        ("keys: the study has A, asked A: B", "keys", "keys", "the study has A, asked A: B"),
+        ("attribute 'publish: x' is new", "", "", "attribute 'publish: x' is new"),
+        ("the bound has moved", "", "", "the bound has moved"),
+    ],
+)
+def test_a_logged_change_is_read_as_the_entry_of_the_plan_and_its_words(
+    sentence: str, entry: str, section: str, words: str
+) -> None:
+    change = decision_log.LoggedChange.read(sentence)
+    assert (change.entry, change.section, change.words) == (entry, section, words)

@@ -15,7 +15,7 @@ import pytest
 
 from engine.cli.main import main
 from engine.common.errors import EngineError
-from engine.decision.states import state_of
+from engine.decision.states import decision_status
 from engine.study.pins import pins
 from engine.study.study import Study
 from engine.study.study_map import risk_utility_map
@@ -53,9 +53,9 @@ def test_an_old_study_holds_what_one_made_today_holds(old, new):
         assert all(a.tobytes() == b.tobytes() for a, b in zip(vars(before).values(), vars(after).values(), strict=True))
         assert was.progress.state == "finished" and was.progress.done == 80 + 6  # adding measures counted as the sweep
         assert [pin.name for pin in pins(was)] == ["third"]
-        standing = state_of(was)
-        assert standing.state == "draft" and standing.choice is not None
-        assert standing.choice.label == was.scenarios[3].label
+        status = decision_status(was)
+        assert status.state == "draft" and status.choice is not None
+        assert status.choice.label == was.scenarios[3].label
 
 
 def test_an_old_study_goes_on(old, new):

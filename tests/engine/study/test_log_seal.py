@@ -14,7 +14,7 @@ from engine.cli.main import main
 from engine.common.errors import EngineError
 from engine.data.microdata import RawTable
 from engine.decision.choice import choose
-from engine.decision.states import decide, state_of, withhold
+from engine.decision.states import decide, decision_status, withhold
 from engine.study.decision_log import append, entries, entry_digest, verify
 from engine.study.log_seal import WHOLE, check_seal, key_at_hand, seal_words
 from engine.study.study import Study
@@ -80,7 +80,7 @@ def test_a_log_that_was_cut_is_refused(path: Path, home: tuple[Path, RawTable], 
         verify(entries(study))
         label = label_of(study, "town")
         for step in (
-            lambda: state_of(study),
+            lambda: decision_status(study),
             lambda: decide(study, "approved", "Board", number="1"),
             lambda: withhold(study, "Ada", "no"),
             lambda: choose(study, risk_utility_map(study), "it is fine", candidate=label),
@@ -129,7 +129,7 @@ def test_a_study_without_a_seal_is_said_and_not_refused(
     said: list[str] = []
     with Study.open(path) as study:
         n = len(entries(study))
-        assert state_of(study).state == "approved"
+        assert decision_status(study).state == "approved"
         export(study, home[1], None, tmp_path / "out", formats=("csv",), tell=said.append)
         assert said[0].startswith("note: the decision log has no seal")
         assert entries(study)[n].detail["unsealed"] == [1, n]

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.decision.choice import choose
 from engine.decision.comparison import differences
-from engine.decision.states import decide, state_of, withhold
+from engine.decision.states import decide, decision_status, withhold
 from engine.plan.lock import lock
 from engine.plan.samples import load
 from engine.study.decision_log import append, entries
@@ -83,7 +83,7 @@ def test_a_recommendation_is_recorded_with_its_alternatives(at: Workspace):
     press(made, "Record the recommendation")
     assert not made.exception and not made.error
     with study_of(at) as study:
-        now = state_of(study)
+        now = decision_status(study)
         assert (now.state, now.by, now.why) == ("draft", "Ada", "most useful of all")
         assert now.choice is not None
         others = now.choice.record["others"]
@@ -124,7 +124,7 @@ def test_to_release_nothing_is_recorded(at: Workspace):
     press(made, "Record that nothing is released")
     assert not made.exception and not made.error
     with study_of(at) as study:
-        assert (state_of(study).state, state_of(study).why) == ("withheld", "too much is exposed")
+        assert (decision_status(study).state, decision_status(study).why) == ("withheld", "too much is exposed")
     assert "Nothing is released." in words(made)
     assert made.session_state["frontier"].recommending.rule == "hand" and button(made, "See what the board sees")
     assert not any(b.label.startswith("Record that nothing") for b in made.button), "it is not asked for again"
@@ -167,7 +167,7 @@ def test_the_whole_way(at: Workspace):
     press(made, "Record the publication")
     assert not made.exception and "Released: now" in words(made)
     with study_of(at) as study:
-        now = state_of(study)
+        now = decision_status(study)
         assert now.choice is not None
         assert (now.state, now.choice.label, now.number, now.by) == ("released", label, "17/26", "Bob")
         assert [entry.event for entry in entries(study)][-3:] == ["submitted", "approved", "released"]
@@ -201,7 +201,7 @@ def test_a_text_that_tells_how_many_records_change_is_not_recorded(at: Workspace
     press(made, "Record the approval")
     assert any(words_said in one.value for one in made.error)
     with study_of(at) as study:
-        assert state_of(study).state == "submitted"
+        assert decision_status(study).state == "submitted"
 
 
 def test_the_board_returns_it(at: Workspace):
