@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from engine.cli.arguments import port
 from engine.cli.parser import DATA_HELP, add_command
-from engine.cli.progress import Ticker, announce
 from engine.common.errors import UsageError
 from engine.common.output import say
+from engine.common.progress import Ticker, announce
 
 if TYPE_CHECKING:
     from engine.cli.parser import Commands

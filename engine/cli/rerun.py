@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from engine.cli.arguments import measures, whole, workers
 from engine.cli.objectives import add_objective_options, map_of
 from engine.cli.parser import DATA_HELP, add_command
-from engine.cli.progress import Ticker, announce
 from engine.cli.show import print_table
 from engine.common.output import say
+from engine.common.progress import Ticker, announce
 
 if TYPE_CHECKING:
     from engine.cli.parser import Commands

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from engine.cli.arguments import whole, workers
 from engine.cli.parser import DATA_HELP, add_command
 from engine.cli.plan_options import add_plan_options, grown, plan_of
-from engine.cli.progress import Ticker, announce
 from engine.common.output import say
+from engine.common.progress import Ticker, announce
 
 if TYPE_CHECKING:
     from engine.cli.parser import Commands

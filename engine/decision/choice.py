@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,63 @@ def planned_places(study: Study, view: RiskUtilityMap) -> list[int]:
     return view.by_slope(float(plan.slope)) if plan.slope is not None else []
 
 
+@dataclass(frozen=True)
+class Pick:
+    """What a rule picks: the scenario's ``place``, the ``replicate`` that is to be released, the ``rule`` in words, and
+    the ``bound`` on risk or the ``slope`` where it is one of these."""
+
+    place: int
+    replicate: int
+    rule: str
+    bound: float | None = None
+    slope: float | None = None
+
+
+def pick(
+    study: Study,
+    view: RiskUtilityMap,
+    *,
+    candidate: str | None = None,
+    max_risk: float | None = None,
+    slope: float | None = None,
+) -> Pick:
+    """Pick a scenario of a map: by its id, under a bound on risk, or by a slope; without any, by the rule of the plan.
+
+    The realisation follows the plan's rule, never the figures.  Raises :class:`UsageError` for more than one rule, or
+    none, and where the rule picks no scenario or two.
+    """
+    plan = study.plan.decision
+    if candidate is None and max_risk is None and slope is None:
+        max_risk = None if plan.max_risk is None else float(plan.max_risk)
+        slope = None if plan.slope is None else float(plan.slope)
+    if sum(given is not None for given in (candidate, max_risk, slope)) != 1:
+        raise UsageError(
+            "choose by exactly one of candidate, max_risk and slope (the plan's rule counts when none is given)"
+        )
+    asked = None
+    if candidate is not None:
+        scenario, asked = study.find(candidate)
+        place, rule = scenario.place, NAMED_BY_HAND
+    elif max_risk is not None:
+        place = view.under_bound(max_risk)
+        rule = f"most useful with {view.measures[view.risk].measure.title.lower()} at or below {max_risk:g}"
+    else:
+        assert slope is not None
+        places = view.by_slope(slope)
+        if len(places) > 1:
+            ends = " and ".join(view.scenarios[i].label for i in places)
+            raise UsageError(f"at slope {slope:g} {ends} are equally good; choose one of them by its id")
+        place, rule = places[0], slope_words(view, slope)
+    replicate = realisation_of(study, runs_of(study, place), place, view.allow_partial)
+    if asked is not None and asked != replicate:
+        raise UsageError(
+            f"the plan releases replicate {replicate} of {view.scenarios[place].label}, not {asked}: choosing among "
+            "runs by their figures is selection on noise. Leave the replicate out, or fix it in the plan before the "
+            "sweep."
+        )
+    return Pick(place, replicate, rule, max_risk, slope)
+
+
 def choose(
     study: Study,
     view: RiskUtilityMap,
@@ -59,61 +116,28 @@ def choose(
     """
     if not why.strip():
         raise UsageError("a decision needs its reason in words; give --why TEXT")
-    plan = study.plan.decision
-    if candidate is None and max_risk is None and slope is None:
-        max_risk = None if plan.max_risk is None else float(plan.max_risk)
-        slope = None if plan.slope is None else float(plan.slope)
-    if sum(given is not None for given in (candidate, max_risk, slope)) != 1:
-        raise UsageError(
-            "choose by exactly one of --candidate ID, --max-risk A and --slope A (the plan's rule counts when none is "
-            "given)"
-        )
-    asked = None
-    if candidate is not None:
-        scenario, asked = study.find(candidate)
-        place, rule = scenario.place, NAMED_BY_HAND
-    elif max_risk is not None:
-        place, rule = (
-            view.under_bound(max_risk),
-            f"most useful with {view.measures[view.risk].measure.title.lower()} at or below {max_risk:g}",
-        )
-    else:
-        assert slope is not None
-        places = view.by_slope(slope)
-        if len(places) > 1:
-            ends = " and ".join(view.scenarios[i].label for i in places)
-            raise UsageError(f"at slope {slope:g} {ends} are equally good; choose one of them with --candidate")
-        place, rule = (
-            places[0],
-            slope_words(view, slope),
-        )
+    picked = pick(study, view, candidate=candidate, max_risk=max_risk, slope=slope)
+    place, first = picked.place, picked.replicate
     if int(view.summary.counted[place]) == 1:
         raise UsageError(
             "no decision is recorded on one replicate that counts; add more with `frontier sweep ... --replicates 20 "
             "--extend`"
         )
     runs = runs_of(study, place)
-    first = realisation_of(study, runs, place, view.allow_partial)
-    if asked is not None and asked != first:
-        raise UsageError(
-            f"the plan releases replicate {first} of {view.scenarios[place].label}, not {asked}: choosing among runs "
-            "by their figures is"
-            " selection on noise. Leave the replicate out, or fix it in the plan before the sweep."
-        )
     record = _record(view, place)
     row = check_realisation(runs, place, first, view.scenarios[place].label, view.allow_partial)
     released = one_run(runs, row)
     record["released"] = {str(call): _number(released.values[0, k]) for k, call in enumerate(view.measures)}
     record["fresh"] = fresh_figures(study, place, view.allow_partial)
-    record["bound"], record["slope"] = max_risk, slope
+    record["bound"], record["slope"] = picked.bound, picked.slope
     record["planned"] = _follows_the_plan(study, view, place)
     record["cautions"] = [caution_text(caution) for caution in cautions(study, view, place, released, record)]
     record["others"] = [dict(one) for one in others]
     check_extent(study, view.scenarios[place], (why, by, *(one.get("why", "") for one in others)), record)
     check_seal(study)
-    choice = study.decide(view.scenarios[place], first, rule, why.strip(), record)
+    choice = study.decide(view.scenarios[place], first, picked.rule, why.strip(), record)
     shown = {name: record[name] for name in ("figures", "released", "fresh", "cautions", "others")}
-    detail = {"choice": len(study.decisions), "candidate": choice.label, "replicate": first, "rule": rule}
+    detail = {"choice": len(study.decisions), "candidate": choice.label, "replicate": first, "rule": picked.rule}
     append(study, "chosen", {**detail, "why": choice.why, **shown}, by=by.strip())
     return choice
 

@@ -94,7 +94,7 @@ def test_choosing_by_a_slope(study):
     ((first, low, edge), (second, also, high)) = view.slope_intervals()
     assert (first, low, second, high) == (0, 0, 1, np.inf) and edge == also == pytest.approx(0.1 / 0.3)
     assert choose(study, view, "slope", slope=1.0).label == study.scenarios[1].label
-    with pytest.raises(UsageError, match="are equally good; choose one of them with --candidate"):
+    with pytest.raises(UsageError, match="are equally good; choose one of them by its id"):
         choose(study, view, "slope", slope=edge)
     with pytest.raises(UsageError, match="slope is -1"):
         choose(study, view, "slope", slope=-1.0)
@@ -125,7 +125,7 @@ def test_a_choice_needs_one_rule_and_a_reason(study):
     with pytest.raises(UsageError, match="a decision needs its reason in words; give --why TEXT"):
         choose(study, view, " ", max_risk=1.0)
     for rules in ({}, {"max_risk": 1.0, "slope": 1.0}, {"candidate": "x", "slope": 0.0}):
-        with pytest.raises(UsageError, match="choose by exactly one of --candidate ID, --max-risk A and --slope A"):
+        with pytest.raises(UsageError, match="choose by exactly one of candidate, max_risk and slope"):
             choose(study, view, "why", **rules)
     assert study.decisions == []
 

@@ -1,4 +1,4 @@
-"""What a command that runs for long says on standard error."""
+"""What runs for long says on standard error how far it is."""
 
 from __future__ import annotations
 
