@@ -1,4 +1,4 @@
-"""The dashboard's frame: pages, the workspace in the address, and what is at hand in one line."""
+"""The frame of the dashboard: its pages, the workspace in the address, and the state of the work in one line."""
 
 from __future__ import annotations
 

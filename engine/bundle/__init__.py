@@ -1,4 +1,4 @@
-"""What leaves a study: a release in bundles of their own for analyst, chair, member and public; replayed and verified.
+"""Bundles of a release for analyst, chair, members and public: export, leak scan, verification, replay.
 
 An export remakes one realisation, writes each reader's bundle from an allow-list, attacks the public one itself and
 searches all bytes for secrets before anything is there.

@@ -1,4 +1,4 @@
-"""An attack on the release before it leaves, with what an intruder may have: guesses of keys, of orders, other files.
+"""Attack a release before it leaves with what an intruder may have: guessed keys, guessed orders, other files.
 
 The intruder is given more than a real one has: the records put back into their original order, the original table, the
 spec and the number of the replicate.  What is left to guess is the study key and the rate; the true pair restores the

@@ -1,5 +1,4 @@
-"""Whether a bundle is one that was exported: its list of digests is compared with what the decision log of the study,
-or the analyst's bundle beside it, says.
+"""Compare a bundle's list of digests with the decision log of its study, or with the analyst's bundle beside it.
 
 Whoever changes a file can write the list of digests anew, so a bundle alone cannot tell.
 """

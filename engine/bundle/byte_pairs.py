@@ -1,4 +1,4 @@
-"""Which texts a piece of a file cannot hold: those with two bytes that never stand so far apart in it.
+"""A fast filter before a search for texts: pairs of bytes that a piece of a file does not hold.
 
 A secret has dozens of forms and a picture megabytes of pixels; one pass over them leaves few forms to be looked for.
 """

@@ -1,5 +1,4 @@
-"""What lies in the folder of a bundle, before any of it is opened: kinds of files, the list of what the reader gets,
-sizes, and whether each file is what its name says.  A file that fails one of them is not looked at any further."""
+"""Check the folder of a bundle before a file in it is opened: kinds of files, allow-list, sizes, file formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is too short to be searched in bytes (rate, spec, ids of candidates, replicates) is checked field by field."""
+"""Check field by field the secrets that are too short for a search of bytes: rate, spec, candidates, replicates."""
 
 from __future__ import annotations
 

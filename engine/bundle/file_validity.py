@@ -1,4 +1,4 @@
-"""Whether a file of a bundle is what its name says: cheap looks at its frame, which no digest list vouches for."""
+"""Check cheaply that a file of a bundle has the format that its name says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A new folder that is there whole or not at all."""
+"""Write a new folder whole or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys and secrets that somebody could guess: small numbers, repeated signs, and what programs make of small seeds."""
+"""Keys and secrets that can be guessed: small numbers, repeated digits, the output of programs for small seeds."""
 
 from __future__ import annotations
 

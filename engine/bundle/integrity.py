@@ -1,4 +1,4 @@
-"""Whether an analyst's bundle is still the one that was written: looked at before anything in it is used."""
+"""Check that an analyst's bundle is unchanged before anything in it is used."""
 
 from __future__ import annotations
 

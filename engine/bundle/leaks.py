@@ -1,4 +1,4 @@
-"""The last step of every export: a search of all bytes for what must never leave, and of all fields for the rest.
+"""Search an export, as its last step, for everything that must never leave: all bytes, then all fields.
 
 Long secrets (keys, fingerprints, paths, long names) are searched everywhere, as they are and in the encodings in which
 programs write them.  Names of fewer than eight letters could be words of the data, so they are searched only in fields

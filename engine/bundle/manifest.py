@@ -1,4 +1,4 @@
-"""The manifest of an export: everything that remakes the release, its secrets apart in a sealed annex."""
+"""The manifest of an export: everything that remakes the release, with its secrets apart in a sealed annex."""
 
 from __future__ import annotations
 

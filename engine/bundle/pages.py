@@ -1,5 +1,4 @@
-"""What the pages of a Parquet file say of themselves: the library gives as much memory as a page asks for before it
-looks at what the page holds, whatever the end of the file says.
+"""Bound what the pages of a Parquet file may unpack to before a library reads them.
 
 A page begins with a record of Thrift's compact protocol, which is read here without any of what follows it.
 """

@@ -1,4 +1,4 @@
-"""Remake the release of an analyst's bundle and say what differs."""
+"""Remake the release of an analyst's bundle and list what differs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order in which records leave and the new ids they get: drawn from a secret that has nothing to do with the swap.
+"""The order of released records and their new ids, drawn from a secret of their own.
 
 The secret comes from the operating system and stays in the analyst's bundle.  The same secret gives the same order and
 the same ids, so all tables of a release and the files that are linked to it agree.

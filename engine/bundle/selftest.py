@@ -1,4 +1,4 @@
-"""A site's own validation: does this installation compute what it must?  Offline, in a temporary folder, in minutes.
+"""Validate an installation: recompute known figures offline, in a temporary folder, within minutes.
 
 Each check recomputes what is known from elsewhere: a published figure, a figure pinned when this version was made, a
 slow computation beside the fast one, or a fact that must hold exactly.

@@ -1,4 +1,4 @@
-"""What changed between two submissions to a board: plans, studies, or bundles that were exported from them."""
+"""Compare two submissions to a board: plans, studies, or bundles exported from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The readers of a bundle, and the files that each of them may get: allow-lists, so what is not named is refused."""
+"""The readers of a bundle, and for each an allow-list of files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that a file holds, unpacked: a search of its bytes alone misses what is compressed or encoded."""
+"""Unpack everything that a file holds, since a search of its bytes misses what is compressed or encoded."""
 
 from __future__ import annotations
 

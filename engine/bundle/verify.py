@@ -1,4 +1,4 @@
-"""Check a bundle from its folder alone: digests, the list of what its reader gets, fields, the chain of the log."""
+"""Verify a bundle from its folder alone: digests, allow-list, fields, chain of the log."""
 
 from __future__ import annotations
 

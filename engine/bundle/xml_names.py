@@ -1,4 +1,4 @@
-"""The elements of an XML file, one after the other: nothing is kept, and no file is larger in memory than on disk."""
+"""Read the element names of an XML file one after the other, in constant memory."""
 
 from __future__ import annotations
 

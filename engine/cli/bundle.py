@@ -1,4 +1,4 @@
-"""The commands on what leaves a study: export, replay, verify, apply."""
+"""The commands on bundles: export, replay, verify, apply."""
 
 from __future__ import annotations
 

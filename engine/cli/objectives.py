@@ -1,4 +1,4 @@
-"""The options that say which map is meant: its two measures, its objectives, failed runs."""
+"""The options that select a map: its two measures, further objectives, failed runs."""
 
 from __future__ import annotations
 

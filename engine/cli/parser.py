@@ -1,4 +1,4 @@
-"""The parser that every topic of the command line adds its commands to."""
+"""The argument parser that every topic of the command line adds its commands to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the ``frontier`` command says about a study at work, and how it is stopped."""
+"""The commands on a study at work: show its status, stop it."""
 
 from __future__ import annotations
 

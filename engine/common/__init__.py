@@ -1,1 +1,1 @@
-"""What every package uses: errors, raw values, the operating system, compiled kernels, keyed streams."""
+"""Foundations that every package uses: errors, raw values, the operating system, compiled kernels, keyed streams."""

@@ -1,4 +1,4 @@
-"""Linear algebra on one thread.
+"""Keep linear algebra on one thread.
 
 A sweep has a worker for every core, so a matrix product that starts threads of its own only waits for them (a fit of
 40 milliseconds took a second on a busy machine); and with one thread a sum has the same order, hence the same bits, on

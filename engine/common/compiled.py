@@ -1,4 +1,4 @@
-"""Compile integer kernels with numba where it is there; run the same functions as they stand where it is not.
+"""Compile integer kernels with numba where it is installed; run them as plain Python elsewhere.
 
 Import this module only from kernel modules, and those only inside the functions that need them: importing numba takes a
 third of a second that the first page and ``--help`` should not pay.  Kernels hold integers only, so the compiled and

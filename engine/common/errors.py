@@ -1,4 +1,4 @@
-"""Errors that a person can act on, and the exit codes that go with them.
+"""Errors that a person can act on, and their exit codes.
 
 Every error the engine raises on purpose is an :class:`EngineError`.  Its text names what was got, what was wanted and,
 where there is one, a hint.  The command line prints that text without a traceback and leaves with ``exit_code``; the

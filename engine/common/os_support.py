@@ -1,4 +1,4 @@
-"""What the operating system says about files, folders and processes."""
+"""Files, folders and processes as the operating system sees them: private modes, atomic writes, free memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands print, on a terminal or into a file of any encoding; nothing else in the engine prints."""
+"""Printing of commands, to a terminal or a file of any encoding; nothing else in the engine prints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text from elsewhere on a terminal or a page: what would steer it is written out instead."""
+"""Text from elsewhere on a terminal or page, with characters that would steer it written out."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Words that all readers share: what is said in public about the protection, one paragraph from fixed words, titles
-within a sentence, a time, and the name that occurs twice."""
+"""Wordings that all readers share: the public paragraph on protection, titles within a sentence, times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a raw value looks like as text and as a number: the one reading that plans, recodes and exports share."""
+"""Raw values as text and as numbers: one reading for plans, recodes and exports."""
 
 from __future__ import annotations
 

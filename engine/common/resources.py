@@ -1,4 +1,4 @@
-"""Where the files that ship with the package are, and where a user's own data may be kept."""
+"""Locations of files that ship with the package, and of a user's own data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cells of tables that people open in a spreadsheet program, where a text may be taken for a formula."""
+"""Cells for spreadsheet programs, safe from being taken for formulas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where randomness comes from.
+"""Keyed random streams: the one source of randomness.
 
 Every realisation is a function of *what it is*, never of when, where or in which order it is computed.  Its generator
 is seeded with a keyed hash (BLAKE2b, RFC 7693) of

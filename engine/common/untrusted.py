@@ -1,4 +1,4 @@
-"""Reading what somebody else may have written: plain files of a bounded size, and JSON of plain values.
+"""Read files that somebody else may have written: plain files of a bounded size, JSON of plain values.
 
 Whoever sends a bundle chooses what lies in it: a link to a file without end, a named pipe that nobody writes to, lists
 a hundred thousand deep.  What is looked at here is opened only when it is a plain file, and read only up to a size.

@@ -1,3 +1,3 @@
-"""The version of the program: it stands in studies, manifests and certificates."""
+"""The version of the program, as studies, manifests and certificates state it."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""pandas DataFrames become dictionary-coded columns, and columns become DataFrames again."""
+"""Convert pandas DataFrames to dictionary-coded columns, and columns back to DataFrames."""
 
 from __future__ import annotations
 

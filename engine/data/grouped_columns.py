@@ -1,4 +1,4 @@
-"""The columns of a very wide file, read in groups when they are asked for, so that memory follows the few in use."""
+"""The columns of a very wide file, read in groups on demand, so that memory follows the few in use."""
 
 from __future__ import annotations
 

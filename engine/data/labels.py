@@ -1,4 +1,4 @@
-"""What a file says about a column beside its values: labels, codes that mean missing, format and measure."""
+"""Labels, codes that mean missing, format and measure of a column, as its file declares them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A made-up labelled household survey of 300 columns, with the truth about how its columns hang together.
+"""A made-up labelled household survey of 300 columns with known dependencies between them.
 
 No record is a real person and no figure was estimated from data.  It has what an agency's file has: ids of cases and
 households, weights, strata and sampling units, questions with value labels, recodes of them, imputation flags,

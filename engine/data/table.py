@@ -1,4 +1,4 @@
-"""Contingency tables that hold occupied cells only."""
+"""Contingency tables of occupied cells only."""
 
 from __future__ import annotations
 

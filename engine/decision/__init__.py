@@ -1,1 +1,1 @@
-"""The recorded choice, its states, and what may be told to whom."""
+"""The recorded choice, its states, comparisons of candidates, and texts that disclose too much."""

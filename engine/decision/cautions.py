@@ -1,4 +1,4 @@
-"""What to bear in mind about a recorded choice: one value a caution, and its words for the analyst.
+"""Cautions about a recorded choice: one value each, and its words for the analyst.
 
 The members of a board read them in other words, without figures: :mod:`engine.report.decision_history`.
 """

@@ -1,4 +1,4 @@
-"""The choice that is recorded: which scenario, by which rule, why, and what to bear in mind about it."""
+"""Record a choice: the scenario, the rule that picked it, and the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One candidate against another, or against doing nothing: differences, their direction, and whether they are clear."""
+"""Compare a candidate with another or with doing nothing: differences, their direction, and their significance."""
 
 from __future__ import annotations
 

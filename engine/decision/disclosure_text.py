@@ -1,6 +1,4 @@
-"""What a text tells about a release that the members of a board must not read: whose words are in a bundle, and who
-writes them must hear of it at once.
-"""
+"""Refuse texts that tell the members of a board what they must not read about a release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a recommendation is: draft, submitted, returned, approved, released, or to release nothing.
+"""The states of a recommendation: draft, submitted, returned, approved, released, or to release nothing.
 
 A state is never stored and never overwritten: it is what the decision log says (:mod:`engine.study.decision_log`), read
 from the latest choice on.  A new choice begins again at draft, whatever was approved before.

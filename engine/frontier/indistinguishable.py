@@ -1,4 +1,4 @@
-"""Which scenarios of the frontier are clearly different, and which are one choice within the noise of their means."""
+"""Scenarios of the frontier that cannot be told apart within the noise of their means."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""The maxima of a set of vectors: Kung, Luccio & Preparata (1975), *On Finding the Maxima of a Set of Vectors*, J. ACM
-22, 469-476, doi 10.1145/321906.321910.
+"""The maxima of a set of vectors (Kung, Luccio and Preparata 1975).
+
+H. T. Kung, F. Luccio and F. P. Preparata, *On Finding the Maxima of a Set of Vectors*, J. ACM 22, 469–476,
+doi 10.1145/321906.321910.
 
 Arrays hold losses without NaN, smaller is better in every row or column.  A three-column sweep runs all blocks of one
 depth of the recursion at once, so that Python loops over log N depths and never over rows; small pieces are compared

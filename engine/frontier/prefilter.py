@@ -1,4 +1,4 @@
-"""What a few good rows of a sample dominate is dropped before anything is sorted."""
+"""Drop rows that a few good rows of a sample dominate, before anything is sorted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of a map: what lies in a range of it, and the frontier among some of it or under other measures."""
+"""Parts of a map: scenarios in a range, and the frontier of some scenarios or under other measures."""
 
 from __future__ import annotations
 

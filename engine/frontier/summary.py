@@ -1,4 +1,4 @@
-"""From realisations to scenarios: means, standard errors, dominance and how sure it is.
+"""From realisations to scenarios: means, standard errors, dominance and its probability.
 
 A *scenario* is a release spec; its *realisations* are replicates under the study key.  Scenarios are compared by their
 means over successful replicates; a single run is what is released, but picking the luckiest one is selection on noise.

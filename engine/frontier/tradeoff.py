@@ -1,4 +1,4 @@
-"""Choosing one candidate from the frontier: a bound on risk, a linear trade-off, and two aids, knee and hypervolume.
+"""Choose one candidate from the frontier: a bound on risk, a linear trade-off, the knee, the hypervolume.
 
 Risk and loss are arrays of shape ``(N,)``, one figure per candidate, smaller is better in both.  The loss is the
 negative of the utility, ``DU = -loss``; a distortion measure is a loss as it stands.  A candidate with a NaN takes no

@@ -1,4 +1,4 @@
-"""Which candidates are on the frontier: maxima of a set of vectors, on plain arrays.
+"""The frontier of candidates: maxima of a set of vectors, on plain arrays.
 
 Everything here works on *losses*: float arrays of shape ``(N, k)``, one row per candidate, one column per measure,
 smaller is better in every column.  Directions are turned and units are chosen elsewhere.  Row ``j`` *dominates* row

@@ -1,5 +1,8 @@
-"""All measures by name.  A new one is a function in a file of this package and a line here; :func:`register` adds one
-from outside (docs/extending.md)."""
+"""All measures by name.
+
+A new one is a function in a file of this package and a line here; :func:`register` adds one from outside
+(docs/extending.md).
+"""
 
 from __future__ import annotations
 

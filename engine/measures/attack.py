@@ -1,4 +1,4 @@
-"""An attack on the swap itself: what somebody who knows the method can still attribute."""
+"""Risk from an attack on the swap itself: attributions by an intruder who knows the method."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an intruder who knows the keys reads about one attribute: correct attribution probability (CAP).
+"""Correct attribution probability (CAP): one attribute read by an intruder who knows the keys.
 
 M. Elliot, "Final Report on the Disclosure Risk Associated with the Synthetic Data Produced by the SYLLS Team" (2014);
 J. Taub, M. Elliot, M. Pampaka and D. Smith, "Differential Correct Attribution Probability for Synthetic Data: An

@@ -1,4 +1,4 @@
-"""What a measure is, and how its name is written.
+"""Definition of a measure, and the grammar of its name.
 
 A measure is one :class:`Measure` among ``engine.measures.MEASURES``: a function over a batch of candidate releases,
 with the words that explain it and the fields that the program asks.  Figures that cannot be formed are NaN with a

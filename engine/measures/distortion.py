@@ -1,4 +1,4 @@
-"""Distortion of contingency tables: how far the released table is from the original one.
+"""Distortion of contingency tables: distances between the released table and the original one.
 
 Gomatam, Karr and Sanil (2005), section 4.1, eq. 8–11, on proportions; utility is the negative of distortion.  All are
 sums over touched cells only, because every other cell contributes nothing.

@@ -1,4 +1,4 @@
-"""Utility for inference: how well the original's log-linear model still describes the released table.
+"""Utility for inference: the fit of the original's log-linear model to the released table.
 
 Gomatam, Karr and Sanil (2005), section 4.2, eq. 12: ``DU = l(post) - l(pre)`` with ``l(D) = sum N_D(c) log p(c)``.  The
 paper does not say whether the parameters of the model are fitted again, so there are three readings:

@@ -1,4 +1,4 @@
-"""Distance-based record linkage: how many released records lie nearest to their own original."""
+"""Distance-based record linkage: the number of released records that lie nearest to their own original."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two-way margins of many candidates at once: what every measure on pairs of attributes shares.
+"""Two-way margins of many candidates at once, shared by all measures on pairs of attributes.
 
 A margin changes only in the cells that some record left or entered, so only those are kept: the margins of one
 candidate are a few dozen numbers, and three distances and two associations read the same ones.

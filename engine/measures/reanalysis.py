@@ -1,4 +1,4 @@
-"""Utility by re-analysis: what the plan's declared regressions say on the release and what they say on the original.
+"""Utility by re-analysis: the plan's declared regressions on the release and on the original.
 
 Confidence interval overlap after Karr, Kohnen, Oganian, Reiter and Sanil (2006), A framework for evaluating the utility
 of data altered to protect confidentiality, The American Statistician 60(3), 224-232, doi:10.1198/000313006X124640; as

@@ -1,4 +1,4 @@
-"""Risk record by record, for those who look at single records; the measures on whole releases sum these up."""
+"""Risk record by record; the measures on whole releases sum these up."""
 
 from __future__ import annotations
 

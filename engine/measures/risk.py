@@ -1,4 +1,4 @@
-"""Disclosure risk from tables."""
+"""Disclosure risk from tables: the share of records in small cells (Gomatam, Karr and Sanil 2005, eq. 6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records that stand alone on the keys, in the file and in the population behind it."""
+"""Records that are unique on the keys, in the file and in the population behind it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Distortion of weighted tables: every record counts with its declared weight, as in a survey's published totals.
+"""Distortion of weighted tables: every record counts with its declared weight, as in published totals.
 
 Gomatam, Karr and Sanil (2005), eq. 9–11, with weight sums in place of counts.  Weights stay with their record, so an
 exchange between two records of different weight changes weighted totals even where it leaves every count as it was.

@@ -1,4 +1,4 @@
-"""All mechanisms by name.  Each lives in a file of its own, which is imported when it is asked for.
+"""All mechanisms by name; each lives in a file of its own, which is imported on demand.
 
 A new one is a file of this package and a line here; :func:`register` adds one from outside (docs/extending.md).
 """

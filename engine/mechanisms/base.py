@@ -1,4 +1,4 @@
-"""What a mechanism is: parameters, one fit for many replicates, one draw per replicate.
+"""Definition of a mechanism: parameters, one fit for many replicates, one draw per replicate.
 
 The random swap (:mod:`engine.mechanisms.random_swap`) draws over cells and shares pairs between candidates; every other
 published mechanism is one :class:`Mechanism` that draws over records.  Both end in releases that the same measures

@@ -1,4 +1,4 @@
-"""The random swap over cells: integer kernels.
+"""Integer kernels of the random swap over cells.
 
 Why cells suffice.  Whether two records may swap depends only on their original attribute values, so records in one cell
 of the full table are exchangeable: drawing *which cells* swap, with each cell weighted by its records still available,

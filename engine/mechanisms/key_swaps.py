@@ -1,4 +1,4 @@
-"""Swapping whole keys between records: at random (RDS) and out of every sensitive cell (DDS).
+"""Swap whole keys between records: at random (RDS) or out of every sensitive cell (DDS).
 
 F. Liu, "Multiple and probabilistic swapping of categorical keys for statistical disclosure limitation in microdata",
 section 5, and F. Liu and R. J. A. Little, "SMIKe vs. data swapping and PRAM for statistical disclosure control in

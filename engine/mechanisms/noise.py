@@ -1,4 +1,4 @@
-"""Additive multivariate noise: numbers get normal noise with the covariances that they have themselves.
+"""Additive multivariate noise: normal noise with the covariances of the numbers it is added to.
 
 ``X* = X + E`` with rows of ``E`` from ``N(0, c · Σ̂)``, Σ̂ the sample covariance (of all records, or within strata).
 Covariances grow by the factor ``1 + c`` and correlations stay; ``rescale`` shrinks towards the mean by ``sqrt(1 + c)``,

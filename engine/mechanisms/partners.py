@@ -1,4 +1,4 @@
-"""Partners for records that exchange their keys: integer kernels.
+"""Integer kernels that find partners for records that exchange their keys.
 
 Records stand at *positions* sorted by key cell, so that a record's cell is one run of positions.  A binary indexed tree
 (Fenwick 1994, doi 10.1002/spe.4380240306) counts who is still in the pool: how many there are outside a run and which

@@ -1,4 +1,4 @@
-"""Mechanisms one after the other, as one mechanism.
+"""Several mechanisms one after the other, as one mechanism.
 
 Each step works on what the one before has released; what comes out is compared with the original.  A record counts as
 touched when any step touched it.  Parameters are those of all steps.

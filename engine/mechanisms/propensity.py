@@ -1,4 +1,4 @@
-"""Pairwise propensity models: how well the other columns tell two strata apart.
+"""Pairwise propensity models: probabilities of the stratum from the other columns.
 
 For strata A and B, the propensity of a record is its probability of belonging to B given its features, from a logistic
 regression over the records of A and B.  A. Oganian and G. Lesaja, "Propensity score based conditional group swapping

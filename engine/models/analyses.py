@@ -1,4 +1,4 @@
-"""The plan's declared analyses, fitted on the original once and on every release.
+"""Fit the plan's declared analyses on the original once and on every release.
 
 Where a release publishes one table its intervals are naive: what the mechanism adds to the uncertainty is not in them.
 With several tables they are combined by Reiter's rules (:mod:`engine.models.combining`).

@@ -1,4 +1,4 @@
-"""Reiter's rules: one answer from the same estimate in several releases that replace values (partially synthetic data).
+"""Reiter's combining rules for estimates from several partially synthetic releases.
 
 Reiter (2003), Inference for partially synthetic, public use microdata sets, Survey Methodology 29(2), 181-188.
 """

@@ -1,4 +1,4 @@
-"""A formula made ready once: from then on a release's outcome and design matrix are looked up, not parsed.
+"""A formula prepared once, so that a release's outcome and design matrix are looked up and not parsed.
 
 Formulas are those of R and statsmodels, read by patsy.  Reference levels, dummy columns and centres are fixed from the
 original.  A formula may only name columns, do arithmetic and call the few functions of :mod:`engine.plan.analysis`: a

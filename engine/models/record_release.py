@@ -1,4 +1,4 @@
-"""A release record by record beside its original, under the plan that both stand under."""
+"""A release record by record beside its original, under the plan of both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linear, logistic and Poisson regression on given matrices: estimates, standard errors, and what cannot be estimated.
+"""Linear, logistic and Poisson regression on given matrices: estimates, standard errors, inestimable coefficients.
 
 Few and small NumPy calls, since a sweep fits thousands.  Every column is scaled to a root mean square of 1 first, so
 that tolerances mean the same for all.

@@ -1,4 +1,4 @@
-"""A plan after one proposal was accepted."""
+"""Accept a proposal: return the plan with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A declared analysis: the regression that users of the data are expected to run, repeated on every release."""
+"""A declared analysis: a regression that users are expected to run, repeated on every release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How one attribute is coded from raw columns."""
+"""The coding of one attribute from raw columns."""
 
 from __future__ import annotations
 

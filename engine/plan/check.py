@@ -1,4 +1,4 @@
-"""What differs between a plan and a new file, in sentences."""
+"""Compare a plan with a new file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which column becomes what: every column of a file must have exactly one fate."""
+"""Assign every column of a file exactly one use: attribute, weight, id, carried, dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the names, labels and values of single columns say: ids, weights, flags, skipped and missing codes."""
+"""Heuristics on names, labels and values of single columns: ids, weights, flags, skipped and missing codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small words that several messages share."""
+"""Lists of columns and plurals for messages."""
 
 from __future__ import annotations
 

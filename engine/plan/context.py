@@ -1,5 +1,4 @@
-"""What a plan says beyond what is drawn and measured: the survey, the threat, the uses, the tolerances, what is said in
-public, and the lock of an approved Disclosure Analysis Plan.
+"""Entries of a plan that change no figure: survey, threat, uses, tolerances, publication, lock.
 
 None of it changes a figure, so it may be completed after a sweep; every change is logged in the study.
 """

@@ -1,4 +1,4 @@
-"""Which columns decide which others, among very many: most pairs fail at a few records, all at once.
+"""Find the columns that decide others among very many: most pairs fail at a few records.
 
 Every pair that is left is checked on all records, so the answer is exact; see :mod:`engine.plan.dependencies`.
 """

@@ -1,4 +1,4 @@
-"""Which columns of a file hang together: exact functional dependencies and skips, checked on every record.
+"""Exact functional dependencies and skips between the columns of a file, checked on every record.
 
 A column *decides* another when equal values in the one always go with equal values in the other.  Candidates are found
 on a sample of records, where most pairs fail at once, and every one that is left is checked on all records.  What could

@@ -1,4 +1,4 @@
-"""What differs between two plans, entry by entry, and what of it an approval leaves open."""
+"""Compare two plans entry by entry, and list the entries that an approval leaves open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flags only edit a plan: the same plan with some entries replaced."""
+"""Change a plan: the same plan with some entries replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of a plan's entries in words, for sentences about what differs."""
+"""Values of a plan's entries in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A first plan from the columns of a file: for flags alone (refusing what it cannot know) and for ``plan init``."""
+"""A first plan from the columns of a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How finely a coding cuts up the records: the picture that a change of levels gives at once."""
+"""The sizes of the key cells that a coding makes."""
 
 from __future__ import annotations
 

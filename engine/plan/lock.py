@@ -1,4 +1,4 @@
-"""Locking a plan: once a Disclosure Analysis Plan is approved, only replicates may grow; the rest is a deviation."""
+"""Lock an approved plan: afterwards only replicates may grow, every other change is a deviation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A column as a partition of the records: which of them have equal values, and what the values are beside that."""
+"""A column as a partition of the records into sets of equal values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file's records suggest about its plan, one decision at a time."""
+"""A proposal for a plan: one decision, with the evidence in the records for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proposals for a plan from what the records of a file say: few decisions, each with its reason."""
+"""Make proposals for a plan from the records of a file: few decisions, each with its reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The range in which the share of records concerned lies, as it is told to the public in words."""
+"""The range of the share of records concerned, as it is told to the public in words."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""A plan's file read as TOML within sensible bounds: what a person writes is small, and a parser need not survive what
-nobody writes."""
+"""Read a plan's file as TOML within bounds of size and depth."""
 
 from __future__ import annotations
 

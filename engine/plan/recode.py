@@ -1,4 +1,4 @@
-"""Raw columns and a plan become coded microdata."""
+"""Code raw columns by a plan: the coded microdata."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan shaped by hand: who is key, swapped, analysed; columns that become attributes; levels put together."""
+"""Change the roles of attributes in a plan, make columns attributes, and merge levels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plan read from TOML: a wrong entry is refused by its name.  :mod:`engine.plan.writing` writes it."""
+"""Read a plan from TOML and refuse a wrong entry by its name; :mod:`engine.plan.writing` writes it."""
 
 from __future__ import annotations
 

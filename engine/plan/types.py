@@ -1,4 +1,4 @@
-"""The plan: which columns are coded how, who knows what, what may be swapped, how often, and how a release is chosen.
+"""The types of a plan: coding of columns, roles, release space, measures, rule of decision.
 
 Every part is a frozen value that is checked when it is made, so a plan that exists is a plan that can be run on data
 with the right columns.

@@ -1,4 +1,4 @@
-"""The levels of one attribute, worked out from the distinct raw values of the columns it views."""
+"""The levels of one attribute, from the distinct raw values of the columns that it views."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plan written as TOML, short enough to be read and changed by hand.
+"""Write a plan as TOML, short enough to be read and changed by hand.
 
 Written directly: the general TOML libraries take half a second for a plan with hundreds of attributes, and the
 dashboard writes the plan after every change.

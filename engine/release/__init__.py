@@ -1,1 +1,1 @@
-"""What a candidate release is, and what it changes."""
+"""Candidate releases: specs, release spaces, sparse changes of the table, records, results."""

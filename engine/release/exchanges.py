@@ -1,4 +1,4 @@
-"""What pairs of cells do to the table: integer kernels.
+"""Integer kernels that turn exchanged pairs of cells into changes of the table.
 
 A cell is packed into words, a group of bits per attribute, so that an exchange of some attributes is one mask away.
 Cells are found again by a table of buckets: of one bucket per possible word where words are few, else a hash table with

@@ -1,4 +1,4 @@
-"""The parameters of a mechanism, and what they amount to on given data."""
+"""The parameters of a mechanism, and the values they take on given data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A release down to records: one table of it over the original's records, in their order.
+"""Releases down to records, in the original's order.
 
 It remembers what measures have worked out about it, so shared work is done once.
 """

@@ -1,4 +1,4 @@
-"""What became of runs: a status for each, and the runs of a study as columns."""
+"""Results of runs: a status for each, and the runs of a study as columns."""
 
 from __future__ import annotations
 

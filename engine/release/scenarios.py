@@ -1,4 +1,4 @@
-"""What a study is about and what became of it, as values: scenarios by place, progress, recorded choices."""
+"""Scenarios of a study, its progress and its recorded choices, as values."""
 
 from __future__ import annotations
 

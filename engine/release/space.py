@@ -1,4 +1,4 @@
-"""Release spaces: which specs to try, how many there are, which are the same, and which cannot work.
+"""Release spaces: enumeration of specs, merging of equal ones, specs that are impossible.
 
 Counts follow the enumeration of all 4**d role strings (closed forms in :func:`counts`).  Two specs are the same release
 when their feasible pairs and the exchanged sets coincide; complementing S is *not* generally the same once U attributes

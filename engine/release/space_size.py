@@ -1,4 +1,4 @@
-"""How many specs a release space holds, without enumerating them."""
+"""Count the specs of a release space without enumerating them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Roles, attribute specs and release specs: what a candidate release *is*.
+"""Roles, attribute specs and release specs: the definition of a candidate release.
 
 Gomatam, Karr and Sanil (2005), section 2: a release is parameterised by a swap rate and, per attribute, one of
 

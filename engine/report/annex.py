@@ -1,4 +1,4 @@
-"""Annex A for the chair and Annex B for the analyst: what members do not see."""
+"""Annex A for the chair and Annex B for the analyst."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of a remade release: what stayed as it was, and whether it is coherent."""
+"""Checks of a remade release: invariants and coherence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings put together from a study and a remade release."""
+"""Build findings from a study and a remade release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the chair alone sees: how much was changed."""
+"""The extent of change, for the chair alone."""
 
 from __future__ import annotations
 

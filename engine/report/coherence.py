@@ -1,4 +1,4 @@
-"""Whether the released file is coherent, the ninth of a board's questions."""
+"""Coherence of the released file, the ninth question of a board."""
 
 from __future__ import annotations
 

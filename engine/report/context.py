@@ -1,4 +1,4 @@
-"""Where the recommended candidate stands: the map, its neighbours by letter, measures, and what was recorded."""
+"""The recommended candidate in context: the map, its neighbours by letter, measures, and the record of its choice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was recorded about the recommended candidate, as a member may read it."""
+"""The record of the recommended candidate, as a member may read it."""
 
 from __future__ import annotations
 

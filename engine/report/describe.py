@@ -1,4 +1,4 @@
-"""Descriptions for people: how full a table is, what a column holds, what a release changed.  Counts only."""
+"""Descriptions of a table, a column and a release, in counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who stands in small cells of what an intruder knows, before and after."""
+"""Records in small cells of the keys, before and after."""
 
 from __future__ import annotations
 

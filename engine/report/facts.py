@@ -1,4 +1,4 @@
-"""The values that a report is made of: plain frozen records of figures and texts, nothing that is drawn or computed.
+"""The values that a report is made of: frozen records of figures and texts.
 
 They are what a member of a board may see.  Candidates are letters; there is no rate, no spec, no replicate, no internal
 name, no key and no path among them, and a small-cell risk is a count of people, never the share of eq. 6 as well (the

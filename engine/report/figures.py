@@ -1,4 +1,4 @@
-"""Pictures for memo and slides: drawn without a screen, shapes beside colours, each with its words."""
+"""Pictures for memo and slides: drawn without a screen, with shapes beside colours and a text for each."""
 
 from __future__ import annotations
 

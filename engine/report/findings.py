@@ -1,4 +1,4 @@
-"""Everything that memo, tables, slides and board view show, as one value."""
+"""The findings that memo, tables, slides and board view show, as one value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A document as one HTML file that needs nothing else."""
+"""A document as one self-contained HTML file."""
 
 from __future__ import annotations
 

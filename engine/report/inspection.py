@@ -1,4 +1,4 @@
-"""One release before and after: distributions, associations, small cells, coefficients.  For people, on real records.
+"""One release before and after, on real records: distributions, associations, small cells, coefficients.
 
 What is counted in :mod:`engine.report.describe` is not counted again here.
 """

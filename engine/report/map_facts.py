@@ -1,4 +1,4 @@
-"""The values of the map and of what was recommended on it; as safe for members as :mod:`engine.report.facts`."""
+"""Facts of the map and of the recommendation on it, safe for members like :mod:`engine.report.facts`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a picture of the board's map needs beyond its points: the edge of the frontier, and how far the axes reach."""
+"""The frame of the board's map: the edge of the frontier and the ranges of the axes."""
 
 from __future__ import annotations
 

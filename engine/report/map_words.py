@@ -1,4 +1,4 @@
-"""What is said beside the board's map: what its bars are, and how counts of exposed records relate to the frontier."""
+"""Explanations beside the board's map: its error bars, and counts of exposed records."""
 
 from __future__ import annotations
 

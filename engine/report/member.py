@@ -1,4 +1,4 @@
-"""The board's files, from findings alone: so they can be made again from ``board.json``, without study or data."""
+"""Make the board's files from ``board.json`` alone, without study or data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The decision to release nothing, for the board: what stands exposed in the data as they are, what was considered."""
+"""The decision to release nothing, for the board: exposure of the data as they are, candidates considered."""
 
 from __future__ import annotations
 

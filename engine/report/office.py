@@ -1,4 +1,4 @@
-"""Office files without traces: no author, tool, time or thumbnail; equal content gives equal bytes."""
+"""Office files without author, tool, time or thumbnail; equal content gives equal bytes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""A plan's parameters in the words that the Disclosure Analysis Plan and the memo share.  Never a rate, a path or a
-mechanism's setting."""
+"""Parameters of a plan in words for the Disclosure Analysis Plan and the memo, without rates, paths or settings."""
 
 from __future__ import annotations
 

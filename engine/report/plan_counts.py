@@ -1,4 +1,4 @@
-"""What a plan amounts to: how many candidates there are on given data, or at most without them."""
+"""Count the candidates of a plan on given data, or at most without data."""
 
 from __future__ import annotations
 

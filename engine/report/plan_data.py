@@ -1,4 +1,4 @@
-"""The Disclosure Analysis Plan on the data: records, attributes, what an intruder knows and what users do."""
+"""The Disclosure Analysis Plan on the data: records, attributes, knowledge of intruders, uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Disclosure Analysis Plan on what is tried: methods, candidates and measures."""
+"""The Disclosure Analysis Plan on the candidates: methods, release space and measures."""
 
 from __future__ import annotations
 

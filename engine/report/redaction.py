@@ -1,4 +1,4 @@
-"""Words for the board: titles of measures, and free texts without what a member may not see."""
+"""Texts for the board without what a member may not see, and titles of measures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a release means in counts, in whole sentences: for people who decide, not for people who measure."""
+"""The effect of a release in counts, in whole sentences for people who decide."""
 
 from __future__ import annotations
 

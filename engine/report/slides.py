@@ -1,4 +1,4 @@
-"""Seven slides for a meeting of the board: few words, pictures instead of live charts."""
+"""Seven slides for a meeting of the board."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How sparse the tables behind a study's measures are, which decides how exactly members may see figures of them."""
+"""Sparseness of the tables behind a study's measures, which bounds how exactly members may see figures of them."""
 
 from __future__ import annotations
 

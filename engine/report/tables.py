@@ -1,4 +1,4 @@
-"""All tables of the memo as a workbook, a sheet each, whole where the memo shows the beginning."""
+"""All tables of the memo as a workbook, a sheet each."""
 
 from __future__ import annotations
 

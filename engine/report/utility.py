@@ -1,4 +1,4 @@
-"""What users lose, gathered: percentages, means, associations, coefficients of declared analyses, named tables."""
+"""Utility before and after: percentages, means, associations, coefficients of analyses, named tables."""
 
 from __future__ import annotations
 

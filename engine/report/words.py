@@ -1,4 +1,4 @@
-"""Figures as a board reads them."""
+"""Figures in words for a board."""
 
 from __future__ import annotations
 

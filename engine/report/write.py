@@ -1,4 +1,4 @@
-"""The reports of each reader, written into a folder."""
+"""Write the reports of each reader into a folder."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The study file: the only package that speaks SQL."""
+"""The study file; no other package speaks SQL."""

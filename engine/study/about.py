@@ -1,4 +1,4 @@
-"""What a study is about: its plan, its attributes, its measures and the figures of the unaltered data."""
+"""The subject of a study: its plan, attributes, measures and the figures of the unaltered data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays that were worked out from a study and are kept in it, so that opening it works none of them out again.
+"""Arrays computed from a study and kept in it, so that opening it computes none of them again.
 
 Each lies in the table ``aggregate`` as plain bytes, column after column, behind one line that says what they are:
 reading a million figures copies them once.  A name begins with what it rests on (``scenario``, ``realisation`` or

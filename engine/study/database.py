@@ -1,5 +1,4 @@
-"""The SQLite database behind a study, in a file or in memory: connection, transactions, and one clear sentence for
-whatever SQLite complains of."""
+"""The SQLite file behind a study, with one clear sentence for each of its errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The decision log of a study: who did what, when and why; entries are chained by hashes and never overwritten.
+"""The decision log of a study: entries of who did what, when and why, chained by hashes and never overwritten.
 
 Each entry's digest covers its content and the digest before it, so that a changed, removed or inserted entry shows.
 Entries hold no record, key, rate of a public file or path: they travel in the analyst's bundle.

@@ -1,4 +1,4 @@
-"""Who writes a study: one process at a time, which says how far it is and hears when it is asked to stop.
+"""The lease of a study: one process writes at a time, reports its progress and can be asked to stop.
 
 A sweep, measures being added and fresh runs each take the lease; nothing else may change scenarios or runs meanwhile.
 Pins, choices and the decision log lie in tables of their own, are changed in one transaction each, and need none.

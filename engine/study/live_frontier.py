@@ -1,4 +1,4 @@
-"""Where the frontier of a study stands while a sweep still fills it.
+"""The frontier of a study while a sweep still fills it.
 
 A map reads every realisation into memory and works out errors and dominance; beside a running sweep that would be for a
 moment's use only.  Here the database adds up what is stored and hands over one row per scenario, in a fraction of a

@@ -1,4 +1,4 @@
-"""The seal of the decision log: a keyed digest of how long it is and how it ends.
+"""The seal of the decision log: a keyed digest of its length and its last entry.
 
 The chain of the log shows what was changed inside it, but whoever may write the file can cut off its end, or write a
 whole chain anew.  The seal cannot be made without the study key, which is not in the study: whoever has the key sees

@@ -1,4 +1,4 @@
-"""Candidates that a person has pinned in a study: named, annotated, put aside for comparison."""
+"""Candidates that a person has pinned in a study, with names and notes."""
 
 from __future__ import annotations
 

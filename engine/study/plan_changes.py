@@ -1,4 +1,4 @@
-"""A study's plan when it is recorded and when it changes: what may change, what an approval forbids, what is logged."""
+"""Record a study's plan and its changes: those that an approval forbids are refused, all others are logged."""
 
 from __future__ import annotations
 

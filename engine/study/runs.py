@@ -1,5 +1,4 @@
-"""The runs that a study holds: realisations and fresh ones, a row each, with a check sum; and what is worked out from
-all of them, which is kept so that it need not be worked out again."""
+"""The runs of a study, one row each with a check sum, and the sums kept from all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The study file: plan, results and decisions in one SQLite database; never microdata, never the study key.
+"""The study file: plan, results and decisions in one SQLite database, without microdata and without the study key.
 
 Tables (open to any SQLite reader): ``about`` (name, value), ``scenario`` (one row per release spec), ``realisation``
 (one wide row per run, a column per measure; status 0 ok, 1 failed, 2 noop), ``fresh`` (the same for re-evaluations on

@@ -1,4 +1,4 @@
-"""What a measure says of the data as they are: the figure that a bound on risk is judged by."""
+"""The figures of the unaltered data, which a bound on risk is compared with."""
 
 from __future__ import annotations
 

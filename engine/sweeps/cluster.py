@@ -1,4 +1,4 @@
-"""Work on a Dask cluster: other processes, on this machine or elsewhere, that come and go as they like.
+"""Work on a Dask cluster, whose processes may come and go.
 
 What leaves this machine: the cell table, the plan and the names of the measures, once per worker; then tasks, each
 with the derived keys of its own realisations.  The study key never leaves; nor do the records, unless a measure or a

@@ -1,4 +1,4 @@
-"""How long a sweep of a plan will take on this machine, from a probe."""
+"""Estimate how long a sweep of a plan will take on this machine, from a probe."""
 
 from __future__ import annotations
 

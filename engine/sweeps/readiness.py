@@ -1,4 +1,4 @@
-"""A plan on its data, made ready as a sweep makes it: whatever a sweep would refuse is refused here."""
+"""Prepare a plan on its data for a sweep, and refuse what a sweep would refuse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recodes that a release breaks: columns of which one decides the other in the original, and no longer does."""
+"""Recodes that a release breaks: pairs of columns of which one decided the other in the original."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Evaluate mechanisms that draw over records: one fit for a group, tables per replicate, the same measures on the same
-footing."""
+"""Evaluate mechanisms that draw over records: one fit for a group, tables per replicate, the same measures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Make one realisation again, down to records: for an export, a replay, or a look at what it changed."""
+"""Make one realisation again, down to records: for an export, a replay, or a look at its changes."""
 
 from __future__ import annotations
 

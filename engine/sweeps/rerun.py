@@ -1,4 +1,4 @@
-"""Run again what a study holds: for further measures, or to see finalists on fresh replicates."""
+"""Run the candidates of a study again: for further measures, or on fresh replicates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bring scenarios of a study to a number of replicates: what is missing is drawn, measured and stored."""
+"""Bring scenarios of a study to a number of replicates: draw, measure and store the missing ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Look for the frontier of a release space that is too large to try out: with d attributes it holds about 4^d specs.
+"""Search the frontier of a release space that is too large to enumerate: of d attributes it holds about 4^d specs.
 
 The search starts from swaps of one and two attributes and goes on from the frontier found so far: the next specs to
 look at differ from one on the frontier in the role of one attribute.  All rates are looked at together, since a lower

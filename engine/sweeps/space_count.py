@@ -1,4 +1,4 @@
-"""How many swaps of given numbers of attributes there are, and an even part of them, without listing all."""
+"""Count the swaps of given numbers of attributes, and draw an even part of them, without listing all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who does the work of a sweep: this process, several on this machine, or others elsewhere.
+"""Executors of a sweep's tasks: in this process, in several on this machine, or elsewhere.
 
 Work is handed out in *bundles* of tasks.  A bundle is a pure function of the question, the study key and itself, so
 where, when, how often and in which order bundles run changes no bit of any outcome.

@@ -1,1 +1,1 @@
-"""Figures, from arrays that are handed in."""
+"""Figures from given arrays."""

@@ -1,5 +1,4 @@
-"""The board's map as a figure: lettered candidates, the frontier, doing nothing.  No statistics: findings are handed
-in."""
+"""The board's map as a figure: lettered candidates, the frontier, doing nothing."""
 
 from __future__ import annotations
 

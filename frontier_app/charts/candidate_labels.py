@@ -1,4 +1,4 @@
-"""How the candidates of a map are sorted: by rate, mechanism, what they swap; and short names for that."""
+"""Groups of candidates on a map by rate, mechanism or swapped attributes, and short labels for them."""
 
 from __future__ import annotations
 

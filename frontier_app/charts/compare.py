@@ -1,4 +1,4 @@
-"""Figures for comparing candidates and for one candidate before and after.  What is drawn is handed in."""
+"""Figures that compare candidates, and figures of one candidate before and after."""
 
 from __future__ import annotations
 

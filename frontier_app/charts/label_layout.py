@@ -1,4 +1,4 @@
-"""Where words go beside points so that none covers another."""
+"""Positions for labels beside points, without overlaps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The map while a sweep fills it: what there is so far, its frontier, and how much that has grown."""
+"""The map while a sweep fills it: the runs so far, their frontier, and its growth."""
 
 from __future__ import annotations
 

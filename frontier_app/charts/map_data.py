@@ -1,4 +1,4 @@
-"""What a risk–utility map is drawn from: arrays of points, marks, and the axes' ranges."""
+"""The data of a risk–utility map: arrays of points, marks, and ranges of the axes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The risk–utility map from arrays.  No streamlit, no statistics: what is drawn is handed in.
+"""Draw the risk–utility map from arrays.
 
 Shape says the same as colour, and filled says "on the frontier" where hollow says "dominated".  Losses are drawn on a
 reversed axis, so that useful is to the right and the tick labels stay the measure's own figures; in the distortion view

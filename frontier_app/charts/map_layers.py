@@ -1,4 +1,4 @@
-"""What stands on a risk–utility map besides its points: words, lines, anchors, rings, the legend."""
+"""Layers of a risk–utility map besides its points: labels, lines, anchors, rings, the legend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the engine's map to the arrays that a figure takes."""
+"""Convert the engine's map to the arrays that a figure takes."""
 
 from __future__ import annotations
 

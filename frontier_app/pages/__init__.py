@@ -1,1 +1,1 @@
-"""One page a file; a page with parts is a package."""
+"""The pages, a package each."""

@@ -1,1 +1,1 @@
-"""What a session is about: workspace, jobs, actions, and the server that carries them."""
+"""The session: workspace, jobs, actions, and the server that carries them."""

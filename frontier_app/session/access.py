@@ -1,4 +1,4 @@
-"""What an address opens, while this server lives.
+"""The tokens of this server, and the workspace that each opens.
 
 The token in an address belongs either to the launch, the start of this server, or to a workspace.  The launch's token
 is in the address that `frontier app` printed.  It opens the workspace that the launch is on and carries the rights of

@@ -1,4 +1,4 @@
-"""What a person can do with a session: open data, settle a plan, look at a study.  No drawing here."""
+"""The actions of a session: open data, settle a plan, look at a study; nothing is drawn here."""
 
 from __future__ import annotations
 

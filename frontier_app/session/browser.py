@@ -1,4 +1,4 @@
-"""Open the dashboard in a browser without the secret name of the workspace on any command line.
+"""Open the dashboard in a browser without the secret name of the workspace on a command line.
 
 A browser is given its address on its command line, which every user of the machine can list.  So it is given a page in
 a private folder instead, which sends it on.  Browsers that may not read there (some packaged ones) show an error; the

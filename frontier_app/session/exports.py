@@ -1,4 +1,4 @@
-"""Exports of a workspace: written by a process of their own, found again on disk, zipped for the way out."""
+"""Exports of a workspace: written by a process of their own, found again on disk, zipped for download."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands before the dashboard's server: it answers to its own name only, and its pages speak to it alone.
+"""The guard before the dashboard's server: it refuses requests under other names and from other pages.
 
 A page elsewhere may send a browser to this machine, or point its own name here (DNS rebinding).  Every request, of any
 path and kind, must name the server as 127.0.0.1 or localhost, and what a page sends must come from a page of this

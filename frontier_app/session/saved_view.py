@@ -1,4 +1,4 @@
-"""How the map is looked at, kept in the workspace, so that a reload or another tab shows the same."""
+"""The view of the map, kept in the workspace, so that a reload or another tab shows the same."""
 
 from __future__ import annotations
 

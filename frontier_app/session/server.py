@@ -1,4 +1,4 @@
-"""The dashboard's server: ``python -m frontier_app.session.server PORT``, told on standard input what its launch is.
+"""The dashboard's server: ``python -m frontier_app.session.server PORT``, which reads its launch on standard input.
 
 ``frontier app`` starts it (:mod:`frontier_app.session.launch`); nobody else needs to.
 """

@@ -1,4 +1,4 @@
-"""How the dashboard's server is started: on this machine only, reporting to nobody.
+"""Settings of the dashboard's server: on this machine only, without usage reports.
 
 ``.streamlit/config.toml`` says the same, but Streamlit reads that file from the directory it is started in; the server
 sets these wherever the package is installed, and nobody's own settings come before them.

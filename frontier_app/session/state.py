@@ -1,4 +1,4 @@
-"""What a session is about: one frozen value, replaced as a whole.  The only file that touches ``st.session_state``."""
+"""The session as one frozen value; the only module that touches ``st.session_state``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A workspace: one private folder for what a person works on, found again by an unguessable token in the address.
+"""A workspace: one private folder for a person's work, found again by an unguessable token in the address.
 
 It holds the uploaded file, the plan, the studies with their keys and what was exported.  The token is 128 secret bits,
 of which the folder keeps a digest only: neither its name, which others can see, nor its files tell the token.  A token

@@ -1,4 +1,4 @@
-"""Where the board's findings come from: a member's bundle, or the study at work with its data."""
+"""The source of the board's findings: a member's bundle, or the open study with its data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A box to pick one candidate from, or to type its id into."""
+"""A box to pick a candidate from, or to type its id into."""
 
 from __future__ import annotations
 

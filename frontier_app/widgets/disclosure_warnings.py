@@ -1,4 +1,4 @@
-"""What a release of these data would tell, said before anybody decides: on several pages, looked for once."""
+"""Warnings about what a release of these data would disclose, computed once and shown on several pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small pieces that several pages draw."""
+"""Small elements that several pages draw."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person sees, and what the log keeps, when the program itself fails.
+"""The page and the log entry for a defect of the program, without values of records.
 
 Errors of the engine are sentences, shown where they arise.  Anything else is a defect: its own text may hold values of
 records, so neither page nor log repeats it; they name its type and the line of code.

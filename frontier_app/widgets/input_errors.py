@@ -1,4 +1,4 @@
-"""What is wrong with single inputs of the Plan page."""
+"""Errors of single inputs on the Plan page."""
 
 from __future__ import annotations
 

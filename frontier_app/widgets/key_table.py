@@ -1,4 +1,4 @@
-"""How finely the keys cut up the records, before and after a change of levels."""
+"""The sizes of the key cells, before and after a change of levels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which measures of risk and utility are computed."""
+"""The choice of measures of risk and utility."""
 
 from __future__ import annotations
 

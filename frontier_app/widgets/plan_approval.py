@@ -1,4 +1,4 @@
-"""The approval of the plan: written in with its number and name, shown from then on, and the way back to it."""
+"""The approval of the plan: its number and name, shown once recorded, and the way back to the approved plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plan amounts to: candidates, merged and impossible ones, failures that are foreseen, and time."""
+"""The size of a plan: candidates, merged and impossible ones, expected failures, and time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the plan stands: not tried yet, run already (changes are logged), or approved (fixed)."""
+"""The status of the plan: new, run already (changes are logged), or approved (fixed)."""
 
 from __future__ import annotations
 

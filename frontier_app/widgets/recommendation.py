@@ -1,5 +1,4 @@
-"""Which candidate is recommended: the one recorded, else what a rule picks, the plan's own or one tried on the map; and
-the letters of it and its neighbours."""
+"""The recommended candidate, as recorded or as a rule picks it, and the letters of it and its neighbours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages about a study that was run: opened with its map, or a sentence about what is missing."""
+"""Pages about a finished study: opened with its map, or with a sentence about what is missing."""
 
 from __future__ import annotations
 

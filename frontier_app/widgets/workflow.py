@@ -1,4 +1,4 @@
-"""The way of a recommendation: where it stands, its next step, the approved plan beside it, and its history."""
+"""The workflow of a recommendation: its state, the next step, the approved plan beside it, and its history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text in figures: plain unless it is said to be plotly's own markup.
+"""Text in figures: plain unless it is declared plotly's own markup.
 
 Plotly reads ``<b>``, ``<a href>`` and entities in nearly every text.  Every figure goes through :func:`plainly`, which
 escapes what :func:`drawn` did not make.

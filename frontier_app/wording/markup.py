@@ -1,4 +1,4 @@
-"""Text for the page: plain unless it is said to be Markdown.
+"""Text for the page: plain unless it is declared Markdown.
 
 Streamlit reads almost every text as Markdown, and names, levels, labels and reasons come from files and from people:
 one called ``![x](http://…)`` would make the browser fetch.  After :func:`prepare` a text is shown as it is written,

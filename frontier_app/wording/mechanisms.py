@@ -1,4 +1,4 @@
-"""Mechanisms on the plan page and in words: from a plan's grid to inputs and back, and what a candidate's settings say.
+"""Mechanisms in words and as inputs: from a plan's grid to inputs and back, and a candidate's settings.
 
 The random swap has its own inputs; its specs and rates stand in the plan's space.
 """

@@ -1,4 +1,4 @@
-"""Words and numbers as people read them; meanings come from the engine's measures and the glossary."""
+"""Words and numbers for people; meanings come from the engine's measures and the glossary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all readers share: codes of a file that is read in blocks become one column, names are checked."""
+"""Codes of a file that is read in blocks become one column; names of columns are checked."""
 
 from __future__ import annotations
 

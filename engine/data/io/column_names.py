@@ -1,4 +1,4 @@
-"""Column names as SPSS, Stata and SAS transport files take them, and which column got a new one."""
+"""Column names as SPSS, Stata and SAS transport files take them, and the list of renamed columns."""
 
 from __future__ import annotations
 

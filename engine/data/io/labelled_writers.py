@@ -1,4 +1,4 @@
-"""Released columns become SPSS, Stata and SAS transport files with labels and missing codes, without traces.
+"""Write released columns as SPSS, Stata and SAS transport files with labels and missing codes, without traces.
 
 Values are never altered to fit: what a format cannot hold is refused in one sentence.  What it can hold only in part
 (a column's name, an over-long label, a declaration of missing codes) is done as far as it goes and said in a note,

@@ -1,4 +1,4 @@
-"""What was written is read back: every value, in blocks, before the file gets its name.
+"""Read back a written file, value by value and in blocks, before it gets its name.
 
 The library that writes labelled files does not notice a full disk or a limit on the size of files.  A file that holds
 anything else than what was to be written is an :class:`EngineError`, and is removed by whoever wrote it.

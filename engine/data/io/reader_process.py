@@ -1,4 +1,4 @@
-"""SPSS, Stata and SAS files are read in a process of their own.
+"""Read SPSS, Stata and SAS files in a process of their own.
 
 The library that knows these formats can crash, or never end, on a damaged file, and no check beforehand tells which:
 the process that reads takes that upon itself.  It sends coded columns back, as Arrow data and JSON, which cannot run

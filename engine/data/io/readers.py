@@ -1,5 +1,4 @@
-"""Files become dictionary-coded columns: CSV and Parquet here, statistical formats in
-:mod:`engine.data.io.statistical`.
+"""Read CSV and Parquet files as dictionary-coded columns; :mod:`engine.data.io.statistical` reads the other formats.
 
 CSV values stay the text they were ("007" and "1.50" survive an export) and are read in blocks, so memory is a small
 multiple of the coded table and not of the file.  Of files both very wide and large, columns are read when they are

@@ -1,4 +1,4 @@
-"""Some columns of a CSV or Parquet file that was looked at before, read from the file as it still must be."""
+"""Read some columns of a CSV or Parquet file again, and refuse a file that has changed since."""
 
 from __future__ import annotations
 

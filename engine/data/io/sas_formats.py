@@ -1,4 +1,4 @@
-"""The SAS program that gives a transport file its names, labels and value labels back."""
+"""The SAS program that restores names, labels and value labels of a transport file."""
 
 from __future__ import annotations
 

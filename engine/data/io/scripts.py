@@ -1,4 +1,4 @@
-"""Programs that read a released CSV file with its labels and missing codes, one for each package that users have."""
+"""Programs that read a released CSV file with its labels and missing codes, one for each statistical package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The header of a CSV file, and what is wrong with a file that could not be read."""
+"""The header of a CSV file, and the reason why a file could not be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SAS, Stata and SPSS files become dictionary-coded columns with their labels.
+"""Read SAS, Stata and SPSS files as dictionary-coded columns with their labels.
 
 Numbers that are all whole become integers; dates and date-times become such values, whatever the format's own way of
 counting them; times of day stay seconds.  SPSS user-missing values stay values and are declared missing; a Stata or SAS

@@ -1,4 +1,4 @@
-"""Labelled files whose end is missing, as far as the file itself can tell.
+"""Detect labelled files whose end is missing.
 
 SPSS and SAS data files say how many records they hold.  A SAS transport file does not: it is a row of 80-byte records,
 and what is not a whole observation at its end must be blanks that fill the last of them.  A cut that leaves whole

@@ -1,4 +1,4 @@
-"""Released columns become CSV and Parquet: no index, no traces of tools, equal bytes for equal columns.
+"""Write released columns as CSV and Parquet: no index, no traces of tools, equal bytes for equal columns.
 
 CSV holds text exactly as it was read, quoted only where it must be; a null is empty.  Parquet is written without the
 schema copies and library metadata that could carry an original's traces; ``created_by`` alone is forced by the library.

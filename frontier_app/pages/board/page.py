@@ -1,5 +1,4 @@
-"""Board: one recommended release in large type, its map, and the ten questions that a board asks.  Nothing can be
-changed here."""
+"""Board: one recommended release in large type, its map, and the ten questions that a board asks."""
 
 from __future__ import annotations
 

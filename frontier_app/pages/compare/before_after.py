@@ -1,4 +1,4 @@
-"""One candidate before and after: what the engine counts on the remade release, drawn part by part."""
+"""One candidate before and after, drawn from the engine's counts on the remade release."""
 
 from __future__ import annotations
 

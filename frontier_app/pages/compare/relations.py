@@ -1,4 +1,4 @@
-"""Relations in one release before and after: associations, coefficients; and how far its runs differ."""
+"""Relations in one release before and after: associations, coefficients, and the spread of its runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The candidate at hand, beside the map: what it does, its counts and figures, and why not another."""
+"""The selected candidate beside the map: its effect in counts, its figures, and why not another."""
 
 from __future__ import annotations
 

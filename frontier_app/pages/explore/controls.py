@@ -1,4 +1,4 @@
-"""The controls of the map: risk, use, the risk bound and the mechanism; all else folded."""
+"""The controls of the map: risk, utility, risk bound and mechanism; all others folded."""
 
 from __future__ import annotations
 

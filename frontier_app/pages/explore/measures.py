@@ -1,4 +1,4 @@
-"""Two or more measures together: who is undominated on all of them, as a matrix of scatter plots and a table."""
+"""Two or more measures together: undominated candidates as a matrix of scatter plots and a table."""
 
 from __future__ import annotations
 

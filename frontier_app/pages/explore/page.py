@@ -1,4 +1,4 @@
-"""Explore: the risk–utility map of a study, and the candidate at hand."""
+"""Explore: the risk–utility map of a study, and the selected candidate."""
 
 from __future__ import annotations
 

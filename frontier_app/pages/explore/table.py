@@ -1,4 +1,4 @@
-"""The candidates as a table, linked with the map: a selected row is the candidate at hand."""
+"""The candidates as a table linked with the map: a selected row is the selected candidate."""
 
 from __future__ import annotations
 

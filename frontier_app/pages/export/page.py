@@ -1,4 +1,4 @@
-"""Export: the recommended release as a bundle for each reader, searched and attacked before anything is there."""
+"""Export: the recommended release as a bundle for each reader, searched and attacked before it is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of columns on the data page: from a file and a plan to rows, and from edited rows back to a plan."""
+"""Rows of the table of columns: from a file and a plan to rows, and from edited rows back to a plan."""
 
 from __future__ import annotations
 

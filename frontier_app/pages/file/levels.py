@@ -1,4 +1,4 @@
-"""Levels of one attribute: cut numbers, put values together, mark missing ones, with what that does at once."""
+"""The levels of one attribute: cut numbers, merge values, mark missing ones, and see the effect at once."""
 
 from __future__ import annotations
 

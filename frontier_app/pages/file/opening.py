@@ -1,4 +1,4 @@
-"""Nothing is open yet: earlier work, samples, upload, and a path on this machine."""
+"""Open data: earlier work, samples, an upload, or a path on this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""File: open a sample or a file, and settle what becomes of every column."""
+"""File: open a sample or a file, and assign every column its use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the records suggest about the plan: short lists of plain sentences, confirmed one by one or a kind at a time."""
+"""Proposals from the records for the plan: short lists of plain sentences, confirmed singly or by kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is what: the attributes that an intruder knows, that may be exchanged, and that users tabulate."""
+"""Roles of attributes: known to an intruder, exchanged, tabulated by users."""
 
 from __future__ import annotations
 

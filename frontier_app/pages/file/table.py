@@ -1,4 +1,4 @@
-"""The table of columns: what becomes of each, and the roles of its attribute."""
+"""The table of columns: the use of each, and the roles of its attribute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person declares about the data: columns used as numbers, and combinations that must not occur."""
+"""Declarations about the data: columns used as numbers, and combinations that must not occur."""
 
 from __future__ import annotations
 

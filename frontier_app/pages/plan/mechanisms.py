@@ -1,4 +1,4 @@
-"""Which mechanisms are tried, and the grid of each."""
+"""The mechanisms to try, and the grid of parameters of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plan: which candidates are tried, how often, and what is measured."""
+"""Plan: the candidates to try, their replicates, and the measures."""
 
 from __future__ import annotations
 

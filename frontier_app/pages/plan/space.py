@@ -1,4 +1,4 @@
-"""Which swaps are tried: a preset, the part of every attribute, and the definition of a true swap."""
+"""The swaps to try: a preset, the role of every attribute, and the definition of a true swap."""
 
 from __future__ import annotations
 

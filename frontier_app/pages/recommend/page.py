@@ -1,4 +1,4 @@
-"""Recommend: which release, by which rule, why, and what else was considered; then its way to the board and out."""
+"""Recommend: the release, the rule, the reasons, the alternatives; then its way to the board and out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who asks for what: the cover of the memo."""
+"""The cover of the memo: survey, vintage, sponsor, contact."""
 
 from __future__ import annotations
 

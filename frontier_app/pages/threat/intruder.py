@@ -1,4 +1,4 @@
-"""What an intruder knows: the keys, the files that overlap with them, and the harm."""
+"""The knowledge of an intruder: the keys, the files that overlap with them, and the harm."""
 
 from __future__ import annotations
 

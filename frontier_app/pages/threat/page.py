@@ -1,4 +1,4 @@
-"""Threat and uses: what is protected against, what for, and by which rule, said before results are seen."""
+"""Threat and uses: the threat, the uses and the rule of choice, settled before results are seen."""
 
 from __future__ import annotations
 

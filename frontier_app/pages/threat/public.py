@@ -1,4 +1,4 @@
-"""What is said in public about the protection."""
+"""The public statement on the protection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the choice will be made: measures, the bound or the slope, the realisation, and from when a difference counts."""
+"""The rule of choice: measures, the bound or the slope, the realisation, and tolerances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users do with the data: regressions they run and tables they make."""
+"""The uses of the data: regressions that users run and tables that they make."""
 
 from __future__ import annotations
 
