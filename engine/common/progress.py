@@ -1,4 +1,4 @@
-"""What runs for long says on standard error how far it is."""
+"""Progress of a long command, on standard error."""
 
 from __future__ import annotations
 
