@@ -40,13 +40,14 @@ _AS_WRITTEN = {
     **dict.fromkeys(("max_risk", "slope", "change", "se", "se_ratio"), _DECIMAL),
     "rates": tuple[_DECIMAL, ...],
 }
-"""Entries that a plan's file writes in another type than the plan holds."""
+"""Entries that a plan's file writes in another type than the plan holds; ``change`` in [tolerances], not in [space]."""
 
 
 def _types(kind: type, *left_out: str) -> dict[str, Any]:
     """The entries of a section as its dataclass declares them."""
     hints = get_type_hints(kind)
-    return {f.name: _AS_WRITTEN.get(f.name, hints[f.name]) for f in fields(kind) if f.name not in left_out}
+    written = {name: as_written for name, as_written in _AS_WRITTEN.items() if (kind, name) != (SpacePlan, "change")}
+    return {f.name: written.get(f.name, hints[f.name]) for f in fields(kind) if f.name not in left_out}
 
 
 _LISTS = {

@@ -77,6 +77,12 @@ def test_a_mistake_in_the_text_is_named(text: str, message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
+def test_one_name_in_two_sections_has_the_type_of_each() -> None:
+    attributes = '[[attribute]]\nname = "A"\n[[attribute]]\nname = "B"\n'
+    assert plan_from_toml(attributes + '[space]\nchange = ["A"]\n').space.change == ("A",)
+    assert plan_from_toml(attributes + '[tolerances]\nchange = "0.2"\n').tolerances.change == "0.2"
+
+
 def test_reading_a_file_names_it(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     path.write_text("\ufeff" + FULL, encoding="utf-8")
