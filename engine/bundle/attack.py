@@ -17,8 +17,9 @@ from engine.bundle.package import Package
 from engine.bundle.refusal import Refused, attacked_words
 from engine.common.streams import KEY_BYTES
 from engine.release.spec import RANDOM_SWAP, pairs_wanted
-from engine.sweeps.candidates import MEND_IDENTIFIER, multi_kind, tells_apart
+from engine.sweeps.candidates import multi_kind
 from engine.sweeps.recodes import released_recodes
+from engine.sweeps.release_warnings import MEND_IDENTIFIER, tells_apart
 
 _SEEDS_COMPARED = 1 << 13  # seeds of every family that are compared with the key itself
 _SEEDS_TRIED = 75  # seeds of every family with which the swap is undone: about 800 guesses

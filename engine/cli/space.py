@@ -36,8 +36,9 @@ def run_space(args: argparse.Namespace) -> None:
     from engine.release.space import Space
     from engine.release.space_size import n_specs
     from engine.release.spec import percent
-    from engine.sweeps.candidates import release_warnings, scenarios_of
+    from engine.sweeps.candidates import scenarios_of
     from engine.sweeps.probe import estimate, probed
+    from engine.sweeps.release_warnings import release_warnings
     from engine.sweeps.space_count import space_or_count
 
     raw, sample_plan = open_data(args.data)

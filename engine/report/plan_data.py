@@ -25,7 +25,7 @@ def data_section(plan: Plan, data: Microdata | None, safe: Safe) -> Section:
     """Records and units, and what becomes of columns that are no attribute."""
     from engine.models.columns import numeric_columns
     from engine.report.describe import occupancy
-    from engine.sweeps.candidates import release_warnings
+    from engine.sweeps.release_warnings import release_warnings
 
     numeric = plan.data.numeric if data is None else numeric_columns(plan, data)
     rows = [
@@ -66,7 +66,7 @@ def data_section(plan: Plan, data: Microdata | None, safe: Safe) -> Section:
         blocks += [
             Paragraph("Before approving this, the board should know:", "warning"),
             # how the analyst may mend it is no matter of the board's
-            Bullets(tuple(f"{upper_first(text.rpartition('; ')[0])}." for text in warnings)),
+            Bullets(tuple(f"{upper_first(warning.what)}." for warning in warnings)),
         ]
     if plan.edits:
         rules = [

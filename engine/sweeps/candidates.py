@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 
 from engine.common.errors import UsageError
-from engine.common.raw_values import numbers
-from engine.data.microdata import Microdata, RawColumn
+from engine.data.microdata import Microdata
 from engine.data.table import ContingencyTable
 from engine.mechanisms import mechanism
 from engine.mechanisms.base import Mechanism
 from engine.models.columns import numeric_columns
-from engine.plan import Dependencies, MechanismPlan, Plan
-from engine.plan.dependencies import decided_among
+from engine.plan import MechanismPlan, Plan
 from engine.release import space
 from engine.release.parameter import Setting
 from engine.release.spec import RANDOM_SWAP, AttributeSpec, ReleaseSpec, Structure, pairs_wanted
@@ -213,151 +211,6 @@ def rounded(plan: Plan, n_records: int) -> list[str]:
         for rate in plan.space.rates
         if pairs_wanted(rate, n_records)[0] == 0
     ]
-
-
-def released_names(data: Microdata) -> list[str]:
-    """Raw columns that every release holds, in file order: all but the dropped ones, the weight and the id."""
-    aside = {*data.dropped, data.weight, data.id}
-    return [name for name in data.raw.names if name not in aside]
-
-
-def differs_everywhere(column: RawColumn, n_records: int) -> bool:
-    """Whether a column has another value in nearly every record, on enough records for that to be no accident."""
-    return _differs(len(column.values), n_records)
-
-
-def _differs(n_values: int, n_records: int) -> bool:
-    return n_records > 50 and n_values > 0.9 * n_records
-
-
-def tells_apart(column: RawColumn, n_records: int) -> bool:
-    """Whether a column tells nearly every record apart, so that no public bundle may hold it.
-
-    Numbers with decimals are amounts, which differ by nature; whole numbers and texts that differ are names.
-    """
-    if not differs_everywhere(column, n_records):
-        return False
-    figures = numbers(column.values)
-    known = figures[~np.isnan(figures)]
-    return len(known) < 0.5 * len(figures) or bool((known == np.round(known)).all())
-
-
-MEND_IDENTIFIER = (
-    "drop it, or put classes of it into the file in its place; declare it as the id only if it numbers the records"
-)
-"""What to do about a column that tells nearly every record apart."""
-
-
-def carried_identifiers(data: Microdata) -> list[str]:
-    """Warnings about columns, carried or in a block, that differ in nearly every record: their values are released as
-    they are, and a public bundle that holds one that tells records apart is refused."""
-    said, carried = [], set(data.carried)
-    n = data.n_records
-    for name in released_names(data):
-        if not _differs(data.raw.n_values(name), n):
-            continue
-        column = data.raw.columns[name]
-        refused = tells_apart(column, n)
-        if refused or name in carried:
-            how = "is carried and" if name in carried else "belongs to an attribute and"
-            mend = MEND_IDENTIFIER.replace("; ", ", or ") if refused else "drop it, or declare it as the weight"
-            said.append(
-                f"column '{name}' {how} differs in {len(column.values):,} of {n:,} records: released as it is, it may "
-                f"identify them{', and a public bundle with it is refused' if refused else ''}; {mend}"
-            )
-    return said
-
-
-def finer_than_counted(data: Microdata, keys: Sequence[str]) -> list[str]:
-    """A warning about columns that are released finer than the risk figures count them, or none.
-
-    A block's columns move and are released as they are; an attribute that cuts or merges one of them, or that is viewed
-    through a coarser one, counts only its levels.
-    """
-    finer = []
-    for name in keys:
-        attribute = data.domain.attributes[data.domain.index(name)]
-        values = {column: data.raw.n_values(column) for column in attribute.columns}
-        # every value occurs, so where there are more of them than levels some level holds several
-        more = [f"'{column}' with {n:,} values" for column, n in values.items() if n > attribute.size]
-        if more:
-            finer.append(f"'{name}' by {attribute.size} levels (released is {', '.join(more)})")
-    if not finer:
-        return []
-    return [
-        f"keys are counted more coarsely than they are released: {', '.join(finer)}; whoever knows such a value exactly"
-        " knows more than the risk figures say; drop what is finer, or let its own values be the levels"
-    ]
-
-
-def release_warnings(data: Microdata, plan: Plan) -> list[str]:
-    """All that is to be said about what a release of these data would tell, before anything is run.
-
-    What can be done about it stands after the last semicolon of each.
-    """
-    return [*carried_identifiers(data), *finer_than_counted(data, plan.keys), *loose_recodes(data, plan)]
-
-
-_PAIRS_NAMED = 3
-_DRAWN_ANEW = ("pram", "smike")  # mechanisms that draw the levels of each key, where others move all keys as one
-
-
-def loose_recodes(data: Microdata, plan: Plan, found: Dependencies | None = None) -> list[str]:
-    """A warning about released columns of which one decides the other and one may change without the other, or none.
-
-    ``found`` is an earlier look through all columns of the file, which is what takes the time.
-    """
-    home = {column: part.name for part in data.domain.attributes for column in part.columns}
-    # partners that agree on such an attribute agree on its column, and on all that this decides
-    exact = {
-        column: part.name
-        for part, coded in zip(plan.attributes, data.domain.attributes, strict=True)
-        for column in part.view[:1]
-        if len(part.view) == 1 and data.raw.n_values(column) <= coded.size
-    }
-    loose: dict[frozenset[str], str] = {}
-    for decider, decided in decided_among(data.raw, set(released_names(data)), found, home):
-        holding = {exact[column] for column in (decider, decided) if column in exact}
-        if _may_part(plan, home.get(decider), home.get(decided), holding):
-            loose.setdefault(frozenset((decider, decided)), f"'{decider}' decides '{decided}'")
-    if not loose:
-        return []
-    named = list(loose.values())[:_PAIRS_NAMED]
-    more = len(loose) - len(named)
-    listed = ", ".join(named) + (f" and so on for {more:,} more" if more else "")
-    return [
-        f"{listed} in every record, and one may be changed without the other: whoever recomputes the one from the "
-        "other finds the altered records or undoes the swap, and a public bundle is refused where that is so; let them "
-        "move as one block (accept the suggestion under File, or name both in the columns of an attribute), or drop one"
-    ]
-
-
-def _may_part(plan: Plan, one: str | None, other: str | None, holding: Collection[str]) -> bool:
-    """Whether a candidate may change one of two attributes (None: a carried column, which stays) and not the other, so
-    that they contradict each other; they never do where one ``holding`` them together is the same in both partners."""
-    if one == other:
-        return False
-    both = {name for name in (one, other) if name is not None}
-    if plan.swaps_at_random:
-        asked, may = plan.space, both & set(plan.swap_candidates)
-        if asked.specs:
-            for text in asked.specs:
-                spec = AttributeSpec.parse(text, plan.names)
-                moved, held = set(spec.names_having("S")), {*spec.names_having("F"), *asked.fix}
-                if (one in moved) != (other in moved) and held.isdisjoint(holding):
-                    return True
-        elif not set(asked.fix).isdisjoint(holding):
-            pass
-        elif len(may) == 1 or (may and (not asked.swap_sizes or asked.swap_sizes[0] < len(plan.swap_candidates))):
-            return True
-    for declared in plan.mechanisms:
-        if declared.name == RANDOM_SWAP:
-            continue
-        named = {name for key, values in declared.grid if key == "vars" for text in values for name in text.split("+")}
-        changed = both & ((named - {""}) or set(plan.keys))
-        if len(changed) == 1 or (changed and declared.name in _DRAWN_ANEW):
-            return True
-    return False
 
 
 def predicted_failures(scenarios: Sequence[ReleaseSpec], table: ContingencyTable) -> list[tuple[ReleaseSpec, str]]:

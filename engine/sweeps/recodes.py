@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.plan.dependencies import decided_among
-from engine.sweeps.candidates import released_names
+from engine.sweeps.release_warnings import released_names
 from engine.sweeps.remake import Remade, carriers_of
 
 

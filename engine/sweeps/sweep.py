@@ -25,10 +25,11 @@ from engine.study.plan_changes import change_plan, check_change, check_departure
 from engine.study.study import Study
 from engine.study.study_map import risk_utility_map
 from engine.sweeps.adaptive import run_adaptively
-from engine.sweeps.candidates import release_warnings, remarks
+from engine.sweeps.candidates import remarks
 from engine.sweeps.cluster import check_address, connected
 from engine.sweeps.evaluator import Question
 from engine.sweeps.readiness import Ready, ready
+from engine.sweeps.release_warnings import ReleaseWarning, release_warnings
 from engine.sweeps.runner import Announce, Cancelled, Filling, Tick, announce_compilation, no_collection
 from engine.sweeps.search import Search, run_search, search_of
 from engine.sweeps.workers import Crew, check_workers, crew, default_workers
@@ -47,7 +48,7 @@ class OpenSweep:
     key: bytes
     search: Search | None
     remarks: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[ReleaseWarning, ...] = ()
 
     def run(
         self,

@@ -1,17 +1,19 @@
-"""Warnings about what a release of these data would disclose, computed once and shown on several pages."""
+"""Warnings about what a release of the open data would tell, shown before anybody decides."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import streamlit as st
 
+from engine.common.public_wording import upper_first
 from engine.decision.states import DecisionStatus
 from engine.plan import Plan, dependencies
 from engine.plan.recode import code
 from engine.release.spec import RANDOM_SWAP
 from engine.study.study import Study
-from engine.sweeps.candidates import carried_identifiers, finer_than_counted, loose_recodes
+from engine.sweeps.release_warnings import ReleaseWarning, carried_identifiers, finer_than_counted, loose_recodes
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements
 from frontier_app.wording.markup import markdown
@@ -30,16 +32,16 @@ def shown(plan: Plan, *, refused_only: bool = False) -> None:
         data = (
             actions.coded() if same else now.memo.get("coded-warned", (plan.data, plan.edits), lambda: code(raw, plan))
         )
-        found = now.memo.get("dependencies", raw.source, lambda: dependencies(raw))
-        said = [
+        known = now.memo.get("dependencies", raw.source, lambda: dependencies(raw))
+        boxes: list[tuple[str, str, Sequence[ReleaseWarning]]] = [
             ("Tells records apart", "fingerprint", carried_identifiers(data)),
-            ("Can be worked out from another column", "link", loose_recodes(data, plan, found)),
+            ("Can be worked out from another column", "link", loose_recodes(data, plan, known)),
         ]
         if refused_only:
-            said = [(title, icon, [words for words in lines if "is refused" in words]) for title, icon, lines in said]
-        for title, icon, lines in said:
-            _box(title, icon, lines)
-        if any(lines for *_, lines in said):
+            boxes = [(title, icon, [one for one in warnings if one.refused]) for title, icon, warnings in boxes]
+        for title, icon, warnings in boxes:
+            _box(title, icon, warnings)
+        if any(warnings for *_, warnings in boxes):
             elements.go("data", "Mend it under File", primary=False)
         if not refused_only:
             _box("Released finer than it is counted", "zoom_in", finer_than_counted(data, plan.keys))
@@ -58,7 +60,7 @@ def before_submission(study: Study, status: DecisionStatus) -> None:
     shown(plan, refused_only=True)
 
 
-def _box(title: str, icon: str, lines: list[str]) -> None:
-    if lines:
-        words = " ".join(f"{line[:1].upper()}{line[1:]}." for line in lines)
+def _box(title: str, icon: str, warnings: Sequence[ReleaseWarning]) -> None:
+    if warnings:
+        words = " ".join(f"{upper_first(str(warning))}." for warning in warnings)
         st.warning(markdown("**{}.** {}", title, words), icon=f":material/{icon}:")

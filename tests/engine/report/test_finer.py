@@ -7,7 +7,7 @@ from pathlib import Path
 from engine.data.io.readers import read_table
 from engine.plan import plan_from_toml
 from engine.plan.recode import code
-from engine.sweeps.candidates import finer_than_counted
+from engine.sweeps.release_warnings import finer_than_counted
 
 _PLAN = """
 [[attribute]]
@@ -27,8 +27,9 @@ def test_cut_columns_and_finer_ones_of_a_block_are_named(tmp_path: Path) -> None
     (tmp_path / "a.csv").write_text("age,income,group,sex\n" + "\n".join(rows) + "\n")
     plan = plan_from_toml(_PLAN)
     data = code(read_table(tmp_path / "a.csv"), plan)
-    (said,) = finer_than_counted(data, plan.keys)
-    assert said == (
+    (warning,) = finer_than_counted(data, plan.keys)
+    assert not warning.refused and [key.name for key in warning.keys] == ["age", "group"]
+    assert str(warning) == (
         "keys are counted more coarsely than they are released: 'age' by 2 levels (released is 'age' with 25 values), "
         "'group' by 2 levels (released is 'income' with 60 values); whoever knows such a value exactly knows more than "
         "the risk figures say; drop what is finer, or let its own values be the levels"

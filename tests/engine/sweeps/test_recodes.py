@@ -22,8 +22,8 @@ from engine.report.document import Bullets
 from engine.report.plan_data import data_section
 from engine.report.redaction import Safe
 from engine.study.keys import key_path
-from engine.sweeps.candidates import carried_identifiers, loose_recodes, release_warnings
 from engine.sweeps.recodes import Recode, released_recodes
+from engine.sweeps.release_warnings import carried_identifiers, loose_recodes, release_warnings
 from engine.sweeps.remake import Remade
 from engine.sweeps.sweep import sweep
 from tests.engine.recoded import BLOCK, apart, survey
@@ -42,12 +42,16 @@ def _released(data: Microdata, source: np.ndarray, *moved: str) -> Remade:
 
 def test_a_recode_of_which_one_side_may_be_swapped_is_named(raw: RawTable) -> None:
     plan = apart()
-    (said,) = loose_recodes(code(raw, plan), plan)
-    assert said.startswith("'AGE' decides 'AGEGRP' in every record, and one may be changed without the other")
-    what, _, mend = said.rpartition("; ")
-    assert "a public bundle is refused" in what and "suggestion under File" in mend and "drop one" in mend
-    assert release_warnings(code(raw, plan), plan) == [said]
-    assert loose_recodes(code(raw, plan), plan, dependencies(raw)) == [said], "an earlier look says the same"
+    (warning,) = loose_recodes(code(raw, plan), plan)
+    assert warning.pairs == (("AGE", "AGEGRP"),) and warning.refused
+    assert str(warning) == (
+        "'AGE' decides 'AGEGRP' in every record, and one may be changed without the other: whoever recomputes the one "
+        "from the other finds the altered records or undoes the swap, and a public bundle is refused where that is so; "
+        "let them move as one block (accept the suggestion under File, or name both in the columns of an attribute), "
+        "or drop one"
+    )
+    assert release_warnings(code(raw, plan), plan) == [warning]
+    assert loose_recodes(code(raw, plan), plan, dependencies(raw)) == [warning], "an earlier look says the same"
 
 
 @pytest.mark.parametrize(
@@ -166,10 +170,14 @@ def test_a_column_that_tells_records_apart_is_known_from_the_start(tmp_path: Pat
         apart('[data]\ncarry = ["INCOME"]\n'),
         apart('[[attribute]]\nname = "class"\ncolumns = ["INCOME"]\ncut = [500]\n'),
     ):
-        (said,) = carried_identifiers(code(raw, plan))
-        what, _, mend = said.rpartition("; ")
-        assert "differs in 200 of 200 records" in what and "a public bundle with it is refused" in what
-        assert mend.startswith("drop it, or put classes of it into the file") and "only if it numbers" in mend
+        (warning,) = carried_identifiers(code(raw, plan))
+        assert (warning.column, warning.n_values, warning.n_records, warning.refused) == ("INCOME", 200, 200, True)
+        how = "is carried and" if warning.carried else "belongs to an attribute and"
+        assert str(warning) == (
+            f"column 'INCOME' {how} differs in 200 of 200 records: released as it is, it may identify them, and a "
+            "public bundle with it is refused; drop it, or put classes of it into the file in its place, or declare it "
+            "as the id only if it numbers the records"
+        )
     plan = apart('[data]\ndrop = ["INCOME"]\n')
     assert carried_identifiers(code(raw, plan)) == []
 

@@ -1,0 +1,259 @@
+"""What a release of coded data would tell, known before anything is run: columns that tell records apart, columns that
+are released finer than the risk figures count them, columns of which one decides the other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.common.raw_values import numbers
+from engine.data.microdata import Microdata, RawColumn
+from engine.plan import Dependencies, Plan
+from engine.plan.dependencies import decided_among
+from engine.release.spec import RANDOM_SWAP, AttributeSpec
+
+MEND_IDENTIFIER = (
+    "drop it, or put classes of it into the file in its place; declare it as the id only if it numbers the records"
+)
+"""What to do about a column that tells nearly every record apart."""
+_PAIRS_NAMED = 3
+_DRAWN_ANEW = ("pram", "smike")  # mechanisms that draw the levels of each key, where others move all keys as one
+
+
+@dataclass(frozen=True)
+class ReleaseWarning:
+    """A warning about released columns: what is wrong, how the analyst can mend it, and whether a public bundle with
+    them is or may be ``refused``."""
+
+    @property
+    def what(self) -> str:
+        """What is wrong, without a full stop."""
+        raise NotImplementedError
+
+    @property
+    def mend(self) -> str:
+        """What the analyst can do about it."""
+        raise NotImplementedError
+
+    @property
+    def refused(self) -> bool:
+        """Whether it stands in the way of a public bundle."""
+        return False
+
+    def __str__(self) -> str:
+        return f"{self.what}; {self.mend}"
+
+
+@dataclass(frozen=True)
+class Identifier(ReleaseWarning):
+    """A released ``column`` with ``n_values`` values in ``n_records`` records, ``carried`` or in a block; it
+    ``tells_apart`` nearly every record, unless its values are amounts."""
+
+    column: str
+    n_values: int
+    n_records: int
+    carried: bool
+    tells_apart: bool
+
+    @property
+    def what(self) -> str:
+        """What is wrong, without a full stop."""
+        how = "is carried and" if self.carried else "belongs to an attribute and"
+        return (
+            f"column '{self.column}' {how} differs in {self.n_values:,} of {self.n_records:,} records: released as it "
+            f"is, it may identify them{', and a public bundle with it is refused' if self.refused else ''}"
+        )
+
+    @property
+    def mend(self) -> str:
+        """What the analyst can do about it."""
+        if not self.refused:
+            return "drop it, or declare it as the weight"
+        return (
+            "drop it, or put classes of it into the file in its place, or declare it as the id only if it numbers the "
+            "records"
+        )
+
+    @property
+    def refused(self) -> bool:
+        """Whether it stands in the way of a public bundle."""
+        return self.tells_apart
+
+
+@dataclass(frozen=True)
+class CoarseKey:
+    """A key that is counted by ``levels``, and its columns that are released with more values (name, values)."""
+
+    name: str
+    levels: int
+    columns: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class FinerThanCounted(ReleaseWarning):
+    """Keys that are released finer than the risk figures count them."""
+
+    keys: tuple[CoarseKey, ...]
+
+    @property
+    def what(self) -> str:
+        """What is wrong, without a full stop."""
+        finer = []
+        for key in self.keys:
+            columns = ", ".join(f"'{name}' with {n:,} values" for name, n in key.columns)
+            finer.append(f"'{key.name}' by {key.levels} levels (released is {columns})")
+        return (
+            f"keys are counted more coarsely than they are released: {', '.join(finer)}; whoever knows such a value "
+            "exactly knows more than the risk figures say"
+        )
+
+    @property
+    def mend(self) -> str:
+        """What the analyst can do about it."""
+        return "drop what is finer, or let its own values be the levels"
+
+
+@dataclass(frozen=True)
+class LooseRecodes(ReleaseWarning):
+    """Pairs (decider, decided) of released columns of which one may change without the other."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+    @property
+    def what(self) -> str:
+        """What is wrong, without a full stop."""
+        named = [f"'{decider}' decides '{decided}'" for decider, decided in self.pairs[:_PAIRS_NAMED]]
+        more = len(self.pairs) - len(named)
+        return (
+            ", ".join(named)
+            + (f" and so on for {more:,} more" if more else "")
+            + " in every record, and one may be changed without the other: whoever recomputes the one from the other"
+            " finds the altered records or undoes the swap, and a public bundle is refused where that is so"
+        )
+
+    @property
+    def mend(self) -> str:
+        """What the analyst can do about it."""
+        return (
+            "let them move as one block (accept the suggestion under File, or name both in the columns of an"
+            " attribute), or drop one"
+        )
+
+    @property
+    def refused(self) -> bool:
+        """Whether it stands in the way of a public bundle."""
+        return True
+
+
+def release_warnings(data: Microdata, plan: Plan) -> list[ReleaseWarning]:
+    """All that a release of these data would tell, known before anything is run."""
+    return [*carried_identifiers(data), *finer_than_counted(data, plan.keys), *loose_recodes(data, plan)]
+
+
+def released_names(data: Microdata) -> list[str]:
+    """Raw columns that every release holds, in file order: all but the dropped ones, the weight and the id."""
+    aside = {*data.dropped, data.weight, data.id}
+    return [name for name in data.raw.names if name not in aside]
+
+
+def differs_everywhere(column: RawColumn, n_records: int) -> bool:
+    """Whether a column has another value in nearly every record, on enough records for that to be no accident."""
+    return _differs(len(column.values), n_records)
+
+
+def _differs(n_values: int, n_records: int) -> bool:
+    return n_records > 50 and n_values > 0.9 * n_records
+
+
+def tells_apart(column: RawColumn, n_records: int) -> bool:
+    """Whether a column tells nearly every record apart, so that no public bundle may hold it.
+
+    Numbers with decimals are amounts, which differ by nature; whole numbers and texts that differ are names.
+    """
+    if not differs_everywhere(column, n_records):
+        return False
+    figures = numbers(column.values)
+    known = figures[~np.isnan(figures)]
+    return len(known) < 0.5 * len(figures) or bool((known == np.round(known)).all())
+
+
+def carried_identifiers(data: Microdata) -> list[Identifier]:
+    """Columns, carried or in a block, that differ in nearly every record: their values are released as they are, and a
+    public bundle that holds one that tells records apart is refused."""
+    warnings, carried, n_records = [], set(data.carried), data.n_records
+    for name in released_names(data):
+        if not _differs(data.raw.n_values(name), n_records):
+            continue
+        column = data.raw.columns[name]
+        refused = tells_apart(column, n_records)
+        if refused or name in carried:
+            warnings.append(Identifier(name, len(column.values), n_records, name in carried, refused))
+    return warnings
+
+
+def finer_than_counted(data: Microdata, keys: Sequence[str]) -> list[FinerThanCounted]:
+    """A warning about columns that are released finer than the risk figures count them, or none.
+
+    A block's columns move and are released as they are; an attribute that cuts or merges one of them, or that is viewed
+    through a coarser one, counts only its levels.
+    """
+    finer = []
+    for name in keys:
+        attribute = data.domain.attributes[data.domain.index(name)]
+        values = {column: data.raw.n_values(column) for column in attribute.columns}
+        # every value occurs, so where there are more of them than levels some level holds several
+        columns = tuple((column, n) for column, n in values.items() if n > attribute.size)
+        if columns:
+            finer.append(CoarseKey(name, attribute.size, columns))
+    return [FinerThanCounted(tuple(finer))] if finer else []
+
+
+def loose_recodes(data: Microdata, plan: Plan, known: Dependencies | None = None) -> list[LooseRecodes]:
+    """A warning about released columns of which one decides the other and one may change without the other, or none.
+
+    ``known`` is an earlier look through all columns of the file, which is what takes the time.
+    """
+    home = {column: part.name for part in data.domain.attributes for column in part.columns}
+    # partners that agree on such an attribute agree on its column, and on all that this decides
+    exact = {
+        column: part.name
+        for part, coded in zip(plan.attributes, data.domain.attributes, strict=True)
+        for column in part.view[:1]
+        if len(part.view) == 1 and data.raw.n_values(column) <= coded.size
+    }
+    loose: dict[frozenset[str], tuple[str, str]] = {}
+    for decider, decided in decided_among(data.raw, set(released_names(data)), known, home):
+        holding = {exact[column] for column in (decider, decided) if column in exact}
+        if _may_part(plan, home.get(decider), home.get(decided), holding):
+            loose.setdefault(frozenset((decider, decided)), (decider, decided))
+    return [LooseRecodes(tuple(loose.values()))] if loose else []
+
+
+def _may_part(plan: Plan, one: str | None, other: str | None, holding: Collection[str]) -> bool:
+    """Whether a candidate may change one of two attributes (None: a carried column, which stays) and not the other, so
+    that they contradict each other; they never do where one ``holding`` them together is the same in both partners."""
+    if one == other:
+        return False
+    both = {name for name in (one, other) if name is not None}
+    if plan.swaps_at_random:
+        asked, may = plan.space, both & set(plan.swap_candidates)
+        if asked.specs:
+            for text in asked.specs:
+                spec = AttributeSpec.parse(text, plan.names)
+                moved, held = set(spec.names_having("S")), {*spec.names_having("F"), *asked.fix}
+                if (one in moved) != (other in moved) and held.isdisjoint(holding):
+                    return True
+        elif not set(asked.fix).isdisjoint(holding):
+            pass
+        elif len(may) == 1 or (may and (not asked.swap_sizes or asked.swap_sizes[0] < len(plan.swap_candidates))):
+            return True
+    for declared in plan.mechanisms:
+        if declared.name == RANDOM_SWAP:
+            continue
+        named = {name for key, values in declared.grid if key == "vars" for text in values for name in text.split("+")}
+        changed = both & ((named - {""}) or set(plan.keys))
+        if len(changed) == 1 or (changed and declared.name in _DRAWN_ANEW):
+            return True
+    return False
