@@ -49,6 +49,13 @@ def test_samples_and_glossary_travel_inside_the_engine(wheel):
     assert wheel.read("engine/_shipped/GLOSSARY.md") == (ROOT / "docs" / "GLOSSARY.md").read_bytes()
 
 
+def test_the_templates_of_documents_travel_beside_their_reader(wheel):
+    here = ROOT / "engine" / "report" / "templates"
+    shipped = {name: wheel.read(name) for name in wheel.namelist() if name.startswith("engine/report/templates/")}
+    assert shipped == {f"engine/report/templates/{path.name}": path.read_bytes() for path in here.iterdir()}
+    assert "engine/report/templates/memo.txt" in shipped
+
+
 def test_the_dashboards_settings_travel_with_it(wheel):
     assert wheel.read("frontier_app/.streamlit/config.toml") == (ROOT / ".streamlit" / "config.toml").read_bytes()
 

@@ -23,7 +23,7 @@ from engine.report.chair import chair_facts
 from engine.report.describe import remade
 from engine.report.exposed import exposure
 from engine.report.findings import Findings
-from engine.report.memo_risk import risk
+from engine.report.memo import memo
 from engine.report.redaction import two_digits
 from engine.study.keys import key_path, read_key
 from engine.study.study_map import risk_utility_map
@@ -68,7 +68,7 @@ def test_counts_of_several_tables_are_means_of_whole_numbers(tmp_path: Path):
     assert facts.tables == 2 and facts.per_table == sum(each) / 2 < facts.records
     said = str(chair_sections(case.study, case.made))
     assert "Records changed in at least one of 2 tables" in said and "Records changed in one table, on average" in said
-    assert "means over the 2 tables" in str(risk(case.found))
+    assert "means over the 2 tables" in str(memo(case.found).sections[5])
     add_measures(case.study, raw_table(), read_key(key_path(case.study.path)), ["small_cells[n_rule=3]"], workers=1)
     known = {measure for _, measure, _ in case.study.notes(0)}
     assert known == {-1, count_place(0), count_place(len(case.study.measures) - 1)}  # diagnostics, counts of either
@@ -183,10 +183,9 @@ def test_without_any_weight_there_is_no_weighted_percentage(tmp_path: Path):
 
 
 def test_it_is_said_that_shares_order_what_counts_show(case: Case, tmp_path: Path):
-    from engine.report.memo_risk import frontier
-
     def said(found: Findings) -> bool:
-        return "shown by how many these are" in str([getattr(block, "text", "") for block in frontier(found).blocks])
+        blocks = memo(found).sections[7].blocks
+        return "shown by how many these are" in str([getattr(block, "text", "") for block in blocks])
 
     assert said(case.found)
     plan = plan_of(measures=("r1", "hellinger"), decision=DecisionPlan(), analyses=())

@@ -1,0 +1,212 @@
+"""Documents from the text templates in ``templates``: Jinja2 fills in names, a reader makes a document of the text.
+
+``docs/documents.md`` describes the form of a template.  Whatever a name stands for is text and never form: the reader
+takes a line, a cell or a heading from the template alone, so that no value can make one.
+"""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, Undefined, pass_eval_context
+from jinja2.nodes import EvalContext
+from markupsafe import Markup
+
+from engine.common.errors import EngineError
+from engine.common.printable import printable
+from engine.report import words
+from engine.report.document import Block, Bullets, Document, Entries, Grid, Paragraph, Picture, Section
+from engine.report.redaction import listed, lower_first, upper_first
+
+FOLDER = Path(__file__).with_name("templates")
+"""Where the templates are."""
+Pictures = Mapping[str, Callable[[], Picture | None]]
+_VALUE = "\x01"  # stands before every value, so that none begins a line as a heading or an item does
+_HIDDEN = str.maketrans("\n\t |", "\x02\x03\x04\x05")  # no value holds these signs: printable() writes them out
+_SHOWN = str.maketrans("\x02\x03\x04\x05", "\n\t |", _VALUE)
+_FRONT = re.compile(r"(Subtitle|Banner): *(.*)")
+_BLOCK = re.compile(r"(Lead|Note|Warning|Table|Picture): *")
+
+
+def document(name: str, names: Mapping[str, Any], pictures: Pictures | None = None) -> Document:
+    """Return the document that a template and the values of its names make; an unknown name, or a line that is no part
+    of a document, is an :class:`EngineError`."""
+    front = {"Title": "", "Subtitle": "", "Banner": ""}
+    sections: list[tuple[str, list[Block]]] = []
+    for lines in _paragraphs(_filled(name, names)):
+        first = lines[0]
+        if found := _FRONT.fullmatch(first):
+            front[found[1]] = _shown(found[2])
+        elif first.startswith("# "):
+            front["Title"] = _shown(first[2:])
+        elif first.startswith("## "):
+            sections.append((_shown(first[3:]), []))
+        elif not sections:
+            raise EngineError(f"the template '{name}' has text before its first section: '{_shown(first)}'")
+        else:
+            sections[-1][1].extend(_blocks(name, lines, pictures or {}))
+    made = tuple(Section(title, tuple(blocks)) for title, blocks in sections)
+    return Document(front["Title"], front["Subtitle"], front["Banner"], made)
+
+
+def texts(name: str, names: Mapping[str, Any]) -> list[str]:
+    """Return the paragraphs of a template that has nothing else."""
+    return [text for lines in _paragraphs(_filled(name, names)) if (text := _text(lines))]
+
+
+def _filled(name: str, names: Mapping[str, Any]) -> str:
+    try:
+        return _environment(FOLDER).get_template(name).render(names)
+    except TemplateError as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        places = [f"'{Path(f.filename).name}', line {f.lineno}" for f in frames if Path(f.filename).parent == FOLDER]
+        raise EngineError(
+            f"the template {places[-1] if places else repr(name)} cannot be read: {error.message}"
+        ) from error
+
+
+def _joined(parts: Iterable[str], between: str) -> str:
+    """Parts that are not empty, with a text between them."""
+    return between.join(filter(None, parts))
+
+
+def _difference(before: float | None, after: float | None) -> str:
+    """The change of a figure with its sign."""
+    return words.NONE if before is None or after is None else words.signed(after - before)
+
+
+def _moved(rows: Iterable[Any]) -> list[Any]:
+    """Rows whose figure has changed."""
+    return [row for row in rows if row.before != row.after]
+
+
+def _short(value: float) -> str:
+    """A figure that somebody set, as short as it was."""
+    return f"{float(value):g}"
+
+
+def _decimals(value: float | None, places: int) -> str:
+    """A figure with so many decimal places."""
+    return words.NONE if value is None else f"{value:.{places}f}"
+
+
+_FILTERS: tuple[Callable[..., Any], ...] = (
+    *(words.figure, words.about, words.percent, words.relative, words.signed, words.plural, words.one_in),
+    *(listed, lower_first, upper_first, _joined, _difference, _moved, _short, _decimals),
+)
+
+
+@cache
+def _environment(folder: Path) -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(folder),
+        undefined=StrictUndefined,
+        autoescape=True,
+        finalize=_value,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {filter_.__name__.lstrip("_"): filter_ for filter_ in _FILTERS}
+    return made
+
+
+@pass_eval_context  # so that constants come here too, and not to the escapes of HTML before
+def _value(_: EvalContext, value: Any) -> Markup:
+    """What the template writes for a value: text, or a whole number; other figures need a filter."""
+    if isinstance(value, Markup):  # what a macro wrote, values in it hidden already
+        return value
+    if isinstance(value, Undefined):
+        str(value)  # raises, with the name
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise TemplateError(f"{value!r} is neither text nor a whole number; give it a filter such as 'figure'")
+    text = printable(value) if isinstance(value, str) else f"{value:,}"
+    return Markup(_VALUE + text.translate(_HIDDEN))
+
+
+def _shown(text: str) -> str:
+    return text.strip(" ").translate(_SHOWN)
+
+
+def _text(lines: Iterable[str]) -> str:
+    """Lines as one text, a space between them."""
+    return " ".join(text for line in lines if (text := line.strip(" "))).translate(_SHOWN)
+
+
+def _paragraphs(text: str) -> Iterator[list[str]]:
+    """Lines that stand together; a heading, and a line before all sections, stands alone."""
+    lines: list[str] = []
+    for line in [*text.split("\n"), ""]:
+        alone = line.startswith(("# ", "## ")) or _FRONT.fullmatch(line)
+        if lines and (alone or not line.strip(" ")):
+            yield lines
+            lines = []
+        if alone:
+            yield [line]
+        elif line.strip(" "):
+            lines.append(line)
+
+
+def _blocks(name: str, lines: list[str], pictures: Pictures) -> Iterator[Block]:
+    """The block that some lines are, if they say anything."""
+    found = _BLOCK.match(lines[0])
+    kind = found[1] if found else ""
+    rest = [lines[0][found.end() :], *lines[1:]] if found else lines
+    if kind == "Picture":
+        if (shown := _known(name, pictures, _text(rest))()) is not None:
+            yield shown
+    elif kind == "Table":
+        yield _grid(name, rest)
+    elif lines[0].startswith("- "):
+        yield Bullets(tuple(_items(lines)))
+    elif lines[0].startswith("|"):
+        yield Entries(tuple((key, value) for key, value in _rows(name, lines, 2)))
+    elif text := _text(rest):
+        yield Paragraph(text, kind.lower() or "plain")
+
+
+def _known(name: str, pictures: Pictures, picture: str) -> Callable[[], Picture | None]:
+    if picture not in pictures:
+        raise EngineError(f"the template '{name}' names the picture '{picture}'; it can use {listed(pictures)}")
+    return pictures[picture]
+
+
+def _items(lines: list[str]) -> Iterator[str]:
+    """Items, each of which begins with a dash and goes on until the next one."""
+    for item in re.split("(?:^|\n)- ", "\n".join(lines))[1:]:
+        yield _text(item.split("\n"))
+
+
+def _rows(name: str, lines: list[str], columns: int = 0) -> Iterator[tuple[str, ...]]:
+    """Rows of so many cells, or of as many as the first has; a row ends where a line ends with a bar."""
+    row = ""
+    for line in lines:
+        row = f"{row} {line.strip(' ')}".strip(" ")
+        if row.endswith("|") and row != "|":
+            cells = tuple(_shown(cell) for cell in row.split("|")[1:-1])
+            columns = columns or len(cells)
+            if not row.startswith("|") or len(cells) != columns:
+                raise EngineError(f"the template '{name}' has a row of other than {columns} cells: '{_shown(row)}'")
+            yield cells
+            row = ""
+    if row:
+        raise EngineError(f"the template '{name}' has a row without a bar at its end: '{_shown(row)}'")
+
+
+def _grid(name: str, lines: list[str]) -> Grid:
+    """A table: caption, header, widths (with ``>`` where figures stand on the right), and rows."""
+    begin = next((i for i, line in enumerate(lines) if line.startswith("|")), len(lines))
+    caption, rows = _text(lines[:begin]), list(_rows(name, lines[begin:]))
+    if len(rows) < 2:
+        raise EngineError(f"the table '{caption}' of the template '{name}' needs a header and a row of widths")
+    header, form, *rest = rows
+    right = tuple(j for j, cell in enumerate(form) if cell.endswith(">"))
+    try:
+        widths = tuple(float(cell.rstrip("> ")) for cell in form)
+    except ValueError:
+        raise EngineError(f"the widths of the table '{caption}' of the template '{name}' are no numbers") from None
+    return Grid(caption, header, tuple(rest), right, widths)
