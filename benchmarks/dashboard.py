@@ -87,12 +87,12 @@ def large(at: Workspace, n: int, seed: int = 1) -> Path:
         risk = 0.0027 * np.exp(-8 * loss * rng.uniform(0.5, 1.5, len(specs)))
         figures = np.column_stack([risk, *(loss * rng.uniform(0.9, 1.1, len(specs)) for _ in study.measures[1:])])
         changed = (shares * n_records).astype(int)
-        study.take(total, have)
+        study.acquire_lease(total, have)
         rows = zip(range(have, total), changed.tolist(), figures.tolist(), strict=True)
         study.add_results((place, 1, 0, moved, *values) for place, moved, values in rows)
         study.beat(total, total)
         risk_utility_map(study, as_writer=True)  # as a sweep does when it ends
-        study.release("finished")
+        study.release_lease("finished")
     return path
 
 

@@ -40,6 +40,7 @@ def add_commands(commands: Commands) -> None:
 def run_sweep(args: argparse.Namespace) -> None:
     """Fill a study."""
     from engine.plan.samples import open_data
+    from engine.release.results import FAILED
     from engine.study.study import Study
     from engine.sweeps.sweep import sweep
 
@@ -66,7 +67,7 @@ def run_sweep(args: argparse.Namespace) -> None:
         announce=announce,
     ) as study:
         progress = study.progress
-        failed = study.n_failed()
+        failed = study.n_runs(status=FAILED)
     if progress.state == "finished":
         if progress.message:
             say(progress.message)

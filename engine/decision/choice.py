@@ -18,6 +18,7 @@ from engine.release.results import Results
 from engine.release.scenarios import Choice
 from engine.study.decision_log import append
 from engine.study.log_seal import check_seal
+from engine.study.runs import RunTable
 from engine.study.study import Study
 from engine.study.study_map import objective_places, realisation_of, risk_utility_map
 
@@ -25,7 +26,7 @@ NAMED_BY_HAND = "named by hand"
 """The rule of a choice that follows none."""
 
 
-def runs_of(study: Study, place: int, table: str = "realisation") -> Results:
+def runs_of(study: Study, place: int, table: RunTable = "realisation") -> Results:
     """The runs of one scenario (``table`` realisation or fresh), by replicate: a study may hold millions of others."""
     return study.runs_of([place], table)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,9 +16,24 @@ STATUS = ("ok", "failed", "noop", "partial")
 """What became of a run: done; too few feasible pairs; nothing to do; done, with some records left without a partner."""
 
 
-def count_place(k: int) -> int:
-    """Where the count behind figure ``k`` of a run stands among its notes; of such a place, the figure's own."""
-    return -2 - k
+class NoteKind(Enum):
+    """What a note on a run tells: what a measure had to say beside its figure (such as why it is undefined), the count
+    behind a figure, or what the mechanism counted."""
+
+    FIGURE = "figure"
+    COUNT = "count"
+    DIAGNOSTICS = "diagnostics"
+
+
+class Note(NamedTuple):
+    """A note on the run ``replicate`` of a scenario (its index); ``measure`` is the column of the measure that it
+    belongs to, None for :attr:`NoteKind.DIAGNOSTICS`."""
+
+    scenario: int
+    replicate: int
+    kind: NoteKind
+    measure: int | None
+    text: str
 
 
 @dataclass(frozen=True)

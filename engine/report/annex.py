@@ -6,6 +6,7 @@ import json
 import time
 from typing import TYPE_CHECKING
 
+from engine.release.results import NoteKind
 from engine.release.spec import percent as rate_percent
 from engine.report.chair import chair_facts
 from engine.report.context import stand
@@ -181,10 +182,8 @@ def _runs(at: Stand) -> Block:
 
 
 def _notes(study: Study, place: int) -> list[Block]:
-    from engine.sweeps.record_evaluator import DIAGNOSTICS
-
-    notes = [(replicate, text) for replicate, measure, text in study.notes(place) if measure >= DIAGNOSTICS]
-    rows = [(str(replicate), text) for replicate, text in notes[:_MOST]]
+    notes = [note for note in study.notes(place) if note.kind is not NoteKind.COUNT]
+    rows = [(str(note.replicate), note.text) for note in notes[:_MOST]]
     if not rows:
         return [Paragraph("Measures said nothing beside their figures.")]
     return [grid("Notes", ("Replicate", "Note"), rows, (), (0.8, 5))]

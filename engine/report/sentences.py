@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.measures import MeasureCall
-from engine.release.results import count_place
+from engine.release.results import NoteKind
 from engine.release.spec import RANDOM_SWAP, ReleaseSpec
 from engine.study.study import Study
 
@@ -64,7 +64,7 @@ def counted(study: Study, k: int) -> dict[tuple[int, int], float]:
 
     A swap of one table needs none: its share and its number of records changed give the count.
     """
-    return {(scenario, replicate): float(text) for scenario, replicate, text in study.notes_on(count_place(k))}
+    return {(note.scenario, note.replicate): float(note.text) for note in study.notes_on(k, NoteKind.COUNT)}
 
 
 def small_words(n_rule: int) -> str:

@@ -6,12 +6,14 @@ import json
 import sqlite3
 from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.common.stored_values import from_json, is_number, is_texts, is_whole, sum_of
 from engine.measures import MeasureCall, call
 from engine.plan import Plan, plan_from_toml
+from engine.study.database import Connection
 from engine.study.lease import Leased
 
 FORMATS = (1, 2)
@@ -24,7 +26,7 @@ _KINDS = {
     "measures": (is_texts, "a list of measures"),
     "levels": (lambda value: isinstance(value, list) and all(map(is_whole, value)), "a list of numbers"),
     "original": (
-        lambda value: isinstance(value, dict) and all(one is None or is_number(one) for one in value.values()),
+        lambda value: isinstance(value, dict) and all(figure is None or is_number(figure) for figure in value.values()),
         "figures by measure",
     ),
     "created": (is_number, "a time"),
@@ -36,14 +38,14 @@ _KINDS = {
         for name in ("source", "version", "fingerprint", "key_check")
     },
 }
-"""What is said about a study, and what it has to be."""
+"""What a study tells about itself, by name: the check of its value, and what the value has to be."""
 
 
-class _Said(dict[str, Any]):
-    """What is said about a study; what is not said is missing from a damaged one."""
+class _About(dict[str, Any]):
+    """What a study tells about itself, by name; a name that is missing is that of a damaged study."""
 
-    def __init__(self, study: Leased, said: Mapping[str, Any]) -> None:
-        super().__init__(said)
+    def __init__(self, study: Leased) -> None:
+        super().__init__()
         self._study = study
 
     def __missing__(self, name: str) -> Any:
@@ -51,26 +53,36 @@ class _Said(dict[str, Any]):
 
 
 class Described(Leased):
-    """A study file that says what it is about."""
+    """A study that says what it is about; plan and measures are parsed once, until :meth:`_reread_about`."""
+
+    def __init__(self, path: Path | None, connection: Connection) -> None:
+        super().__init__(path, connection)
+        self._plan: Plan | None = None
+        self._measures: tuple[MeasureCall, ...] | None = None
+
+    def _reread_about(self) -> None:
+        """Parse plan and measures again when they are next asked for."""
+        self._plan = self._measures = None
 
     @cached_property
     def has_sums(self) -> bool:
-        """Whether rows carry check sums: those of earlier versions do not."""
+        """Whether rows carry check sums: those of format 1 do not."""
         return self._format() > 1
 
     def _format(self) -> int:
-        rows = self.read("select value from about where name = 'format'")
+        rows = self.rows("select value from about where name = 'format'")
         try:
             return int(from_json(rows[0][0]))
         except (IndexError, ValueError, TypeError, OverflowError):
             raise self.damaged("it does not say its format") from None
 
     def check_kind(self) -> None:
-        """Refuse a file of another format, one without its tables, and one whose words about itself cannot be."""
-        found = self._format()
-        if found not in FORMATS:
+        """Refuse (:class:`EngineError`) a file of another format, one without its tables, and one whose values about
+        itself are not of their kind."""
+        version = self._format()
+        if version not in FORMATS:
             raise EngineError(
-                f"study '{self.name}' has format {found}, this version reads format " + " and ".join(map(str, FORMATS))
+                f"study '{self.name}' has format {version}, this version reads format {' and '.join(map(str, FORMATS))}"
             )
         for table in _TABLES:
             if not self.has_table(table):
@@ -79,39 +91,44 @@ class Described(Leased):
 
     @property
     def about(self) -> dict[str, Any]:
-        """Everything said about data, key check and version; all of it fits its check sum and is of its kind."""
+        """What the study tells about data, key check and version, by name; each value fits its check sum and is of its
+        kind."""
         sums = self.has_sums
-        said = _Said(self, {})
-        for name, value, *crc in self.read(f"select name, value{', crc' if sums else ''} from about"):
+        about = _About(self)
+        for name, value, *crc in self.rows(f"select name, value{', crc' if sums else ''} from about"):
             if sums and crc != [sum_of([name, value])]:
                 raise self.damaged(f"its '{name}' does not fit its check sum")
             try:
-                said[name] = from_json(value)
+                about[name] = from_json(value)
             except ValueError:
                 raise self.damaged(f"its '{name}' cannot be read") from None
         for name, (fits, what) in _KINDS.items():
-            if name in said and not fits(said[name]):
+            if name in about and not fits(about[name]):
                 raise self.damaged(f"its '{name}' is not {what}")
-        return said
+        return about
 
     def put_about(self, db: sqlite3.Connection, values: Mapping[str, Any]) -> None:
-        """Say something else, in a transaction of the caller's."""
+        """Replace values of :attr:`about`, in a transaction of the caller's."""
         put_about(db, values, self.has_sums)
 
-    @cached_property
+    @property
     def plan(self) -> Plan:
         """The plan that the study runs."""
-        return plan_from_toml(self.about["plan"])
+        if self._plan is None:
+            self._plan = plan_from_toml(self.about["plan"])
+        return self._plan
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Attribute names in domain order."""
         return tuple(self.about["attributes"])
 
-    @cached_property
+    @property
     def measures(self) -> tuple[MeasureCall, ...]:
         """The study's measures, in the order of the values' columns."""
-        return tuple(call(text) for text in self.about["measures"])
+        if self._measures is None:
+            self._measures = tuple(call(text) for text in self.about["measures"])
+        return self._measures
 
     @property
     def original(self) -> dict[str, float]:
@@ -123,8 +140,9 @@ class Described(Leased):
                 raise self.damaged(f"it has no figure of the unaltered data for '{name}'")
         return figures
 
-    def measure_place(self, text: str) -> int:
-        """Column of a measure asked for by its text, or by its bare name when that is unambiguous."""
+    def measure_index(self, text: str) -> int:
+        """Column of the measure with this text, or with this bare name when that is unambiguous; :class:`UsageError`
+        where there is none."""
         texts = [str(measure) for measure in self.measures]
         wanted = str(call(text))
         if wanted in texts:
@@ -136,7 +154,7 @@ class Described(Leased):
 
 
 def put_about(db: sqlite3.Connection, values: Mapping[str, Any], sums: bool = True) -> None:
-    """Write what is said about a study."""
+    """Write what a study tells about itself, in a transaction of the caller's."""
     rows = [(name, _json(value)) for name, value in values.items()]
     if sums:
         db.executemany(

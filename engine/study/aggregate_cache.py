@@ -1,10 +1,11 @@
-"""Arrays computed from a study and kept in it, so that opening it computes none of them again.
+"""Arrays computed from a study and stored in it, so that opening it computes none of them again.
 
 Each lies in the table ``aggregate`` as plain bytes, column after column, behind one line that says what they are:
-reading a million figures copies them once.  A name begins with what it rests on (``scenario``, ``realisation`` or
-``fresh``), and :func:`forget` drops it in the very transaction that changes that, so nothing kept is ever stale.  It
-also tells of which measures the columns are, so arrays of fewer are never taken for those of all.  Every value carries
-its check sum, and a list says which there are: where one does not fit, all are worked out again from the runs.
+reading a million figures copies them once.  A name begins with the table that the arrays rest on (``scenario``,
+``realisation`` or ``fresh``), and :func:`invalidate` drops them in the very transaction that changes that table, so
+nothing stored is ever stale.  The key also tells of which measures the columns are, so arrays of fewer are never taken
+for those of all.  Every value carries its check sum, and a list names all of them: where one does not fit, all are
+computed again from the runs.
 """
 
 from __future__ import annotations
@@ -18,22 +19,22 @@ import numpy as np
 
 from engine.common.version import __version__
 
-TABLE = "create table if not exists aggregate (name text primary key, value blob) without rowid"
+SCHEMA = "create table if not exists aggregate (name text primary key, value blob) without rowid"
 _MOST = 2**28  # bytes up to which a matrix is one value of the table, which takes no more than 10^9
 _SAME = b"="  # before the name of an array with the same bits
 
 
 def _key(name: str, measures: Sequence[str]) -> str:
-    """The name under which this version of the program keeps something of these measures: another version might work it
-    out otherwise."""
-    first, _, rest = name.partition(" ")
-    which = "" if first == "scenario" else " " + blake2b("\n".join(measures).encode(), digest_size=6).hexdigest()
-    return f"{first} {__version__}{which} {rest}".rstrip()
+    """The key under which this version of the program stores arrays of these measures: another version might compute
+    them otherwise."""
+    table, _, rest = name.partition(" ")
+    digest = "" if table == "scenario" else " " + blake2b("\n".join(measures).encode(), digest_size=6).hexdigest()
+    return f"{table} {__version__}{digest} {rest}".rstrip()
 
 
-def recall(db: sqlite3.Connection, name: str, measures: Sequence[str] = ()) -> dict[str, np.ndarray] | None:
-    """The arrays kept under a name for these measures, by their own names (read-only); None where nothing is kept, or
-    where it is not what was put there."""
+def load(db: sqlite3.Connection, name: str, measures: Sequence[str] = ()) -> dict[str, np.ndarray] | None:
+    """Return the arrays stored under a name for these measures, by their own names (read-only); None where nothing is
+    stored, or where it is not what was stored."""
     if not db.execute("select 1 from sqlite_master where name = 'aggregate'").fetchone():
         return None
     key = _key(name, measures)
@@ -44,33 +45,33 @@ def recall(db: sqlite3.Connection, name: str, measures: Sequence[str] = ()) -> d
     listed = db.execute("select value from aggregate where name = ?", (f"{key}/",)).fetchone()
     if listed is None or listed[0] != _list_of(rows):
         return None
-    found: dict[str, list[np.ndarray]] = {}
-    same: dict[str, str] = {}
+    columns: dict[str, list[np.ndarray]] = {}
+    same_as: dict[str, str] = {}
     for row, value in rows:
-        own = row.split("/")[1]
+        array_name = row.split("/")[1]
         if value[:1] == _SAME:
-            same[own] = value[1:].decode()
+            same_as[array_name] = value[1:].decode()
         else:
-            found.setdefault(own, []).append(_unpacked(value))
-    arrays = {own: parts[0] if len(parts) == 1 else _joined(parts) for own, parts in found.items()}
-    return arrays | {own: arrays[other] for own, other in same.items()}
+            columns.setdefault(array_name, []).append(_unpacked(value))
+    arrays = {name: parts[0] if len(parts) == 1 else _joined(parts) for name, parts in columns.items()}
+    return arrays | {name: arrays[other] for name, other in same_as.items()}
 
 
-def keep(db: sqlite3.Connection, name: str, arrays: dict[str, np.ndarray], measures: Sequence[str] = ()) -> None:
-    """Keep arrays of up to two dimensions under a name, within a transaction of the caller's."""
-    db.execute(TABLE)
+def store(db: sqlite3.Connection, name: str, arrays: dict[str, np.ndarray], measures: Sequence[str] = ()) -> None:
+    """Store arrays of up to two dimensions under a name, within a transaction of the caller's."""
+    db.execute(SCHEMA)
     key = _key(name, measures)
-    before: dict[str, np.ndarray] = {}
+    stored: dict[str, np.ndarray] = {}
     rows: list[tuple[str, bytes]] = []
-    for own, array in arrays.items():
-        other = next((known for known, one in before.items() if _alike(one, array)), None)
+    for array_name, array in arrays.items():
+        other = next((name for name, before in stored.items() if _same_bits(before, array)), None)
         if other is not None:
-            rows.append((f"{key}/{own}/0000", _SAME + other.encode()))
+            rows.append((f"{key}/{array_name}/0000", _SAME + other.encode()))
         else:
-            before[own] = array
+            stored[array_name] = array
             wide = array.ndim == 2 and array.nbytes > _MOST
             parts = [array[:, k : k + 1] for k in range(array.shape[1])] if wide else [array]
-            rows += [(f"{key}/{own}/{k:04}", _packed(part)) for k, part in enumerate(parts)]
+            rows += [(f"{key}/{array_name}/{k:04}", _packed(part)) for k, part in enumerate(parts)]
     db.execute("delete from aggregate where name >= ? and name < ?", (f"{key}/", f"{key}0"))
     db.executemany("insert into aggregate values (?, ?)", [(f"{key}/", _list_of(sorted(rows))), *rows])
 
@@ -80,9 +81,10 @@ def _list_of(rows: Sequence[tuple[str, bytes]]) -> bytes:
     return "\n".join(f"{crc32(value):08x} {name}" for name, value in rows if isinstance(value, bytes)).encode()
 
 
-def forget(db: sqlite3.Connection, changed: str) -> None:
-    """Drop what rests on the table ``changed``, in the transaction that changes it; all else rests on scenarios."""
-    db.execute(TABLE)
+def invalidate(db: sqlite3.Connection, changed: str) -> None:
+    """Drop the arrays that rest on the table ``changed``, in the transaction that changes it; all rest on the
+    scenarios."""
+    db.execute(SCHEMA)
     if changed == "scenario":
         db.execute("delete from aggregate")
     else:
@@ -96,10 +98,10 @@ def _bits(array: np.ndarray) -> np.ndarray:
     return np.frombuffer(array.tobytes(order="F"), np.uint8).reshape(array.size, -1)
 
 
-def _alike(one: np.ndarray, other: np.ndarray) -> bool:
+def _same_bits(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether two arrays are the same bits, as losses of a measure are that is better when lower."""
-    same = one.dtype == other.dtype and one.shape == other.shape and one.size > 1
-    return bool(same and np.array_equal(_bits(one), _bits(other)))
+    comparable = a.dtype == b.dtype and a.shape == b.shape and a.size > 1
+    return bool(comparable and np.array_equal(_bits(a), _bits(b)))
 
 
 def _packed(array: np.ndarray) -> bytes:
@@ -114,20 +116,20 @@ def _packed(array: np.ndarray) -> bytes:
 
 
 def _unpacked(value: bytes) -> np.ndarray:
-    """What :func:`_packed` put away."""
+    """The array that :func:`_packed` made these bytes of."""
     end = value.index(b"\n") + 1
-    dtype, stored, size = value[:end].decode().rstrip("\n").split(" ")
-    shape = tuple(int(n) for n in size.split(",") if n)
+    dtype, stored, lengths = value[:end].decode().rstrip("\n").split(" ")
+    shape = tuple(int(n) for n in lengths.split(",") if n)
     figures = np.frombuffer(value, np.dtype(stored), offset=end).astype(np.dtype(dtype), copy=False)
     figures.flags.writeable = False
-    whole = int(np.prod(shape, dtype=np.int64))
-    return np.broadcast_to(figures, shape) if len(figures) == 1 < whole else figures.reshape(shape, order="F")
+    size = int(np.prod(shape, dtype=np.int64))
+    return np.broadcast_to(figures, shape) if len(figures) == 1 < size else figures.reshape(shape, order="F")
 
 
 def _joined(columns: list[np.ndarray]) -> np.ndarray:
     """Columns side by side, each in one piece of memory."""
-    whole = np.empty((len(columns[0]), len(columns)), columns[0].dtype, order="F")
+    matrix = np.empty((len(columns[0]), len(columns)), columns[0].dtype, order="F")
     for k, column in enumerate(columns):
-        whole[:, k] = column[:, 0]
-    whole.flags.writeable = False
-    return whole
+        matrix[:, k] = column[:, 0]
+    matrix.flags.writeable = False
+    return matrix

@@ -295,14 +295,14 @@ class Database:
     def columns_of(self, table: str) -> list[str]:
         """The names of a table's columns, none where there is no such table: some are made when they are first
         needed."""
-        return [name for _, name, *_ in self.read(f"pragma table_info({table})")]
+        return [name for _, name, *_ in self.rows(f"pragma table_info({table})")]
 
     def has_table(self, name: str) -> bool:
         """Whether a table is there."""
         return bool(self.columns_of(name))
 
-    def read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
-        """All rows of a query."""
+    def rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        """All rows of a query; for the modules of :mod:`engine.study`, which alone speak SQL."""
         with self.errors_in_words():
             return self._db.execute(query, values).fetchall()
 
@@ -311,7 +311,7 @@ class Database:
         return damaged(self.name, what)
 
     @property
-    def version(self) -> int:
+    def data_version(self) -> int:
         """A number that changes whenever another process or connection changes the study."""
         with self.errors_in_words():
             return int(self._db.execute("pragma data_version").fetchone()[0])

@@ -150,7 +150,7 @@ def entries(study: Study) -> list[Entry]:
     """All entries, oldest first."""
     if not study.has_table("log"):
         return []
-    rows = study.read("select number, at, by, event, detail, previous, digest from log order by number")
+    rows = study.rows("select number, at, by, event, detail, previous, digest from log order by number")
     return [_entry(study, *row) for row in rows]
 
 

@@ -53,7 +53,7 @@ class Writer:
 class Leased(Database):
     """A study file with its one writer's lease and progress."""
 
-    def take(self, total: int = 0, done: int = 0, task: str = SWEEP) -> None:
+    def acquire_lease(self, total: int = 0, done: int = 0, task: str = SWEEP) -> None:
         """Become the writer; refused while another process is.  The progress of the sweep is changed by a sweep
         only."""
         with self.change() as db:
@@ -92,7 +92,7 @@ class Leased(Database):
             )
             return bool(self._run()["cancel"])
 
-    def release(self, state: str | None = None, message: str = "") -> None:
+    def release_lease(self, state: str | None = None, message: str = "") -> None:
         """Stop being the writer; a sweep says how it ended."""
         with self.transaction() as db:
             if not self._is_mine(self._run()):
@@ -131,7 +131,7 @@ class Leased(Database):
     def _run(self) -> dict[str, Any]:
         """The one row on writer and progress, by column."""
         names = self.columns_of("run")
-        rows = self.read("select * from run")
+        rows = self.rows("select * from run")
         run = dict(zip(names, rows[0], strict=True)) if len(rows) == 1 else {}
         texts = ("state", "host", "message", *(name for name in ("born", "task") if name in run))
         sound = (

@@ -67,7 +67,7 @@ def growing_frontier(
     of another kind, and for a reference that is not two finite numbers.
     """
     objectives = objective_places(study, risk, utility)
-    kept = study.recall(summary_name(allow_partial))
+    kept = study.load_cached(summary_name(allow_partial))
     places, n, means = _added_up(study, objectives, allow_partial) if kept is None else _known(kept, objectives)
     whole = ~np.isnan(means).any(axis=1)
     losses = means[whole]
@@ -100,7 +100,7 @@ def _added_up(
     """The same, added up by the database and near the frontier anew: NaN where the measure is undefined in one run."""
     sums = ", ".join(f"count(m{k}), total({_loss(study, k)}), max(abs(m{k}))" for k in objectives)
     which = "" if allow_partial else f" where status != {FAILED}"
-    rows = study.read(f"select scenario, count(*), {sums} from realisation{which} group by scenario order by scenario")
+    rows = study.rows(f"select scenario, count(*), {sums} from realisation{which} group by scenario order by scenario")
     found = np.array(rows, dtype=float).reshape(-1, 8)
     places, n = found[:, 0].astype(np.int64), found[:, 1]
     means = np.where(found[:, [2, 5]] == n[:, None], found[:, [3, 6]] / n[:, None], np.nan)

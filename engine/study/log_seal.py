@@ -38,15 +38,15 @@ def sealed_length(study: Study, key: bytes) -> int | None:
     """How many entries the seal covers, None where there is no seal; a log that it does not fit is refused."""
     if not study.has_table("log_seal"):
         return None
-    row = next(iter(study.read("select length, seal from log_seal")), None)
+    row = next(iter(study.rows("select length, seal from log_seal")), None)
     if row is None:
         return None
     length, seal = row
     if not (is_whole(length) and isinstance(seal, str) and seal.isascii()):
         raise study.damaged("the seal of its decision log cannot be read")
-    end = next(iter(study.read("select digest from log where number = ?", (length,))), None)
+    end = next(iter(study.rows("select digest from log where number = ?", (length,))), None)
     if end is None:
-        held = study.read("select count(*) from log")[0][0]
+        held = study.rows("select count(*) from log")[0][0]
         raise EngineError(
             f"the decision log was cut: {length} entries were sealed with the study key, and {held} are there. Restore "
             "the study from a copy"
@@ -76,7 +76,7 @@ def seal_words(study: Study) -> str:
     """What the seal says of the log, in a sentence; a log that it does not fit is refused."""
     if not study.has_table("log"):
         return "The decision log is empty."
-    n = int(study.read("select count(*) from log")[0][0])
+    n = int(study.rows("select count(*) from log")[0][0])
     key = key_at_hand(study)
     if key is None:
         return "The study key is not beside the study, so whether the decision log was cut or changed was not checked."

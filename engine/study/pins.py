@@ -26,7 +26,7 @@ def pins(study: Study) -> list[Pin]:
     """All pins in the order in which they were set."""
     if not study.has_table("pin"):
         return []
-    rows = study.read("select label, name, note from pin order by at, label")
+    rows = study.rows("select label, name, note from pin order by at, label")
     if not all(isinstance(text, str) for row in rows for text in row):
         raise study.damaged("a pin cannot be read")
     return [Pin(*row) for row in rows]

@@ -1,34 +1,32 @@
-"""The runs of a study, one row each with a check sum, and the sums kept from all of them."""
+"""The runs of a study, one row each with a check sum, and the cached arrays that are computed from all of them."""
 
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from engine.common.errors import EngineError
-from engine.common.stored_values import is_whole, sum_of, sums_of
+from engine.common.stored_values import is_whole, sums_of
 from engine.measures import MeasureCall
-from engine.release.results import FAILED, STATUS, Results, count_place
+from engine.release.results import STATUS, Note, NoteKind, Results
 from engine.study import aggregate_cache
 from engine.study.about import Described
+from engine.study.notes import drop_notes, note_of, put_notes, stored_measure
 
-TABLES = ("realisation", "fresh")
-NOTE = (
-    "create table note (scenario integer, replicate integer, measure integer, text text, crc integer,"
-    " primary key (scenario, replicate, measure)) without rowid"
-)
+RunTable = Literal["realisation", "fresh"]
+"""Runs of the sweep, or re-evaluations on fresh replicates."""
+TABLES: tuple[RunTable, ...] = ("realisation", "fresh")
 _HEAD = ("scenario", "replicate", "status", "changed")
 _CHUNK = 50_000  # rows read at once: Python's own objects for all of them would take many times the memory
 
 
-def table_of_runs(name: str, measures: int) -> str:
-    """The statement that makes a table of runs.  ``crc0`` is the sum of a row; measures that come later bring a sum of
-    their own, named after the first of their columns."""
+def table_of_runs(name: RunTable, measures: int) -> str:
+    """Return the statement that makes a table of runs.  ``crc0`` is the sum of a row; measures that come later bring a
+    sum of their own, named after the first of their columns."""
     columns = "".join(f", m{k} real" for k in range(measures))
     return (
         f"create table {name} (scenario integer, replicate integer, status integer, changed integer{columns},"
@@ -44,26 +42,23 @@ class Runs(Described):
     def add_results(
         self,
         rows: np.ndarray | Iterable[Sequence[Any]],
-        notes: Iterable[Sequence[Any]] = (),
-        table: str = "realisation",
+        notes: Iterable[Note] = (),
+        table: RunTable = "realisation",
     ) -> int:
-        """Add runs ``(scenario, replicate, status, changed, values...)``; those already held stay as they are.
-
-        ``notes`` are ``(scenario, replicate, measure, text)``: what a measure had to say beside its figure.  Returns
-        how many runs were not held before.
-        """
+        """Add runs ``(scenario, replicate, status, changed, values...)`` and notes on them; runs that the study holds
+        already stay as they are.  Returns how many it did not hold before."""
         width = 4 + len(self.measures)
         data = self._matrix(rows, width)
         sums = self._groups()
         names = [*_HEAD, *(f"m{k}" for k in range(len(self.measures))), *(f"crc{first}" for first, _ in sums)]
         full = _plain(data, [sums_of(_of_group(data, first, end)) for first, end in sums])
         with self.change() as db:
-            aggregate_cache.forget(db, table)
+            aggregate_cache.invalidate(db, table)
             before = db.total_changes
             marks = ", ".join("?" * len(names))
             db.executemany(f"insert or ignore into {table} ({', '.join(names)}) values ({marks})", full)
             added = db.total_changes - before
-            self._note(db, "ignore", notes)
+            put_notes(db, notes, replace=False, sums=self.has_sums)
         return added
 
     def _matrix(self, rows: np.ndarray | Iterable[Sequence[Any]], width: int) -> np.ndarray:
@@ -72,13 +67,6 @@ class Runs(Described):
             if any(len(row) != width for row in rows):
                 raise EngineError(f"runs of other measures than the {width - 4} of study '{self.name}' cannot be added")
         return np.array(rows, dtype=float).reshape(-1, width)
-
-    def _note(self, db: sqlite3.Connection, otherwise: str, notes: Iterable[Sequence[Any]]) -> None:
-        rows: list[tuple[Any, ...]] = [(int(s), int(r), int(k), text) for s, r, k, text in notes]
-        if self.has_sums:
-            rows = [(*row, sum_of(row)) for row in rows]
-        marks = ", ".join("?" * (4 + self.has_sums))
-        db.executemany(f"insert or {otherwise} into note values ({marks})", rows)
 
     def begin_measures(self, calls: Sequence[MeasureCall]) -> list[int]:
         """Make room for further measures and return their columns; they count only once the study names them."""
@@ -91,51 +79,49 @@ class Runs(Described):
                     db.execute(f"alter table {table} add column {name} real")
                 if self.has_sums and f"crc{first}" not in have:
                     db.execute(f"alter table {table} add column crc{first} integer")
-            db.execute("delete from note where measure >= ? or measure <= ?", (first, count_place(first)))
+            drop_notes(db, first)
         return columns
 
-    def update_results(
-        self, columns: Sequence[int], rows: np.ndarray, notes: Iterable[Sequence[Any]], table: str
-    ) -> None:
-        """Fill columns of runs that are held: rows are ``(scenario, replicate, status, changed, values...)``, of which
-        the first two say which run it is."""
+    def update_results(self, columns: Sequence[int], rows: np.ndarray, notes: Iterable[Note], table: RunTable) -> None:
+        """Fill columns of runs that the study holds: rows are ``(scenario, replicate, status, changed, values...)``, of
+        which the first two say which run it is."""
         keyed = rows[:, [0, 1, *range(4, rows.shape[1])]]
         setting = [f"m{k} = ?" for k in columns] + ([f"crc{columns[0]} = ?"] if self.has_sums else [])
         full = _plain(rows, [sums_of(keyed)] if self.has_sums else [])
         values = [(*figures, scenario, replicate) for scenario, replicate, _, _, *figures in full]
         with self.change() as db:
-            aggregate_cache.forget(db, table)
+            aggregate_cache.invalidate(db, table)
             db.executemany(f"update {table} set {', '.join(setting)} where scenario = ? and replicate = ?", values)
-            self._note(db, "replace", notes)
+            put_notes(db, notes, replace=True, sums=self.has_sums)
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
     @property
     def n_scenarios(self) -> int:
         """How many scenarios there are, without reading them."""
-        last = self.read("select max(id) from scenario")[0][0]
+        last = self.rows("select max(id) from scenario")[0][0]
         if last is not None and not is_whole(last):
             raise self.damaged("a candidate has no number")
         return 0 if last is None else last + 1
 
-    def results(self, table: str = "realisation", *, as_writer: bool = False) -> Results:
+    def results(self, table: RunTable = "realisation", *, as_writer: bool = False) -> Results:
         """All runs, ordered by scenario and replicate; undefined figures are NaN.
 
-        Kept as columns, since reading a million rows takes seconds; ``as_writer`` as in :meth:`remember`.
+        Cached as columns, since reading a million rows takes seconds; ``as_writer`` as in :meth:`cached`.
         """
         return Results(
-            **self.remember(f"{table} runs", lambda: self._read_results(table), self.version, as_writer=as_writer)
+            **self.cached(f"{table} runs", lambda: self._read_results(table), self.data_version, as_writer=as_writer)
         )
 
-    def runs_of(self, places: Sequence[int], table: str = "realisation") -> Results:
-        """The runs of some scenarios, ordered as in :meth:`results`: a study may hold millions of others."""
+    def runs_of(self, scenarios: Sequence[int], table: RunTable = "realisation") -> Results:
+        """The runs of some scenarios (by index), ordered as in :meth:`results`: a study may hold millions of others."""
         where = "where scenario in (select value from json_each(?)) "
-        return Results(**self._read_results(table, where, (json.dumps([int(place) for place in places]),)))
+        return Results(**self._read_results(table, where, (json.dumps([int(index) for index in scenarios]),)))
 
-    def _read_results(self, table: str, where: str = "", values: Sequence[Any] = ()) -> dict[str, np.ndarray]:
+    def _read_results(self, table: RunTable, where: str = "", values: Sequence[Any] = ()) -> dict[str, np.ndarray]:
         sums, m = self._groups(table), len(self.measures)
         wanted = [*_HEAD, *(f"m{k}" for k in range(m)), *(f"crc{first}" for first, _ in sums)]
-        if not where and self.read(f"pragma quick_check({table})") != [("ok",)]:
+        if not where and self.rows(f"pragma quick_check({table})") != [("ok",)]:
             raise self.damaged("SQLite finds errors in the table of its runs")
         with self.errors_in_words():
             n = self._db.execute(f"select count(*) from {table} {where}", values).fetchone()[0]
@@ -170,7 +156,7 @@ class Runs(Described):
             raise self.damaged("a run names a candidate, replicate or status that does not exist")
         return data
 
-    def _groups(self, table: str = "realisation") -> list[tuple[int, int]]:
+    def _groups(self, table: RunTable = "realisation") -> list[tuple[int, int]]:
         """Columns of measures that share a check sum, as (first, end); none in a study without sums."""
         if not self.has_sums:
             return []
@@ -180,23 +166,23 @@ class Runs(Described):
             raise self.damaged("its runs have no check sums")
         return list(zip(firsts, [*firsts[1:], m], strict=True))
 
-    def keys_of_runs(self, table: str) -> np.ndarray:
-        """Scenario and replicate of every run; a study whose runs are damaged is refused."""
-        found = self._read_results(table)
-        return np.stack([found[name] for name in _HEAD[:2]], axis=1)
+    def keys_of_runs(self, table: RunTable) -> np.ndarray:
+        """Scenario and replicate of every run, shape ``(runs, 2)``; a study whose runs are damaged is refused."""
+        runs = self._read_results(table)
+        return np.stack([runs[name] for name in _HEAD[:2]], axis=1)
 
-    def gaps(self, table: str, k: int) -> list[tuple[int, int]]:
+    def gaps(self, table: RunTable, k: int) -> list[tuple[int, int]]:
         """Runs (scenario, replicate) that lack a measure although it was added: it has no figure there, nobody noted
         why, and other runs of the scenario have one.  Earlier versions let fresh runs be made meanwhile."""
         if self.has_sums:
             return []  # nobody else writes meanwhile
-        return self.read(
+        return self.rows(
             f"select scenario, replicate from {table} as run where m{k} is null and not exists (select 1 from note"
             f" where scenario = run.scenario and replicate = run.replicate and measure = {k}) and exists (select 1 from"
             f" realisation as other where other.scenario = run.scenario and m{k} is not null)"
         )
 
-    def _refuse_gaps(self, table: str, data: np.ndarray) -> None:
+    def _refuse_gaps(self, table: RunTable, data: np.ndarray) -> None:
         for k in np.flatnonzero(np.isnan(data[:, 4:]).any(axis=0)).tolist():
             if missing := self.gaps(table, k):
                 name, kind = self.measures[k], "fresh runs" if table == "fresh" else "runs"
@@ -205,82 +191,102 @@ class Runs(Described):
                     f"being added; `frontier measure {self.name} --data DATA --measures '{name}'` fills the gap"
                 )
 
-    def stored(self, replicates: int) -> int:
-        """Number of realisations among the first so many replicates of every scenario."""
-        return int(self.read("select count(*) from realisation where replicate <= ?", (replicates,))[0][0])
+    def n_runs(
+        self,
+        table: RunTable = "realisation",
+        *,
+        up_to: int | None = None,
+        status: int | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> int:
+        """Number of runs: those with a replicate ``up_to`` a number, of a status, of the scenarios with these
+        labels."""
+        conditions: list[str] = []
+        values: list[Any] = []
+        if up_to is not None:
+            conditions.append("replicate <= ?")
+            values.append(up_to)
+        if status is not None:
+            conditions.append("status = ?")
+            values.append(status)
+        if labels is not None:
+            conditions.append("scenario in (select id from scenario where label in (select value from json_each(?)))")
+            values.append(json.dumps(list(labels)))
+        where = f" where {' and '.join(conditions)}" if conditions else ""
+        return int(self.rows(f"select count(*) from {table}{where}", values)[0][0])
 
-    def n_failed(self) -> int:
-        """Number of failed runs."""
-        return int(self.read("select count(*) from realisation where status = ?", (FAILED,))[0][0])
-
-    def held(self, table: str = "realisation", before: int = 0) -> np.ndarray:
-        """How many replicates from ``before`` + 1 on, without a gap, each scenario has, by place.
+    def replicates_done(self, table: RunTable = "realisation", before: int = 0) -> np.ndarray:
+        """Numbers of replicates from ``before`` + 1 on, without a gap, that scenarios have: shape ``(scenarios,)``.
 
         Workers finish in any order, so a killed sweep may leave later replicates without earlier ones; those are made
         again and are equal.
         """
         counts = np.zeros(self.n_scenarios, np.int64)
+        with_gaps: list[int] = []
         with self.errors_in_words():
-            for place, n, last in self._db.execute(
+            for index, n, last in self._db.execute(
                 f"select scenario, count(*), max(replicate) from {table} where replicate > ? group by scenario",
                 (before,),
             ):
-                if not is_whole(place, 0, len(counts) - 1) or not is_whole(last):
+                if not is_whole(index, 0, len(counts) - 1) or not is_whole(last):
                     raise self.damaged("a run names a candidate or replicate that does not exist")
-                counts[place] = n if n == last - before else -1
-            for place in np.flatnonzero(counts < 0).tolist():
-                rows = self._db.execute(f"select replicate from {table} where scenario = ?", (place,))
+                if n == last - before:
+                    counts[index] = n
+                else:
+                    with_gaps.append(index)
+            for index in with_gaps:
+                rows = self._db.execute(f"select replicate from {table} where scenario = ?", (index,))
                 have = {replicate - before for (replicate,) in rows}
-                counts[place] = next(r for r in range(1, len(have) + 2) if r not in have) - 1
+                counts[index] = next(r for r in range(1, len(have) + 2) if r not in have) - 1
         return counts
 
-    def notes(self, place: int) -> list[tuple[int, int, str]]:
-        """What measures said about a scenario's runs: (replicate, column of the measure, text)."""
-        return [row[1:] for row in self._notes("scenario = ? order by replicate, measure", place)]
+    def notes(self, scenario: int) -> list[Note]:
+        """The notes on the runs of a scenario (its index), by replicate."""
+        return self._notes("scenario = ? order by replicate, measure", scenario)
 
-    def notes_on(self, k: int) -> list[tuple[int, int, str]]:
-        """What was noted at the column of a measure: (scenario, replicate, text)."""
-        return [(s, r, text) for s, r, _, text in self._notes("measure = ?", k)]
+    def notes_on(self, k: int, kind: NoteKind = NoteKind.FIGURE) -> list[Note]:
+        """The notes of a kind on a measure (its column), of all runs."""
+        return self._notes("measure = ?", stored_measure(kind, k))
 
-    def _notes(self, where: str, value: int) -> list[tuple[int, int, int, str]]:
-        found = []
-        for s, r, k, text, *crc in self.read(f"select * from note where {where}", (value,)):
-            sound = is_whole(s) and is_whole(r) and is_whole(k, -(2**31)) and isinstance(text, str)
-            if not sound or (self.has_sums and crc != [sum_of([s, r, k, text])]):
+    def _notes(self, where: str, value: int) -> list[Note]:
+        notes = []
+        for row in self.rows(f"select * from note where {where}", (value,)):
+            note = note_of(row, sums=self.has_sums)
+            if note is None:
                 raise self.damaged("a note on a run does not fit its check sum")
-            found.append((s, r, k, text))
-        return found
+            notes.append(note)
+        return notes
 
-    # -- what is worked out once -------------------------------------------------------------------------------------
+    # -- arrays that are computed once -------------------------------------------------------------------------------
 
-    def remember(
-        self, name: str, work: Callable[[], dict[str, np.ndarray]], since: int, *, as_writer: bool = False
+    def cached(
+        self, name: str, compute: Callable[[], dict[str, np.ndarray]], since: int, *, as_writer: bool = False
     ) -> dict[str, np.ndarray]:
-        """What ``work`` makes of the table that ``name`` begins with, and of the scenarios: kept in the study from the
-        first time on until these change.
+        """Arrays that ``compute`` makes of the scenarios and of the table that ``name`` begins with: stored in the
+        study from the first time on, until these change.
 
-        ``since`` is the :attr:`version` when what ``work`` rests on was read, or before; nothing is kept when
-        it has changed.  While a process writes nothing is kept; the writer itself keeps what it worked out last.
+        ``since`` is the :attr:`data_version` when what ``compute`` rests on was read, or before; nothing is stored when
+        it has changed.  While a process writes nothing is stored; the writer itself stores what it computed last.
         """
-        found = self.recall(name)
-        if found is not None:
-            return found
-        made = work()
+        stored = self.load_cached(name)
+        if stored is not None:
+            return stored
+        arrays = compute()
         if as_writer or self.writer is None:
             # a study that may not be written to, or is being written to, is as good without: a reader waits for nobody
             with suppress(EngineError), self.transaction(wait=as_writer) as db:
-                if self.version == since:
-                    aggregate_cache.keep(db, name, made, self._texts())
-        return made
+                if self.data_version == since:
+                    aggregate_cache.store(db, name, arrays, self._measure_texts())
+        return arrays
 
-    def recall(self, name: str) -> dict[str, np.ndarray] | None:
-        """What is remembered under a name; None where nothing is, or no longer."""
-        texts = self._texts()
+    def load_cached(self, name: str) -> dict[str, np.ndarray] | None:
+        """The arrays that are cached under a name; None where none are, or no longer."""
+        texts = self._measure_texts()
         with self.errors_in_words():
-            return aggregate_cache.recall(self._db, name, texts)
+            return aggregate_cache.load(self._db, name, texts)
 
-    def _texts(self) -> list[str]:
-        return [str(one) for one in self.measures]
+    def _measure_texts(self) -> list[str]:
+        return [str(measure) for measure in self.measures]
 
 
 def _of_group(data: np.ndarray, first: int, end: int) -> np.ndarray:

@@ -16,7 +16,6 @@ import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +27,9 @@ from engine.measures import MeasureCall
 from engine.plan import Plan, plan_from_toml, plan_to_toml
 from engine.release.scenarios import Choice, Scenario, Scenarios, params_text
 from engine.release.spec import ReleaseSpec, ids_of
-from engine.study import aggregate_cache, lease, runs
+from engine.study import aggregate_cache, lease, notes, runs
 from engine.study.about import ABOUT, FORMATS, put_about
-from engine.study.database import new_in_memory, write_new
+from engine.study.database import Connection, new_in_memory, write_new
 from engine.study.keys import key_path, write_key
 
 _SCHEMA = (
@@ -38,18 +37,21 @@ _SCHEMA = (
     "create table scenario (id integer primary key, label text unique, mechanism text, rate text, rule text,"
     " roles text, params text, crc integer)",
     *lease.SCHEMA,
-    runs.NOTE,
+    notes.SCHEMA,
     "create table decision (id integer primary key, at real, scenario integer, replicate integer, rule text, why text,"
     " state text, record text, crc integer)",
-    aggregate_cache.TABLE,
+    aggregate_cache.SCHEMA,
 )
 
 
 class Study(runs.Runs):
     """An open study file.  Make one with :meth:`create` or :meth:`open`; use it as a context manager or close it."""
 
-    key: bytes | None = None
-    """The study key, kept in memory where this process was given it (:mod:`engine.study.log_seal`)."""
+    def __init__(self, path: Path | None, connection: Connection) -> None:
+        super().__init__(path, connection)
+        self.key: bytes | None = None
+        """The study key, in memory only, where this process was given it (:mod:`engine.study.log_seal`)."""
+        self._scenarios: Scenarios | None = None
 
     # -- opening -----------------------------------------------------------------------------------------------------
 
@@ -93,13 +95,13 @@ class Study(runs.Runs):
 
     # -- scenarios and results ---------------------------------------------------------------------------------------
 
-    def take(self, total: int = 0, done: int = 0, task: str = lease.SWEEP) -> None:
-        """Become the writer (:meth:`engine.study.lease.Leased.take`); what others have changed before is read anew."""
-        super().take(total, done, task)
-        for name in ("plan", "measures"):
-            self.__dict__.pop(name, None)
-        if "scenarios" in self.__dict__ and len(self.scenarios) != self.n_scenarios:
-            del self.__dict__["scenarios"]
+    def acquire_lease(self, total: int = 0, done: int = 0, task: str = lease.SWEEP) -> None:
+        """Become the writer, as :meth:`engine.study.lease.Leased.acquire_lease`; what others have changed before is
+        read anew."""
+        super().acquire_lease(total, done, task)
+        self._reread_about()
+        if self._scenarios is not None and len(self._scenarios) != self.n_scenarios:
+            self._scenarios = None
 
     def add_scenarios(self, specs: Sequence[ReleaseSpec]) -> None:
         """Add those specs that the study does not hold yet; labels given once never change."""
@@ -112,13 +114,11 @@ class Study(runs.Runs):
                 for i, (spec, label) in enumerate(zip(new.values(), ids_of(new, taken), strict=True))
             ]
             if rows:
-                aggregate_cache.forget(db, "scenario")
+                aggregate_cache.invalidate(db, "scenario")
             full = [(*row, sum_of(row)) for row in rows] if self.has_sums else rows
             marks = ", ".join("?" * (7 + self.has_sums))
             db.executemany(f"insert into scenario values ({marks})", full)
-        self.__dict__.pop("scenarios", None)
-        if at == 0:
-            self.__dict__["scenarios"] = Scenarios.of_rows(self.names, rows, list(new.values()))
+        self._scenarios = Scenarios.of_rows(self.names, rows, list(new.values())) if at == 0 else None
 
     def _read_scenarios(self) -> Scenarios:
         with self.errors_in_words():
@@ -128,17 +128,18 @@ class Study(runs.Runs):
             except ValueError as error:
                 raise self.damaged(str(error)) from None
 
-    @cached_property
+    @property
     def scenarios(self) -> Scenarios:
-        """All scenarios, by place."""
-
-        arrays = self.remember("scenario", lambda: self._read_scenarios().arrays(), self.version)
-        return Scenarios(self.names, arrays)
+        """All scenarios, by index."""
+        if self._scenarios is None:
+            arrays = self.cached("scenario", lambda: self._read_scenarios().arrays(), self.data_version)
+            self._scenarios = Scenarios(self.names, arrays)
+        return self._scenarios
 
     def reuse(self, scenarios: Scenarios) -> None:
         """Take scenarios that were read from this study before, if they are still all: they may be a million."""
         if len(scenarios) == self.n_scenarios:
-            self.__dict__["scenarios"] = scenarios
+            self._scenarios = scenarios
 
     def find(self, text: str) -> tuple[Scenario, int | None]:
         """The scenario, and the replicate if one is named, of an id such as ``x7f3`` or ``x7f3/12``."""
@@ -153,10 +154,6 @@ class Study(runs.Runs):
             return self.scenarios[place], int(replicate)
         raise UsageError(f"candidate '{text}': the replicate '{replicate}' must be a whole number, such as {label}/1.")
 
-    def stamp(self) -> tuple[int, int]:
-        """A cheap value that changes whenever the study does: how far the sweep is, how many choices there are."""
-        return self.progress.done, int(self.read("select count(*) from decision")[0][0])
-
     # -- plan growth and decisions -----------------------------------------------------------------------------------
 
     def grow(self, plan: Plan) -> None:
@@ -166,7 +163,7 @@ class Study(runs.Runs):
         runs, while another process is the writer.
         """
         known = self.plan
-        del self.__dict__["plan"]  # whatever comes of it, the next look is at the file
+        self._reread_about()  # whatever comes of it, the next look is at the file
         other_runs = (plan.space, plan.mechanisms) != (known.space, known.mechanisms)
         with self.change() if other_runs else self.transaction() as db:
             if plan_from_toml(self.about["plan"]) != known:
@@ -179,7 +176,7 @@ class Study(runs.Runs):
         """Let further measures count, in one step; what was written into the plan meanwhile stays."""
         with self.change() as db:
             for table in runs.TABLES:
-                aggregate_cache.forget(db, table)
+                aggregate_cache.invalidate(db, table)
             about, plan = self.about, plan_from_toml(self.about["plan"])
             values = {
                 "measures": [*about["measures"], *map(str, calls)],
@@ -187,8 +184,7 @@ class Study(runs.Runs):
                 "plan": plan_to_toml(replace(plan, measures=(*plan.measures, *map(str, calls)))),
             }
             self.put_about(db, values)
-        for name in ("plan", "measures"):
-            self.__dict__.pop(name, None)
+        self._reread_about()
 
     def decide(self, scenario: Scenario, replicate: int, rule: str, why: str, record: dict[str, Any]) -> Choice:
         """Record a choice; earlier ones stay."""
@@ -202,9 +198,14 @@ class Study(runs.Runs):
         return Choice(at, scenario.label, replicate, rule, why, "draft", record)
 
     @property
+    def n_decisions(self) -> int:
+        """Number of recorded choices, without reading them."""
+        return int(self.rows("select count(*) from decision")[0][0])
+
+    @property
     def decisions(self) -> list[Choice]:
         """All recorded choices, oldest first."""
-        rows = self.read(
+        rows = self.rows(
             f"select at, label, replicate, decision.rule, why, state, record{', decision.crc' if self.has_sums else ''}"
             " from decision left join scenario on scenario.id = decision.scenario order by decision.id"
         )

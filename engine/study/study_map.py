@@ -12,6 +12,7 @@ from engine.common.errors import UsageError
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
 from engine.frontier.summary import Dominance, Summary, dominance, summarise
 from engine.release.results import Results, StoredResults
+from engine.study.runs import RunTable
 from engine.study.study import Study
 
 
@@ -24,7 +25,7 @@ def objective_places(study: Study, risk: str | None = None, utility: str | None 
         ("utility", utility or study.plan.decision.utility),
     ):
         if asked:
-            place = study.measure_place(asked)
+            place = study.measure_index(asked)
             got = study.measures[place].measure.kind
             if got != kind:
                 raise UsageError(f"'{asked}' is a measure of {got}, wanted one of {kind}")
@@ -40,7 +41,7 @@ def objective_places(study: Study, risk: str | None = None, utility: str | None 
 
 def objective_set(study: Study, texts: Sequence[str]) -> tuple[int, ...]:
     """Columns of any number of measures that together define a frontier; each at most once."""
-    places = tuple(study.measure_place(text) for text in texts)
+    places = tuple(study.measure_index(text) for text in texts)
     if len(places) < 2 or len(set(places)) < len(places):
         raise UsageError(f"objectives == {','.join(texts)}, must name two or more different measures")
     return places
@@ -69,11 +70,11 @@ def risk_utility_map(
             risk, utility = (first, utility) if kind == "risk" else (risk, first)
     places = objective_places(study, risk, utility)
     together = together or places
-    table = "fresh" if fresh else "realisation"
-    keep = partial(study.remember, since=study.version, as_writer=as_writer)
+    table: RunTable = "fresh" if fresh else "realisation"
+    cached = partial(study.cached, since=study.data_version, as_writer=as_writer)
     if as_writer:
-        keep("scenario", study.scenarios.arrays)
-    results, summary = _summary(study, table, allow_partial, keep, as_writer)
+        cached("scenario", study.scenarios.arrays)
+    results, summary = _summary(study, table, allow_partial, cached, as_writer)
     _refuse_mixture(study, summary, together)
     original = study.original
     return RiskUtilityMap(
@@ -83,7 +84,7 @@ def risk_utility_map(
         utility=places[1],
         results=results,
         summary=summary,
-        dominance=_dominance(study, table, summary, results, together, allow_partial, keep),
+        dominance=_dominance(study, table, summary, results, together, allow_partial, cached),
         original=np.array([original[str(call)] for call in study.measures]),
         allow_partial=allow_partial,
         objectives=together,
@@ -94,25 +95,29 @@ def remapped(study: Study, view: RiskUtilityMap, risk: str | None = None, utilit
     """A map under other measures, from the realisations and means of one of the same study that has not grown since."""
     places = objective_places(study, risk, utility)
     _refuse_mixture(study, view.summary, places)
-    keep = partial(study.remember, since=study.version)
-    found = _dominance(study, "realisation", view.summary, view.results, places, view.allow_partial, keep)
-    return replace(view, risk=places[0], utility=places[1], objectives=places, dominance=found)
+    cached = partial(study.cached, since=study.data_version)
+    made = _dominance(study, "realisation", view.summary, view.results, places, view.allow_partial, cached)
+    return replace(view, risk=places[0], utility=places[1], objectives=places, dominance=made)
 
 
-Keep = Callable[[str, Callable[[], dict[str, np.ndarray]]], dict[str, np.ndarray]]
+Arrays = dict[str, np.ndarray]
+Cached = Callable[[str, Callable[[], Arrays]], Arrays]
+"""Returns the arrays cached under a name, or those that it computes and caches."""
 
 
-def _summary(study: Study, table: str, allow_partial: bool, keep: Keep, as_writer: bool) -> tuple[Results, Summary]:
+def _summary(
+    study: Study, table: RunTable, allow_partial: bool, cached: Cached, as_writer: bool
+) -> tuple[Results, Summary]:
     """Realisations, unread where their summary is known, and the summary."""
     measures, n = [call.measure for call in study.measures], study.n_scenarios
     read: list[Results] = []
 
-    def work() -> dict[str, np.ndarray]:
+    def compute() -> Arrays:
         read.append(study.results(table, as_writer=as_writer))
         return vars(summarise(read[0], measures, n, allow_partial))
 
     # fresh runs are few: adding them up takes less than what their means would take in the study
-    summary = Summary(**(keep(summary_name(allow_partial), work) if table == "realisation" else work()))
+    summary = Summary(**(cached(summary_name(allow_partial), compute) if table == "realisation" else compute()))
     if read:
         return read[0], summary
     rows = int(summary.counted.sum()) + (0 if allow_partial else int(summary.failed.sum()))
@@ -131,29 +136,29 @@ def _summary(study: Study, table: str, allow_partial: bool, keep: Keep, as_write
 
 
 def summary_name(allow_partial: bool) -> str:
-    """Under which name a study keeps the summary of its realisations."""
+    """Name under which a study caches the summary of its realisations."""
     return f"realisation {allow_partial} summary"
 
 
 def _dominance(
     study: Study,
-    table: str,
+    table: RunTable,
     summary: Summary,
     results: Results,
     objectives: Sequence[int],
     allow_partial: bool,
-    keep: Keep,
+    cached: Cached,
 ) -> Dominance:
-    """Dominance over these objectives, as kept in the study or worked out from its realisations."""
+    """Dominance over these objectives, as cached in the study or computed from its realisations."""
     measures = [call.measure for call in study.measures]
 
-    def work() -> dict[str, np.ndarray]:
+    def compute() -> Arrays:
         made = vars(dominance(summary, results, measures, objectives, allow_partial))
         return {name: np.asarray(value) for name, value in made.items()}
 
     name = f"{table} {allow_partial} dominance {'+'.join(map(str, objectives))}"
-    kept = keep(name, work)
-    return Dominance(kept["undominated"], kept["clear"], kept["share"], float(kept["z"]))
+    arrays = cached(name, compute)
+    return Dominance(arrays["undominated"], arrays["clear"], arrays["share"], float(arrays["z"]))
 
 
 def _refuse_mixture(study: Study, summary: Summary, objectives: Sequence[int]) -> None:

@@ -18,7 +18,7 @@ from engine.plan import Plan
 from engine.plan.recode import edit_failures
 from engine.release.batch import CellIndex, ReleaseBatch, unpack
 from engine.release.records import ReleasedTable
-from engine.release.results import FAILED, NOOP, OK
+from engine.release.results import FAILED, NOOP, OK, Note, NoteKind
 from engine.release.spec import RANDOM_SWAP, ReleaseSpec, pairs_wanted
 from engine.sweeps.candidates import Group
 from engine.sweeps.record_evaluator import RecordRuns
@@ -32,10 +32,10 @@ Task = tuple[Group, Sequence[int]]
 
 
 class Outcome(NamedTuple):
-    """Rows ``(scenario, replicate, status, changed, values...)`` and notes ``(scenario, replicate, measure, text)``."""
+    """Rows ``(scenario, replicate, status, changed, values...)`` and notes on them."""
 
     rows: np.ndarray
-    notes: list[tuple[int, int, int, str]]
+    notes: list[Note]
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class Evaluator:
         """
         self._touched.clear()
         batch, rows = _Batch(), []
-        notes: list[tuple[int, int, int, str]] = []
+        notes: list[Note] = []
         for at, (group, replicates) in enumerate(tasks):
             derived = self._derived(tasks[at]) if keys is None else keys[at]
             if group.structure is None:
@@ -223,7 +223,7 @@ class Evaluator:
         assert self.key is not None, "an evaluator without the study key needs derived keys"
         return stream_keys(task, self.question, self.key)
 
-    def _draw(self, layout: _Layout, replicate: int, derived: bytes, batch: _Batch) -> list[tuple[int, int, int, str]]:
+    def _draw(self, layout: _Layout, replicate: int, derived: bytes, batch: _Batch) -> list[Note]:
         """Draw one replicate of a group and add its candidates to a batch; returns their notes."""
         pairs = layout.prepared.draw(derived, int(layout.wanted[-1]))
         stops = np.minimum(layout.wanted, len(pairs))
@@ -243,10 +243,10 @@ class Evaluator:
             for place, k in zip(layout.places.tolist(), layout.stop_of, strict=True):
                 extra, said = self._on_records(records[: stops[k]], layout.spec_of[place])
                 batch.extra.append(extra)
-                notes += [(place, replicate, column, text) for column, text in said]
+                notes += [Note(place, replicate, NoteKind.FIGURE, column, text) for column, text in said]
         return notes
 
-    def _measure(self, batch: _Batch, notes: list[tuple[int, int, int, str]]) -> np.ndarray:
+    def _measure(self, batch: _Batch, notes: list[Note]) -> np.ndarray:
         """Rows of a batch; what is undefined says so among the notes."""
         heads = np.concatenate(batch.heads)
         failing = self.question.failing(self.index.words[: self.index.n_cells], self.index.layout)
@@ -256,7 +256,7 @@ class Evaluator:
         for k in self.question.on_counts:
             for row in np.flatnonzero(np.isnan(figures[:, k])).tolist():
                 reason = f"{self.question.calls[k]}: {self.question.calls[k].measure.undefined}"
-                notes.append((int(heads[row, 0]), int(heads[row, 1]), k, reason))
+                notes.append(Note(int(heads[row, 0]), int(heads[row, 1]), NoteKind.FIGURE, k, reason))
         for row, extra in enumerate(batch.extra):
             for k, value in extra.items():
                 figures[row, k] = value

@@ -21,12 +21,9 @@ from engine.plan import Plan
 from engine.plan.recode import edit_failures
 from engine.release.batch import ReleaseBatch
 from engine.release.records import ReleasedTable
-from engine.release.results import count_place
+from engine.release.results import Note, NoteKind
 from engine.release.spec import ReleaseSpec
 from engine.sweeps.candidates import Group, fit_key, setting_of
-
-DIAGNOSTICS = -1
-"""The place of a measure under which a run's diagnostics stand among the notes."""
 
 
 def batch_of(release: RecordRelease, places: Sequence[int]) -> ReleaseBatch:
@@ -127,18 +124,15 @@ class RecordRuns:
         self.calls, self.plan, self.original = calls, plan, original
         self._fitted: tuple[tuple[str, ...], Any] | None = None
 
-    def run(
-        self, group: Group, replicates: Sequence[int], keys: Sequence[bytes]
-    ) -> tuple[np.ndarray, list[tuple[int, int, int, str]]]:
+    def run(self, group: Group, replicates: Sequence[int], keys: Sequence[bytes]) -> tuple[np.ndarray, list[Note]]:
         """Rows and notes of all members at the given replicates, as an ``Outcome`` holds them; ``keys`` are the derived
         keys (:func:`stream`), replicate by replicate and in each member by member."""
         with one_thread():  # fits are matrix products: with more threads their last bits would follow the machine
             return self._run(group, replicates, keys)
 
-    def _run(
-        self, group: Group, replicates: Sequence[int], keys: Sequence[bytes]
-    ) -> tuple[np.ndarray, list[tuple[int, int, int, str]]]:
-        rows, notes = [], []
+    def _run(self, group: Group, replicates: Sequence[int], keys: Sequence[bytes]) -> tuple[np.ndarray, list[Note]]:
+        rows: list[list[float]] = []
+        notes: list[Note] = []
         data = self.original.data
         settings = [setting_of(s.mechanism, dict(s.params), self.plan, data) for _, s in group.members]
         made = mechanism(group.members[0][1].mechanism)
@@ -157,11 +151,13 @@ class RecordRuns:
                     value, note = figure(call, release)
                     figures.append(value)
                     if note:
-                        notes.append((place, replicate, k, note))
+                        notes.append(Note(place, replicate, NoteKind.FIGURE, k, note))
                     if call.measure.of_unaltered:
-                        notes.append((place, replicate, count_place(k), repr(unaltered_in_small(call, release))))
+                        count = repr(unaltered_in_small(call, release))
+                        notes.append(Note(place, replicate, NoteKind.COUNT, k, count))
                 if found.diagnostics:
-                    notes.append((place, replicate, DIAGNOSTICS, json.dumps(found.diagnostics, ensure_ascii=False)))
+                    text = json.dumps(found.diagnostics, ensure_ascii=False)
+                    notes.append(Note(place, replicate, NoteKind.DIAGNOSTICS, None, text))
                 rows.append([place, replicate, found.status, changed_records(release), *figures])
         return np.array(rows, float), notes
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,15 +11,13 @@ from engine.common.errors import EngineError, UsageError
 from engine.data.microdata import RawTable
 from engine.measures import MeasureCall, call
 from engine.plan.recode import code
-from engine.release.results import count_place
 from engine.release.spec import MOST_REPLICATES, ReleaseSpec
 from engine.study.decision_log import append
 from engine.study.lease import MEASURE, RECHECK
-from engine.study.runs import TABLES
+from engine.study.runs import TABLES, RunTable
 from engine.study.study import Study
 from engine.sweeps.candidates import Group, group
 from engine.sweeps.evaluator import question
-from engine.sweeps.record_evaluator import DIAGNOSTICS
 from engine.sweeps.runner import FRESH_FROM, Announce, Tick, announce_compilation
 from engine.sweeps.sweep import check_same
 from engine.sweeps.workers import TASK, Alone, Bundle, bundles, check_workers, crew, default_workers
@@ -42,7 +40,7 @@ def add_measures(
     """
     check_workers(workers)
     check_same(study, raw, key)
-    study.take(task=MEASURE)
+    study.acquire_lease(task=MEASURE)
     try:
         have = [str(c) for c in study.measures]
         calls = [call(text) for text in dict.fromkeys(str(call(text)) for text in texts)]
@@ -61,7 +59,7 @@ def add_measures(
             study.finish_measures(new, original)
         return added + [str(c) for c in new]
     finally:
-        study.release()
+        study.release_lease()
 
 
 def _remake(
@@ -70,7 +68,7 @@ def _remake(
     key: bytes,
     calls: Sequence[MeasureCall],
     columns: Sequence[int],
-    tables: dict[str, np.ndarray],
+    tables: Mapping[RunTable, np.ndarray],
     workers: int | None,
     tick: Tick | None,
     announce: Announce | None,
@@ -85,7 +83,8 @@ def _remake(
             again = _held_tasks(group([(s.place, s.spec) for s in study.scenarios], asked.table), held)
             for outcome in hands.run(again):
                 notes = [
-                    (place, replicate, _column_of(k, columns), text) for place, replicate, k, text in outcome.notes
+                    note if note.measure is None else note._replace(measure=columns[note.measure])
+                    for note in outcome.notes
                 ]
                 study.update_results(columns, outcome.rows, notes, table)
                 done += len(outcome.rows)
@@ -94,13 +93,6 @@ def _remake(
                 if study.beat():
                     raise EngineError("cancelled; the study is as it was before")
     return asked.original()
-
-
-def _column_of(k: int, columns: Sequence[int]) -> int:
-    """Where a note on the ``k``-th of the measures added stands; what the mechanism counted stays where it is."""
-    if k == DIAGNOSTICS:
-        return k
-    return columns[k] if k >= 0 else count_place(columns[count_place(k)])
 
 
 def _held_tasks(groups: Sequence[Group], held: np.ndarray) -> Iterator[Bundle]:
@@ -128,17 +120,17 @@ def reevaluate(study: Study, raw: RawTable, key: bytes, places: Sequence[int], r
         raise UsageError(f"replicates == {replicates}, must be at most {MOST_REPLICATES:,}.")
     check_same(study, raw, key)
     wanted = set(places)
-    study.take(task=RECHECK)
+    study.acquire_lease(task=RECHECK)
     try:
         asked = question(study.plan, code(raw, study.plan), study.measures)
         groups = group([(s.place, s.spec) for s in study.scenarios if s.place in wanted], asked.table)
         for outcome in Alone(asked, key).run(
-            bundles(groups, study.held("fresh", FRESH_FROM - 1), replicates, FRESH_FROM - 1)
+            bundles(groups, study.replicates_done("fresh", FRESH_FROM - 1), replicates, FRESH_FROM - 1)
         ):
             study.add_results(outcome.rows, outcome.notes, table="fresh")
             if study.beat():
                 raise EngineError("stopped by request; what is done is kept")
     finally:
-        study.release()
+        study.release_lease()
     labels = [study.scenarios[place].label for place in sorted(wanted)]
     append(study, "rechecked", {"candidates": labels, "replicates": replicates})

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from engine.release.spec import MOST_REPLICATES
+from engine.study.runs import RunTable
 from engine.study.study import Study
 from engine.sweeps.candidates import group
 from engine.sweeps.evaluator import Question
@@ -40,12 +41,13 @@ class Filling:
 
         Every batch of results is one transaction.  Raises :class:`Cancelled` when somebody asks for it.
         """
-        table, before = ("fresh", FRESH_FROM - 1) if fresh else ("realisation", 0)
+        table: RunTable = "fresh" if fresh else "realisation"
+        before = FRESH_FROM - 1 if fresh else 0
         scenarios = self.study.scenarios
         with no_collection():
             chosen = scenarios if places is None else (scenarios[place] for place in places)
             groups = group([(s.place, s.spec) for s in chosen], self.asked.table)
-        held = self.study.held(table, before)
+        held = self.study.replicates_done(table, before)
         for outcome in self._crew.run(bundles(groups, held, replicates, before)):
             if len(outcome.rows):
                 added = self.study.add_results(outcome.rows, outcome.notes, table)

@@ -270,9 +270,9 @@ def fill(
     replicates = space.replicates
     total = replicates * (len(study.scenarios) if search is None else max(space.budget, len(study.scenarios)))
     staged = space.adaptive or space.search
-    study.take(total, study.stored(replicates))
+    study.acquire_lease(total, study.n_runs(up_to=replicates))
     try:
-        done = study.stored(replicates)  # nobody else adds to it from now on
+        done = study.n_runs(up_to=replicates)  # nobody else adds to it from now on
         if tick:
             tick(done, total)
         message = ""
@@ -289,14 +289,14 @@ def fill(
                     filling.bring(None, replicates)
         with suppress(UsageError):  # without a risk and a utility measure there is no map
             risk_utility_map(study, as_writer=True)
-        study.release("finished", message)
+        study.release_lease("finished", message)
     except Cancelled:
-        study.release("cancelled", "cancelled by request")
+        study.release_lease("cancelled", "cancelled by request")
     except KeyboardInterrupt:
-        study.release("cancelled", "interrupted")
+        study.release_lease("cancelled", "interrupted")
         raise
     except Exception as error:
-        study.release("failed", str(error) if isinstance(error, EngineError) else type(error).__name__)
+        study.release_lease("failed", str(error) if isinstance(error, EngineError) else type(error).__name__)
         raise
 
 

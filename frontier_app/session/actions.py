@@ -19,6 +19,7 @@ from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan import Plan, first_plan, plan_from_toml, plan_to_toml, read_plan
 from engine.plan.recode import code
 from engine.plan.samples import open_data
+from engine.release.results import Note
 from engine.study.live_frontier import GrowingFrontier, growing_frontier
 from engine.study.study import Study
 from engine.study.study_map import objective_places, remapped, risk_utility_map
@@ -265,7 +266,7 @@ def the_map(risk: str | None, utility: str | None, partial: bool) -> RiskUtility
         if study is None:
             return None
         path = str(study.path)
-        grown = (path, study.stamp()[0], study.n_scenarios, len(study.measures), partial)
+        grown = (path, study.progress.done, study.n_scenarios, len(study.measures), partial)
         depends = (grown, risk, utility)
         before = state.get().memo.last("map")
 
@@ -298,8 +299,8 @@ def growing() -> Growing | None:
     now = state.get()
     with Study.open(path) as study:
         risk, utility = (study.measures[k] for k in objective_places(study))
-        stamp = (str(path), study.stamp()[0], study.n_scenarios)
-        found = now.memo.get("growing", stamp, lambda: growing_frontier(study))
+        depends = (str(path), study.progress.done, study.n_scenarios)
+        found = now.memo.get("growing", depends, lambda: growing_frontier(study))
         original = (study.original[str(risk)], study.original[str(utility)])
         count = study.n_scenarios
     signs = tuple(-1.0 if c.measure.better == "higher" else 1.0 for c in (risk, utility))
@@ -313,7 +314,7 @@ def fresh_map(view: RiskUtilityMap) -> RiskUtilityMap | None:
     with opened() as study:
         if study is None:
             return None
-        n = study.read("select count(*) from fresh")[0][0]
+        n = study.n_runs("fresh")
         if not n:
             return None
         depends = (str(study.path), n, study.n_scenarios, len(study.measures), risk, utility, view.allow_partial)
@@ -324,15 +325,15 @@ def fresh_map(view: RiskUtilityMap) -> RiskUtilityMap | None:
         )
 
 
-def notes(place: int) -> list[tuple[int, int, str]]:
-    """What was said about a scenario's runs in the sweep: (replicate, column of the measure, text)."""
+def notes(place: int) -> list[Note]:
+    """What was said about a scenario's runs in the sweep."""
     path = own_study()
     if path is None:
         return []
     now = state.get()
     with Study.open(path) as study:
-        depends = (str(path), study.stamp()[0], len(study.measures), place)
-        return now.memo.get("notes", depends, lambda: [row for row in study.notes(place) if row[0] < FRESH_FROM])
+        depends = (str(path), study.progress.done, len(study.measures), place)
+        return now.memo.get("notes", depends, lambda: [n for n in study.notes(place) if n.replicate < FRESH_FROM])
 
 
 def source_words() -> str:

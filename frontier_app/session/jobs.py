@@ -159,13 +159,8 @@ def recheck_job(workspace: Workspace) -> Job:
         return Job("none")
     busy, words = recheck(workspace)
     total = len(noted["labels"]) * noted["replicates"]
-    marks = ", ".join("?" * len(noted["labels"]))
     with Study.open(workspace.study) as study:
-        (done,) = study.read(
-            f"select count(*) from fresh where replicate < ? and scenario in (select id from scenario where label in"
-            f" ({marks}))",
-            (FRESH_FROM + noted["replicates"], *noted["labels"]),
-        )[0]
+        done = study.n_runs("fresh", labels=noted["labels"], up_to=FRESH_FROM + noted["replicates"] - 1)
     if busy:
         if noted["stop"]:
             _ask(workspace)  # asked before the process listened, it would not have heard

@@ -15,8 +15,8 @@ from engine.mechanisms import mechanism, names
 from engine.mechanisms.base import Mechanism
 from engine.plan import MechanismPlan, Plan
 from engine.release.parameter import Parameter
+from engine.release.results import Note, NoteKind
 from engine.release.spec import RANDOM_SWAP, ReleaseSpec
-from engine.sweeps.record_evaluator import DIAGNOSTICS
 
 RANDOM_TITLE = "Random swap of attributes"
 RANDOM_WHEN = "attributes may be exchanged one by one, and every one-way table must stay as it is"
@@ -250,12 +250,12 @@ _WORDS = {
 }
 
 
-def diagnostics(notes: Sequence[tuple[int, int, str]]) -> tuple[list[str], list[tuple[str, str]]]:
+def diagnostics(notes: Sequence[Note]) -> tuple[list[str], list[tuple[str, str]]]:
     """Warnings, and what the mechanism counted: its words and the mean over runs (or the words of the runs)."""
     seen: dict[str, list[object]] = {}
-    for _, measure, text in notes:
-        if measure == DIAGNOSTICS:
-            for name, value in json.loads(text).items():
+    for note in notes:
+        if note.kind is NoteKind.DIAGNOSTICS:
+            for name, value in json.loads(note.text).items():
                 seen.setdefault(name, []).append(value)
     warnings = list(dict.fromkeys(str(value) for value in seen.pop("warning", []) if value))
     rows = []
@@ -272,12 +272,12 @@ def diagnostics(notes: Sequence[tuple[int, int, str]]) -> tuple[list[str], list[
     return warnings, rows
 
 
-def said(notes: Sequence[tuple[int, int, str]]) -> dict[int, list[str]]:
+def said(notes: Sequence[Note]) -> dict[int, list[str]]:
     """By column of the measure what it said of the runs, the commonest first, with how often where it varies."""
     by_measure: dict[int, list[str]] = {}
-    for _, measure, text in notes:
-        if measure >= 0:
-            by_measure.setdefault(measure, []).append(text)
+    for note in notes:
+        if note.kind is NoteKind.FIGURE and note.measure is not None:
+            by_measure.setdefault(note.measure, []).append(note.text)
     found = {}
     for measure, texts in by_measure.items():
         if len(set(texts)) == 1:

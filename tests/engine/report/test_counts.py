@@ -15,7 +15,7 @@ from engine.models.record_release import RecordRelease
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan
 from engine.plan.mechanism import MechanismPlan
 from engine.release.records import ReleasedTable
-from engine.release.results import count_place
+from engine.release.results import NoteKind
 from engine.report.annex import chair_sections
 from engine.report.answers import risk_sentence, summary, worst
 from engine.report.build_findings import findings
@@ -70,8 +70,9 @@ def test_counts_of_several_tables_are_means_of_whole_numbers(tmp_path: Path):
     assert "Records changed in at least one of 2 tables" in said and "Records changed in one table, on average" in said
     assert "means over the 2 tables" in str(memo(case.found).sections[5])
     add_measures(case.study, raw_table(), read_key(key_path(case.study.path)), ["small_cells[n_rule=3]"], workers=1)
-    known = {measure for _, measure, _ in case.study.notes(0)}
-    assert known == {-1, count_place(0), count_place(len(case.study.measures) - 1)}  # diagnostics, counts of either
+    known = {(note.kind, note.measure) for note in case.study.notes(0)}
+    last = len(case.study.measures) - 1
+    assert known == {(NoteKind.DIAGNOSTICS, None), (NoteKind.COUNT, 0), (NoteKind.COUNT, last)}
 
 
 def _findings(tmp_path: Path, levels: int) -> tuple[Findings, int]:

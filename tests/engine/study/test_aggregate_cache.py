@@ -38,35 +38,35 @@ def db():
 @pytest.mark.parametrize("most", [2**28, 8])
 def test_arrays_come_back_as_they_were(db, monkeypatch, most):
     monkeypatch.setattr(aggregate_cache, "_MOST", most)  # small: every column by itself
-    assert aggregate_cache.recall(db, "realisation all") is None  # not even the table is there
-    aggregate_cache.keep(db, "realisation all", ARRAYS)
-    aggregate_cache.keep(db, "realisation", {"another": np.ones(2)})
-    found = aggregate_cache.recall(db, "realisation all")
+    assert aggregate_cache.load(db, "realisation all") is None  # not even the table is there
+    aggregate_cache.store(db, "realisation all", ARRAYS)
+    aggregate_cache.store(db, "realisation", {"another": np.ones(2)})
+    found = aggregate_cache.load(db, "realisation all")
     assert found is not None and set(found) == set(ARRAYS)
     for name, array in ARRAYS.items():
         assert (found[name].dtype, found[name].shape) == (array.dtype, array.shape), name
         assert found[name].tobytes() == array.tobytes(), name
         assert not found[name].flags.writeable, name
     assert found["matrix again"] is found["matrix"]
-    assert list(aggregate_cache.recall(db, "realisation") or ()) == ["another"]
-    assert aggregate_cache.recall(db, "realisation al") is None
+    assert list(aggregate_cache.load(db, "realisation") or ()) == ["another"]
+    assert aggregate_cache.load(db, "realisation al") is None
 
 
 def test_whole_numbers_and_equal_figures_take_little_room(db):
-    aggregate_cache.keep(db, "fresh x", {"equal": np.full(100_000, np.nan), "small": np.arange(100_000) % 200})
+    aggregate_cache.store(db, "fresh x", {"equal": np.full(100_000, np.nan), "small": np.arange(100_000) % 200})
     sizes = dict(db.execute("select substr(name, -10, 5), length(value) from aggregate").fetchall())
     assert sizes["equal"] < 50 and sizes["small"] < 100_050
 
 
 def test_what_is_kept_goes_with_what_it_rests_on(db):
     def there() -> list[str]:
-        return [name for name in ("scenario", "realisation x", "fresh x") if aggregate_cache.recall(db, name)]
+        return [name for name in ("scenario", "realisation x", "fresh x") if aggregate_cache.load(db, name)]
 
     for changed, left in (("fresh", ["scenario", "realisation x"]), ("realisation", ["scenario"]), ("scenario", [])):
         for name in ("scenario", "realisation x", "fresh x"):
-            aggregate_cache.keep(db, name, {"n": np.array(1)})
+            aggregate_cache.store(db, name, {"n": np.array(1)})
         for done in ("fresh", "realisation", "scenario"):
-            aggregate_cache.forget(db, done)
+            aggregate_cache.invalidate(db, done)
             if done == changed:
                 break
         assert there() == left

@@ -221,7 +221,7 @@ def test_arrays_of_other_measures_are_not_used(whole, tmp_path):
 
         before = [str(call) for call in study.measures][:-1]
         with study.transaction() as db:
-            aggregate_cache.keep(db, "fresh runs", {"values": np.zeros((6, 4))}, before)
+            aggregate_cache.store(db, "fresh runs", {"values": np.zeros((6, 4))}, before)
         assert study.results("fresh").values.shape == (6, 5)
 
 

@@ -44,11 +44,11 @@ def test_a_process_that_got_the_number_of_a_dead_sweep_holds_nothing(path):
         pretend(study, os.getppid(), process_birth(os.getppid()))
         assert study.progress.state == "running"
         with pytest.raises(EngineError, match=rf"another sweep \(process {os.getppid()}\) is writing 's.study'; wait"):
-            study.take(10, 0)
+            study.acquire_lease(10, 0)
         pretend(study, os.getppid(), process_birth(os.getppid()).rpartition(" ")[0] + " 12345")
         assert study.progress.state == "cancelled" and study.writer is None
-        study.take(10, 0)
-        study.release("cancelled")
+        study.acquire_lease(10, 0)
+        study.release_lease("cancelled")
 
 
 def test_a_process_that_got_the_number_of_this_one_before_it_holds_nothing(path):
@@ -158,11 +158,11 @@ def test_a_plan_written_while_measures_are_added_stays(path):
 def test_a_writer_whose_lease_was_taken_stops(path):
     """It was silent for so long on another machine that it counted as gone."""
     with sweep(RAW, plan_of(), path, workers=1) as study:
-        study.take(100, 0)
+        study.acquire_lease(100, 0)
         pretend(study, os.getppid(), process_birth(os.getppid()))
         with pytest.raises(EngineError, match="another sweep"):
             study.beat(5)
-        study.release("finished")
+        study.release_lease("finished")
         assert study.progress.state == "running", "the lease of the other stays"
 
 

@@ -65,7 +65,7 @@ def test_every_step_is_sealed(path: Path, home: tuple[Path, RawTable]) -> None:
         assert not any("unsealed" in entry.detail for entry in entries(study))
         decide(study, "released", "Ada")
         assert seal_words(study) == WHOLE
-        length, seal = study.read("select length, seal from log_seal")[0]
+        length, seal = study.rows("select length, seal from log_seal")[0]
         assert length == len(entries(study)) and len(bytes.fromhex(seal)) == 64
     key = path.with_name("household.study.key").read_text().strip()
     assert key.encode() not in path.read_bytes() and bytes.fromhex(key) not in path.read_bytes()

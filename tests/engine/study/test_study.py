@@ -152,10 +152,10 @@ def test_results_come_back_as_they_were(study):
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 6)), unique=True, max_size=20))
 @examples(12)
-def test_held_counts_replicates_without_a_gap(tmp_path_factory, runs):
+def test_replicates_done_counts_those_without_a_gap(tmp_path_factory, runs):
     with create(tmp_path_factory.mktemp("held") / "s") as study:
         study.add_results([(place, replicate, OK, 2, 0.1, 0.1) for place, replicate in runs])
-        for place, got in enumerate(study.held()):
+        for place, got in enumerate(study.replicates_done()):
             wanted = 0
             while (place, wanted + 1) in runs:
                 wanted += 1
@@ -174,12 +174,12 @@ def test_a_failed_transaction_changes_nothing(study):
 
 
 def test_measures_by_name(study):
-    assert study.measure_place("hellinger") == 1 == study.measure_place(" hellinger ")
-    assert study.measure_place("small_cells[n_rule=3]") == 0
+    assert study.measure_index("hellinger") == 1 == study.measure_index(" hellinger ")
+    assert study.measure_index("small_cells[n_rule=3]") == 0
     with pytest.raises(UsageError, match=r"the study has no measure 'total_variation'\."):
-        study.measure_place("total_variation")
+        study.measure_index("total_variation")
     with pytest.raises(UsageError, match="unknown measure 'helinger'"):
-        study.measure_place("helinger")
+        study.measure_index("helinger")
 
 
 def test_finding_a_candidate(study):
@@ -203,45 +203,44 @@ def test_the_lease(study):
     import time
 
     assert study.progress.state == "new"
-    study.take(10, 0)
+    study.acquire_lease(10, 0)
     assert study.progress.state == "running" and not study.beat(4) and study.progress.done == 4
-    study.take(10, 4)
+    study.acquire_lease(10, 4)
     study.cancel()
     assert study.beat(5)
-    study.release("cancelled", "cancelled by request")
+    study.release_lease("cancelled", "cancelled by request")
     assert study.progress.state == "cancelled"
-    study.take(10, 5)
+    study.acquire_lease(10, 5)
     assert not study.beat(5), "an old request to cancel does not stop a new sweep"
-    study.release("finished")
+    study.release_lease("finished")
 
     # a living process of this machine, a dead one, and one that is silent on another machine
     pretend(study, os.getppid(), hostname(), time.time())
     with pytest.raises(
         EngineError, match=rf"another sweep \(process {os.getppid()}\) is writing 's.study'; wait for it"
     ):
-        study.take(10, 5)
+        study.acquire_lease(10, 5)
     pretend(study, 2**22 + 12345, hostname(), time.time())
     assert study.progress.state == "cancelled"
-    study.take(10, 5)
+    study.acquire_lease(10, 5)
     pretend(study, 17, "elsewhere", time.time())
     with pytest.raises(EngineError, match=r"another sweep \(process 17 on elsewhere\) is writing"):
-        study.take(10, 5)
+        study.acquire_lease(10, 5)
     pretend(study, 17, "elsewhere", time.time() - 61)
     assert study.progress.state == "cancelled"
-    study.take(10, 5)
+    study.acquire_lease(10, 5)
 
 
 def test_a_sweep_releases_only_its_own_lease(study):
     import time
 
     pretend(study, os.getppid(), hostname(), time.time())
-    study.release("finished")
+    study.release_lease("finished")
     assert study.progress.state == "running"
 
 
 def test_a_reader_sees_whole_transactions_beside_a_writer(study):
     with Study.open(study.path) as reader:
-        before = reader.stamp()
         with study.transaction() as db:
             row = [0.0, 1, 0, 2, 0.1, 0.2]
             values = (*row, *sums_of(np.array([row])))
@@ -249,7 +248,7 @@ def test_a_reader_sees_whole_transactions_beside_a_writer(study):
             assert len(reader.results()) == 0, "not yet"
         assert len(reader.results()) == 1
         study.beat(1)
-        assert reader.stamp() != before
+        assert reader.progress.done == 1
 
 
 def test_a_reader_meets_scenarios_that_were_added_after_it_opened(study):
@@ -258,7 +257,7 @@ def test_a_reader_meets_scenarios_that_were_added_after_it_opened(study):
         study.add_scenarios([ReleaseSpec(SMALL.spec("SFU"), "0.1")])
         study.add_results([(6, 1, OK, 2, 0.1, 0.2)])
         with Study.open(study.path) as later:
-            assert len(later.scenarios) == 7 and later.held().tolist() == [0] * 6 + [1]
+            assert len(later.scenarios) == 7 and later.replicates_done().tolist() == [0] * 6 + [1]
 
 
 # -- the key ---------------------------------------------------------------------------------------------------------

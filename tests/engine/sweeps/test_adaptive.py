@@ -116,7 +116,7 @@ def test_unequal_replicates_and_fresh_finalists(path, tmp_path):
     ticks: list[tuple[int, int]] = []
     plan = plan_of(space=ADAPTIVE)
     with sweep(RAW, plan, path, workers=1, tick=lambda *t: ticks.append(t)) as study:
-        held = study.held()
+        held = study.replicates_done()
         assert set(held.tolist()) <= {4, 8, 16, 20} and len(set(held.tolist())) > 1
         view = risk_utility_map(study)
         np.testing.assert_array_equal(view.summary.counted + view.summary.failed, held)
@@ -219,7 +219,7 @@ def test_means_errors_and_shares_with_unequal_replicates(path):
     with sweep(RAW, plan_of(space=ADAPTIVE), path, workers=1) as study:
         view = risk_utility_map(study)
         results = study.results()
-        least = int(study.held().min())
+        least = int(study.replicates_done().min())
         for place in range(len(study.scenarios)):
             mine = results.values[(results.scenario == place) & (results.status != FAILED)]
             np.testing.assert_allclose(view.summary.mean[place], mine.mean(axis=0))
@@ -233,11 +233,11 @@ def test_means_errors_and_shares_with_unequal_replicates(path):
 
 def test_extending_adding_and_rechecking(path, tmp_path):
     with sweep(RAW, plan_of(space=ADAPTIVE), path, workers=1) as study:
-        few = study.held()
+        few = study.replicates_done()
         assert add_measures(study, RAW, KEY, ["false_zeros"], workers=1) == ["false_zeros"]
-        assert not np.isnan(study.results().values[:, study.measure_place("false_zeros")]).any()
-        assert not np.isnan(study.results("fresh").values[:, study.measure_place("false_zeros")]).any()
-        np.testing.assert_array_equal(study.held(), few)
+        assert not np.isnan(study.results().values[:, study.measure_index("false_zeros")]).any()
+        assert not np.isnan(study.results("fresh").values[:, study.measure_index("false_zeros")]).any()
+        np.testing.assert_array_equal(study.replicates_done(), few)
         finalists = sorted(set(study.results("fresh").scenario.tolist()))
         reevaluate(study, RAW, KEY, finalists[:1], 30)
         assert (study.results("fresh").scenario == finalists[0]).sum() == 30
@@ -246,14 +246,14 @@ def test_extending_adding_and_rechecking(path, tmp_path):
         plan = study.plan
     grown = replace(plan, space=replace(plan.space, rates=(*plan.space.rates, "0.2")))
     with sweep(RAW, grown, path, workers=1, extend=True) as study:
-        assert len(study.scenarios) > len(few) and study.held().min() < 20
-        more = study.held()[: len(few)]
+        assert len(study.scenarios) > len(few) and study.replicates_done().min() < 20
+        more = study.replicates_done()[: len(few)]
         assert (more >= few).all()
     everything = replace(grown, space=replace(grown.space, adaptive=False))
     with pytest.raises(UsageError, match=r"space.adaptive: the study has yes, asked no"):
         sweep(RAW, everything, path, workers=1)
     with sweep(RAW, everything, path, workers=1, extend=True) as study:
-        assert (study.held() == 20).all()
+        assert (study.replicates_done() == 20).all()
         rows = table_of(study)
     with sweep(RAW, everything, keyed(tmp_path / "once.study"), workers=1) as study:
         assert table_of(study) == rows
@@ -264,8 +264,8 @@ def test_the_command_shows_how_often_each_was_run(tmp_path, capsys):
     command = ["sweep", "czech", "--study", str(path), "--swap-sizes", "1,2", "--rates", "0.02,0.1"]
     assert main([*command, "--adaptive", "--replicates", "12", "--screen", "3", "--workers", "1"]) == 0
     with Study.open(path) as study:
-        assert study.plan.space.adaptive and study.plan.space.screen == 3 and study.held().min() == 3
-        held = study.held().tolist()
+        assert study.plan.space.adaptive and study.plan.space.screen == 3 and study.replicates_done().min() == 3
+        held = study.replicates_done().tolist()
     capsys.readouterr()
     assert main(["show", str(path)]) == 0
     assert "replicates" in capsys.readouterr().out.splitlines()[2]
@@ -325,7 +325,7 @@ def test_the_recommended_scenario_against_five_hundred_fresh_replicates(tmp_path
         with sweep(raw, plan, path, workers=1) as study:
             view = risk_utility_map(study)
             again = risk_utility_map(study, fresh=True)
-            saved.append(1 - study.held().mean() / 20)
+            saved.append(1 - study.replicates_done().mean() / 20)
             place = view.under_bound(float(np.median(view.risk_loss[view.frontier()])))
             reevaluate(study, raw, bytes([seed]) * 16, [place], 520)
             results = study.results("fresh")

@@ -111,12 +111,11 @@ def test_readers_beside_the_writer_and_no_second_writer(path):
         wait_for(process, 1)
         with Study.open(path) as reader:
             first = len(reader.results())
-            stamp = reader.stamp()
             assert reader.progress.state == "running" and reader.progress.total == 4000
             with pytest.raises(EngineError, match=rf"another sweep \(process {process.pid}\) is writing 's.study'"):
                 swept(path)
             wait_for(process, first + 1)
-            assert len(reader.results()) > first and reader.stamp() != stamp
+            assert len(reader.results()) > first
             # cancelled from outside, everything done is kept
             reader.cancel()
         assert process.wait(timeout=30) == 0

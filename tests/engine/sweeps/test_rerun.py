@@ -54,7 +54,7 @@ def test_measures_given_up_half_way_leave_the_study_as_it_was(path):
     assert set(before) < set(swept(path, plan_of(space={"replicates": 5}), extend=True))
     with Study.open(path) as study:
         assert add_measures(study, RAW, KEY, ["false_zeros"], workers=1) == ["false_zeros"]
-        place = study.measure_place("false_zeros")
+        place = study.measure_index("false_zeros")
         assert not np.isnan(study.results().values[:, place]).any()
         assert not np.isnan(study.results("fresh").values[:, place]).any()
 

@@ -20,7 +20,7 @@ from engine.release import space
 from engine.release.batch import CellIndex, unpack
 from engine.release.results import StoredResults
 from engine.release.spec import AttributeSpec, pairs_wanted
-from engine.study.aggregate_cache import forget
+from engine.study.aggregate_cache import invalidate
 from engine.study.live_frontier import growing_frontier
 from engine.study.study import Study
 from engine.study.study_map import risk_utility_map
@@ -237,7 +237,7 @@ def test_what_is_kept_goes_with_every_change(study):
 
 def test_scenarios_kept_as_columns_equal_those_in_the_rows(study):
     with Study.open(study.path) as now:
-        assert now.recall("scenario"), "the writer keeps them"
+        assert now.load_cached("scenario"), "the writer keeps them"
         assert now.n_scenarios == len(now.scenarios) == len(now._read_scenarios())
         assert now.scenarios == now._read_scenarios() == study.scenarios
         assert now.scenarios[-1] == now.scenarios[len(now.scenarios) - 1]
@@ -246,14 +246,14 @@ def test_scenarios_kept_as_columns_equal_those_in_the_rows(study):
             now.scenarios[len(now.scenarios)]
         new = replace(now.scenarios[0].spec, rate="0.5")
         now.add_scenarios([new])
-        assert now.recall("scenario") is None
+        assert now.load_cached("scenario") is None
         assert now.scenarios[-1].spec == new
 
 
 def test_fresh_runs_leave_what_rests_on_the_sweep(study):
     width = len(study.measures)
     study.add_results([(0, 99, 0, 4, *([0.5] * width))], table="fresh")
-    assert study.recall("realisation runs") and study.recall("scenario")
+    assert study.load_cached("realisation runs") and study.load_cached("scenario")
     assert len(risk_utility_map(study, fresh=True).results) == 1
     study.add_results([(0, 100, 0, 4, *([0.5] * width))], table="fresh")
     assert len(study.results("fresh")) == 2 and len(risk_utility_map(study, fresh=True).results) == 2
@@ -262,7 +262,7 @@ def test_fresh_runs_leave_what_rests_on_the_sweep(study):
 def test_a_growing_frontier_is_the_same_from_what_is_kept(study):
     known = growing_frontier(study)
     with study.transaction() as db:
-        forget(db, "realisation")
+        invalidate(db, "realisation")
     added = growing_frontier(study)
     assert known.places.tolist() == added.places.tolist() and known.runs == added.runs
     np.testing.assert_allclose(known.losses, added.losses, rtol=1e-12)
@@ -274,6 +274,6 @@ def test_nothing_is_kept_of_a_study_that_changes_meanwhile(study, tmp_path):
             other.add_results([(0, 98, 0, 4, *([0.5] * len(study.measures)))])
         return {"n": np.array(1)}
 
-    assert study.remember("x", work, study.version)["n"] == 1
-    assert study.remember("x", lambda: {"n": np.array(2)}, study.version)["n"] == 2
-    assert study.remember("x", lambda: {"n": np.array(3)}, study.version)["n"] == 2
+    assert study.cached("x", work, study.data_version)["n"] == 1
+    assert study.cached("x", lambda: {"n": np.array(2)}, study.data_version)["n"] == 2
+    assert study.cached("x", lambda: {"n": np.array(3)}, study.data_version)["n"] == 2

@@ -132,7 +132,7 @@ def test_the_study_holds_what_was_looked_at(tmp_path):
         assert study.progress.message.startswith("looked at 40 of 107 specs (37.4 %); the last fifth")
         view = risk_utility_map(study)
         on = view.dominance.undominated
-        assert (study.held()[on] == 8).all() and study.held().min() == 4
+        assert (study.replicates_done()[on] == 8).all() and study.replicates_done().min() == 4
         assert set(study.results("fresh").scenario.tolist()) == set(np.flatnonzero(on).tolist())
         asked = question(plan, code(RAW, plan))
         from tests.small_tables import rows
@@ -191,7 +191,7 @@ def test_beside_other_mechanisms(tmp_path):
     with sweep(RAW, plan, keyed(tmp_path / "s.study"), workers=1) as study:
         names = [s.spec.mechanism for s in study.scenarios]
         assert names.count("rds") == 2 and names.count(RANDOM_SWAP) == 30
-        assert study.held().min() >= 4
+        assert study.replicates_done().min() >= 4
 
 
 def test_a_search_needs_a_risk_and_a_utility(tmp_path):

@@ -73,7 +73,7 @@ def test_edit_failures_are_counted_wherever_rules_are_declared(path):
     edits = (EditRule("never", (("A", ("v0",)), ("B", ("v1",)))),)
     with sweep(RAW, plan_of(edits=edits), path, workers=1) as study:
         assert "edit_failures" in [str(call) for call in study.measures]
-        place = study.measure_place("edit_failures")
+        place = study.measure_index("edit_failures")
         before = sum(record[0] == 0 and record[1] == 1 for record in SMALL.records)
         assert study.original["edit_failures"] == before
         assert study.results().values[:, place].min() >= 0

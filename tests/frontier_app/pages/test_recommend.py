@@ -180,7 +180,7 @@ def test_a_text_that_tells_how_many_records_change_is_not_recorded(at: Workspace
     made.number_input(key="recommend-bound").set_value(1.0).run()
     with study_of(at) as study:
         view = risk_utility_map(study)
-        changed = study.read("select changed from realisation where scenario = ?", (view.under_bound(1.0),))[0][0]
+        changed = study.rows("select changed from realisation where scenario = ?", (view.under_bound(1.0),))[0][0]
     why = f"only {changed} records are changed"
     made.text_area(key="recommend-why-0-none").set_value(why).run()
     made.text_input(key="recommend-by").set_value("Ada").run()
@@ -192,7 +192,7 @@ def test_a_text_that_tells_how_many_records_change_is_not_recorded(at: Workspace
     label = recommend(at)
     with study_of(at) as study:
         place = study.find(label)[0].place
-        changed = study.read("select changed from realisation where scenario = ?", (place,))[0][0]
+        changed = study.rows("select changed from realisation where scenario = ?", (place,))[0][0]
         decide(study, "submitted", "Ada")
     made = opened(at)
     made.text_input(key="decide-approve-by").set_value("Board")

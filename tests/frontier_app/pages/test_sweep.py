@@ -115,7 +115,7 @@ def test_a_stop_is_answered_at_once(swept: Callable[..., Workspace]) -> None:
     at = swept()
     assert at.study is not None
     with Study.open(at.study) as study:
-        study.take(100, 40)
+        study.acquire_lease(100, 40)
         made = _open(at)
         assert any("Sweep" in part.value or "sweep" in part.value for part in made.title)
         made.button(key="stop-sweep").click().run()
@@ -123,4 +123,4 @@ def test_a_stop_is_answered_at_once(swept: Callable[..., Workspace]) -> None:
         assert not made.exception and stop.disabled and stop.label == "Stopping…"
         assert study.beat(40), "the writer is told"
         assert jobs.status(at).state == "stopping"
-        study.release("cancelled")
+        study.release_lease("cancelled")

@@ -74,9 +74,9 @@ def test_a_stop_before_the_sweep_listens_is_not_lost(monkeypatch: pytest.MonkeyP
     assert jobs.status(at).state == "stopping"
     assert at.study is not None
     with Study.open(at.study) as study:
-        study.take(100, 40)
+        study.acquire_lease(100, 40)
         assert not study.beat(40) and jobs.status(at).state == "stopping" and study.beat(40)
-        study.release("cancelled")
+        study.release_lease("cancelled")
     (at.folder / "job.json").unlink()
     assert jobs.status(at).state == "cancelled"
 

@@ -13,6 +13,7 @@ from engine.mechanisms import mechanism, names
 from engine.plan import MechanismPlan
 from engine.plan.recode import code
 from engine.plan.samples import open_data
+from engine.release.results import Note, NoteKind
 from engine.release.spec import RANDOM_SWAP, AttributeSpec, ReleaseSpec
 from frontier_app.pages.file import column_rows
 from frontier_app.widgets import rules
@@ -97,12 +98,12 @@ def test_a_candidate_in_words_names_its_numbers_and_tables():
 
 def test_notes_and_diagnostics_in_plain_words():
     notes = [
-        (1, -1, '{"sensitive_records": 4.0, "changed_share": 0.5, "warning": "few"}'),
-        (1, 2, "worst A: J = 0.9"),
-        (2, -1, '{"sensitive_records": 6.0, "changed_share": 0.25, "odd_thing": "x"}'),
-        (2, 2, "worst A: J = 0.8"),
-        (3, 2, "worst B: J = 0.7"),
-        (1, 1, "one table"),
+        Note(0, 1, NoteKind.DIAGNOSTICS, None, '{"sensitive_records": 4.0, "changed_share": 0.5, "warning": "few"}'),
+        Note(0, 1, NoteKind.FIGURE, 2, "worst A: J = 0.9"),
+        Note(0, 2, NoteKind.DIAGNOSTICS, None, '{"sensitive_records": 6.0, "changed_share": 0.25, "odd_thing": "x"}'),
+        Note(0, 2, NoteKind.FIGURE, 2, "worst A: J = 0.8"),
+        Note(0, 3, NoteKind.FIGURE, 2, "worst B: J = 0.7"),
+        Note(0, 1, NoteKind.FIGURE, 1, "one table"),
     ]
     warnings, rows = mechanisms.diagnostics(notes)
     assert warnings == ["few"]

@@ -1,0 +1,126 @@
+"""The study is a repository: SQL is spoken in its package alone, and what is stored is read as typed values."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from engine.plan import SpacePlan
+from engine.release.results import FAILED, OK, Note, NoteKind
+from engine.release.spec import ReleaseSpec
+from engine.study.study import Study
+from tests.engine.small_studies import ROOT
+from tests.small_tables import Small
+
+STATEMENT = re.compile(
+    r"\s*(select\b.*\bfrom\b|insert\s+(or\s+\w+\s+)?into\b|update\s+\w+\s+set\b|delete\s+from\b|pragma\s+\w"
+    r"|(create|alter|drop)\s+(table|index)\b|begin\s+(immediate|exclusive)\b)",
+    re.DOTALL,
+)
+
+
+def text_of(node: ast.AST) -> str:
+    """The text of a literal, with a sign for each part of an f-string that is filled in."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(text_of(part) or "?" for part in node.values)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def sql_in(source: str) -> Iterator[str]:
+    """Everything in a module that speaks SQL: statements, SQLite's module, calls that run a statement."""
+    tree = ast.parse(source)
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+            yield from (f"import of {name}" for name in names if name.partition(".")[0] == "sqlite3")
+        elif isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in docstrings:
+            text = text_of(node)
+            if STATEMENT.match(text) or STATEMENT.match(text.swapcase()):  # not "Select a ..."
+                yield text
+        elif isinstance(node, ast.Attribute) and node.attr in ("execute", "executemany", "executescript"):
+            yield f"call of {node.attr}"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import sqlite3",
+        "from sqlite3 import connect",
+        "rows = study.rows('select count(*) from fresh')",
+        'study.rows(f"""\n  select {x} from {table}""")',
+        "q = 'INSERT OR IGNORE INTO pin VALUES (1)'.lower(), 'update run set cancel=1'",
+        "q = 'delete from note', 'pragma quick_check', 'create table x (a)', 'alter table x add column y'",
+        "db.executemany(q, ())",
+    ],
+)
+def test_sql_is_recognised(source):
+    assert [*sql_in(source)]
+
+
+def test_words_are_no_sql():
+    assert not [*sql_in("'''select a row from the list'''\nx = 'Select a file from the list', 'Update the plan'")]
+
+
+@pytest.mark.parametrize("package", ["engine", "frontier_app"])
+def test_sql_is_spoken_in_the_study_alone(package):
+    elsewhere: dict[str, list[str]] = {}
+    for path in sorted((ROOT / package).rglob("*.py")):
+        if ROOT / "engine" / "study" not in path.parents and (sql := [*sql_in(path.read_text(encoding="utf-8"))]):
+            elsewhere[path.relative_to(ROOT).as_posix()] = sql
+    assert elsewhere == {}
+
+
+def test_nothing_reaches_into_a_studys_own_dictionary():
+    for path in (ROOT / "engine" / "study").glob("*.py"):
+        assert "__dict__" not in path.read_text(encoding="utf-8"), path.name
+
+
+SMALL = Small(((0, 0, 0), (1, 1, 1)), (2, 2, 2))
+SPECS = [ReleaseSpec(SMALL.spec(roles), "0.1") for roles in ("SUU", "USU", "UUS")]
+
+
+@pytest.fixture
+def study():
+    plan = SMALL.plan(space=SpacePlan(swap_sizes=(1,), rates=("0.1",), replicates=3))
+    about = {"attributes": list(SMALL.names), "measures": ["small_cells", "hellinger"], "n_records": 2}
+    with Study.create_in_memory(plan, about, {"small_cells": 0.5, "hellinger": 0.0}) as made:
+        made.add_scenarios(SPECS)
+        yield made
+
+
+def test_runs_are_counted_by_what_they_are(study):
+    study.add_results([(0, 1, OK, 2, 0.1, 0.1), (0, 2, FAILED, 2, 0.1, 0.1), (2, 1, OK, 2, 0.1, 0.1)])
+    study.add_results([(1, 10, OK, 2, 0.1, 0.1), (1, 11, OK, 2, 0.1, 0.1)], table="fresh")
+    labels = study.scenarios.labels()
+    assert study.n_runs() == 3 and study.n_runs("fresh") == 2
+    assert study.n_runs(up_to=1) == 2 and study.n_runs(status=FAILED) == 1
+    assert study.n_runs(labels=labels[:1]) == 2 and study.n_runs("fresh", labels=labels[1:], up_to=10) == 1
+    assert study.n_runs(labels=[]) == 0 and study.n_decisions == 0
+
+
+def test_notes_come_back_as_what_they_are(study):
+    notes = [
+        Note(0, 1, NoteKind.COUNT, 1, "3.5"),
+        Note(0, 1, NoteKind.COUNT, 0, "2.0"),
+        Note(0, 1, NoteKind.DIAGNOSTICS, None, "{}"),
+        Note(0, 1, NoteKind.FIGURE, 0, "why"),
+        Note(0, 2, NoteKind.FIGURE, 1, "because"),
+    ]
+    study.add_results([(0, 1, OK, 2, None, 0.1), (0, 2, OK, 2, 0.1, None)], reversed(notes))
+    assert study.notes(0) == notes and study.notes(1) == []
+    assert study.notes_on(0, NoteKind.COUNT) == notes[1:2] and study.notes_on(1) == notes[4:]
+    stored = study.rows("select measure from note order by replicate, measure")
+    assert stored == [(-3,), (-2,), (-1,), (0,), (1,)], "the format of a study stays"
+
+
+def test_a_study_without_sql_says_what_it_holds(study):
+    study.reuse(scenarios := study.scenarios)
+    assert study.scenarios is scenarios
+    study.add_scenarios([ReleaseSpec(SMALL.spec("SFU"), "0.1")])
+    assert study.scenarios is not scenarios and len(study.scenarios) == 4
+    study.reuse(scenarios)  # read before the study had grown
+    assert len(study.scenarios) == 4
