@@ -55,9 +55,9 @@ def attack(made: Package) -> dict[str, Any]:
 
 
 ADVICE = {
-    "keys": "make a study of its own with a new key: leave --key-file out, so that the system draws one",
-    "undoing": "make a study of its own with a new key: leave --key-file out, so that the system draws one",
-    "order": "export again with a new secret (leave --same-order-as out)",
+    "keys": "make a study of its own with a new key, which the system draws where no key file is named",
+    "undoing": "make a study of its own with a new key, which the system draws where no key file is named",
+    "order": "export again with a new secret, in an order of its own",
     "identifiers": MEND_IDENTIFIER,
     "recodes": "let the two move as one block (accept the suggestion under File, or name both in the columns of an "
     "attribute), or drop one of them",

@@ -22,8 +22,7 @@ from engine.study.study import Study
 LOG = "decision-log.json"
 """The decision log in an analyst's bundle, as it was when that was written."""
 ALONE = (
-    "from the bundle alone nobody can tell; give the study with --study, or keep the bundle beside the study or the "
-    "analyst's bundle"
+    "from the bundle alone nobody can tell; name the study, or keep the bundle beside the study or the analyst's bundle"
 )
 _UP = 3  # folders above a bundle in which a study lies beside it: one of the export, one of all exports, their own
 

@@ -14,7 +14,7 @@ from engine.bundle.folder import check_new, new_folder
 from engine.bundle.package import Package, package
 from engine.bundle.refusal import Refused
 from engine.bundle.tiers import ALL, check_files, tiers_of
-from engine.common.errors import EngineError, UsageError
+from engine.common.errors import EngineError, Remedy, UsageError
 from engine.data.microdata import RawTable
 from engine.decision.states import altered_since, decision_status
 from engine.plan.context import check_include
@@ -94,14 +94,16 @@ def _approved(study: Study, candidate: str | None) -> str:
     if status.state not in ("approved", "released") or status.choice is None:
         raise UsageError(
             f"a public bundle needs an approved recommendation, and it is {status.state}: {status.words} Set the "
-            "next state with `frontier decide`; an analyst's bundle (--tier analyst) needs no approval"
+            "next state; an analyst's bundle needs no approval",
+            Remedy.APPROVAL,
         )
     _unchanged_since_approval(study)
     approved = f"{status.choice.label}/{status.choice.replicate}"
     if candidate not in (None, status.choice.label, approved):
         raise UsageError(
-            f"the approval is for {approved}, not for '{candidate}'; leave --candidate out, or have the other one "
-            "approved"
+            f"the approval is for {approved}, not for '{candidate}'; export the approved one, or have the other one "
+            "approved",
+            Remedy.APPROVED_CANDIDATE,
         )
     return approved
 
@@ -124,7 +126,8 @@ def _check_not_withheld(study: Study) -> None:
     if status.state == "withheld":
         raise UsageError(
             "it was decided to release nothing, so there is no release to put into a bundle; reason given: "
-            f"{status.why.rstrip('.')}. To decide otherwise, recommend a candidate with `frontier choose`"
+            f"{status.why.rstrip('.')}. To decide otherwise, recommend a candidate",
+            Remedy.RECOMMEND,
         )
 
 
@@ -134,8 +137,8 @@ def _unchanged_since_approval(study: Study) -> None:
     if altered := altered_since(entries(study), "approved"):
         raise UsageError(
             f"{altered.words} after the board had approved the release (entry {altered.number} of the decision "
-            "log); take the recommendation back (`frontier decide --state returned`), submit it again and have it "
-            "approved"
+            "log); take the recommendation back, submit it again and have it approved",
+            Remedy.TAKE_BACK,
         )
 
 

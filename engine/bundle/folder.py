@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from engine.bundle import cleanup_process
-from engine.common.errors import EngineError, UsageError
+from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.os_support import keep_private, machine, publish, was_left
 
 _FREE = 1 << 16  # a disk with less room than this is full
@@ -46,7 +46,9 @@ def new_folder(out: Path, *, public: Iterable[str] = ()) -> Iterator[tuple[Path,
         try:
             aside.mkdir(mode=0o700)
         except OSError as error:
-            raise Failed(f"cannot write beside '{out.name}': {_reason(error, parent)}; choose another --out") from None
+            raise Failed(
+                f"cannot write beside '{out.name}': {_reason(error, parent)}; choose another folder", Remedy.OUTPUT
+            ) from None
 
         def finish() -> None:
             keep_private(aside)
@@ -135,7 +137,8 @@ def check_new(out: Path) -> None:
     """Refuse a folder that holds something already, or whose parent is not there."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(
-            f"'{out.name}' exists and is not an empty folder; an export never overwrites. Choose another --out."
+            f"'{out.name}' exists and is not an empty folder; an export never overwrites. Choose another folder",
+            Remedy.OUTPUT,
         )
     if not out.absolute().parent.is_dir():
         raise UsageError(f"the folder that should hold '{out.name}' does not exist; make it first")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from engine.bundle.files import Tables, check_formats, labels_of, tables_of
 from engine.bundle.integrity import read_untouched
 from engine.bundle.row_order import Rows, new_secret
-from engine.common.errors import EngineError, UsageError
+from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.streams import fingerprint
 from engine.data.microdata import Microdata, RawTable
 from engine.decision.choice import runs_of
@@ -96,8 +96,8 @@ def package(
         choice = decision_status(study).choice
         if choice is None:
             raise UsageError(
-                "nothing is recommended yet; name a candidate with --candidate ID, or record a choice first with "
-                "`frontier choose`"
+                "nothing is recommended yet; name a candidate, or record a choice first",
+                Remedy.CANDIDATE_OR_CHOICE,
             )
         candidate = f"{choice.label}/{choice.replicate}"
     key = read_key(key_path(study.path, key_file))

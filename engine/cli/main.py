@@ -26,6 +26,7 @@ from engine.cli import (
 )
 from engine.cli.arguments import check_texts
 from engine.cli.parser import Parser
+from engine.cli.remedies import error_text
 from engine.common.errors import EngineError, UsageError
 from engine.common.os_support import external_beside, open_to_others, private_files
 from engine.common.output import escape_unknown_signs, say
@@ -65,7 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             _say_open_key(args)
             return int(args.run(args) or 0)
     except EngineError as error:
-        say(f"frontier: {error}", file=sys.stderr)
+        # A program that starts this one shows its words to somebody who typed no option.
+        say(f"frontier: {error if given == ['-'] else error_text(error)}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         say("frontier: interrupted; what is done is kept", file=sys.stderr)

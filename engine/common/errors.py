@@ -1,20 +1,68 @@
 """Errors that a person can act on, and their exit codes.
 
 Every error the engine raises on purpose is an :class:`EngineError`.  Its text names what was got, what was wanted and,
-where there is one, a hint.  The command line prints that text without a traceback and leaves with ``exit_code``; the
-dashboard shows the same words.
+where there is one, a hint; it names no option or command, since a page or a script may have asked.  What mends it is a
+:class:`Remedy`: the command line adds the option that does so (:mod:`engine.cli.remedies`), prints the text without a
+traceback and leaves with ``exit_code``; the dashboard shows the same text.
 """
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from enum import Enum
+
+
+class Remedy(Enum):
+    """What to do about an error: each reader has words for it, with ``values`` of the error in them."""
+
+    ADD_MEASURE = "add a measure to a study"
+    ADD_SAMPLE = "add a sample from its original file"
+    APPROVAL = "have a recommendation approved, or write for the analyst"
+    APPROVED_CANDIDATE = "name no candidate, so that the approved one counts"
+    ATTRIBUTES = "name the attributes"
+    ATTRIBUTES_AND_CUTS = "name the attributes, and edges of numeric ones"
+    CANCEL = "stop who is at work on a study"
+    CANDIDATE = "name one candidate"
+    CANDIDATE_OR_CHOICE = "name a candidate, or record a choice"
+    CUT = "give the edges of a numeric column"
+    DEVIATION = "record why a plan departs from its approval"
+    DROP = "leave a column out"
+    EXTEND = "add to a study"
+    FAILED_RUNS = "count failed runs too"
+    FEWER_SWAPS = "swap fewer attributes, or search"
+    FIRST_PLAN = "write a first plan"
+    ID_COLUMN = "say what a column of distinct values is"
+    KEY_FILE = "name the key file"
+    LOCK = "write an approval into a plan"
+    MECHANISMS = "list the mechanisms"
+    NAME = "say who"
+    NEW_STUDY = "make the study that was named"
+    NO_CLUSTER = "work on this machine alone"
+    NUMBER = "give the number of an approval"
+    NUMERIC_COLUMN = "say what a numeric column is"
+    ONE_WORKER = "work in one process"
+    OUTPUT = "write elsewhere"
+    REASON = "give a reason"
+    RECHECK = "run a candidate on fresh replicates"
+    RECOMMEND = "record a choice"
+    REPLICATES = "add replicates"
+    RULE = "choose by one rule"
+    SMALLER_SPACE = "describe a smaller space"
+    SPACE = "describe the space"
+    SWEEP = "make a study"
+    TAKE_BACK = "take a recommendation back"
 
 
 class EngineError(Exception):
     """Something could not be done (exit code 1): the data, the study or the machine stood in the way."""
 
     exit_code = 1
+
+    def __init__(self, message: str = "", remedy: Remedy | None = None, **values: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+        self.values = values
 
 
 class UsageError(EngineError):

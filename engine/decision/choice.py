@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.common.errors import UsageError
+from engine.common.errors import Remedy, UsageError
 from engine.decision.cautions import Caution, caution_text, cautions
 from engine.decision.disclosure_text import check_extent
 from engine.decision.slope import slope_words
@@ -70,7 +70,8 @@ def pick(
         slope = None if plan.slope is None else float(plan.slope)
     if sum(given is not None for given in (candidate, max_risk, slope)) != 1:
         raise UsageError(
-            "choose by exactly one of candidate, max_risk and slope (the plan's rule counts when none is given)"
+            "choose by exactly one of candidate, max_risk and slope (the plan's rule counts when none is given)",
+            Remedy.RULE,
         )
     asked = None
     if candidate is not None:
@@ -84,7 +85,7 @@ def pick(
         places = view.by_slope(slope)
         if len(places) > 1:
             ends = " and ".join(view.scenarios[i].label for i in places)
-            raise UsageError(f"at slope {slope:g} {ends} are equally good; choose one of them by its id")
+            raise UsageError(f"at slope {slope:g} {ends} are equally good; choose one of them", Remedy.CANDIDATE)
         place, rule = places[0], slope_words(view, slope)
     replicate = realisation_of(study, runs_of(study, place), place, view.allow_partial)
     if asked is not None and asked != replicate:
@@ -116,13 +117,12 @@ def choose(
     ``difference`` and ``why`` not).  The choice is logged too.
     """
     if not why.strip():
-        raise UsageError("a decision needs its reason in words; give --why TEXT")
+        raise UsageError("a decision needs its reason in words", Remedy.REASON)
     picked = pick(study, view, candidate=candidate, max_risk=max_risk, slope=slope)
     place, first = picked.place, picked.replicate
     if int(view.summary.counted[place]) == 1:
         raise UsageError(
-            "no decision is recorded on one replicate that counts; add more with `frontier sweep ... --replicates 20 "
-            "--extend`"
+            "no decision is recorded on one replicate that counts; add more to the study", Remedy.REPLICATES
         )
     runs = runs_of(study, place)
     record = _record(view, place)

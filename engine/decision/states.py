@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from engine.common.errors import EngineError, UsageError
+from engine.common.errors import EngineError, Remedy, UsageError
 from engine.decision.cautions import caution_text
 from engine.decision.choice import cautions_now, fresh_figures
 from engine.decision.disclosure_text import check_extent, check_public
@@ -153,15 +153,16 @@ def decide(
     if step is None:
         raise UsageError(f"state == '{state}', must be one of {', '.join(_STEPS)}")
     if step not in now.possible:
-        raise UsageError(f"the recommendation cannot be {state}: {_refusal(now)}")
+        remedy = Remedy.RECOMMEND if now.state in _NEW_CHOICE else None
+        raise UsageError(f"the recommendation cannot be {state}: {_refusal(now)}", remedy)
     if not by:
-        raise UsageError(f"who says that it is {state}? Give a name with --by NAME")
+        raise UsageError(f"who says that it is {state}? Give a name", Remedy.NAME)
     if state == "approved" and not number:
-        raise UsageError("an approval needs the number under which it is filed; give it with --number NO")
+        raise UsageError("an approval needs the number under which it is filed", Remedy.NUMBER)
     if state != "approved" and (number or conditions):
         raise UsageError("a number and conditions belong to an approval; leave them out")
     if state == "returned" and not why:
-        raise UsageError("the board returns a recommendation for a reason; give it with --why TEXT")
+        raise UsageError("the board returns a recommendation for a reason; give it in words", Remedy.REASON)
     assert now.choice is not None
     scenario = study.find(now.choice.label)[0]
     check_extent(study, scenario, (by, number, conditions, why))
@@ -171,8 +172,10 @@ def decide(
         fresh = fresh_figures(study, scenario.place)
         if fresh is None:
             raise UsageError(
-                f"{now.choice.label} has only the figures that led to its choice; run it on fresh replicates first: "
-                f"`frontier recheck {study.name} --data DATA --candidate {now.choice.label}`"
+                f"{now.choice.label} has only the figures that led to its choice; run it on fresh replicates first",
+                Remedy.RECHECK,
+                study=study.name,
+                candidate=now.choice.label,
             )
         texts = [caution_text(caution) for caution in cautions_now(study, now.choice)]
         detail |= {"fresh": fresh, "cautions": texts}
@@ -225,8 +228,8 @@ def _check_as_submitted(log: Sequence[Entry]) -> None:
     if altered := altered_since(log, "submitted"):
         raise UsageError(
             f"{altered.words} after the recommendation was submitted (entry {altered.number} of the decision "
-            "log), so the board has read other papers; take it back (`frontier decide --state returned`) and submit it "
-            "again"
+            "log), so the board has read other papers; take it back and submit it again",
+            Remedy.TAKE_BACK,
         )
 
 
@@ -246,9 +249,9 @@ def withhold(study: Study, by: str, why: str) -> DecisionStatus:
     if now.state == "released":
         raise UsageError("the release is published already; it cannot be withheld any more")
     if not by:
-        raise UsageError("who decides to release nothing? Give a name with --by NAME")
+        raise UsageError("who decides to release nothing? Give a name", Remedy.NAME)
     if not why:
-        raise UsageError("the decision to release nothing needs its reason in words; give --why TEXT")
+        raise UsageError("the decision to release nothing needs its reason in words", Remedy.REASON)
     append(study, "withheld", {"why": why}, by=by, after=_last(log))
     return decision_status(study)
 
@@ -257,13 +260,16 @@ def _last(log: Sequence[Entry]) -> str:
     return log[-1].digest if log else START
 
 
+_NEW_CHOICE: dict[str, str] = {
+    "none": "nothing is recommended yet; record a choice first",
+    "withheld": "the decision is to release nothing; a new choice begins again",
+    "released": "it is published; a new choice begins again",
+}
+"""States from which only a new choice leads on."""
+
+
 def _refusal(now: DecisionStatus) -> str:
     """What stands in the way, and what is possible."""
-    begin = {
-        "none": "nothing is recommended yet; record a choice first with `frontier choose`",
-        "withheld": "the decision is to release nothing; a new choice with `frontier choose` begins again",
-        "released": "it is published; a new choice with `frontier choose` begins again",
-    }
-    if now.state in begin:
-        return begin[now.state]
+    if now.state in _NEW_CHOICE:
+        return _NEW_CHOICE[now.state]
     return f"it is {'a draft' if now.state == 'draft' else now.state}, so it can be {' or '.join(now.possible)}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.common.errors import UsageError
+from engine.common.errors import Remedy, UsageError
 from engine.frontier.summary import Dominance, Summary, losses
 from engine.frontier.tradeoff import best_under_bound, hull_intervals, knee, straight_sum, supporting_line
 from engine.frontier.undominated import dominated_by, undominated
@@ -80,7 +80,8 @@ class RiskUtilityMap:
         if best is None:
             if np.isnan(self.risk_loss).all():
                 raise UsageError(
-                    "no candidate has a completed run, so none can be chosen; --allow-partial includes failed runs"
+                    "no candidate has a completed run, so none can be chosen unless failed runs count too",
+                    Remedy.FAILED_RUNS,
                 )
             least = int(np.nanargmin(self.risk_loss))
             raise UsageError(
@@ -95,7 +96,8 @@ class RiskUtilityMap:
         best = supporting_line(self.risk_loss, self.utility_loss, slope)
         if not best:
             raise UsageError(
-                "no candidate has a completed run, so none can be chosen; --allow-partial includes failed runs"
+                "no candidate has a completed run, so none can be chosen unless failed runs count too",
+                Remedy.FAILED_RUNS,
             )
         return best
 
@@ -135,6 +137,7 @@ def check_realisation(results: Results, place: int, replicate: int, label: str, 
     if results.status[row] == FAILED and not allow_partial:
         raise UsageError(
             f"run {label}/{replicate} failed: it swapped {results.changed[row]} records before no feasible pair was "
-            "left; --allow-partial takes it all the same"
+            "left; it is taken only where failed runs count too",
+            Remedy.FAILED_RUNS,
         )
     return row

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from decimal import Decimal
 
-from engine.common.errors import UsageError
+from engine.common.errors import Remedy, UsageError
 from engine.plan.attribute import names_tuple, set_fields
 from engine.plan.decimals import decimal_text
 from engine.plan.rate_range import rate_range
@@ -163,4 +163,4 @@ class LockPlan:
         _check_texts(self, "lock", names)
         for name in names:
             if not getattr(self, name):
-                raise UsageError(f"lock {name} is empty; `frontier plan lock` writes this section")
+                raise UsageError(f"lock {name} is empty; an approval writes this section", Remedy.LOCK)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
-from engine.common.errors import UsageError, did_you_mean
+from engine.common.errors import Remedy, UsageError, did_you_mean
 from engine.plan.mechanism import MechanismPlan
 from engine.plan.types import DataPlan, DecisionPlan, Plan, SpacePlan
 from engine.release.spec import AttributeSpec
@@ -186,7 +186,8 @@ def _specs_within(plan: Plan, kept: Collection[str]) -> tuple[str, ...]:
     specs = tuple(spec for spec in plan.space.specs if set(_roles_of(spec, plan.names)) <= set(kept))
     if not specs:
         raise UsageError(
-            "no spec of the plan is left on these attributes; give --specs, --swap-sizes or --all-specs as well"
+            "no spec of the plan is left on these attributes; give specs, swap sizes or all specs as well",
+            Remedy.SPACE,
         )
     return specs
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.common.errors import EngineError, Remedy, UsageError, did_you_mean
 from engine.common.raw_values import as_text, numbers, texts
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan.attribute import MISSING_LEVEL, AttributePlan
@@ -100,7 +100,10 @@ def guess_plan(
             if seen.numeric and seen.n_distinct > MOST_NUMERIC_LEVELS and name not in cut:
                 raise UsageError(
                     f"attribute '{name}' is numeric with {seen.n_distinct} distinct values; "
-                    f'give the edges of its levels, for example --cut "{name}={_edges(column)}"'
+                    f"give the edges of its levels, for example {_edges(column)}",
+                    Remedy.CUT,
+                    column=name,
+                    edges=_edges(column),
                 )
             continue
         _refuse_unnamed(name, column, seen)
@@ -110,24 +113,31 @@ def guess_plan(
             carried.append(name)
     names = named if attributes is not None else tuple(name for name in table.names if name in found or name in named)
     if not names:
-        raise UsageError("no column of the data looks categorical; name some with --attributes, and edges with --cut")
+        raise UsageError(
+            "no column of the data looks categorical; name the attributes, and the edges of numeric ones",
+            Remedy.ATTRIBUTES_AND_CUTS,
+        )
     parts = tuple(AttributePlan(name, cut=tuple(cut.get(name, ()))) for name in names)
     return Plan(DataPlan(parts, DEFAULT_MISSING, weight, id, (*carry, *carried), tuple(drop)))
 
 
 def _refuse_unnamed(name: str, column: RawColumn, seen: Facts) -> None:
     if seen.n_distinct == 0:
-        raise EngineError(f"column '{name}' has no values at all; leave it out with --drop {name}")
+        raise EngineError(f"column '{name}' has no values at all; leave it out", Remedy.DROP, column=name)
     if seen.looks_like_id:
         raise EngineError(
-            f"column '{name}' looks like an id: {seen.n_distinct} distinct values; declare it with --id {name}, "
-            f"keep it with its record with --carry {name}, or leave it out with --drop {name}"
+            f"column '{name}' looks like an id: {seen.n_distinct} distinct values; declare it as the id, keep it with "
+            "its record, or leave it out",
+            Remedy.ID_COLUMN,
+            column=name,
         )
     if not seen.categorical:
         raise EngineError(
-            f"column '{name}' is numeric with {seen.n_distinct} distinct values; give the edges of its levels with "
-            f'--cut "{name}={_edges(column)}", keep it with its record with --carry {name}, '
-            f"or leave it out with --drop {name}"
+            f"column '{name}' is numeric with {seen.n_distinct} distinct values; give the edges of its levels, for "
+            f"example {_edges(column)}, keep it with its record, or leave it out",
+            Remedy.NUMERIC_COLUMN,
+            column=name,
+            edges=_edges(column),
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.common.errors import UsageError
+from engine.common.errors import Remedy, UsageError
 from engine.plan.attribute import set_fields
 
 
@@ -21,7 +21,7 @@ class MechanismPlan:
 
     def __post_init__(self) -> None:
         if not self.name:
-            raise UsageError("a mechanism has an empty name; `frontier mechanisms` lists them")
+            raise UsageError("a mechanism has an empty name; name one of those that there are", Remedy.MECHANISMS)
         for parameter, values in self.grid:
             if not values:
                 raise UsageError(f"mechanism '{self.name}': {parameter} has no value; give one or leave it out")

@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from engine.common.errors import EngineError, UsageError
+from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.untrusted import MOST_BYTES, kind_of, read_plain
 
 _MOST_DEPTH = 16
@@ -37,7 +37,7 @@ def plan_text(path: Path) -> str:
             )
         return read_plain(path, follow=True).decode("utf-8")
     except FileNotFoundError:
-        raise UsageError(f"plan '{path.name}' does not exist; `frontier plan init DATA` writes a first one") from None
+        raise UsageError(f"plan '{path.name}' does not exist; write a first one", Remedy.FIRST_PLAN) from None
     except UnicodeDecodeError:
         raise UsageError(f"plan '{path.name}' is not UTF-8 text; save it as UTF-8") from None
     except OSError as error:

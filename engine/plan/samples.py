@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from engine.common import resources
-from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.common.errors import EngineError, Remedy, UsageError, did_you_mean
 from engine.common.os_support import expanded
 from engine.common.raw_values import texts
 from engine.data.io.readers import EXTENSIONS, read_table
@@ -150,10 +150,7 @@ def _fair() -> RawTable:
 def _cps8d() -> RawTable:
     path = _own_file("cps8d")
     if not path.exists():
-        raise EngineError(
-            "the sample 'cps8d' is not there yet; make it from the UCI Adult file with "
-            "`frontier datasets add cps8d --from FILE`"
-        )
+        raise EngineError("the sample 'cps8d' is not there yet; make it from the UCI Adult file", Remedy.ADD_SAMPLE)
     return read_table(path)
 
 

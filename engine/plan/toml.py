@@ -7,7 +7,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from engine.common.errors import UsageError, did_you_mean
+from engine.common.errors import Remedy, UsageError, did_you_mean
 from engine.common.parsing import fits, shown
 from engine.data.microdata import EditRule
 from engine.plan.analysis import AnalysisPlan
@@ -150,7 +150,7 @@ def _required(name: str, entry: dict[str, Any], number: int | None = None) -> di
         if f.name in entry or f.default is not MISSING:
             continue
         if name == "lock":
-            raise UsageError(f"[lock] has no {f.name}; `frontier plan lock` writes this section")
+            raise UsageError(f"[lock] has no {f.name}; an approval writes this section", Remedy.LOCK)
         example = _EXAMPLES.get((name, f.name))
         add = f"; add {f.name} = {example}" if example else ""
         raise UsageError(f"[[{name}]] number {number} has no {f.name}{add}")

@@ -13,7 +13,7 @@ from decimal import Decimal
 from functools import cached_property
 from math import comb
 
-from engine.common.errors import UsageError, did_you_mean
+from engine.common.errors import Remedy, UsageError, did_you_mean
 from engine.data.microdata import EditRule
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.attribute import AttributePlan, names_tuple, set_fields
@@ -59,9 +59,7 @@ class DataPlan:
             if column is not None and (not isinstance(column, str) or not column):
                 raise UsageError(f"{what} is {column!r}, must be the name of one column")
         if not self.attributes:
-            raise UsageError(
-                "the plan codes no attribute; name some, with --attributes or as [[attribute]] in the plan"
-            )
+            raise UsageError("the plan codes no attribute; name some, as [[attribute]] in the plan", Remedy.ATTRIBUTES)
         names_tuple([attribute.name for attribute in self.attributes], "the plan's attributes")
         claims: dict[str, str] = {}
         dropped = set(self.drop)

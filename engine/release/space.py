@@ -14,7 +14,7 @@ from math import comb, prod
 
 import numpy as np
 
-from engine.common.errors import UsageError, did_you_mean
+from engine.common.errors import Remedy, UsageError, did_you_mean
 from engine.common.public_wording import in_digits
 from engine.data.domain import Domain
 from engine.data.table import ContingencyTable
@@ -108,7 +108,8 @@ def check_listable(n_able: int, sizes: Sequence[int], n_attributes: int) -> None
     if not can_list(many, n_attributes):
         raise UsageError(
             f"there are {in_digits(many)} ways to swap {' or '.join(map(str, sizes))} of {n_able:,} attributes, too "
-            "many to try them all; list fewer attributes under --swap, or look for the best with --search."
+            "many to try them all; let fewer attributes be swapped, or search for the best",
+            Remedy.FEWER_SWAPS,
         )
 
 
@@ -124,8 +125,9 @@ def complete(
     if size > MOST_SPECS:
         raise UsageError(
             f"the complete space over {len(names)} attributes has {in_digits(size)} role strings, at most "
-            f"{MOST_SPECS:,} can be enumerated; search it with --search, fix some attributes with --fix or --change, "
-            "list fewer under --swap, or use --swap-sizes."
+            f"{MOST_SPECS:,} can be enumerated; search it, give some attributes one role, let fewer be swapped, or "
+            "choose swap sizes",
+            Remedy.SMALLER_SPACE,
         )
     for roles in product(*choices):
         if "S" in roles:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.common.errors import EngineError, UsageError
+from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.os_support import write_private
 from engine.common.public_wording import methods_paragraph
 from engine.release.spec import RANDOM_SWAP
@@ -220,7 +220,7 @@ def write_plan_document(document: Document, path: Path) -> None:
     if path.suffix.lower() not in FORMATS:
         raise UsageError(f"'{path.name}' must end in {' or '.join(FORMATS)}")
     if path.exists():
-        raise UsageError(f"'{path.name}' exists already; name another file with --out")
+        raise UsageError(f"'{path.name}' exists already; name another file", Remedy.OUTPUT)
     try:
         write_private(path, document_bytes(document, path.suffix.lower()))
     except OSError as error:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
-from engine.common.errors import EngineError, UsageError
+from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.os_support import aside, is_network_path
 from engine.common.untrusted import kind_of
 
@@ -75,7 +75,7 @@ def _sentence(path: Path | None, error: sqlite3.Error) -> EngineError:
     if kind == sqlite3.SQLITE_CANTOPEN:
         return EngineError(f"study '{name}' cannot be opened: its folder does not exist or may not be written to")
     if kind == sqlite3.SQLITE_NOTADB:
-        return EngineError(f"'{name}' is no study, or a damaged one ({text}); a study is made by `frontier sweep`")
+        return EngineError(f"'{name}' is no study, or a damaged one ({text}); a study is made by a sweep", Remedy.SWEEP)
     if text.startswith("Could not decode"):  # and goes on with what it could not
         text = "a text in it cannot be read"
     return damaged(name, text)
@@ -221,19 +221,21 @@ class Database:
         """A connection to an existing study; other files are refused in one sentence."""
         if not path.exists():
             raise EngineError(
-                f"study '{path.name}' does not exist; make it with `frontier sweep DATA --study {path.name}`"
+                f"study '{path.name}' does not exist; make it by a sweep", Remedy.NEW_STUDY, study=path.name
             )
         if kind := kind_of(path, follow=True):
-            raise EngineError(f"'{path.name}' is {kind}, not a study; a study is made by `frontier sweep`")
+            raise EngineError(f"'{path.name}' is {kind}, not a study; a study is made by a sweep", Remedy.SWEEP)
         if path.stat().st_size == 0:
-            raise EngineError(f"'{path.name}' is no study; a study is made by `frontier sweep`")
+            raise EngineError(f"'{path.name}' is no study; a study is made by a sweep", Remedy.SWEEP)
         with errors_in_words(path):
             # Its first bytes are SQLite's to look at: whoever closes a file gives up all locks that the process has on
             # it, also those of a connection in another thread.
             db = connected(path)
             try:
                 if db.execute("pragma application_id").fetchone()[0] != _APPLICATION_ID:
-                    raise EngineError(f"'{path.name}' is a database but no study; a study is made by `frontier sweep`")
+                    raise EngineError(
+                        f"'{path.name}' is a database but no study; a study is made by a sweep", Remedy.SWEEP
+                    )
                 if db.execute("select 1 from sqlite_master where type not in ('table', 'index')").fetchone():
                     raise EngineError(f"'{path.name}' is no study: it holds more than tables and their indices")
                 # a write-ahead log lets readers go on beside the writer, but needs shared memory, which network drives

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from engine.common.errors import EngineError, UsageError
+from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.os_support import write_private
 from engine.common.streams import KEY_BYTES, new_key
 from engine.common.untrusted import read_plain
@@ -25,8 +25,7 @@ def read_key(path: Path) -> bytes:
         content = read_plain(path, _MOST_BYTES, follow=True)
     except FileNotFoundError:
         raise EngineError(
-            f"key file '{path.name}' does not exist; without its key a study cannot go on. Name it with --key-file "
-            "PATH."
+            f"key file '{path.name}' does not exist; without its key a study cannot go on. Name it", Remedy.KEY_FILE
         ) from None
     except OSError:
         raise EngineError(f"key file '{path.name}' cannot be read") from None

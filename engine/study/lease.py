@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from engine.common.errors import EngineError
+from engine.common.errors import EngineError, Remedy
 from engine.common.os_support import hostname, is_running, process_birth
 from engine.common.stored_values import is_number, is_whole
 from engine.release.scenarios import Progress
@@ -78,8 +78,9 @@ class Leased(Database):
             other = self._holder(self._run())
             if other is not None:
                 raise EngineError(
-                    f"another {other} is writing '{self.name}'; wait for it or cancel it with `frontier cancel "
-                    f"{self.name}`"
+                    f"another {other} is writing '{self.name}'; wait for it or cancel it",
+                    Remedy.CANCEL,
+                    study=self.name,
                 )
             yield db
 

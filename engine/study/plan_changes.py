@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.common.errors import UsageError
+from engine.common.errors import Remedy, UsageError
 from engine.plan import Plan
 from engine.plan.differences import CONTEXT, PlanDifference, plan_differences
 from engine.plan.lock import departures
@@ -25,7 +25,8 @@ def check_departures(
         assert plan.lock is not None
         raise UsageError(
             f"the plan departs from the one approved as {plan.lock.number}: {'; '.join(_sentences(new)[:5])}. Go back "
-            "to it, or record a deviation with its reason (--deviation TEXT --by NAME), for the board to approve"
+            "to it, or record a deviation with its reason and who asks for it, for the board to approve",
+            Remedy.DEVIATION,
         )
     return new
 
@@ -56,8 +57,9 @@ def check_change(
         barred.append(found["space.replicates"].sentence)
     if barred:
         only_growth = all(name.startswith((*CONTEXT, *MAY_GROW)) for name in found)
-        hint = " Add --extend to add more of the same." if only_growth and not grow else ""
-        raise UsageError(f"study '{study.name}' has another plan: " + "; ".join(barred[:5]) + "." + hint)
+        remedy = Remedy.EXTEND if only_growth and not grow else None
+        hint = " More of the same can be added." if remedy else ""
+        raise UsageError(f"study '{study.name}' has another plan: " + "; ".join(barred[:5]) + "." + hint, remedy)
     if old.lock is not None and plan.lock != old.lock:
         raise UsageError(
             f"study '{study.name}' runs the plan approved as {old.lock.number} by {old.lock.by}; its lock cannot "

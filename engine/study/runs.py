@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from engine.common.errors import EngineError
+from engine.common.errors import EngineError, Remedy
 from engine.common.stored_values import is_whole, sums_of
 from engine.measures import MeasureCall
 from engine.release.results import STATUS, Note, NoteKind, Results
@@ -188,7 +188,10 @@ class Runs(Described):
                 name, kind = self.measures[k], "fresh runs" if table == "fresh" else "runs"
                 raise EngineError(
                     f"{len(missing):,} {kind} of study '{self.name}' lack {name}: they were made while it was "
-                    f"being added; `frontier measure {self.name} --data DATA --measures '{name}'` fills the gap"
+                    f"being added; adding it again fills the gap",
+                    Remedy.ADD_MEASURE,
+                    study=self.name,
+                    measure=str(name),
                 )
 
     def n_runs(

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from engine.common.errors import UsageError
+from engine.common.errors import Remedy, UsageError
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
 from engine.frontier.summary import Dominance, Summary, dominance, summarise
 from engine.release.results import Results, StoredResults
@@ -194,8 +194,9 @@ def realisation_of(study: Study, results: Results, place: int, allow_partial: bo
     if not len(usable):
         if mine.any():
             raise UsageError(
-                f"every run of {label} failed: no feasible pair was left before the rate was reached; --allow-partial "
-                "takes one all the same"
+                f"every run of {label} failed: no feasible pair was left before the rate was reached; one is taken "
+                "only where failed runs count too",
+                Remedy.FAILED_RUNS,
             )
         raise UsageError(f"{label} has not been run yet; finish the sweep first")
     return int(results.replicate[usable].min())

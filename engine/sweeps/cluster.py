@@ -29,7 +29,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from engine.common.errors import EngineError, UsageError
+from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.streams import STREAM_VERSION
 from engine.common.version import __version__
 from engine.sweeps.evaluator import Evaluator, Outcome, Question, stream_keys
@@ -241,8 +241,8 @@ def members(client: Any) -> dict[str, int]:
         parts = urlsplit(address)
         if parts.scheme != "tls" and not _is_here(parts.hostname):
             raise EngineError(
-                "the cluster is not encrypted and listens to other hosts; start its scheduler and workers with "
-                "--host 127.0.0.1, or with TLS"
+                "the cluster is not encrypted and listens to other hosts; start its scheduler and workers on host "
+                "127.0.0.1, or with TLS"
             )
     return threads
 
@@ -257,7 +257,7 @@ def connected(question: Question, key: bytes, address: str, say: Callable[[str],
         from distributed import Client
     except ImportError:
         raise UsageError(
-            "--cluster needs the package 'distributed'; install it with `pip install swap-frontier[cluster]`"
+            "a cluster needs the package 'distributed'; install it with `pip install swap-frontier[cluster]`"
         ) from None
     _quiet()
     client = _connected(Client, address)
@@ -310,5 +310,8 @@ def _why_not(error: BaseException, address: str) -> EngineError | None:
     if isinstance(error, ValueError):  # it names the entry
         return UsageError(f"cluster == '{address}' cannot be used with Dask's configuration as it is: {error}")
     if isinstance(error, OSError):
-        return EngineError(f"no cluster answers at {address}; start one with `dask scheduler`, or leave --cluster out")
+        return EngineError(
+            f"no cluster answers at {address}; start one with `dask scheduler`, or sweep on this machine alone",
+            Remedy.NO_CLUSTER,
+        )
     return None

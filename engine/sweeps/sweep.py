@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from engine.common.errors import EngineError, UsageError
+from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.streams import KEY_BYTES, fingerprint, key_check
 from engine.data.microdata import Microdata, RawTable
 from engine.plan import Plan
@@ -199,7 +199,7 @@ def _go_on(
     missing = {s.spec for s in study.scenarios if not _searched(s.spec, plan)} - set(made.specs)
     if missing:
         raise UsageError(
-            f"--extend only adds to a study; the new plan leaves out {len(missing)} of its scenarios, such as "
+            f"a study is only added to; the new plan leaves out {len(missing)} of its scenarios, such as "
             f"'{next(iter(missing))}'"
         )
     if study.progress.state == "new":  # whoever made it was killed before its log was begun
@@ -240,7 +240,7 @@ def check_same(study: Study, raw: RawTable, key: bytes) -> None:
     about = study.about
     if about["key_check"] != key_check(key):
         raise UsageError(
-            f"the key is not the one that study '{study.name}' was made with; name the right file with --key-file"
+            f"the key is not the one that study '{study.name}' was made with; name the right file", Remedy.KEY_FILE
         )
     if about["fingerprint"] != fingerprint(key, raw.content_digest()):
         detail = f"{about['n_records']:,} records of '{about['source']}'"

@@ -16,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from engine.common.errors import EngineError, UsageError
+from engine.common.errors import EngineError, Remedy, UsageError
 from engine.sweeps.candidates import Group
 from engine.sweeps.evaluator import Evaluator, Outcome, Question, Task
 from engine.sweeps.registered import can_travel, check_travel
@@ -76,8 +76,9 @@ class Processes:
                     yield future.result()
         except BrokenExecutor:
             raise EngineError(
-                "a worker process ended unexpectedly, perhaps for want of memory; the same command goes on where this "
-                "one stopped, and --workers 1 needs least"
+                "a worker process ended unexpectedly, perhaps for want of memory; a new start goes on where this one "
+                "stopped, and one process needs least",
+                Remedy.ONE_WORKER,
             ) from None
         finally:
             for future in waiting:

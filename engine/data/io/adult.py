@@ -14,13 +14,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from engine.common.errors import EngineError, UsageError
+from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.os_support import aside
 from engine.common.untrusted import kind_of
 
 HEADER = ("Age", "EmpTyp", "Edu", "MS", "Race", "Sex", "AvgHrs", "AnnSal")
 URL = "https://archive.ics.uci.edu/static/public/2/adult.zip"
-_HINT = "`frontier datasets add cps8d --from FILE` takes adult.data and adult.test, or one file of both"
+_HINT = "the sample is made from adult.data and adult.test, or from one file of both"
 _TIMEOUT = 30.0
 _MOST_BYTES = 64 << 20
 
@@ -75,9 +75,11 @@ def read_files(paths: Sequence[Path]) -> list[Row]:
         except FileNotFoundError:
             raise UsageError(f"file '{path.name}' does not exist; check the spelling and the folder") from None
         except UnicodeDecodeError:
-            raise EngineError(f"file '{path.name}' is not text; {_HINT}") from None
+            raise EngineError(f"file '{path.name}' is not text; {_HINT}", Remedy.ADD_SAMPLE) from None
         except OSError as error:
-            raise EngineError(f"file '{path.name}' could not be read: {error.strerror}; {_HINT}") from None
+            raise EngineError(
+                f"file '{path.name}' could not be read: {error.strerror}; {_HINT}", Remedy.ADD_SAMPLE
+            ) from None
         rows += recode(text, path.name)
     return rows
 
@@ -85,9 +87,12 @@ def read_files(paths: Sequence[Path]) -> list[Row]:
 def _refuse_other(path: Path) -> None:
     """Refuse a pipe or a device, which may have no end, and what is far larger than the Adult file."""
     if kind := kind_of(path, follow=True):
-        raise UsageError(f"'{path.name}' is {kind}; {_HINT}")
+        raise UsageError(f"'{path.name}' is {kind}; {_HINT}", Remedy.ADD_SAMPLE)
     if path.stat().st_size > _MOST_BYTES:
-        raise UsageError(f"file '{path.name}' has more than {_MOST_BYTES >> 20} MB and is not the Adult file; {_HINT}")
+        raise UsageError(
+            f"file '{path.name}' has more than {_MOST_BYTES >> 20} MB and is not the Adult file; {_HINT}",
+            Remedy.ADD_SAMPLE,
+        )
 
 
 def read_bytes(archive: bytes) -> list[Row]:
@@ -98,7 +103,9 @@ def read_bytes(archive: bytes) -> list[Row]:
             for name in ("adult.data", "adult.test"):
                 rows += recode(files.read(name).decode("utf-8"), name)
     except (zipfile.BadZipFile, KeyError, UnicodeDecodeError):
-        raise EngineError(f"the downloaded archive does not hold adult.data and adult.test; {_HINT}") from None
+        raise EngineError(
+            f"the downloaded archive does not hold adult.data and adult.test; {_HINT}", Remedy.ADD_SAMPLE
+        ) from None
     return rows
 
 
@@ -115,10 +122,13 @@ def download(url: str = URL, timeout: float = _TIMEOUT) -> bytes:
         if isinstance(error, urllib.error.HTTPError):
             error.close()  # it holds the answer
         reason = getattr(error, "reason", None) or type(error).__name__
-        raise EngineError(f"the UCI archive could not be reached ({reason}); get the file elsewhere: {_HINT}") from None
+        raise EngineError(
+            f"the UCI archive could not be reached ({reason}); get the file elsewhere: {_HINT}", Remedy.ADD_SAMPLE
+        ) from None
     if len(data) > _MOST_BYTES:
         raise EngineError(
-            f"the UCI archive sent more than {_MOST_BYTES >> 20} MB, which is not the Adult file; {_HINT}"
+            f"the UCI archive sent more than {_MOST_BYTES >> 20} MB, which is not the Adult file; {_HINT}",
+            Remedy.ADD_SAMPLE,
         )
     return data
 
@@ -138,14 +148,16 @@ def recode(text: str, file: str) -> list[Row]:
             continue
         if len(fields) != width:
             raise EngineError(
-                f"file '{file}': line {reader.line_num} has {len(fields)} fields, {width} were expected; {_HINT}"
+                f"file '{file}': line {reader.line_num} has {len(fields)} fields, {width} were expected; {_HINT}",
+                Remedy.ADD_SAMPLE,
             )
         value = {name: fields[place].strip() for name, place in places.items()}
         try:
             rows.append(_recoded(value))
         except (KeyError, ValueError):
             raise EngineError(
-                f"file '{file}': line {reader.line_num} is no record of the Adult file; {_HINT}"
+                f"file '{file}': line {reader.line_num} is no record of the Adult file; {_HINT}",
+                Remedy.ADD_SAMPLE,
             ) from None
     return rows
 
@@ -154,7 +166,9 @@ def _records(reader: Iterator[list[str]], file: str) -> Iterator[list[str]]:
     try:
         yield from reader
     except csv.Error:
-        raise EngineError(f"file '{file}' is no CSV text, so it is not the Adult file; {_HINT}") from None
+        raise EngineError(
+            f"file '{file}' is no CSV text, so it is not the Adult file; {_HINT}", Remedy.ADD_SAMPLE
+        ) from None
 
 
 def _header(fields: Sequence[str], file: str) -> dict[str, int]:
@@ -163,7 +177,9 @@ def _header(fields: Sequence[str], file: str) -> dict[str, int]:
     for name, (_, known) in _COLUMNS.items():
         found = [letters.index(word) for word in known if word in letters]
         if not found:
-            raise EngineError(f"file '{file}' has no column '{known[0]}', so it is not the Adult file; {_HINT}")
+            raise EngineError(
+                f"file '{file}' has no column '{known[0]}', so it is not the Adult file; {_HINT}", Remedy.ADD_SAMPLE
+            )
         places[name] = found[0]
     return places
 
@@ -190,10 +206,10 @@ def check(rows: Iterable[Row]) -> None:
     if got != _WANTED:
         words = "{:,} records, {:,} non-zero cells, {:,} ones and {:,} twos"
         found, wanted = words.format(*got), words.format(*_WANTED)
-        raise EngineError(f"the records are not CPS-8D: found {found}; wanted {wanted}; {_HINT}")
+        raise EngineError(f"the records are not CPS-8D: found {found}; wanted {wanted}; {_HINT}", Remedy.ADD_SAMPLE)
     text = "".join(",".join(cell) + f",{cells[cell]}\n" for cell in sorted(cells))
     if hashlib.sha256(text.encode()).hexdigest() != _SHA256:
-        raise EngineError(f"the records have the size of CPS-8D but other contents; {_HINT}")
+        raise EngineError(f"the records have the size of CPS-8D but other contents; {_HINT}", Remedy.ADD_SAMPLE)
 
 
 def store(rows: Sequence[Row], path: Path) -> int:

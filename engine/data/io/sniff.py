@@ -24,7 +24,7 @@ def header(path: Path) -> tuple[list[str], str]:
     except UnicodeDecodeError:
         raise EngineError(_not_text(path) or f"file '{path.name}' is not UTF-8 text; {_NO_UTF8}") from None
     if "\0" in text:
-        raise EngineError(_not_text(path))
+        raise EngineError(_not_text(path) or f"file '{path.name}' is not UTF-8 text; {_NO_UTF8}")
     first, bare = _first_record(text)
     if not first.strip():
         raise EngineError(f"file '{path.name}' begins with an empty line; the first line must name the columns")

@@ -214,7 +214,7 @@ def test_a_parent_that_cannot_be_written_to_gets_one_sentence(tmp_path: Path, mo
         raise PermissionError(errno.EACCES, "Permission denied", str(self))
 
     monkeypatch.setattr(Path, "mkdir", denied)
-    words = "cannot write beside 'a': Permission denied; choose another --out"
+    words = "cannot write beside 'a': Permission denied; choose another folder"
     with pytest.raises(Failed, match=words), new_folder(tmp_path / "a"):
         pass
 

@@ -161,7 +161,7 @@ def test_refusals_leave_study_and_export_untouched(study: Path, here: Path, caps
     assert run("sweep", "other.csv", "--study", "s.study") == 2
     assert "made on other data" in said(capsys)
     assert run("sweep", "people.csv", "--study", "s.study", "--rates", "0.3") == 2
-    assert "Add --extend" in said(capsys)
+    assert "More of the same can be added. (--extend)" in said(capsys)
     assert run("sweep", "people.csv", "--study", "s.study", "--key-file", "wrong.key") == 2
     assert "the key is not the one" in said(capsys)
     assert run("export", "s.study", "--data", "people.csv", "--candidate", first, "--out", "out") == 2

@@ -122,7 +122,7 @@ def test_choosing_by_name(study):
 
 def test_a_choice_needs_one_rule_and_a_reason(study):
     view = risk_utility_map(study)
-    with pytest.raises(UsageError, match="a decision needs its reason in words; give --why TEXT"):
+    with pytest.raises(UsageError, match="a decision needs its reason in words"):
         choose(study, view, " ", max_risk=1.0)
     for rules in ({}, {"max_risk": 1.0, "slope": 1.0}, {"candidate": "x", "slope": 0.0}):
         with pytest.raises(UsageError, match="choose by exactly one of candidate, max_risk and slope"):

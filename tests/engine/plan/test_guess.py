@@ -67,13 +67,13 @@ def test_named_attributes_leave_the_others_carried() -> None:
     [
         (
             {"id": "Case", "drop": ["Wage"]},
-            "column 'Age' is numeric with 59 distinct values; give the edges of its levels with --cut \"Age=40,60\", "
-            "keep it with its record with --carry Age, or leave it out with --drop Age",
+            "column 'Age' is numeric with 59 distinct values; give the edges of its levels, for example 40,60, "
+            "keep it with its record, or leave it out",
         ),
         (
             {"drop": ["Wage", "Age"]},
-            "column 'Case' looks like an id: 60 distinct values; declare it with --id Case, keep it with its record "
-            "with --carry Case, or leave it out with --drop Case",
+            "column 'Case' looks like an id: 60 distinct values; declare it as the id, keep it with its record, "
+            "or leave it out",
         ),
         ({"attributes": ["Age"]}, "attribute 'Age' is numeric with 59 distinct values; give the edges of its levels"),
         ({"attributes": ["Sex"], "cut": {"Age": [3]}}, "cut names 'Age', which is not among the attributes"),

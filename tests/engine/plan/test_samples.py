@@ -138,7 +138,7 @@ def test_data_is_a_sample_or_a_file(tmp_path: Path) -> None:
 
 
 def test_cps8d_has_to_be_added_first() -> None:
-    with pytest.raises(EngineError, match="`frontier datasets add cps8d --from FILE`") as caught:
+    with pytest.raises(EngineError, match="is not there yet; make it from the UCI Adult file") as caught:
         samples.load("cps8d")
     assert caught.value.exit_code == 1
 
@@ -288,7 +288,7 @@ def test_no_internet_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.setattr(adult.download, "__defaults__", ("http://127.0.0.1:1/", 1.0))
     with pytest.raises(
-        EngineError, match=r"the UCI archive could not be reached .* `frontier datasets add cps8d --from FILE`"
+        EngineError, match=r"the UCI archive could not be reached .* the sample is made from adult.data and adult.test"
     ):
         samples.add("cps8d")
 

@@ -68,7 +68,7 @@ def test_every_entry_is_read() -> None:
         ("[[attribute]]\nname = 'A'\n[[edit]]\nforbid = {}", "[[edit]] number 1 has no name"),
         ("[[edit]]\nname = 'x'\nforbid = {A = 'a'}", "[[edit]] number 1: forbid is {'A': 'a'}, must be a table"),
         ("[[attribute]]\nname = 'A'\ncut = ['x']", "[[attribute]] number 1: cut is ['x'], must be a list of numbers"),
-        ("", "the plan codes no attribute; name some, with --attributes or as [[attribute]] in the plan"),
+        ("", "the plan codes no attribute; name some, as [[attribute]] in the plan"),
     ],
 )
 def test_a_mistake_in_the_text_is_named(text: str, message: str) -> None:

@@ -85,7 +85,7 @@ def test_a_study_that_lacks_a_measure_in_places_says_so_and_is_mended(old, new, 
             study.results("fresh")
         assert str(got.value) == (
             "3 fresh runs of study 'old.study' lack false_zeros: they were made while it was being added; "
-            "`frontier measure old.study --data DATA --measures 'false_zeros'` fills the gap"
+            "adding it again fills the gap"
         )
         assert add_measures(study, RAW, KEY, ["false_zeros"], workers=1) == ["false_zeros"]
         assert add_measures(study, RAW, KEY, ["false_zeros"], workers=1) == []

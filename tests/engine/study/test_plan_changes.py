@@ -54,7 +54,7 @@ def test_what_changes_figures_is_refused_and_nothing_is_logged(study: Study) -> 
     with pytest.raises(UsageError, match="another plan: keys"):
         change_plan(study, replace(_PLAN, keys=_PLAN.names[:3], threat=ThreatPlan("x")))
     more = replace(_PLAN, space=replace(_PLAN.space, replicates=50))
-    with pytest.raises(UsageError, match="--extend"):
+    with pytest.raises(UsageError, match="More of the same can be added"):
         change_plan(study, more)
     assert study.plan == _PLAN and len(entries(study)) == 1
     assert change_plan(study, more, grow=True) and study.plan == more

@@ -78,11 +78,11 @@ def newer(path):
 @pytest.mark.parametrize(
     ("made", "words"),
     [
-        (None, "study 'x' does not exist; make it with `frontier sweep DATA --study x`"),
-        (empty, "'x' is no study; a study is made by `frontier sweep`"),
-        (text, "'x' is no study, or a damaged one (file is not a database); a study is made by `frontier sweep`"),
+        (None, "study 'x' does not exist; make it by a sweep"),
+        (empty, "'x' is no study; a study is made by a sweep"),
+        (text, "'x' is no study, or a damaged one (file is not a database); a study is made by a sweep"),
         (folder, "'x' is a folder, not a study"),
-        (database, "'x' is a database but no study; a study is made by `frontier sweep`"),
+        (database, "'x' is a database but no study; a study is made by a sweep"),
         (damaged, "'x' is no study, or a damaged one"),
         (newer, "study 'x' has format 99, this version reads format 1"),
     ],

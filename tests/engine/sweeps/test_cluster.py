@@ -101,7 +101,7 @@ def test_without_the_package_one_sentence_says_so(tmp_path, monkeypatch):
         return imported(name, *rest, **more)
 
     monkeypatch.setattr(builtins, "__import__", absent)
-    with pytest.raises(UsageError, match=r"--cluster needs the package 'distributed'; install it with `pip install"):
+    with pytest.raises(UsageError, match=r"a cluster needs the package 'distributed'; install it with `pip install"):
         sweep(RAW, plan_of(), tmp_path / "s.study", cluster="tcp://127.0.0.1:1")
 
 

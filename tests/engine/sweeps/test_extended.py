@@ -63,8 +63,8 @@ def test_extending_keeps_the_spec_that_was_run_among_those_that_are_the_same(pat
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
-        ({"space": {"rates": ("0.1", "0.2", "0.5")}}, "space.rates: the study has 0.1, 0.5, asked 0.1, 0.2, 0.5. Add"),
-        ({"space": {"replicates": 5}}, "space.replicates: the study has 4, asked 5. Add --extend to add more"),
+        ({"space": {"rates": ("0.1", "0.2", "0.5")}}, "space.rates: the study has 0.1, 0.5, asked 0.1, 0.2, 0.5. More"),
+        ({"space": {"replicates": 5}}, "space.replicates: the study has 4, asked 5. More of the same can be added"),
         ({"space": {"rule": "loose"}}, "space.rule: the study has strict, asked loose."),
         ({"measures": ("small_cells", "hellinger")}, "measures: the study has small_cells, hellinger, total_variation"),
         ({"keys": ("A",)}, "keys: the study has A, B, C, D, asked A."),
@@ -81,12 +81,12 @@ def test_extending_refuses_less_and_other(path):
     swept(path, plan_of())
     for parts, words in (
         ({"space": {"replicates": 3}}, "space.replicates: the study has 4, asked 3"),
-        ({"space": {"rates": ("0.1",)}}, "--extend only adds to a study; the new plan leaves out 10 of its scenarios"),
+        ({"space": {"rates": ("0.1",)}}, "a study is only added to; the new plan leaves out 10 of its scenarios"),
         ({"space": {"rule": "loose"}}, "space.rule: the study has strict, asked loose"),
         ({"keys": ("A",)}, "keys: the study has A, B, C, D, asked A"),
     ):
         with pytest.raises(UsageError) as got:
             swept(path, plan_of(**parts), extend=True)
-        assert words in str(got.value) and "Add --extend" not in str(got.value)
+        assert words in str(got.value) and "can be added" not in str(got.value)
     with Study.open(path) as study:
         assert study.plan == plan_of() and len(study.results()) == 80

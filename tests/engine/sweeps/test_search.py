@@ -169,7 +169,7 @@ def test_a_larger_budget_extends_a_study(tmp_path):
     with sweep(RAW, plan_of(space=SEARCH), path, workers=1) as study:
         few = [s.label for s in study.scenarios]
     more = plan_of(space={**SEARCH, "budget": 120})
-    with pytest.raises(UsageError, match=r"space.budget: the study has 80, asked 120. Add --extend"):
+    with pytest.raises(UsageError, match=r"space.budget: the study has 80, asked 120. More of the same can be added"):
         sweep(RAW, more, path, workers=1)
     with sweep(RAW, more, path, workers=1, extend=True) as study:
         assert [s.label for s in study.scenarios][: len(few)] == few and len(study.scenarios) == 120
