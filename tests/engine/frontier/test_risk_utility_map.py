@@ -94,7 +94,7 @@ def test_choosing_by_a_slope(study):
     ((first, low, edge), (second, also, high)) = view.slope_intervals()
     assert (first, low, second, high) == (0, 0, 1, np.inf) and edge == also == pytest.approx(0.1 / 0.3)
     assert choose(study, view, "slope", slope=1.0).label == study.scenarios[1].label
-    with pytest.raises(UsageError, match="are equally good; choose one of them by its id"):
+    with pytest.raises(UsageError, match="are equally good; choose one of them"):
         choose(study, view, "slope", slope=edge)
     with pytest.raises(UsageError, match="slope is -1"):
         choose(study, view, "slope", slope=-1.0)
