@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from engine.common.public_wording import methods_paragraph
 from engine.report.change_log import is_plan_change
 from engine.report.coherence import coherence
 from engine.report.facts import ShareRow
-from engine.report.redaction import COUNT_TITLE, ONE_DIGIT, SPARSE, WITHHELD_WORDS, listed, lower_first
+from engine.report.redaction import SPARSE, WITHHELD_WHY, is_count_title, is_one_digit_title, listed, lower_first
 from engine.report.words import about as mean_with_error
 from engine.report.words import figure, percent, plural, signed
 
@@ -19,11 +20,26 @@ if TYPE_CHECKING:
     from engine.report.map_facts import CandidateRow
 
 
+class Question(StrEnum):
+    """The ten questions, in the order in which a board asks them."""
+
+    DECISION = "What is decided?"
+    RISK = "What is the risk, against doing nothing?"
+    OMISSIONS = "What does this risk leave out?"
+    EXPOSED = "Who stays most exposed?"
+    LOSSES = "What do users lose?"
+    ALTERNATIVES = "Why not safer, or more useful?"
+    CERTAINTY = "How sure is this?"
+    PLAN = "What was fixed beforehand, and what changed since?"
+    COHERENCE = "Is the file coherent, and consistent with other releases?"
+    PUBLIC = "What may be said, and who can repeat it?"
+
+
 @dataclass(frozen=True)
 class Answer:
     """A question and its answer, a sentence or more each on a line of its own; the first says the most."""
 
-    question: str
+    question: Question
     lines: tuple[str, ...]
 
 
@@ -79,8 +95,8 @@ def risk_sentence(found: Findings) -> str:
 def average_words(found: Findings) -> str:
     """The same count on average over runs; empty where the study does not compare candidates by it."""
     for row in found.measures:
-        rest = row.title.removeprefix(COUNT_TITLE)
-        if row.chosen_by and row.kind == "risk" and rest != row.title and " of " not in rest and row.mean is not None:
+        counted = row.chosen_by and row.kind == "risk" and is_count_title(row.title, of_keys=True)
+        if counted and row.mean is not None:
             runs = plural(found.map.runs, "run")
             return f"over {runs} that differ only in chance the average is {mean_with_error(row.mean, row.se)}"
     return ""
@@ -89,13 +105,12 @@ def average_words(found: Findings) -> str:
 def distance_words(found: Findings) -> str:
     """The Hellinger distance of the tabulated attributes, or why it is not shown."""
     value = found.utility.distance.hellinger
-    first, _, why = WITHHELD_WORDS.partition(": ")
-    return f"{first} ({why})" if value is None else figure(value)
+    return f"withheld ({WITHHELD_WHY})" if value is None else figure(value)
 
 
 def utility_words(found: Findings, row: CandidateRow) -> str:
     """A candidate's mean utility with its standard error, with no more digits than it was rounded to."""
-    if found.map.utility_title.endswith(ONE_DIGIT):
+    if is_one_digit_title(found.map.utility_title):
         return figure(row.utility, 1)
     return mean_with_error(row.utility, row.utility_se)
 
@@ -271,16 +286,16 @@ def ten_questions(found: Findings) -> tuple[Answer, ...]:
         why_not.append(f"{at.n_within:,} of {at.n_candidates:,} candidates are within the bound on risk{itself}.")
     why_not += [f"Candidate {a.letter}: {a.why or a.difference}" for a in found.recommendation.alternatives]
     return (
-        Answer("What is decided?", tuple(decided)),
-        Answer("What is the risk, against doing nothing?", (risk_sentence(found), *_share_words(found))),
-        Answer("What does this risk leave out?", tuple(omissions(found))),
-        Answer("Who stays most exposed?", tuple(groups) or ("No unaltered record stands in a small cell.",)),
-        Answer("What do users lose?", tuple(losses)),
-        Answer("Why not safer, or more useful?", tuple(why_not)),
-        Answer("How sure is this?", (*sureness(found), *found.recommendation.cautions)),
-        Answer("What was fixed beforehand, and what changed since?", tuple(fixed(found))),
-        Answer("Is the file coherent, and consistent with other releases?", tuple(coherence(found))),
-        Answer("What may be said, and who can repeat it?", tuple(said_and_repeated(found))),
+        Answer(Question.DECISION, tuple(decided)),
+        Answer(Question.RISK, (risk_sentence(found), *_share_words(found))),
+        Answer(Question.OMISSIONS, tuple(omissions(found))),
+        Answer(Question.EXPOSED, tuple(groups) or ("No unaltered record stands in a small cell.",)),
+        Answer(Question.LOSSES, tuple(losses)),
+        Answer(Question.ALTERNATIVES, tuple(why_not)),
+        Answer(Question.CERTAINTY, (*sureness(found), *found.recommendation.cautions)),
+        Answer(Question.PLAN, tuple(fixed(found))),
+        Answer(Question.COHERENCE, tuple(coherence(found))),
+        Answer(Question.PUBLIC, tuple(said_and_repeated(found))),
     )
 
 
@@ -288,7 +303,7 @@ def count_misleads(found: Findings) -> bool:
     """Whether the recommended candidate leaves fewer exposed records to count but, on average, a larger share of the
     unaltered ones exposed than doing nothing does."""
     fewer = found.exposure.unaltered_after < found.exposure.small_before
-    return fewer and found.map.risk_title.startswith(COUNT_TITLE) and recommended(found).riskier_than_nothing
+    return fewer and is_count_title(found.map.risk_title) and recommended(found).riskier_than_nothing
 
 
 def _share_words(found: Findings) -> list[str]:
@@ -382,4 +397,6 @@ def summary(found: Findings) -> list[str]:
 
 def largest_changes(found: Findings, *, weighted: bool, two_way: bool, most: int) -> list[ShareRow]:
     """Percentages of one kind, the most changed first."""
-    return [r for r in found.utility.shares if r.weighted == weighted and (" × " in r.table) == two_way][:most]
+    attributes = {row.name for row in found.design.attributes}
+    rows = [row for row in found.utility.shares if row.weighted == weighted]
+    return [row for row in rows if (row.table not in attributes) == two_way][:most]

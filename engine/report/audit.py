@@ -10,7 +10,7 @@ from engine.data.table import occupied
 from engine.plan.recode import edit_failures
 from engine.release.results import FAILED, NOOP, PARTIAL
 from engine.release.spec import RANDOM_SWAP, pairs_wanted
-from engine.report.facts import RECODES, Check
+from engine.report.facts import EDITS, RECODES, Check
 from engine.report.redaction import listed, upper_first
 from engine.report.shares import weights_of
 from engine.report.words import plural
@@ -118,7 +118,7 @@ def _recodes(made: Remade) -> Check:
 def _edits(release: RecordRelease, plan: Plan) -> list[Check]:
     data = release.data
     if not plan.edits:
-        return [Check("Edit rules", "The plan declares no edit rules, so none could be checked.", None)]
+        return [Check(EDITS, "The plan declares no edit rules, so none could be checked.", None)]
     found = []
     every = range(len(data.domain))
     before, own = occupied(list(data.codes), data.domain.shape, data.n_records)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.report.facts import RECODES
+from engine.report.facts import EDITS, RECODES
 from engine.report.redaction import listed, lower_first
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def coherence(found: Findings) -> list[str]:
     said = [f"Not in order: {check.found}" for check in broken if check.name == RECODES]
     said += [f"Checked and in order: {listed(lower_first(name) for name in held)}."] if held else []
     said += [f"{check.name}: {check.found}" for check in broken if check.name != RECODES]
-    said += [f"{check.name}: {check.found}" for check in found.checks if check.holds is None and "Edit" in check.name]
+    said += [f"{check.name}: {check.found}" for check in found.checks if check.holds is None and check.name == EDITS]
     if found.cover.release_type != "new":
         changed = f": {found.cover.changes}" if found.cover.changes else ""
         said.append(f"This is a {found.cover.release_type}{changed}.")

@@ -18,7 +18,6 @@ from engine.report.parameters import bound_words as in_words
 from engine.report.redaction import (
     ONE_DIGIT,
     SPARSE_CELLS,
-    WITHHELD_WORDS,
     Safe,
     coarse,
     digits,
@@ -29,6 +28,7 @@ from engine.report.redaction import (
     meaning_of,
     title_of,
     unit_of,
+    withheld_meaning,
 )
 from engine.report.sentences import counted, unaltered
 from engine.report.shares import optional
@@ -372,7 +372,7 @@ def measure_rows(at: Stand, made: Remade) -> tuple[MeasureRow, ...]:
             MeasureRow(
                 title=title_of(call),
                 kind=call.measure.kind,
-                meaning=meaning_of(call) + (f" Its figures are {WITHHELD_WORDS}." if k in at.withheld else ""),
+                meaning=withheld_meaning(meaning_of(call)) if k in at.withheld else meaning_of(call),
                 unit=unit_of(call),
                 better="lower" if call.measure.better == "zero" else call.measure.better,
                 before=optional(size(float(view.original[k])) * (n if is_count_risk(call) else 1)),

@@ -281,6 +281,10 @@ RECODES = "Recodes kept"
 """The check of columns that others decide, by its name."""
 
 
+EDITS = "Edit rules"
+"""The check of edit rules where the plan declares none, by its name."""
+
+
 @dataclass(frozen=True)
 class Check:
     """One check of the release: what was looked at, what was found, and whether it holds (None: it does not apply)."""

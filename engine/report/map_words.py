@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.report.redaction import COUNT_TITLE, listed
+from engine.report.redaction import is_count_title, listed
 from engine.report.words import bar, bar_is_rounded
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def counted_words(found: Findings) -> str:
     """How counts of exposed records relate to the frontier; empty where the risk is no such count."""
-    if not found.map.risk_title.startswith(COUNT_TITLE):
+    if not is_count_title(found.map.risk_title):
         return ""
     return (
         "Candidates are compared by the share of unaltered records that is exposed, and shown by how many these are. "

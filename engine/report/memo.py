@@ -9,7 +9,7 @@ from engine.report import answers, figures
 from engine.report.coherence import coherence
 from engine.report.map_words import counted_words
 from engine.report.parameters import besides_words
-from engine.report.redaction import WITHHELD_WORDS
+from engine.report.redaction import WITHHELD_WORDS, is_withheld
 from engine.report.template_reader import document
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def names_of(findings: Findings) -> dict[str, Any]:
         "besides_words": besides_words(findings.publish.include),
         "NOISE_WORDS": answers.NOISE_WORDS,
         "WITHHELD_WORDS": WITHHELD_WORDS,
+        "is_withheld": is_withheld,
     }
 
 

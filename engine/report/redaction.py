@@ -16,6 +16,7 @@ from engine.measures import MeasureCall
 
 if TYPE_CHECKING:
     from engine.plan import Plan
+    from engine.report.facts import MeasureRow
     from engine.study.study import Study
 
 WITHHELD = "[withheld]"
@@ -130,7 +131,9 @@ SATURATED = 0.5
 share of records changed."""
 ONE_DIGIT = ", to one digit"
 """What follows the title of a map's axis whose exact figures are withheld."""
-WITHHELD_WORDS = "withheld: on a table where nearly every cell is small this figure tells how many records were altered"
+WITHHELD_WHY = "on a table where nearly every cell is small this figure tells how many records were altered"
+"""Why a figure is not shown."""
+WITHHELD_WORDS = f"withheld: {WITHHELD_WHY}"
 """What stands for a figure that is not shown."""
 
 
@@ -193,6 +196,35 @@ def title_of(call: MeasureCall) -> str:
     if call.attributes is not None:
         shown.append("of " + " × ".join(call.attributes))
     return title + (f" ({', '.join(shown)})" if shown else "")
+
+
+_PARTICULARS = r"(?: \((?:n rule \d+)?(?:, )?(?P<attributes>of .+)?\))?"  # see :func:`title_of`
+_COUNT_TITLE = re.compile(f"{COUNT_TITLE}{_PARTICULARS}(?:{ONE_DIGIT})?", re.DOTALL)
+
+
+def is_count_title(title: str, *, of_keys: bool = False) -> bool:
+    """Whether a title that a bundle holds is that of eq. 6 as a count; ``of_keys`` if of the keys, not of attributes of
+    its own.  A bundle holds titles and no names of measures."""
+    match = _COUNT_TITLE.fullmatch(title)
+    return match is not None and not (of_keys and match["attributes"])
+
+
+def is_one_digit_title(title: str) -> bool:
+    """Whether the title of a map's axis, as a bundle holds it, is that of figures which are shown to one digit."""
+    return title.endswith(ONE_DIGIT)
+
+
+_ITS_FIGURES = f" Its figures are {WITHHELD_WORDS}."
+
+
+def withheld_meaning(meaning: str) -> str:
+    """What a measure says, of one whose figures are withheld."""
+    return meaning + _ITS_FIGURES
+
+
+def is_withheld(row: MeasureRow) -> bool:
+    """Whether a row of a bundle is about a measure whose figures are withheld."""
+    return row.meaning.endswith(_ITS_FIGURES)
 
 
 def meaning_of(call: MeasureCall) -> str:

@@ -128,7 +128,7 @@ def _map(found: Findings) -> None:
         )
         average = average_words(found)
         if average:
-            st.caption(f"{average[:1].upper()}{average[1:]}.")
+            st.caption(f"{upper_first(average)}.")
         flagged, eligible = sum(t.flagged for t in use.tallies), sum(t.eligible for t in use.tallies)
         st.metric("Figures beyond the tolerances", f"{flagged:,} of {eligible:,}")
         withheld = use.distance.hellinger is None
@@ -137,17 +137,18 @@ def _map(found: Findings) -> None:
             st.caption(upper_first(WITHHELD_WORDS) + ".")
         st.caption("These three are of the release itself; the map shows averages over runs.")
         st.metric("On the frontier", f"{at.n_frontier:,} of {plural(at.n_candidates, 'candidate')}")
-    st.markdown(_table(board_map.board_table(found)))
+    st.markdown(_table(found))
     st.caption(NOISE_WORDS)
 
 
-def _table(rows: list[dict[str, str]]) -> Markdown:
-    """Rows as a table that a screen reader reads and the keyboard needs no way into."""
-    names = list(rows[0])
+def _table(found: Findings) -> Markdown:
+    """The lettered candidates as a table that a screen reader reads and the keyboard needs no way into."""
+    rows = board_map.board_table(found)
+    letter, names = recommended(found).letter, list(rows[0])
     lines = []
     for row in rows:
         cells = [row[name] for name in names]
-        if row["What it does"].endswith("(recommended)"):
+        if row["Candidate"] == letter:
             cells = [markdown("**{}**", cell) if cell else "" for cell in cells]
         lines.append(cells)
     return table(names, "llrrl", lines)

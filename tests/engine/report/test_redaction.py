@@ -9,10 +9,13 @@ import pytest
 
 from engine.measures import call
 from engine.report.redaction import (
+    ONE_DIGIT,
     Safe,
     coarse,
     error_beside,
     is_count_risk,
+    is_count_title,
+    is_one_digit_title,
     lower_first,
     meaning_of,
     title_of,
@@ -140,3 +143,20 @@ def test_figures_that_nobody_rounded_keep_their_digits():
 )
 def test_which_measures_follow_the_records_changed(name: str, follows: bool):
     assert call(name).measure.follows_changes is follows
+
+
+@pytest.mark.parametrize(
+    ("name", "counted", "of_keys"),
+    [
+        ("small_cells", True, True),
+        ("small_cells[n_rule=5]", True, True),
+        ("small_cells[attributes=A+B]", True, False),
+        ("small_cells[n_rule=5;attributes=A+B]", True, False),
+        ("sample_uniques", False, False),
+    ],
+)
+def test_the_measure_behind_a_title_in_a_bundle_is_known(name: str, counted: bool, of_keys: bool) -> None:
+    title = title_of(call(name))
+    for shown in (title, title + ONE_DIGIT):
+        assert is_count_title(shown) == counted and is_count_title(shown, of_keys=True) == of_keys
+        assert is_one_digit_title(shown) == (shown != title)
