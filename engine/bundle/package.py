@@ -107,10 +107,10 @@ def package(
         if getattr(data, role) is None:
             raise UsageError(f"the plan declares no {role}, so it cannot be included")
     scenario, replicate = study.find(candidate)
-    runs = runs_of(study, scenario.place)
+    runs = runs_of(study, scenario.index)
     if replicate is None:
-        replicate = realisation_of(study, runs, scenario.place, allow_partial)
-    row = check_realisation(runs, scenario.place, replicate, scenario.label, allow_partial)
+        replicate = realisation_of(study, runs, scenario.index, allow_partial)
+    row = check_realisation(runs, scenario.index, replicate, scenario.label, allow_partial)
     made = remake(
         data, question(study.plan, data, study.measures), scenario.spec, stream_of(key, scenario.spec, data, replicate)
     )

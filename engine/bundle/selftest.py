@@ -191,7 +191,7 @@ def _means(folder: Path) -> str:
         for scenario in study.scenarios:
             if scenario.spec.rate == "0.1":
                 roles = zip(study.names, scenario.spec.attributes.roles, strict=True)
-                place[" ".join(name for name, role in roles if role == "S")] = scenario.place
+                place[" ".join(name for name, role in roles if role == "S")] = scenario.index
     got = {swap: abs(float(view.summary.mean[place[swap], 1])) for swap in known}
     worst = max(abs(got[swap] / known[swap] - 1) for swap in known)
     return _must(worst < 0.06, f"at most {100 * worst:.1f} % from the means of another program for {len(known)} swaps")
@@ -255,7 +255,7 @@ def _mechanisms(folder: Path) -> str:
     with sweep(raw, plan_from_toml(_ALL), folder / "all.study", workers=1) as study:
         results, labels = study.results(), {s.spec.mechanism: s for s in study.scenarios}
         for name, scenario in labels.items():
-            row = np.flatnonzero((results.scenario == scenario.place) & (results.replicate == 2))[0]
+            row = np.flatnonzero((results.scenario == scenario.index) & (results.replicate == 2))[0]
             made = remade(study, raw, scenario.label, 2)
             for k, call in enumerate(study.measures):
                 stored, again = float(results.values[row, k]), made.figures[str(call)]

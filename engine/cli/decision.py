@@ -56,7 +56,7 @@ def run_choose(args: argparse.Namespace) -> None:
         )
         scenario, _ = study.find(choice.label)
         complaint = told(study, scenario, args.why)
-        fresh = fresh_figures(study, scenario.place, args.allow_partial)
+        fresh = fresh_figures(study, scenario.index, args.allow_partial)
     record = choice.record
     what = ("swap " if scenario.spec.mechanism == RANDOM_SWAP else "") + str(scenario.spec)
     say(f"chosen: {choice.label}/{choice.replicate}, {what} ({choice.rule})")

@@ -65,7 +65,7 @@ def run_recheck(args: argparse.Namespace) -> None:
     raw, _ = open_data(args.data)
     with Study.open(args.study) as study:
         view = map_of(study, args)
-        places = [study.find(text)[0].place for text in args.candidate] if args.candidate else view.frontier().tolist()
+        places = [study.find(text)[0].index for text in args.candidate] if args.candidate else view.frontier().tolist()
         key = read_key(key_path(study.path, args.key_file))
         reevaluate(study, raw, key, places, args.replicates)
         again = map_of(study, args, fresh=True)

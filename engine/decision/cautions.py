@@ -16,7 +16,7 @@ from engine.decision.slope import BeatenByOriginal, beaten_by_original, beaten_t
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.release.results import FAILED, NOOP, Results
 from engine.study.study import Study
-from engine.study.study_map import objective_places
+from engine.study.study_map import objective_indices
 
 
 class CautionKind(StrEnum):
@@ -117,7 +117,7 @@ def _bound_cautions(
     mean, se = float(view.summary.mean[place, view.risk]), float(view.summary.se[place, view.risk])
     released, bound, fresh = float(run.values[0, view.risk]), record["bound"], record["fresh"]
     planned = study.plan.decision.max_risk
-    passed_over = planned is not None and bound != float(planned) and view.risk == objective_places(study)[0]
+    passed_over = planned is not None and bound != float(planned) and view.risk == objective_indices(study)[0]
     if planned is not None and passed_over and mean > float(planned):  # one's own bound does not undo the plan's
         found.append(Caution(CautionKind.ABOVE_PLANNED_BOUND, title, value=mean, bound=float(planned)))
     if bound is None:

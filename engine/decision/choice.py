@@ -20,7 +20,7 @@ from engine.study.decision_log import append
 from engine.study.log_seal import check_seal
 from engine.study.runs import RunTable
 from engine.study.study import Study
-from engine.study.study_map import objective_places, realisation_of, risk_utility_map
+from engine.study.study_map import objective_indices, realisation_of, risk_utility_map
 
 NAMED_BY_HAND = "named by hand"
 """The rule of a choice that follows none."""
@@ -76,7 +76,7 @@ def pick(
     asked = None
     if candidate is not None:
         scenario, asked = study.find(candidate)
-        place, rule = scenario.place, NAMED_BY_HAND
+        place, rule = scenario.index, NAMED_BY_HAND
     elif max_risk is not None:
         place = view.under_bound(max_risk)
         rule = f"most useful with {view.measures[view.risk].measure.title.lower()} at or below {max_risk:g}"
@@ -156,7 +156,7 @@ def _follows_the_plan(study: Study, view: RiskUtilityMap, place: int) -> bool | 
     plan = study.plan.decision
     if plan.max_risk is None and plan.slope is None:
         return None
-    if (view.risk, view.utility) != objective_places(study):
+    if (view.risk, view.utility) != objective_indices(study):
         return False
     try:
         return place in planned_places(study, view)
@@ -181,7 +181,7 @@ def cautions_now(study: Study, choice: Choice, allow_partial: bool = False) -> l
     """The cautions of a recorded choice as they are today: fresh replicates may have come since, or further runs."""
     record = choice.record
     view = risk_utility_map(study, record["risk"], record["utility"], allow_partial=allow_partial)
-    place = study.find(choice.label)[0].place
+    place = study.find(choice.label)[0].index
     runs = runs_of(study, place)
     released = one_run(runs, check_realisation(runs, place, choice.replicate, choice.label, allow_partial=True))
     return cautions(study, view, place, released, {**record, "fresh": fresh_figures(study, place, allow_partial)})

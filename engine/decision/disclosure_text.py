@@ -26,7 +26,7 @@ def tells(study: Study, scenario: Scenario | None, text: str) -> str:
     its runs, and its small-cell risk as a share.
     """
     for match in LABEL.finditer(text):
-        if study.scenarios.place_of(match[0].partition("/")[0]) is not None:
+        if study.scenarios.index_of(match[0].partition("/")[0]) is not None:
             return f"the id of a candidate ({match[0]})"
     if found := _spec_in(study, text):
         return f"a role as it is written in specs ({found})"
@@ -61,7 +61,7 @@ def check_public(study: Study, scenario: Scenario, texts: Iterable[str]) -> None
 def names_candidate(study: Study, text: str) -> str:
     """What a text says of candidates' own names: an id or a spec of the study; empty where it says nothing."""
     for match in LABEL.finditer(text):
-        if study.scenarios.place_of(match[0].partition("/")[0]) is not None:
+        if study.scenarios.index_of(match[0].partition("/")[0]) is not None:
             return "the id of a candidate"
     return "the spec of a candidate" if _spec_in(study, text) else ""
 
@@ -78,7 +78,7 @@ def _counted(study: Study, scenario: Scenario, text: str, record: Mapping[str, A
     if not re.search(r"\d", _plain_numbers(text)):
         return ""
     n_records = int(study.about["n_records"])
-    changed = np.unique(study.runs_of([scenario.place]).changed)
+    changed = np.unique(study.runs_of([scenario.index]).changed)
     if any(says_extent(text, number, n_records) for number in changed.tolist()):
         return EXTENT
     return EXPOSED if any(says_share(text, share) for share in exposed_shares(study, scenario, record)) else ""

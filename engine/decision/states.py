@@ -169,7 +169,7 @@ def decide(
     detail: dict[str, Any] = {"candidate": now.choice.label, "replicate": now.choice.replicate}
     if step == "submitted":
         _check_plan(study, scenario)
-        fresh = fresh_figures(study, scenario.place)
+        fresh = fresh_figures(study, scenario.index)
         if fresh is None:
             raise UsageError(
                 f"{now.choice.label} has only the figures that led to its choice; run it on fresh replicates first",

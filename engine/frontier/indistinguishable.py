@@ -11,40 +11,38 @@ from engine.frontier.summary import margins, t_thresholds
 
 
 @dataclass(frozen=True)
-class Alike:
-    """A scenario that stands for others which cannot be told from it.
+class IndistinguishableGroup:
+    """Scenarios that cannot be told apart within the noise: the one with this ``index`` stands for the ``others``
+    (indices too, from least to most risk)."""
 
-    ``place`` is the one that stands for them, ``others`` the places of the rest, from least to most risk.
-    """
-
-    place: int
+    index: int
     others: tuple[int, ...] = ()
 
 
-def merged(view: RiskUtilityMap, keep: int | None = None) -> list[Alike]:
-    """The frontier as clearly different choices, from least to most risk.
+def indistinguishable_groups(view: RiskUtilityMap, representative: int | None = None) -> list[IndistinguishableGroup]:
+    """Return the frontier as clearly different choices, from least to most risk.
 
-    Two scenarios are alike when neither their risk nor their loss differs by more than the noise of the difference
-    (Welch's t, at a confidence shared by all pairs of the frontier).  Groups grow outwards from ``keep``, which always
-    stands for itself (without it from the safest): a scenario joins the group at hand while it is alike to the one
-    that stands for it, and begins the next one otherwise.  Where a scenario has too few runs for a standard error
-    nothing is known about noise, so nothing is merged with it.
+    Two scenarios are indistinguishable when neither their risk nor their loss differs by more than the noise of the
+    difference (Welch's t, at a confidence shared by all pairs of the frontier).  Groups grow outwards from
+    ``representative``, the index of a scenario that always stands for itself (without it from the safest): a scenario
+    joins a group while it is indistinguishable from the one that stands for it, and begins the next one otherwise.
+    Where a scenario has too few runs for a standard error nothing is known about noise, so it is a group of its own.
     """
     order = view.frontier().tolist()
-    if keep is not None and keep not in order:
-        order = sorted([*order, keep], key=lambda i: (view.risk_loss[i], view.utility_loss[i]))
+    if representative is not None and representative not in order:
+        order = sorted([*order, representative], key=lambda i: (view.risk_loss[i], view.utility_loss[i]))
     if not order:
         return []
-    start = order.index(keep) if keep is not None else 0
+    start = order.index(representative) if representative is not None else 0
     columns = [view.risk, view.utility]
-    places = np.array(order)
-    loss, se = view.summary.loss[places][:, columns], view.summary.loss_se[places][:, columns]
+    indices = np.array(order)
+    loss, se = view.summary.loss[indices][:, columns], view.summary.loss_se[indices][:, columns]
     if np.isnan(se).any(axis=1).all():  # nothing is known of any: no need of quantiles, nor of SciPy, slow to load
-        return [Alike(place) for place in order]
-    counted = view.summary.counted[places]
+        return [IndistinguishableGroup(index) for index in order]
+    counted = view.summary.counted[indices]
     quantiles = t_thresholds(len(order) * (len(order) - 1) // 2)
 
-    def alike(i: int, j: int) -> bool:
+    def within_noise(i: int, j: int) -> bool:
         if np.isnan(se[[i, j]]).any():
             return False
         pair = np.array([i, j])
@@ -55,9 +53,11 @@ def merged(view: RiskUtilityMap, keep: int | None = None) -> list[Alike]:
     for steps in (range(start + 1, len(order)), range(start - 1, -1, -1)):
         lead = start
         for i in steps:
-            if alike(lead, i):
+            if within_noise(lead, i):
                 groups[lead].append(i)
             else:
                 groups[i] = []
                 lead = i
-    return [Alike(order[lead], tuple(order[i] for i in sorted(groups[lead]))) for lead in sorted(groups)]
+    return [
+        IndistinguishableGroup(order[lead], tuple(order[i] for i in sorted(groups[lead]))) for lead in sorted(groups)
+    ]

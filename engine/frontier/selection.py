@@ -11,23 +11,25 @@ from engine.frontier.undominated import undominated
 
 
 def inside(view: RiskUtilityMap, risk: tuple[float, float], loss: tuple[float, float]) -> np.ndarray:
-    """Places of the scenarios within two ranges of losses (ends included, in either order), from least to most risk."""
+    """Indices of the scenarios within two ranges of losses (ends included, in either order), from least to most
+    risk."""
     (low_r, high_r), (low_l, high_l) = sorted(risk), sorted(loss)
     x, y = view.risk_loss, view.utility_loss
     with np.errstate(invalid="ignore"):
-        found = np.flatnonzero((x >= low_r) & (x <= high_r) & (y >= low_l) & (y <= high_l))
-    return found[np.lexsort((y[found], x[found]))]
+        indices = np.flatnonzero((x >= low_r) & (x <= high_r) & (y >= low_l) & (y <= high_l))
+    return indices[np.lexsort((y[indices], x[indices]))]
 
 
 def safest(view: RiskUtilityMap, most: int) -> np.ndarray:
-    """Places of at most so many scenarios with the least risk, from least to most; those without a figure are last."""
+    """Indices of at most so many scenarios with the least risk, from least to most; those without a figure are
+    last."""
     x, y = view.risk_loss, view.utility_loss
-    found = np.arange(len(x))
+    indices = np.arange(len(x))
     if len(x) > most > 0:
-        found = np.flatnonzero(x <= np.partition(x, most - 1)[most - 1])  # without ties no more than are asked for
-        if len(found) < most:  # fewer have a figure
-            found = np.arange(len(x))
-    return found[np.lexsort((y[found], x[found]))][:most]
+        indices = np.flatnonzero(x <= np.partition(x, most - 1)[most - 1])  # without ties no more than are asked for
+        if len(indices) < most:  # fewer have a figure
+            indices = np.arange(len(x))
+    return indices[np.lexsort((y[indices], x[indices]))][:most]
 
 
 def middle(view: RiskUtilityMap) -> float | None:
@@ -39,8 +41,8 @@ def middle(view: RiskUtilityMap) -> float | None:
 def undominated_among(view: RiskUtilityMap, mask: np.ndarray) -> np.ndarray:
     """Mask of the scenarios that no other one of ``mask`` dominates on the map's risk and utility; shape of the map."""
     on = np.zeros(len(view.risk_loss), bool)
-    places = np.flatnonzero(mask)
-    on[places] = undominated(np.column_stack([view.risk_loss[places], view.utility_loss[places]]))
+    among = np.flatnonzero(mask)
+    on[among] = undominated(np.column_stack([view.risk_loss[among], view.utility_loss[among]]))
     return on
 
 

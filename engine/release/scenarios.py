@@ -26,7 +26,7 @@ _CHUNK = 50_000  # rows read at once: Python's own objects for all of them would
 class Scenario:
     """A release spec in a study: its place, its short label (such as ``x7f3``) and what it is."""
 
-    place: int
+    index: int
     label: str
     spec: ReleaseSpec
 
@@ -123,7 +123,7 @@ class Scenarios(Sequence[Scenario]):
         for in order of appearance."""
         return self._codes[name], self._values[name]
 
-    def place_of(self, label: str | None) -> int | None:
+    def index_of(self, label: str | None) -> int | None:
         """The place of a scenario by its label; None where there is no such one."""
         if not label or not label.isascii() or len(label) > self._labels.dtype.itemsize or not len(self):
             return None

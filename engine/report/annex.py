@@ -88,7 +88,7 @@ def analyst_sections(study: Study, made: Remade) -> Document:
             Section("B2  Letters of the memo", (_letters(at),)),
             Section("B3  All candidates on the frontier", tuple(_candidates(at))),
             Section("B4  Runs of the candidate", (_runs(at),)),
-            Section("B5  What measures said", tuple(_notes(study, at.scenario.place))),
+            Section("B5  What measures said", tuple(_notes(study, at.scenario.index))),
             Section("B6  Decision log", tuple(_log(study))),
         ),
     )
@@ -161,7 +161,7 @@ def _runs(at: Stand) -> Block:
     from engine.release.results import STATUS
 
     results, view = at.view.results, at.view
-    mine = (results.scenario == at.scenario.place).nonzero()[0][:_MOST]
+    mine = (results.scenario == at.scenario.index).nonzero()[0][:_MOST]
     rows = [
         (
             str(int(results.replicate[i])),

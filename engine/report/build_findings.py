@@ -235,7 +235,7 @@ def _certificate(at: Stand, made: Remade) -> Certificate:
     from engine.common.version import __version__
     from engine.study.study_map import realisation_of
 
-    results, place = at.view.results, at.scenario.place
+    results, place = at.view.results, at.scenario.index
     recorded = at.choice.replicate if at.choice else realisation_of(at.study, results, place, at.view.allow_partial)
     mine = results.values[(results.scenario == place) & (results.replicate == recorded)]
     got = np.array([made.figures[str(call)] for call in at.view.measures])

@@ -91,15 +91,15 @@ class Stand:
     @property
     def letter(self) -> str:
         """The recommended candidate's letter."""
-        return next(letter for letter, place in self.letters.items() if place == self.scenario.place)
+        return next(letter for letter, place in self.letters.items() if place == self.scenario.index)
 
     @property
     def bound(self) -> float | None:
         """The bound on risk that counts: of the plan, where it is about the same measure, else of the choice."""
-        from engine.study.study_map import objective_places
+        from engine.study.study_map import objective_indices
 
         planned = self.study.plan.decision.max_risk
-        if planned is not None and self.view.risk == objective_places(self.study)[0]:
+        if planned is not None and self.view.risk == objective_indices(self.study)[0]:
             return float(planned)
         own = self.choice.record.get("bound") if self.choice else None
         return None if own is None else float(own)
@@ -124,7 +124,7 @@ def stand(study: Study, made: Remade) -> Stand:
     status = decision_status(study)
     choice = status.choice if status.choice and status.choice.label == scenario.label else None
     view = risk_utility_map(study, *measures_of(study, choice), allow_partial=made.status == FAILED)
-    letters = lettered(view, scenario.place)
+    letters = lettered(view, scenario.index)
     labels = {view.scenarios[place].label: letter for letter, place in letters.items()}
     _, counts, _ = made.data.table.margin(made.data.domain.indices(study.plan.analyse))
     sparse = small_share(counts, 3) > SPARSE_CELLS
@@ -223,8 +223,8 @@ def the_map(at: Stand, made: Remade) -> Map:
         n_candidates=len(view.scenarios),
         n_frontier=int(view.dominance.undominated.sum()),
         n_within=within,
-        runs=int(summary.counted[at.scenario.place]),
-        failed=int(summary.failed[at.scenario.place]),
+        runs=int(summary.counted[at.scenario.index]),
+        failed=int(summary.failed[at.scenario.index]),
         bound=bound_words(at),
         nothing_risk=optional(float(nothing)),
         nothing_utility=optional(float(_shown(utility, view.original_losses[view.utility]))),
@@ -261,7 +261,7 @@ def _rough(
 def _candidates(at: Stand) -> tuple[CandidateRow, ...]:
     view, summary = at.view, at.summary
     places = np.array(list(at.letters.values()))
-    mine = list(at.letters.values()).index(at.scenario.place)
+    mine = list(at.letters.values()).index(at.scenario.index)
     quantiles = t_thresholds(2 * max(1, len(places) - 1))
     columns: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
     for k in (view.risk, view.utility):
@@ -329,7 +329,7 @@ def unaltered_small(made: Remade, places: Sequence[int], call: MeasureCall) -> f
 
 def _spread(at: Stand, k: int, made: Remade) -> Spread:
     view = at.view
-    mine = (view.results.scenario == at.scenario.place) & view.results.counted(view.allow_partial)
+    mine = (view.results.scenario == at.scenario.index) & view.results.counted(view.allow_partial)
     call = view.measures[k]
     runs = _shown(call, losses(at.results.values[mine][:, [k]], [call.measure])[:, 0])
     runs = runs[np.isfinite(runs)]
@@ -342,7 +342,7 @@ def _fresh(at: Stand) -> Summary | None:
     """The candidate on fresh runs, a summary of one scenario; None before there are any."""
     from engine.decision.choice import runs_of
 
-    runs = in_counts(at.study, at.view.scenarios, runs_of(at.study, at.scenario.place, "fresh"))
+    runs = in_counts(at.study, at.view.scenarios, runs_of(at.study, at.scenario.index, "fresh"))
     if not len(runs):
         return None
     measures = [call.measure for call in at.view.measures]
@@ -352,7 +352,7 @@ def _fresh(at: Stand) -> Summary | None:
 
 def measure_rows(at: Stand, made: Remade) -> tuple[MeasureRow, ...]:
     """Every measure of the study on the recommended candidate: risks first, those that chose before others."""
-    view, place = at.view, at.scenario.place
+    view, place = at.view, at.scenario.index
     fresh = _fresh(at)
     n, rows = int(at.study.about["n_records"]), []
     order = [view.risk, view.utility, *(k for k in range(len(view.measures)) if k not in (view.risk, view.utility))]

@@ -44,7 +44,7 @@ def recommendation(at: Stand) -> Recommendation:
 def _count_misleads(at: Stand, choice: Choice) -> list[str]:
     """That fewer exposed records are counted although the risk by which candidates are compared is no less than doing
     nothing's; on average or in the run to be released."""
-    view, k, place = at.view, at.view.risk, at.scenario.place
+    view, k, place = at.view, at.view.risk, at.scenario.index
     if not is_count_risk(view.measures[k]) or not view.risk_loss[place] >= view.original_losses[k]:
         return []
     mine = (at.results.scenario == place) & (at.results.replicate == choice.replicate)
@@ -61,10 +61,10 @@ def _difference(at: Stand, label: str, together: int) -> str:
     """How one of ``together`` alternatives differs, in words alone: what was recorded has the analyst's figures, among
     them shares of eq. 6, which beside a count would give the rate."""
     try:
-        other = at.study.find(label)[0].place
+        other = at.study.find(label)[0].index
     except UsageError:
         return ""
-    found, said, noise = differences(at.view, other, at.scenario.place, together=together), [], []
+    found, said, noise = differences(at.view, other, at.scenario.index, together=together), [], []
     for k, better, worse in ((at.view.risk, "safer", "riskier"), (at.view.utility, "more useful", "less useful")):
         if way := {1: better, -1: worse}.get(found[k].better):
             said.append(way)

@@ -21,23 +21,23 @@ from engine.frontier.tradeoff import hypervolume
 from engine.frontier.undominated import undominated
 from engine.release.results import FAILED
 from engine.study.study import Study
-from engine.study.study_map import objective_places, summary_name
+from engine.study.study_map import objective_indices, summary_name
 
 _ROUNDING = 1e-9  # of the largest figure: more than two ways to add it up can differ by, less than anybody looks at
 
 
 @dataclass(frozen=True)
-class GrowingFrontier:
+class LiveFrontier:
     """The frontier so far.
 
-    ``runs`` is how many realisations it rests on.  ``places`` are the scenarios with a defined mean, ``losses`` their
-    mean losses of shape ``(len(places), 2)`` (risk, then utility; smaller is better), ``undominated`` marks those on
-    the frontier.  ``volume`` is the hypervolume that it dominates up to ``reference``; of two with one
-    reference, the larger is ahead.
+    ``runs`` is how many realisations it rests on.  ``scenarios`` are the indices of those with a defined mean,
+    ``losses`` their mean losses of shape ``(len(scenarios), 2)`` (risk, then utility; smaller is better),
+    ``undominated`` marks those on the frontier.  ``volume`` is the hypervolume that it dominates up to ``reference``;
+    of two with one reference, the larger is ahead.
     """
 
     runs: int
-    places: np.ndarray
+    scenarios: np.ndarray
     losses: np.ndarray
     undominated: np.ndarray
     reference: tuple[float, float]
@@ -48,29 +48,29 @@ class GrowingFrontier:
         """The share, 0 to 1, that the frontier dominates of the rectangle between the best and the reference losses."""
         if not len(self.losses):
             return 0.0
-        whole = float(np.prod(np.asarray(self.reference) - self.losses.min(axis=0)))
-        return self.volume / whole if whole > 0 else 1.0
+        rectangle = float(np.prod(np.asarray(self.reference) - self.losses.min(axis=0)))
+        return self.volume / rectangle if rectangle > 0 else 1.0
 
 
-def growing_frontier(
+def live_frontier(
     study: Study,
     risk: str | None = None,
     utility: str | None = None,
     *,
     allow_partial: bool = False,
     reference: Sequence[float] | None = None,
-) -> GrowingFrontier:
-    """The frontier over the means of what a study holds now: the map's, and off it equal to it but for the last bits.
+) -> LiveFrontier:
+    """Return the frontier over the means of the runs that a study holds now: the same candidates as the map's.
 
     ``reference`` bounds the hypervolume from above (two losses); without it the worst mean losses so far are taken, and
     may be handed on to the next call.  Raises :class:`UsageError` for measures that the study does not have or that are
     of another kind, and for a reference that is not two finite numbers.
     """
-    objectives = objective_places(study, risk, utility)
-    kept = study.load_cached(summary_name(allow_partial))
-    places, n, means = _added_up(study, objectives, allow_partial) if kept is None else _known(kept, objectives)
-    whole = ~np.isnan(means).any(axis=1)
-    losses = means[whole]
+    objectives = objective_indices(study, risk, utility)
+    summary = study.load_cached(summary_name(allow_partial))
+    indices, n, means = _sums(study, objectives, allow_partial) if summary is None else _of_summary(summary, objectives)
+    defined = ~np.isnan(means).any(axis=1)
+    losses = means[defined]
     on = undominated(losses)
     if reference is None:
         corner = losses.max(axis=0) if len(losses) else np.zeros(2)
@@ -78,9 +78,9 @@ def growing_frontier(
         corner = np.asarray(reference, dtype=float)
     else:
         raise UsageError(f"reference is {list(reference)}, must be two finite losses, of risk and of utility")
-    return GrowingFrontier(
+    return LiveFrontier(
         runs=int(n.sum()),
-        places=places[whole],
+        scenarios=indices[defined],
         losses=losses,
         undominated=on,
         reference=(float(corner[0]), float(corner[1])),
@@ -88,28 +88,26 @@ def growing_frontier(
     )
 
 
-def _known(kept: dict[str, np.ndarray], objectives: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Places of the scenarios that were run, how often, and their mean losses, from the summary that is kept."""
-    places = np.flatnonzero(kept["counted"])
-    return places, kept["counted"][places], kept["loss"][:, list(objectives)][places]
+def _of_summary(summary: dict[str, np.ndarray], objectives: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Indices of the scenarios that were run, how often, and their mean losses, from the cached summary."""
+    indices = np.flatnonzero(summary["counted"])
+    return indices, summary["counted"][indices], summary["loss"][:, list(objectives)][indices]
 
 
-def _added_up(
-    study: Study, objectives: Sequence[int], allow_partial: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _sums(study: Study, objectives: Sequence[int], allow_partial: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The same, added up by the database and near the frontier anew: NaN where the measure is undefined in one run."""
     sums = ", ".join(f"count(m{k}), total({_loss(study, k)}), max(abs(m{k}))" for k in objectives)
     which = "" if allow_partial else f" where status != {FAILED}"
     rows = study.rows(f"select scenario, count(*), {sums} from realisation{which} group by scenario order by scenario")
-    found = np.array(rows, dtype=float).reshape(-1, 8)
-    places, n = found[:, 0].astype(np.int64), found[:, 1]
-    means = np.where(found[:, [2, 5]] == n[:, None], found[:, [3, 6]] / n[:, None], np.nan)
-    whole = np.flatnonzero(~np.isnan(means).any(axis=1))
-    if len(whole):
-        slack = _ROUNDING * np.maximum(found[whole][:, [4, 7]].max(axis=0), np.finfo(float).tiny)
-        near = whole[_near_frontier(means[whole], slack)]
-        means[near] = _as_mapped(study, objectives, allow_partial, places[near])
-    return places, n, means
+    columns = np.array(rows, dtype=float).reshape(-1, 8)
+    indices, n = columns[:, 0].astype(np.int64), columns[:, 1]
+    means = np.where(columns[:, [2, 5]] == n[:, None], columns[:, [3, 6]] / n[:, None], np.nan)
+    defined = np.flatnonzero(~np.isnan(means).any(axis=1))
+    if len(defined):
+        slack = _ROUNDING * np.maximum(columns[defined][:, [4, 7]].max(axis=0), np.finfo(float).tiny)
+        near = defined[_near_frontier(means[defined], slack)]
+        means[near] = _as_mapped(study, objectives, allow_partial, indices[near])
+    return indices, n, means
 
 
 def _near_frontier(losses: np.ndarray, slack: np.ndarray) -> np.ndarray:
@@ -121,13 +119,13 @@ def _near_frontier(losses: np.ndarray, slack: np.ndarray) -> np.ndarray:
     return np.asarray((at == 0) | (lowest[np.maximum(at, 1) - 1] > losses[:, 1]))
 
 
-def _as_mapped(study: Study, objectives: Sequence[int], allow_partial: bool, places: np.ndarray) -> np.ndarray:
-    """Mean losses of some scenarios (their places in ascending order), to the last bit as the map has them."""
-    found = study.runs_of(places.tolist())
-    runs = replace(found, scenario=np.searchsorted(places, found.scenario), values=found.values[:, list(objectives)])
-    return summarise(runs, [study.measures[k].measure for k in objectives], len(places), allow_partial).loss
+def _as_mapped(study: Study, objectives: Sequence[int], allow_partial: bool, indices: np.ndarray) -> np.ndarray:
+    """Mean losses of some scenarios (their indices in ascending order), to the last bit as the map has them."""
+    runs = study.runs_of(indices.tolist())
+    runs = replace(runs, scenario=np.searchsorted(indices, runs.scenario), values=runs.values[:, list(objectives)])
+    return summarise(runs, [study.measures[k].measure for k in objectives], len(indices), allow_partial).loss
 
 
-def _loss(study: Study, place: int) -> str:
+def _loss(study: Study, k: int) -> str:
     """The column of a measure turned so that smaller is better, as :meth:`engine.measures.Measure.loss` does."""
-    return {"lower": "m{}", "higher": "-m{}", "zero": "abs(m{})"}[study.measures[place].measure.better].format(place)
+    return {"lower": "m{}", "higher": "-m{}", "zero": "abs(m{})"}[study.measures[k].measure.better].format(k)

@@ -144,7 +144,7 @@ class Study(runs.Runs):
     def find(self, text: str) -> tuple[Scenario, int | None]:
         """The scenario, and the replicate if one is named, of an id such as ``x7f3`` or ``x7f3/12``."""
         label, slash, replicate = text.strip().partition("/")
-        place = self.scenarios.place_of(label)
+        place = self.scenarios.index_of(label)
         if place is None:
             near = did_you_mean(label, self.scenarios.labels())
             raise UsageError(f"the study has no candidate '{text}'.{near}")
@@ -189,7 +189,7 @@ class Study(runs.Runs):
     def decide(self, scenario: Scenario, replicate: int, rule: str, why: str, record: dict[str, Any]) -> Choice:
         """Record a choice; earlier ones stay."""
         at, text = time.time(), json.dumps(record)
-        row = {"at": at, "scenario": scenario.place, "replicate": replicate, "rule": rule, "why": why, "state": "draft"}
+        row = {"at": at, "scenario": scenario.index, "replicate": replicate, "rule": rule, "why": why, "state": "draft"}
         row |= {"record": text, **({"crc": sum_of([at, text])} if self.has_sums else {})}
         with self.transaction() as db:
             db.execute(

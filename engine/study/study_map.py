@@ -16,7 +16,7 @@ from engine.study.runs import RunTable
 from engine.study.study import Study
 
 
-def objective_places(study: Study, risk: str | None = None, utility: str | None = None) -> tuple[int, int]:
+def objective_indices(study: Study, risk: str | None = None, utility: str | None = None) -> tuple[int, int]:
     """Columns of the risk and the utility measure: as asked, else as the plan's decision says, else the first of each
     kind."""
     places = []
@@ -68,7 +68,7 @@ def risk_utility_map(
         first = next((str(study.measures[k]) for k in together if study.measures[k].measure.kind == kind), None)
         if asked is None and first:
             risk, utility = (first, utility) if kind == "risk" else (risk, first)
-    places = objective_places(study, risk, utility)
+    places = objective_indices(study, risk, utility)
     together = together or places
     table: RunTable = "fresh" if fresh else "realisation"
     cached = partial(study.cached, since=study.data_version, as_writer=as_writer)
@@ -93,7 +93,7 @@ def risk_utility_map(
 
 def remapped(study: Study, view: RiskUtilityMap, risk: str | None = None, utility: str | None = None) -> RiskUtilityMap:
     """A map under other measures, from the realisations and means of one of the same study that has not grown since."""
-    places = objective_places(study, risk, utility)
+    places = objective_indices(study, risk, utility)
     _refuse_mixture(study, view.summary, places)
     cached = partial(study.cached, since=study.data_version)
     made = _dominance(study, "realisation", view.summary, view.results, places, view.allow_partial, cached)

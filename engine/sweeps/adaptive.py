@@ -35,7 +35,7 @@ from engine.frontier.summary import FEW, margins, summarise, t_thresholds
 from engine.frontier.undominated import undominated
 from engine.measures import Measure
 from engine.release.results import Results, first_runs
-from engine.study.study_map import objective_places
+from engine.study.study_map import objective_indices
 from engine.sweeps.runner import Filling
 
 CONFIDENCE = 0.95
@@ -76,7 +76,7 @@ def run_adaptively(filling: Filling) -> None:
     """Run the scenarios of a study as its plan asks, and those on the frontier on fresh replicates too."""
     study = filling.study
     replicates = study.plan.space.replicates
-    objectives = objective_places(study)
+    objectives = objective_indices(study)
     measures = [call.measure for call in study.measures]
     levels = looks(study.plan.space.screen, replicates)
     runs = np.full(len(study.scenarios), levels[0])

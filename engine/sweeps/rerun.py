@@ -80,7 +80,7 @@ def _remake(
     announce_compilation(announce)
     with crew(asked, key, workers or default_workers(total, asked)) as hands:
         for table, held in tables.items():
-            again = _held_tasks(group([(s.place, s.spec) for s in study.scenarios], asked.table), held)
+            again = _held_tasks(group([(s.index, s.spec) for s in study.scenarios], asked.table), held)
             for outcome in hands.run(again):
                 notes = [
                     note if note.measure is None else note._replace(measure=columns[note.measure])
@@ -123,7 +123,7 @@ def reevaluate(study: Study, raw: RawTable, key: bytes, places: Sequence[int], r
     study.acquire_lease(task=RECHECK)
     try:
         asked = question(study.plan, code(raw, study.plan), study.measures)
-        groups = group([(s.place, s.spec) for s in study.scenarios if s.place in wanted], asked.table)
+        groups = group([(s.index, s.spec) for s in study.scenarios if s.index in wanted], asked.table)
         for outcome in Alone(asked, key).run(
             bundles(groups, study.replicates_done("fresh", FRESH_FROM - 1), replicates, FRESH_FROM - 1)
         ):

@@ -46,7 +46,7 @@ class Filling:
         scenarios = self.study.scenarios
         with no_collection():
             chosen = scenarios if places is None else (scenarios[place] for place in places)
-            groups = group([(s.place, s.spec) for s in chosen], self.asked.table)
+            groups = group([(s.index, s.spec) for s in chosen], self.asked.table)
         held = self.study.replicates_done(table, before)
         for outcome in self._crew.run(bundles(groups, held, replicates, before)):
             if len(outcome.rows):

@@ -33,7 +33,7 @@ from engine.release import space
 from engine.release.results import first_runs
 from engine.release.space_size import n_specs
 from engine.release.spec import AttributeSpec
-from engine.study.study_map import objective_places
+from engine.study.study_map import objective_indices
 from engine.sweeps.runner import Filling
 
 NONE_TO_START = "no candidate release is possible: no swap of one or two attributes can work on these data"
@@ -175,7 +175,7 @@ def _percent(share: float) -> str:
 def run_search(filling: Filling, search: Search) -> Found:
     """Look at specs until the budget is used up: each is added to the study at all rates and run ``screen`` times."""
     study, asked = filling.study, search.plan.space
-    objectives = list(objective_places(study))
+    objectives = list(objective_indices(study))
     measures = [call.measure for call in study.measures]
     rates = asked.rates
     places: list[list[int]] = []
@@ -184,7 +184,7 @@ def run_search(filling: Filling, search: Search) -> Found:
         """Losses of all specs so far (specs × rates × objectives), at the first replicates only."""
         wanted = space.scenarios(specs, rates, asked.rule)
         study.add_scenarios(wanted)
-        place_of = {s.spec: s.place for s in study.scenarios}
+        place_of = {s.spec: s.index for s in study.scenarios}
         here = [place_of[spec] for spec in wanted]
         places.extend(here[i : i + len(rates)] for i in range(0, len(here), len(rates)))
         filling.bring(here, asked.screen)

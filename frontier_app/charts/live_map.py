@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.study.live_frontier import GrowingFrontier
+from engine.study.live_frontier import LiveFrontier
 from frontier_app.charts import density
 from frontier_app.charts.style import COLOURS, MARGIN, QUIET, WEBGL, sent
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def figure(
-    found: GrowingFrontier, risk: str, utility: str, signs: tuple[float, float], original: tuple[float, float]
+    found: LiveFrontier, risk: str, utility: str, signs: tuple[float, float], original: tuple[float, float]
 ) -> Figure:
     """Cloud and frontier of the mean losses so far, and doing nothing: risk upwards, utility to the right.
 

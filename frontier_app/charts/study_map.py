@@ -72,8 +72,8 @@ class Shown:
 def place_of(view: RiskUtilityMap, label: str) -> int | None:
     """The place of a scenario by its label; None where there is no such one."""
     if isinstance(view.scenarios, Scenarios):
-        return view.scenarios.place_of(label)
-    return next((s.place for s in view.scenarios if s.label == label), None)
+        return view.scenarios.index_of(label)
+    return next((s.index for s in view.scenarios if s.label == label), None)
 
 
 def _labels(view: RiskUtilityMap, places: np.ndarray, on: np.ndarray, facet: np.ndarray) -> list[str]:

@@ -20,9 +20,9 @@ from engine.plan import Plan, first_plan, plan_from_toml, plan_to_toml, read_pla
 from engine.plan.recode import code
 from engine.plan.samples import open_data
 from engine.release.results import Note
-from engine.study.live_frontier import GrowingFrontier, growing_frontier
+from engine.study.live_frontier import LiveFrontier, live_frontier
 from engine.study.study import Study
-from engine.study.study_map import objective_places, remapped, risk_utility_map
+from engine.study.study_map import objective_indices, remapped, risk_utility_map
 from engine.sweeps.runner import FRESH_FROM
 from frontier_app.session import access, jobs, saved_view, state, workspace
 from frontier_app.session.settings import PRIVACY
@@ -284,7 +284,7 @@ class Growing:
     """The frontier of a study as it is now, how many scenarios the study has, the names of its two measures, the signs
     that turn losses into values, and the values of the original data."""
 
-    frontier: GrowingFrontier
+    frontier: LiveFrontier
     scenarios: int
     titles: tuple[str, str]
     signs: tuple[float, float]
@@ -298,9 +298,9 @@ def growing() -> Growing | None:
         return None
     now = state.get()
     with Study.open(path) as study:
-        risk, utility = (study.measures[k] for k in objective_places(study))
+        risk, utility = (study.measures[k] for k in objective_indices(study))
         depends = (str(path), study.progress.done, study.n_scenarios)
-        found = now.memo.get("growing", depends, lambda: growing_frontier(study))
+        found = now.memo.get("growing", depends, lambda: live_frontier(study))
         original = (study.original[str(risk)], study.original[str(utility)])
         count = study.n_scenarios
     signs = tuple(-1.0 if c.measure.better == "higher" else 1.0 for c in (risk, utility))

@@ -12,7 +12,7 @@ from engine.frontier.neighbours import lettered
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.release.scenarios import Choice
 from engine.study.study import Study
-from engine.study.study_map import objective_places, remapped
+from engine.study.study_map import objective_indices, remapped
 from frontier_app.charts import study_map as drawing
 from frontier_app.session import state
 from frontier_app.session.state import Look
@@ -53,7 +53,7 @@ def planned(study: Study, view: RiskUtilityMap) -> tuple[float | None, float | N
     """Bound and slope of the plan, where it has one and the map is under the measures it is about."""
     decision = study.plan.decision
     try:
-        risk, utility = objective_places(study)
+        risk, utility = objective_indices(study)
     except EngineError:
         return None, None
     if view.risk != risk or (decision.slope is not None and view.utility != utility):
@@ -69,7 +69,7 @@ def rule(study: Study, view: RiskUtilityMap, look: Look) -> Rule:
     choice = status.choice
     found = _rule(study, view, look)
     if choice is not None and look.rule == "plan":
-        place = study.find(choice.label)[0].place
+        place = study.find(choice.label)[0].index
         words = choice.rule + _doubt(view, place, _recorded_slope(study, view, choice))
         found = Rule(found.bound, found.slope, place, words=words, recorded=True)
     if status.state == "withheld" and look.rule not in _TRIED:
@@ -105,9 +105,9 @@ def _letters(
         return ()
     try:
         chosen = measures_of(study, choice)
-        same = objective_places(study, *chosen) == (view.risk, view.utility)
+        same = objective_indices(study, *chosen) == (view.risk, view.utility)
         here = view if same else remapped(study, view, *chosen)
-        places = planned_places(study, here) if choice is None else [study.find(choice.label)[0].place]
+        places = planned_places(study, here) if choice is None else [study.find(choice.label)[0].index]
     except EngineError:  # the plan's rule picks nothing, or rests on a measure that was not run
         return ()
     return tuple(lettered(here, places[0]).items())
@@ -116,7 +116,7 @@ def _letters(
 def _recorded_slope(study: Study, view: RiskUtilityMap, choice: Choice) -> float | None:
     """The slope of a recorded choice, where the map is under the measures that it is about."""
     slope = slope_of(study, choice.record)
-    if slope is None or objective_places(study, *measures_of(study, choice)) != (view.risk, view.utility):
+    if slope is None or objective_indices(study, *measures_of(study, choice)) != (view.risk, view.utility):
         return None
     return slope
 

@@ -119,7 +119,7 @@ def next_step(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> Non
     choice = status.choice
     assert choice is not None
     now = state.get()
-    place = study.find(choice.label)[0].place
+    place = study.find(choice.label)[0].index
     fresh = fresh_figures(study, place)
     depends = (str(study.path), study.progress.done, study.n_decisions, choice.at, fresh is None, str(fresh))
     cautions = now.memo.get("cautions", depends, lambda: cautions_now(study, choice, now.look.partial))

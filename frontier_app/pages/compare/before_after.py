@@ -39,7 +39,7 @@ def one(study: Study, view: RiskUtilityMap) -> None:
         return
     if label != now.selected:
         state.put(selected=label)
-    place = study.find(label)[0].place
+    place = study.find(label)[0].index
     part = elements.switch("What to look at", _PARTS, now.comparing.part, "inspect-part")
     if part != now.comparing.part:
         state.comparing(part=part)

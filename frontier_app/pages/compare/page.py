@@ -54,7 +54,7 @@ def _pinned(study: Study, view: RiskUtilityMap) -> None:
     with left:
         shown = _list(study, view, kept, letters)
         _add(study, view, kept)
-    places = [study.find(one.label)[0].place for one in shown]
+    places = [study.find(one.label)[0].index for one in shown]
     titles = {one.label: _title(one, letters) for one in kept}
     with right:
         _map(view, [titles[one.label] for one in shown], places)
@@ -204,7 +204,7 @@ def _table(study: Study, view: RiskUtilityMap, titles: Mapping[str, str], shown:
     )
     if chosen != reference:
         state.comparing(reference=chosen)
-    base = None if chosen is None else study.find(chosen)[0].place
+    base = None if chosen is None else study.find(chosen)[0].index
     columns = [(one, place) for one, place in zip(shown, places, strict=True) if one.label != chosen]
     if not columns:
         st.info("Tick at least one candidate besides the reference.", icon=":material/info:")

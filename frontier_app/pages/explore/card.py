@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from engine.frontier.indistinguishable import merged
+from engine.frontier.indistinguishable import indistinguishable_groups
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.mechanisms import mechanism
 from engine.release.spec import RANDOM_SWAP
@@ -190,9 +190,9 @@ def _why_not(view: RiskUtilityMap, rule: Rule, place: int) -> None:
             _other(view, rule, place, i, "dominator")
         if len(better) > 3:
             st.caption(f"and {len(better) - 3} more of the frontier")
-    groups = merged(view, keep=place)
-    alike = next((one.others for one in groups if one.place == place), ())
-    beside = candidate_card.neighbours(view, place, [one.place for one in groups])
+    groups = indistinguishable_groups(view, representative=place)
+    alike = next((one.others for one in groups if one.index == place), ())
+    beside = candidate_card.neighbours(view, place, [one.index for one in groups])
     for words, title in (("safer", "Next safer"), ("more useful", "Next more useful")):
         if words in beside and beside[words] not in better[:3]:
             st.markdown(markdown("**{}:**", title))

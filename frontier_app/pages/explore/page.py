@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from engine.common.errors import EngineError
-from engine.frontier.indistinguishable import merged
+from engine.frontier.indistinguishable import indistinguishable_groups
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan.differences import CONTEXT, plan_differences
 from engine.report.sentences import headline
@@ -259,7 +259,7 @@ def _below(view: RiskUtilityMap, rule: Rule, look: state.Look, many: bool) -> No
         )
     first = dict(rule.letters).get("A")
     if look.drawn == "map" and first is not None:
-        alike = sum(len(one.others) for one in merged(view, keep=first))
+        alike = sum(len(one.others) for one in indistinguishable_groups(view, representative=first))
         if alike:
             said.append(f"{alike} of the frontier cannot be told from a neighbour within the noise.")
     rates = len(candidate_labels.rates(view)[1])

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from engine.frontier.indistinguishable import merged
+from engine.frontier.indistinguishable import indistinguishable_groups
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.frontier.selection import inside, safest
 from engine.release.spec import RANDOM_SWAP, ReleaseSpec, percent
@@ -119,7 +119,7 @@ def _said(view: RiskUtilityMap, n: int, which: str) -> str:
     if view.riskier_than_original.any():
         words += " ⚠ marks what is riskier than doing nothing, on average."
     if which == "frontier":
-        groups = merged(view)
+        groups = indistinguishable_groups(view)
         if len(groups) < n:
             words += f" Within the noise of their means they are {len(groups)} different choices."
     return words

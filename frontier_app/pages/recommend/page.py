@@ -125,7 +125,7 @@ def _picked(study: Study, view: RiskUtilityMap, how: str) -> tuple[dict[str, Any
                 return {}, None
             if label != now.selected:
                 state.put(selected=label)
-            return {"candidate": label}, study.find(label)[0].place
+            return {"candidate": label}, study.find(label)[0].index
         if how == "bound":
             bound = _number(
                 f"Largest acceptable {text.measure_within(view.measures[view.risk])}",

@@ -254,15 +254,15 @@ def _so_far(unfinished: bool) -> None:
 def _map() -> None:
     """The map of what there is, without choosing; figures are added up by the study, so that looking costs little."""
     found = actions.growing()
-    if found is None or not len(found.frontier.places):
+    if found is None or not len(found.frontier.scenarios):
         st.caption("The first results will appear here.")
         return
     frontier = found.frontier
     first, second, third = st.columns(3)
     first.metric(
-        "Candidates with results", f"{len(frontier.places):,}", help="scenarios, each a mean of its runs so far"
+        "Candidates with results", f"{len(frontier.scenarios):,}", help="scenarios, each a mean of its runs so far"
     )
-    if len(frontier.places) < found.scenarios:
+    if len(frontier.scenarios) < found.scenarios:
         first.caption(f"of {text.plural(found.scenarios, 'scenario')}; the others have no completed run")
     second.metric("On the frontier", f"{int(frontier.undominated.sum()):,}", help="no other is safer and more useful")
     third.metric(

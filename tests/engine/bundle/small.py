@@ -92,7 +92,7 @@ def swept(raw: RawTable, asked: Plan, path: Path, key: bytes | None = None) -> N
 
 def approve(study: Study, raw: RawTable, candidate: str) -> None:
     """Recommend a candidate and take it through the board."""
-    place = study.find(candidate)[0].place
+    place = study.find(candidate)[0].index
     choose(study, risk_utility_map(study), "it is safe and useful", candidate=candidate, by="Ada")
     reevaluate(study, raw, read_key(key_path(study.path)), [place], 2)
     decide(study, "submitted", "Ada")

@@ -122,7 +122,7 @@ def test_a_reason_that_tells_the_extent_is_not_recorded(fresh: Path, capsys: pyt
     why = "it changes 24 records and keeps the rest"
     with Study.open(fresh) as study:
         view, label = risk_utility_map(study), label_of(study, "town")
-        risk = view.summary.mean[study.find(label)[0].place, view.risk]
+        risk = view.summary.mean[study.find(label)[0].index, view.risk]
         share = f"its risk of {risk:.4f} is small"
         assert told(study, study.find(label)[0], why) == SENTENCE
         for reason, by, other in ((why, "", ""), ("fine", "", why), ("fine", "fifteen percent", "")):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from engine.common.errors import UsageError
-from engine.frontier.indistinguishable import merged
+from engine.frontier.indistinguishable import indistinguishable_groups
 from engine.frontier.neighbours import lettered
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.frontier.selection import inside, safest, undominated_among, undominated_together
@@ -45,23 +45,27 @@ def with_figures(view: RiskUtilityMap, risk: Sequence[float], loss: Sequence[flo
 
 def test_what_differs_by_less_than_noise_is_one_choice(study: Study):
     view = with_figures(risk_utility_map(study), [0.1, 0.101, 0.2, 0.3], [0.4, 0.399, 0.3, 0.2], 0.005)
-    assert [(one.place, one.others) for one in merged(view)] == [(0, (1,)), (2, ()), (3, ())]
-    assert [(one.place, one.others) for one in merged(view, keep=1)] == [(1, (0,)), (2, ()), (3, ())]
+    assert [(one.index, one.others) for one in indistinguishable_groups(view)] == [(0, (1,)), (2, ()), (3, ())]
+    assert [(one.index, one.others) for one in indistinguishable_groups(view, representative=1)] == [
+        (1, (0,)),
+        (2, ()),
+        (3, ()),
+    ]
 
 
 def test_a_difference_on_one_measure_is_enough_to_stay_apart(study: Study):
     view = with_figures(risk_utility_map(study), [0.1, 0.101], [0.4, 0.2], 0.005)
-    assert len(merged(view)) == 2
+    assert len(indistinguishable_groups(view)) == 2
 
 
 def test_one_run_each_says_nothing_about_noise_so_nothing_is_merged(study: Study):
     view = with_figures(risk_utility_map(study), [0.1, 0.1001], [0.4, 0.3999], float("nan"))
-    assert len(merged(view)) == 2
+    assert len(indistinguishable_groups(view)) == 2
 
 
 def test_a_dominated_scenario_can_be_kept_among_them(study: Study):
     view = with_figures(risk_utility_map(study), [0.1, 0.2], [0.4, 0.3], 0.0001)
-    assert [one.place for one in merged(view, keep=5)] == [0, 1, 5]
+    assert [one.index for one in indistinguishable_groups(view, representative=5)] == [0, 1, 5]
 
 
 def test_a_range_of_the_map_answers_with_what_lies_in_it(study: Study):
@@ -136,8 +140,8 @@ def test_small_cells_in_words(n_rule: int, words: str):
 
 def test_scenarios_are_found_by_label_and_can_be_lent(study: Study):
     labels = study.scenarios.labels()
-    assert [study.scenarios.place_of(label) for label in labels] == list(range(len(labels)))
-    assert study.scenarios.place_of("xnone") is None
+    assert [study.scenarios.index_of(label) for label in labels] == list(range(len(labels)))
+    assert study.scenarios.index_of("xnone") is None
     with Study.open(study.path) as again:
         again.reuse(study.scenarios)
         assert again.scenarios is study.scenarios

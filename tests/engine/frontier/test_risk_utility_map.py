@@ -14,7 +14,7 @@ from engine.release.results import FAILED, NOOP, OK, STATUS
 from engine.release.spec import ReleaseSpec
 from engine.study.decision_log import entries
 from engine.study.study import Study
-from engine.study.study_map import objective_places, realisation_of, risk_utility_map
+from engine.study.study_map import objective_indices, realisation_of, risk_utility_map
 from tests.small_tables import Small
 
 SMALL = Small(((0, 0, 0), (1, 1, 1)), (2, 2, 2))
@@ -67,17 +67,17 @@ def test_the_map(study):
 
 
 def test_which_measures(study, tmp_path):
-    assert objective_places(study, utility="entropy_change") == (0, 2)
+    assert objective_indices(study, utility="entropy_change") == (0, 2)
     for asked, words in (
         ({"risk": "hellinger"}, "'hellinger' is a measure of utility, wanted one of risk"),
         ({"utility": "small_cells"}, "'small_cells' is a measure of risk, wanted one of utility"),
         ({"utility": "false_zeros"}, "the study has no measure 'false_zeros'."),
     ):
         with pytest.raises(UsageError) as got:
-            objective_places(study, **asked)
+            objective_indices(study, **asked)
         assert words in str(got.value)
     with study_of(tmp_path, ROWS, DecisionPlan(utility="entropy_change"), "other") as other:
-        assert objective_places(other) == (0, 2)
+        assert objective_indices(other) == (0, 2)
 
 
 def test_choosing_under_a_bound(study):

@@ -126,7 +126,7 @@ def test_a_caution_that_fresh_runs_have_answered_is_gone(tmp_path):
         case.study,
         raw_table(),
         read_key(key_path(case.study.path)),
-        [case.study.find(case.study.decisions[-1].label)[0].place],
+        [case.study.find(case.study.decisions[-1].label)[0].index],
         3,
     )
     assert warned not in findings(case.study, case.made).recommendation.cautions

@@ -115,7 +115,7 @@ def test_a_slope_by_which_doing_nothing_is_better_is_told_without_figures(tmp_pa
     study = case_of(tmp_path, plan_of(decision=DecisionPlan(slope="50"))).study
     view = risk_utility_map(study)
     choice = choose(study, view, "as agreed")
-    assert view.beaten_by_nothing(study.find(choice.label)[0].place, 50.0)
+    assert view.beaten_by_nothing(study.find(choice.label)[0].index, 50.0)
     found = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
     told = "By the straight trade-off that picked it, releasing the data unchanged would be better."
     assert told in found.recommendation.cautions

@@ -45,7 +45,7 @@ def made(tmp_path_factory: pytest.TempPathFactory):
     path: Path = tmp_path_factory.mktemp("describe") / "czech.study"
     with sweep(raw, plan, path, workers=1) as study:
         scenario = study.scenarios[3]
-        replicate = realisation_of(study, study.results(), scenario.place)
+        replicate = realisation_of(study, study.results(), scenario.index)
         return remade(study, raw, scenario.label, replicate), plan
 
 

@@ -59,7 +59,7 @@ def test_only_changes_of_what_is_tabulated_count_as_altered(keys, mechanisms, tm
     view = risk_utility_map(study)
     for scenario in study.scenarios:
         runs = [counted(remade(study, raw, scenario.label, r), keys) for r in range(1, 7)]
-        found = exposed(study, view, scenario.place)
+        found = exposed(study, view, scenario.index)
         assert found is not None
         assert (found.low, found.high) == (min(runs), max(runs))
         assert found.mean == pytest.approx(np.mean(runs))

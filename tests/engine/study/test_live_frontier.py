@@ -19,7 +19,7 @@ from engine.frontier.tradeoff import hypervolume
 from engine.measures import MEASURES as MEASURES_BY_NAME
 from engine.release.results import FAILED, OK
 from engine.study.live_frontier import _loss as loss_of
-from engine.study.live_frontier import growing_frontier
+from engine.study.live_frontier import live_frontier
 from engine.study.study import Study
 from engine.study.study_map import risk_utility_map
 from tests.engine.frontier.test_risk_utility_map import ROWS, study_of
@@ -33,13 +33,13 @@ MEASURES = ("small_cells", "hellinger", "entropy_change")
 def test_it_is_the_frontier_of_the_map_at_any_moment(tmp_path, rows, utility, allow_partial):
     """The entropy change is signed, so its losses are absolute values."""
     with study_of(tmp_path, ROWS[:rows]) as study:
-        now = growing_frontier(study, utility=utility, allow_partial=allow_partial)
+        now = live_frontier(study, utility=utility, allow_partial=allow_partial)
         view = risk_utility_map(study, utility=utility, allow_partial=allow_partial)
-    assert now.places[now.undominated].tolist() == view.frontier().tolist()
+    assert now.scenarios[now.undominated].tolist() == view.frontier().tolist()
     assert now.runs == sum(row[2] != FAILED or allow_partial for row in ROWS[:rows])
     both = np.column_stack([view.risk_loss, view.utility_loss])
-    np.testing.assert_allclose(now.losses, both[now.places])
-    assert np.isnan(np.delete(both, now.places, axis=0)).any(axis=1).all()
+    np.testing.assert_allclose(now.losses, both[now.scenarios])
+    assert np.isnan(np.delete(both, now.scenarios, axis=0)).any(axis=1).all()
     assert now.volume == pytest.approx(hypervolume(now.losses, now.reference))
 
 
@@ -63,10 +63,10 @@ def test_level_candidates_are_on_the_frontier_here_where_they_are_on_the_map(run
     ]
     with TemporaryDirectory() as folder, study_of(Path(folder), rows) as study:
         for partial in (False, True):
-            now = growing_frontier(study, allow_partial=partial)
+            now = live_frontier(study, allow_partial=partial)
             view = risk_utility_map(study, allow_partial=partial)
-            assert now.places[now.undominated].tolist() == np.sort(view.frontier()).tolist()
-            on = now.places[now.undominated]
+            assert now.scenarios[now.undominated].tolist() == np.sort(view.frontier()).tolist()
+            on = now.scenarios[now.undominated]
             assert now.losses[now.undominated].tolist() == view.summary.loss[on][:, [view.risk, view.utility]].tolist()
 
 
@@ -74,25 +74,25 @@ def test_the_same_runs_in_another_order_are_level(tmp_path):
     use = (0.1, 0.2, 0.3, 0.3)
     rows = [(place, r, OK, 2, 0.5, value, 0.0) for place in (0, 1) for r, value in enumerate(use[:: 1 - 2 * place], 1)]
     with study_of(tmp_path, rows) as study:
-        now, view = growing_frontier(study), risk_utility_map(study)
+        now, view = live_frontier(study), risk_utility_map(study)
         assert now.undominated.tolist() == [True, True] and len(view.frontier()) == 2
         assert now.losses.tolist() == view.summary.loss[:2, [view.risk, view.utility]].tolist()
 
 
 def test_more_runs_under_one_reference_are_ahead_or_level(tmp_path):
     with study_of(tmp_path, [(0, 1, OK, 2, 0.3, 0.5, 0.1)]) as study:
-        first = growing_frontier(study, reference=(1.0, 1.0))
+        first = live_frontier(study, reference=(1.0, 1.0))
         study.add_results([(1, 1, OK, 2, 0.2, 0.6, 0.1), (2, 1, OK, 2, 0.1, 0.9, None)])
-        second = growing_frontier(study, reference=first.reference)
+        second = live_frontier(study, reference=first.reference)
         assert first.volume == pytest.approx(0.7 * 0.5) and second.volume == pytest.approx(0.35 + 0.1 * 0.4 + 0.1 * 0.1)
-        assert growing_frontier(study).reference == (0.3, 0.9), "the worst so far"
-        assert growing_frontier(study, utility="entropy_change").places.tolist() == [0, 1], "undefined in one run"
+        assert live_frontier(study).reference == (0.3, 0.9), "the worst so far"
+        assert live_frontier(study, utility="entropy_change").scenarios.tolist() == [0, 1], "undefined in one run"
 
 
 @pytest.mark.parametrize("reference", [(1.0,), (1.0, float("nan")), (1.0, 2.0, 3.0)])
 def test_references_that_bound_nothing_are_refused(tmp_path, reference):
     with study_of(tmp_path, ROWS) as study, pytest.raises(UsageError) as got:
-        growing_frontier(study, reference=reference)
+        live_frontier(study, reference=reference)
     assert "must be two finite losses" in str(got.value)
 
 
@@ -111,9 +111,9 @@ def test_every_direction_is_turned_as_measures_turn_it():
 
 def test_the_area_is_a_share_of_the_rectangle_of_all_means(tmp_path):
     with study_of(tmp_path, [(0, 1, OK, 2, 0.4, 0.2, 0.0), (1, 1, OK, 2, 0.2, 0.4, 0.0)]) as study:
-        assert growing_frontier(study).area == 0.0, "two corners of the rectangle and nothing between them"
+        assert live_frontier(study).area == 0.0, "two corners of the rectangle and nothing between them"
         study.add_results([(2, 1, OK, 2, 0.25, 0.25, 0.0)])
-        assert growing_frontier(study).area == pytest.approx(0.15 * 0.15 / 0.2**2)
+        assert live_frontier(study).area == pytest.approx(0.15 * 0.15 / 0.2**2)
     (tmp_path / "empty").mkdir()
     with study_of(tmp_path / "empty", []) as study:
-        assert growing_frontier(study).area == 0.0
+        assert live_frontier(study).area == 0.0

@@ -131,7 +131,7 @@ def test_ids_stay_whatever_is_added(study):
     labels = {s.spec: s.label for s in study.scenarios}
     more = [ReleaseSpec(SMALL.spec(roles), "0.3") for roles in ("SUU", "SFU")]
     study.add_scenarios([*reversed(SPECS), *more, more[0]])
-    assert len(study.scenarios) == 8 and [s.place for s in study.scenarios] == list(range(8))
+    assert len(study.scenarios) == 8 and [s.index for s in study.scenarios] == list(range(8))
     assert {s.spec: s.label for s in study.scenarios[:6]} == labels
     assert len({s.label for s in study.scenarios}) == 8
     with Study.open(study.path) as again:

@@ -21,7 +21,7 @@ from engine.release.batch import CellIndex, unpack
 from engine.release.results import StoredResults
 from engine.release.spec import AttributeSpec, pairs_wanted
 from engine.study.aggregate_cache import invalidate
-from engine.study.live_frontier import growing_frontier
+from engine.study.live_frontier import live_frontier
 from engine.study.study import Study
 from engine.study.study_map import risk_utility_map
 from engine.sweeps import evaluator as evaluator_module
@@ -260,11 +260,11 @@ def test_fresh_runs_leave_what_rests_on_the_sweep(study):
 
 
 def test_a_growing_frontier_is_the_same_from_what_is_kept(study):
-    known = growing_frontier(study)
+    known = live_frontier(study)
     with study.transaction() as db:
         invalidate(db, "realisation")
-    added = growing_frontier(study)
-    assert known.places.tolist() == added.places.tolist() and known.runs == added.runs
+    added = live_frontier(study)
+    assert known.scenarios.tolist() == added.scenarios.tolist() and known.runs == added.runs
     np.testing.assert_allclose(known.losses, added.losses, rtol=1e-12)
 
 

@@ -256,7 +256,7 @@ def volumes(raw, plan: Plan, folder: Path, share: float, keys: int) -> list[floa
         with sweep(raw, whole, keyed(folder / f"all{seed}.study", key)) as study:
             view = risk_utility_map(study)
             losses = view.summary.loss[:, [view.risk, view.utility]]
-            place_of = {s.spec: s.place for s in study.scenarios}
+            place_of = {s.spec: s.index for s in study.scenarios}
             # doing nothing is the riskiest choice worth a look
             corner = np.array([view.original_losses[view.risk], np.nanmax(losses[:, 1])])
         budget = int(share * len(place_of))

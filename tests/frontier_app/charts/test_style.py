@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from engine.measures import call
-from engine.study.live_frontier import GrowingFrontier
+from engine.study.live_frontier import LiveFrontier
 from frontier_app.charts import density, label_layout, live_map, map_figure, map_layers, splom, style
 from frontier_app.charts.map_data import Cloud, Marks
 from frontier_app.charts.style import COLOURS, GROUNDS, INKS, QUIET, SHAPES, TOOLBAR
@@ -194,7 +194,7 @@ def test_the_growing_map_draws_every_candidate_once(n: int):
     losses[3] += 1
     on = np.ones(n, bool)
     on[3] = False
-    found = GrowingFrontier(n, np.arange(n), losses, on, (1.0, 1.0), 0.5)
+    found = LiveFrontier(n, np.arange(n), losses, on, (1.0, 1.0), 0.5)
     made = live_map.figure(found, "risk", "use", (1.0, 1.0), (1.0, 0.0))
     sizes = {trace.name: len(trace.x) for trace in made.data}
     assert sizes == {"dominated": 1, "frontier": n - 1, "original data": 1}

@@ -51,7 +51,7 @@ def test_pins_are_set_named_compared_and_taken_away(swept: Callable[..., Workspa
         kept = pins(study)
         assert [one.name for one in kept] == ["the safest", "the knee", "the most useful"]
         view = risk_utility_map(study)
-        first = study.find(kept[0].label)[0].place
+        first = study.find(kept[0].label)[0].index
         (risk, *_) = differences(view, first, together=3)
     assert any(b.label == "Next: recommend one" for b in made.button)
     shown = html(made)

@@ -67,7 +67,7 @@ def test_shapes_are_mechanisms_and_labels_count_tables(view: RiskUtilityMap):
     points = drawing.cloud(view, Look())
     assert points.shapes == ("random swap", "MaPS", "RDS", "PRAM")
     assert any("3 tables published together" in line for line in points.hover)
-    several = next(s.place for s in view.scenarios if drawing.badge(view, s.place) == "D=3")
+    several = next(s.index for s in view.scenarios if drawing.badge(view, s.index) == "D=3")
     shown = drawing.Shown(optimum=several, letters={"B": several})
     drawn = drawing.figure(view, Look(), shown)
     assert [a.text for a in drawn.layout.annotations if a.showarrow] == ["<b>B D=3</b>"]

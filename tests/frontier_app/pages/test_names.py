@@ -151,7 +151,7 @@ def words() -> str:
 def test_names_in_what_the_board_answers(workspace: Workspace):
     assert workspace.study is not None
     with Study.open(workspace.study) as study:
-        place = study.find(study.decisions[-1].label)[0].place
+        place = study.find(study.decisions[-1].label)[0].index
         raw = open_data(workspace.about["data"])[0]
         key = bytes.fromhex((workspace.folder / "study-1.study.key").read_text())
         reevaluate(study, raw, key, [place], 2)

@@ -191,7 +191,7 @@ def test_a_text_that_tells_how_many_records_change_is_not_recorded(at: Workspace
         assert study.decisions == []
     label = recommend(at)
     with study_of(at) as study:
-        place = study.find(label)[0].place
+        place = study.find(label)[0].index
         changed = study.rows("select changed from realisation where scenario = ?", (place,))[0][0]
         decide(study, "submitted", "Ada")
     made = opened(at)

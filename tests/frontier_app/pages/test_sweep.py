@@ -15,7 +15,7 @@ from engine.plan.lock import lock
 from engine.plan.samples import load
 from engine.study.decision_log import entries
 from engine.study.study import Study
-from engine.study.study_map import objective_places
+from engine.study.study_map import objective_indices
 from frontier_app.session import jobs
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets.plan_status import _LABELS
@@ -104,7 +104,7 @@ def test_the_map_shows_the_frontier_so_far_and_doing_nothing(swept: Callable[...
     (drawn,) = _open(at).get("plotly_chart")
     traces = {trace["name"]: trace for trace in json.loads(drawn.proto.spec)["data"]}
     with Study.open(at.folder / "study-1.study") as study:
-        risk, utility = (study.measures[k] for k in objective_places(study))
+        risk, utility = (study.measures[k] for k in objective_indices(study))
         assert traces["original data"]["y"] == [study.original[str(risk)]]
         assert traces["original data"]["x"] == [study.original[str(utility)]]
     assert len(traces["frontier"]["x"]) > 0

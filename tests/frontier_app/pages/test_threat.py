@@ -362,6 +362,6 @@ def test_before_a_submission_it_is_said_of_the_candidate_itself(tmp_path: Path) 
             label = next(s.label for s in study.scenarios if str(s.spec.attributes) == f"{attribute}:S")
             choose(study, view, "it is safe", candidate=label, by="Ada")
             assert (title in seen()) == named
-        reevaluate(study, raw, read_key(key_path(study.path)), [study.find(label)[0].place], 2)
+        reevaluate(study, raw, read_key(key_path(study.path)), [study.find(label)[0].index], 2)
         decide(study, "submitted", "Ada")
     assert title not in seen(), "the board has it now"

@@ -38,7 +38,7 @@ def wanted(at: Workspace) -> dict[str, str]:
     """Letters as the memo has them, by label: of what is recorded, else of what the plan's rule picks."""
     with study_of(at) as study:
         view = risk_utility_map(study)
-        place = study.find(study.decisions[-1].label)[0].place if study.decisions else view.under_bound(0.2)
+        place = study.find(study.decisions[-1].label)[0].index if study.decisions else view.under_bound(0.2)
         return {view.scenarios[i].label: letter for letter, i in lettered(view, place).items()}
 
 
@@ -103,7 +103,7 @@ def test_in_the_form_letters_are_those_of_the_present_recommendation(at: Workspa
     assert "once this one is recorded, it is A" in words(made)
     with study_of(at) as study:
         view = risk_utility_map(study)
-        rest = [view.scenarios[i].label for i in lettered(view, study.find(other)[0].place).values()]
+        rest = [view.scenarios[i].label for i in lettered(view, study.find(other)[0].index).values()]
     asked = [box.label for box in made.text_input if box.label.startswith("Why not")]
     assert asked == [f"Why not {found.get(label, label)}?" for label in rest if label != other]
 
