@@ -7,13 +7,14 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test unit lint hunt bench matrix reproductions tour offline lock clean
+.PHONY: help demo test unit lint architecture hunt bench matrix reproductions tour offline lock clean
 
 help:
 	@echo "make demo    open the dashboard on a sample"
 	@echo "make test    lint, type checks and all tests (browser tests need Chromium)"
 	@echo "make unit    the quick tests only, with fewer random examples (under a minute)"
 	@echo "make lint    lint and type checks only"
+	@echo "make architecture   write the tables and lists of docs/architecture.md from the code"
 	@echo "make hunt    thousands of bad inputs, kills and random interactions (an hour)"
 	@echo "make bench   speed ratios against naive twins"
 	@echo "make matrix  the quick tests on other Pythons, locales, users, paths, ... (an hour; CONDITIONS=\"ascii one-core\")"
@@ -49,6 +50,9 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+architecture: $(READY)
+	$(BIN)/python -m tests.architecture
 
 hunt: $(READY)
 	$(BIN)/python -m tests.hunt $(HUNT_ARGS)

@@ -1,4 +1,4 @@
-"""What to do about an error, in options and commands: the engine's own sentences name none."""
+"""Remedies of errors in options and commands, which the engine's own sentences never name."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""What a release of coded data would tell, known before anything is run: columns that tell records apart, columns that
-are released finer than the risk figures count them, columns of which one decides the other."""
+"""Warnings about a release of coded data before anything is run.
+
+They name columns that tell records apart, columns that are released finer than the risk figures count them, and columns
+of which one decides the other.
+"""
 
 from __future__ import annotations
 
