@@ -90,6 +90,11 @@ def _short(value: float) -> str:
     return f"{float(value):g}"
 
 
+def _whole(value: float) -> str:
+    """A figure rounded to a whole number."""
+    return f"{value:,.0f}"
+
+
 def _decimals(value: float | None, places: int) -> str:
     """A figure with so many decimal places."""
     return words.NONE if value is None else f"{value:.{places}f}"
@@ -97,7 +102,7 @@ def _decimals(value: float | None, places: int) -> str:
 
 _FILTERS: tuple[Callable[..., Any], ...] = (
     *(words.figure, words.about, words.percent, words.relative, words.signed, words.plural, words.one_in),
-    *(listed, lower_first, upper_first, _joined, _difference, _moved, _short, _decimals),
+    *(listed, lower_first, upper_first, _joined, _difference, _moved, _short, _whole, _decimals),
 )
 
 
