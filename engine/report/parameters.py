@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING
 
 from engine.release.spec import RANDOM_SWAP
 from engine.report.redaction import is_count_risk, listed, lower_first, title_of
-from engine.report.words import one_in, plural
 
 if TYPE_CHECKING:
     from engine.measures import MeasureCall
-    from engine.plan import AboutPlan, AttributePlan, Plan, SpacePlan, TolerancePlan
-    from engine.report.describe import Occupancy
-    from engine.report.facts import Cover, Threat, Tolerances
+    from engine.plan import AttributePlan, Plan, SpacePlan
 
 ROLE_WORDS = {
     "S": "exchanged between the two records of a pair, which differ on it",
@@ -22,8 +19,6 @@ ROLE_WORDS = {
     "U": "not exchanged; the two records may agree or differ on it",
 }
 """What the random swap does with an attribute of each role."""
-TYPES = {"new": "new release", "series": "part of a series", "re-release": "release again of published data"}
-"""Types of a release in words."""
 SWAP_TITLE = "Random swapping between pairs of records"
 SWAP_AMOUNT = "share of records in swaps, both records of every pair counted"
 
@@ -155,54 +150,8 @@ def file_names(plan: Plan) -> list[str]:
     return [name.replace("\\", "/").rpartition("/")[2] for name in plan.threat.public_files]
 
 
-def tolerance_words(at: Tolerances | TolerancePlan) -> str:
-    """From where on differences are flagged, as one sentence."""
-    return (
-        f"Flagged are percentages and means that change by more than {100 * float(at.change):g} % of themselves where "
-        f"the original rests on more than {at.min_n} records, coefficients that shift by more than {float(at.se):g} of "
-        f"their standard errors, and standard errors that change by a factor of more than {float(at.se_ratio):g}."
-    )
-
-
-def policy_words(extent: str) -> str:
-    """What is said in public of how much was exchanged: a range in words, or (empty) nothing."""
-    if extent:
-        return f"The extent is given as a range: {extent}."
-    return "The extent of the exchange is withheld: knowing it makes it easier to undo."
-
-
 def besides_words(include: Sequence[str]) -> str:
     """What is released besides the attributes and carried columns."""
     words = {"weight": "the weight of each record", "id": "a new id of each record"}
     said = " and ".join(words[role] for role in include)
     return f"Released with the file: {said or 'neither weights nor ids'}."
-
-
-def unique_words(found: Occupancy | Threat, n_records: int) -> str:
-    """How many records of the original are alone, or in twos, in a combination of the keys."""
-    if found.ones:
-        verb = "is" if found.ones == 1 else "are"
-        alone = f"{plural(found.ones, 'record')} ({one_in(found.ones, n_records)}) {verb} alone in a combination"
-    else:
-        alone = "No record is alone in its combination"
-    return (
-        f"The keys have {found.combinations:,} possible combinations, {found.cells:,} of which occur among "
-        f"the {plural(n_records, 'record')}. {alone} in the original; combinations shared by exactly "
-        f"two records: {found.twos:,}. Being alone in the file does not mean being alone in the population."
-    )
-
-
-def cover_rows(about: AboutPlan | Cover, title: str) -> list[tuple[str, str]]:
-    """Who asks for what; an empty value is to be filled in by hand."""
-    rows = [
-        ("Survey", about.survey),
-        ("Vintage", about.vintage),
-        ("Sponsor", about.sponsor),
-        ("Contact", about.contact),
-        ("Authority", about.authority),
-        ("Title of the release", title),
-        ("Type of release", TYPES[about.release_type]),
-    ]
-    if about.release_type != "new":
-        rows.append(("Changed since the earlier release", about.changes))
-    return rows

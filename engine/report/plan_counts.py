@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from engine.sweeps.space_count import Counted
 
 
+NO_DATA = "not counted: no data were named when this document was written"
+
+
 @dataclass(frozen=True)
 class PlanCounts:
     """A plan on data: the ``space`` of the random swap or its count, ``complete`` the number of distinct swaps where
@@ -70,3 +73,11 @@ def at_most(plan: Plan) -> int | None:
             n = len(space.specs) or sum(comb(len(plan.swap_candidates), size) for size in space.swap_sizes)
             n *= len(space.rates)
     return n + sum(prod(len(values) for _, values in m.grid) for m in plan.mechanisms if m.name != RANDOM_SWAP)
+
+
+def candidates_words(plan: Plan, counts: PlanCounts | None) -> str:
+    """How many candidates there are, as exactly as is known."""
+    if counts is None:
+        most = at_most(plan)
+        return f"as many as the space has ({NO_DATA})" if most is None else f"at most {most:,}"
+    return ("at most " if counts.complete is not None else "") + f"{counts.candidates(plan):,}"

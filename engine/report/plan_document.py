@@ -3,89 +3,60 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.os_support import write_private
 from engine.common.public_wording import methods_paragraph
-from engine.release.spec import RANDOM_SWAP
-from engine.report.document import Bullets, Document, Entries, Paragraph, Section, grid
+from engine.release.spec import RANDOM_SWAP, percent
+from engine.report import parameters as in_words
 from engine.report.memo import BANNER
-from engine.report.parameters import (
-    besides_words,
-    bound_words,
-    cover_rows,
-    mechanisms_of,
-    parameters,
-    policy_words,
-    rule_words,
-    run_words,
-)
-from engine.report.plan_data import attribute_section, data_section, scenario_section, use_section
-from engine.report.plan_methods import candidate_section, candidates_words, measure_section, method_section
-from engine.report.redaction import Safe, title_of, upper_first
+from engine.report.plan_counts import NO_DATA, at_most, candidates_words
+from engine.report.redaction import Safe, listed, meaning_of, title_of, upper_first
+from engine.report.template_reader import document
+from engine.report.words import plural
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.data.microdata import Microdata
     from engine.measures import MeasureCall
-    from engine.plan import Plan
-    from engine.report.document import Block
+    from engine.plan import AttributePlan, MechanismPlan, Plan
+    from engine.release.parameter import Parameter
+    from engine.report.document import Document
     from engine.report.plan_counts import PlanCounts
 
 CHAIR_BANNER = "For the chair of the disclosure review board only: it names the rates"
 """What stands on every page of the version with rates and settings."""
 FORMATS = (".docx", ".html")
-_CHANGES = (
-    "Replicates: they may grow. Fewer than approved are a deviation.",
-    "Who asks for what, the words on design, geography and other releases (sections 0, 1 and 3) and what is said in "
-    "public (section 9) may be completed, but not what is released with the file.",
-    "The draw itself: each run is another draw under the study key. The candidate is chosen on averages over runs, and "
-    "which of its runs is released is fixed in section 8; choosing the luckiest run would be selection on noise.",
-)
-_DEVIATIONS = (
-    "Every other change: to the coding of the data, the attributes and their roles, the keys, the threat, the methods "
-    "and their parameters, the candidates, the measures, the selection rule and its bound, the declared analyses, "
-    "tables, tolerances and edit rules, and what is released with the file.",
-    "A run of a plan that departs from what was approved is refused until a reason is given. The reason goes into the "
-    "decision log with name and time, the memo on the release lists it, and the board has to approve it anew.",
-)
 
 
 def plan_document(plan: Plan, counts: PlanCounts | None = None, *, rates: bool = False) -> Document:
     """The document; ``counts`` are those of the data, ``rates`` makes the chair's version.
 
     Members never see a rate, another number among the settings of a method, combinations of roles named one by one,
-    a path, or the digest of the lock, against which guessed rates could be tried.  A damaged lock is an
-    :class:`EngineError`, an unknown measure or mechanism a :class:`UsageError`.
+    a path, or the digest of the lock, against which guessed rates could be tried; so the template does not get them
+    for members.  A damaged lock is an :class:`EngineError`, an unknown measure or mechanism a :class:`UsageError`.
     """
     from engine.measures import call
 
     calls = tuple(call(text) for text in plan.measures)
     safe = Safe.of_plan(plan, calls, settings=rates)
-    data = counts.data if counts else None
-    risk, utility = judged(plan, calls)
-    about = plan.about
-    return Document(
-        title="Disclosure Analysis Plan",
-        subtitle=": ".join(
-            filter(None, [" ".join(filter(None, [safe(about.survey), safe(about.vintage)])), safe(plan.publish.title)])
-        ),
-        banner=". ".join(filter(None, [about.classification, CHAIR_BANNER]))
-        if rates
-        else about.classification or BANNER,
-        sections=(
-            _cover(plan, safe, rates=rates),
-            data_section(plan, data, safe),
-            attribute_section(plan, data),
-            scenario_section(plan, data, safe),
-            use_section(plan),
-            method_section(plan, safe, settings=rates),
-            candidate_section(plan, counts, settings=rates),
-            measure_section(calls, (risk, utility)),
-            _rule(plan, risk, utility, candidates_words(plan, counts)),
-            _public(plan, safe),
-            _approval(),
-        ),
-    )
+    names = {
+        "chair": rates,
+        "has_data": counts is not None,
+        "NO_DATA": NO_DATA,
+        **_about(plan, safe, chair=rates),
+        **_data(plan, counts.data if counts else None),
+        **_candidates(plan, counts, chair=rates),
+        **_rule(plan, calls, candidates_words(plan, counts)),
+        **_public(plan, safe),
+        "methods": [
+            _method(declared, safe, chair=rates) for declared in plan.mechanisms if declared.name != RANDOM_SWAP
+        ],
+    }
+    return document("plan.txt", names)
 
 
 def judged(plan: Plan, calls: tuple[MeasureCall, ...]) -> tuple[MeasureCall | None, MeasureCall | None]:
@@ -103,25 +74,22 @@ def judged(plan: Plan, calls: tuple[MeasureCall, ...]) -> tuple[MeasureCall | No
     return found[0], found[1]
 
 
-def _cover(plan: Plan, safe: Safe, *, rates: bool) -> Section:
+def _about(plan: Plan, safe: Safe, *, chair: bool) -> dict[str, Any]:
+    """Who asks for what, the approval, and the texts of the plan."""
     about, lock = plan.about, plan.lock
-    rows = [(name, safe(text)) for name, text in cover_rows(about, plan.publish.title)]
-    asked = "None: the plan is approved and locked." if lock else "To approve this plan before any result is seen."
-    rows.append(("Decision requested", asked))
-    rows.append(("Approval number", lock.number if lock else ""))
-    rows.append(("Approved by", lock.by if lock else ""))
-    rows.append(("Approved and locked at", lock.at if lock else ""))
-    if lock and rates:
-        rows.append(("Digest of what was approved (SHA-256)", lock.digest))
-    rows += [("Conditions", ""), ("Signed for the board", ""), ("Date", "")]
-    blocks: list[Block] = [Entries(tuple(rows))]
-    said = _departures(plan, safe, rates=rates)
-    if said:
-        blocks += [
-            Paragraph("What this document describes departs from what was approved:", "warning"),
-            Bullets(said),
-        ]
-    return Section("0  Cover", tuple(blocks))
+    texts = {name: safe(value) for name, value in vars(about).items() if name != "release_type"}
+    banners = [about.classification, CHAIR_BANNER] if chair else [about.classification or BANNER]
+    return {
+        "about": SimpleNamespace(**texts, release_type=about.release_type),
+        "banner": ". ".join(filter(None, banners)),
+        "title": safe(plan.publish.title),
+        "lock": lock
+        and SimpleNamespace(number=lock.number, by=lock.by, at=lock.at, digest=lock.digest if chair else ""),
+        "departures": _departures(plan, safe, rates=chair),
+        "intruder": safe(plan.threat.intruder),
+        "harm": safe(plan.threat.harm),
+        "public_files": safe.all(in_words.file_names(plan)),
+    }
 
 
 def _departures(plan: Plan, safe: Safe, *, rates: bool) -> tuple[str, ...]:
@@ -134,71 +102,131 @@ def _departures(plan: Plan, safe: Safe, *, rates: bool) -> tuple[str, ...]:
     return tuple(change_text(departure.entry, departure.words, safe) for departure in found.values())
 
 
-def _rule(plan: Plan, risk: MeasureCall | None, utility: MeasureCall | None, candidates: str) -> Section:
-    decision = plan.decision
-    fixed = decision.max_risk is not None or decision.slope is not None
-    bound = bound_words(risk, float(decision.max_risk)) if risk and decision.max_risk is not None else "none"
-    rows = (
-        ("Risk is measured by", title_of(risk) if risk else "none: the plan names no measure of risk"),
-        ("Utility is measured by", title_of(utility) if utility else "none: the plan names no measure of utility"),
-        ("Selection rule", upper_first(rule_words(plan, risk, utility))),
-        ("Risk bound α", bound),
-        ("Run to be released", run_words(plan)),
-    )
-    blocks: list[Block] = [Entries(rows)]
-    if not fixed:
-        blocks.append(
-            Paragraph(
-                "A rule that is set after results are seen can be made to fit them; the plan should fix one.", "warning"
-            )
-        )
-    blocks += [
-        Paragraph(
-            "A candidate is on the frontier when no other one is at least as safe and as useful, and better in one."
-        ),
-        grid(
-            "Parameters of the plan, as the memo on the release repeats them",
-            ("Parameter", "As planned"),
-            parameters(plan, risk, utility, candidates),
-            (),
-            (1.6, 4.4),
-        ),
-    ]
-    return Section("8  Selection rule and parameters", tuple(blocks))
+def _data(plan: Plan, data: Microdata | None) -> dict[str, Any]:
+    """Columns, attributes, keys and what users do, with counts where there are data."""
+    from engine.models.columns import numeric_columns
+    from engine.report.describe import occupancy
+    from engine.sweeps.release_warnings import release_warnings
+
+    names = ("keys", "swap_candidates", "analyse", "analyses", "tables", "tolerances", "edits", "swaps_at_random")
+    return {
+        **{name: getattr(plan, name) for name in names},
+        "columns": plan.data,
+        "fixed": plan.space.fix,
+        "different": plan.space.change,
+        "included": plan.publish.include,
+        "missing_codes": in_words.missing_words(plan),
+        "numeric": plan.data.numeric if data is None else numeric_columns(plan, data),
+        "attributes": [_attribute(part, data, j) for j, part in enumerate(plan.attributes)],
+        "n_records": data.n_records if data else 0,
+        "n_carried": len(data.carried) if data else 0,
+        "n_dropped": len(data.dropped) if data else 0,
+        "table": data and occupancy(data.table, data.domain.names),
+        "keys_table": data and occupancy(data.table, plan.keys),
+        "warnings": release_warnings(data, plan) if data else (),
+    }
 
 
-def _public(plan: Plan, safe: Safe) -> Section:
+def _attribute(part: AttributePlan, data: Microdata | None, j: int) -> tuple[AttributePlan, str, int, str]:
+    """An attribute, the variable label of the column that makes its levels where the file has one, how many levels it
+    has (0 where that is not known), and how it is coded."""
+    if data is None:
+        declared = len(part.cut_labels) or len(part.levels)
+        size = declared + len(part.skip) + (part.on_missing == "level") if declared else 0
+        return part, "", size, in_words.coding_words(part, part.levels)
+    levels, label = list(data.domain.attributes[j].levels), ""
+    if len(part.view) == 1:
+        about = data.raw.columns[part.view[0]].about
+        label = about.label if about.label != part.name else ""
+        levels = [f"{level} ({about.shown(level)})" if about.shown(level) != level else level for level in levels]
+    return part, label, data.domain.shape[j], in_words.coding_words(part, levels)
+
+
+def _method(declared: MechanismPlan, safe: Safe, *, chair: bool) -> tuple[Any, list[tuple[Parameter, str]]]:
+    """A method and its parameters with what is tried of them."""
     from engine.mechanisms import mechanism
 
-    publish, names = plan.publish, mechanisms_of(plan)
+    made, given = mechanism(declared.name), dict(declared.grid)
+    for name in given:
+        made.parameter(name)  # refuses an unknown one
+    return made, [(p, _values(p, given.get(p.name), safe, settings=chair)) for p in made.parameters]
+
+
+def _values(parameter: Parameter, given: tuple[str, ...] | None, safe: Safe, *, settings: bool) -> str:
+    """What is tried of a parameter; numbers and free texts may tell the extent, and whether it is the default too."""
+    values = given or (() if parameter.default is None else (parameter.default,))
+    if given is None and parameter.kind == "text" and not parameter.default:
+        return "none (default)"
+    if not settings and parameter.kind in ("decimal", "whole", "text"):
+        return f"{plural(max(1, len(values)), 'value')}, which the chair has"
+    shown = [safe(parameter.canonical(value)).replace("+", ", ") or "none named" for value in values]
+    return "; ".join(shown) + ("" if given else " (default)")
+
+
+def _candidates(plan: Plan, counts: PlanCounts | None, *, chair: bool) -> dict[str, Any]:
+    """The space of candidates, and how many there are."""
+    from engine.mechanisms import mechanism
+
+    space = plan.space
+    shown = ("search", "all_specs", "swap_sizes", "budget", "adaptive", "replicates")
+    return {
+        "space": SimpleNamespace(**{name: getattr(space, name) for name in shown}),
+        "SWAP_TITLE": in_words.SWAP_TITLE,
+        "SWAP_AMOUNT": in_words.SWAP_AMOUNT,
+        "ROLE_WORDS": in_words.ROLE_WORDS,
+        "true_swap": in_words.true_swap_words(space),
+        "n_rates": len(space.rates),
+        "rates": listed(map(percent, space.rates)) if chair else "",
+        "n_specs": len(space.specs),
+        "specs": space.specs if chair else (),
+        "swapped": _names(plan.swap_candidates, plan),
+        "free": _names([name for name in plan.names if name not in (*space.fix, *space.change)], plan),
+        "space_counts": counts and counts.space,
+        "complete": counts and counts.complete,
+        "n_swaps": counts.swaps(plan) if counts else 0,
+        "by_method": [(mechanism(name).title, n) for name, n in counts.others] if counts else [],
+        "candidates": candidates_words(plan, counts),
+        "runs": in_words.runs_words(space),
+        "total": counts.candidates(plan) if counts else at_most(plan),
+    }
+
+
+def _names(names: Sequence[str], plan: Plan) -> str:
+    return "all attributes" if tuple(names) == plan.names else listed(names)
+
+
+def _rule(plan: Plan, calls: tuple[MeasureCall, ...], candidates: str) -> dict[str, Any]:
+    """The measures, and how one candidate is chosen by them."""
+    risk, utility = judged(plan, calls)
+    bound, slope = plan.decision.max_risk, plan.decision.slope
+    return {
+        "measures": [(title_of(one), one.measure, meaning_of(one), one in (risk, utility)) for one in calls],
+        "risk": title_of(risk) if risk else "",
+        "utility": title_of(utility) if utility else "",
+        "rule": in_words.rule_words(plan, risk, utility),
+        "rule_fixed": bound is not None or slope is not None,
+        "bound": in_words.bound_words(risk, float(bound)) if risk and bound is not None else "",
+        "run": in_words.run_words(plan),
+        "parameters": in_words.parameters(plan, risk, utility, candidates),
+    }
+
+
+def _public(plan: Plan, safe: Safe) -> dict[str, Any]:
+    """What is said in public: the paragraph on methods of a random swap, of another method, or both."""
+    from engine.mechanisms import mechanism
+
+    publish, names = plan.publish, in_words.mechanisms_of(plan)
     extent = publish.rate_range if publish.rate_policy == "range" else ""
-    kinds = {name == RANDOM_SWAP for name in names}
-    blocks: list[Block] = [Paragraph(policy_words(extent)), Paragraph(besides_words(publish.include))]
-    for swap in sorted(kinds, reverse=True):
-        if len(kinds) > 1:
-            blocks.append(
-                Paragraph("If a random swap is released:" if swap else "If another method's release is chosen:")
-            )
-        words = methods_paragraph(
-            title=safe(publish.title), extent=extent, wording=safe(publish.wording), swap=swap, n_tables=1
-        )
-        blocks.append(Paragraph(f"“{words}”", "lead"))
-    if any(name != RANDOM_SWAP and mechanism(name).many_tables for name in names):
-        blocks.append(Paragraph("Where several tables are released together, a sentence says how to combine them."))
-    blocks.append(Paragraph("Nothing else about the method is to be said in public."))
-    return Section("9  What is said in public", tuple(blocks))
-
-
-def _approval() -> Section:
-    return Section(
-        "10  What may change after approval",
-        (
-            Paragraph("Open after approval:"),
-            Bullets(_CHANGES),
-            Paragraph("A deviation from what was approved is:"),
-            Bullets(_DEVIATIONS),
-        ),
-    )
+    title, wording = safe(publish.title), safe(publish.wording)
+    return {
+        "extent": extent,
+        "released_besides": in_words.besides_words(publish.include),
+        "wordings": [
+            (swap, methods_paragraph(title=title, extent=extent, wording=wording, swap=swap, n_tables=1))
+            for swap in sorted({name == RANDOM_SWAP for name in names}, reverse=True)
+        ],
+        "many_tables": any(name != RANDOM_SWAP and mechanism(name).many_tables for name in names),
+    }
 
 
 def document_bytes(document: Document, form: str) -> bytes:

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jinja2 import meta
 
 from engine.common.errors import EngineError
 from engine.common.printable import printable
+from engine.plan.lock import lock
+from engine.plan.recode import code
 from engine.report import template_reader
+from engine.report.annex import analyst_sections, chair_sections
 from engine.report.document import Bullets, Document, Entries, Grid, Paragraph, Picture, Section
-from engine.report.memo import memo, names_of
+from engine.report.memo import memo
+from engine.report.plan_counts import count_plan
+from engine.report.plan_document import plan_document
 from engine.report.slides import slides
 from engine.report.template_reader import FOLDER, _environment, document, texts
-from tests.engine.report.conftest import Case
+from tests.engine.report.conftest import Case, raw_table
+from tests.engine.report.test_plan_document import SETTINGS, full
 
 FORM = """
 # {{ value }}
@@ -141,15 +149,55 @@ def test_what_cannot_be_read_is_refused_in_a_sentence(text: str, words: str, fol
         document("form.txt", {"value": "x"}, {"map": lambda: PICTURE})
 
 
-def undeclared(name: str) -> set[str]:
-    """Names that a template uses and does not make itself, whether it comes by them or not."""
-    return meta.find_undeclared_variables(_environment(FOLDER).parse((FOLDER / name).read_text(encoding="utf-8")))
+@pytest.fixture
+def filled(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Mapping[str, Any]]]:
+    """Every template that is filled in, with the values of its names."""
+    made: list[tuple[str, Mapping[str, Any]]] = []
+    fill = template_reader._filled
+
+    def recorded(name: str, names: Mapping[str, Any]) -> str:
+        made.append((name, names))
+        return fill(name, names)
+
+    monkeypatch.setattr(template_reader, "_filled", recorded)
+    return made
 
 
-def test_the_memo_and_the_slides_use_only_names_that_there_are(case: Case, folder: Path) -> None:
-    assert undeclared("memo.txt") | undeclared("slides.txt") <= set(names_of(case.found))
-    assert len(memo(case.found).sections) == 12
-    assert len(slides(case.found).sections) == 7
+def test_every_template_is_filled_in_and_uses_only_names_that_there_are(
+    case: Case, filled: list[tuple[str, Mapping[str, Any]]]
+) -> None:
+    """Whether a sample comes by a name or not: what a template uses and does not make itself is looked for."""
+    plan = case.study.plan
+    counts = count_plan(plan, code(raw_table(), plan))
+    documents = (
+        memo(case.found),
+        slides(case.found),
+        chair_sections(case.study, case.made),
+        analyst_sections(case.study, case.made),
+        plan_document(plan),
+        plan_document(plan, counts, rates=True),
+    )
+    assert all(section.blocks for made in documents for section in made.sections)
+    assert {name for name, _ in filled} | {"shared.txt"} == {path.name for path in FOLDER.iterdir()}
+    for name, names in filled:
+        text = (FOLDER / name).read_text(encoding="utf-8")
+        assert meta.find_undeclared_variables(_environment(FOLDER).parse(text)) <= set(names), name
+
+
+def test_what_the_chair_alone_sees_has_no_name_in_the_members_plan(filled: list[tuple[str, Mapping[str, Any]]]) -> None:
+    locked = lock(full(), "DAP-7", "Grace")
+    assert locked.lock is not None
+    secrets = (*SETTINGS, locked.lock.digest, "/srv")
+    for rates in (False, True):
+        plan_document(locked, count_plan(locked, code(raw_table(), locked)), rates=rates)
+    (_, member), (_, chair) = filled
+    # the counts are of a space, whose specs say which attributes are tried and never at which rate
+    given = [" ".join(f"{name} {value!r}" for name, value in names.items()) for names in (member, chair)]
+    assert not [secret for secret in secrets if secret in given[0]]
+    assert [secret for secret in secrets if secret in given[1]]
+
+
+def test_a_name_that_there_is_not_is_refused(case: Case, folder: Path) -> None:
     path = folder / "memo.txt"
     path.write_text(path.read_text(encoding="utf-8").replace("cover.state_words", "cover.state_word"), encoding="utf-8")
     with pytest.raises(EngineError, match=r"'memo.txt', line \d+ cannot be read: .* has no attribute 'state_word'"):

@@ -19,8 +19,8 @@ from engine.plan.samples import load
 from engine.release.records import ReleasedTable
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.report.document import Bullets
-from engine.report.plan_data import data_section
-from engine.report.redaction import Safe
+from engine.report.plan_counts import count_plan
+from engine.report.plan_document import plan_document
 from engine.study.keys import key_path
 from engine.sweeps.recodes import Recode, released_recodes
 from engine.sweeps.release_warnings import carried_identifiers, loose_recodes, release_warnings
@@ -184,7 +184,7 @@ def test_a_column_that_tells_records_apart_is_known_from_the_start(tmp_path: Pat
 
 def test_the_board_reads_what_is_wrong_and_not_how_the_analyst_mends_it(tmp_path: Path) -> None:
     raw, plan = survey(tmp_path, 400, more="INCOME"), apart('[data]\ncarry = ["INCOME"]\n')
-    blocks = data_section(plan, code(raw, plan), Safe.of_plan(plan, ())).blocks
+    blocks = plan_document(plan, count_plan(plan, code(raw, plan))).sections[1].blocks
     (said,) = (block.items for block in blocks if isinstance(block, Bullets))
     assert len(said) == 2 and all(line.endswith("is refused.") or line.endswith("is so.") for line in said)
     assert said[0].startswith("Column 'INCOME' is carried and differs") and said[1].startswith("'AGE' decides 'AGEGRP'")
