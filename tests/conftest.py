@@ -18,7 +18,7 @@ import pytest
 from hypothesis import settings
 
 from engine.study import keys
-from tests import examples, skipped
+from tests import examples, skip_summary
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -39,7 +39,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    skipped.tell(terminalreporter)
+    skip_summary.tell(terminalreporter)
 
 
 def find_chromium() -> str | None:

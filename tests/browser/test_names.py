@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.browser.steps import PAGES, at_home, environment, open_at, settled, workspace_with
-from tests.frontier_app import hostile
-from tests.frontier_app.kept import Kept
+from tests.frontier_app import hostile_names
+from tests.frontier_app.finished_studies import FinishedStudies
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -40,7 +40,7 @@ def test_names_fetch_nothing_and_stay_text(
     asked: list[str] = []
     page.context.on("request", lambda request: asked.append(request.url))
     with at_home(home):
-        at = hostile.swept(tmp_path_factory.mktemp("hostile"), Kept(tmp_path_factory), 1)
+        at = hostile_names.swept(tmp_path_factory.mktemp("hostile"), FinishedStudies(tmp_path_factory), 1)
     for name in PAGES:
         open_at(page, address, at, name)
         settled(page)
@@ -66,8 +66,9 @@ st.header("done")
 
 def test_every_sign_is_shown_as_it_is(browser: Browser, tmp_path: Path):
     """What Streamlit makes of escaped texts is, letter by letter, what was written."""
-    texts = [*hostile.SIGNS, *(f"x{sign}y" for sign in hostile.SIGNS), *(f"({sign})" for sign in hostile.SIGNS)]
-    texts += [name for seed in range(12) for name in hostile.names(3 + seed % 5, seed)]
+    signs = hostile_names.SIGNS
+    texts = [*signs, *(f"x{sign}y" for sign in signs), *(f"({sign})" for sign in signs)]
+    texts += [name for seed in range(12) for name in hostile_names.names(3 + seed % 5, seed)]
     (tmp_path / "texts.json").write_text(json.dumps(texts))
     (tmp_path / "page.py").write_text(SCRIPT)
     with socket.create_server(("127.0.0.1", 0)) as free:

@@ -16,7 +16,7 @@ from frontier_app.session import access, workspace
 from frontier_app.session.navigation import script
 from frontier_app.session.workspace import Workspace
 from frontier_app.wording import markup
-from tests.frontier_app.kept import Kept
+from tests.frontier_app.finished_studies import FinishedStudies
 
 APP = Path(__file__).resolve().parents[2] / "frontier_app" / "app.py"
 
@@ -60,19 +60,19 @@ def launched(at: Workspace | None) -> str:
 
 
 @pytest.fixture(scope="session")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+def finished_studies(tmp_path_factory: pytest.TempPathFactory) -> FinishedStudies:
     """Studies that are swept once in the session."""
-    return Kept(tmp_path_factory)
+    return FinishedStudies(tmp_path_factory)
 
 
 @pytest.fixture
-def swept(kept: Kept) -> Callable[..., Workspace]:
+def swept(finished_studies: FinishedStudies) -> Callable[..., Workspace]:
     """A workspace on a sample with a finished small study."""
 
     def make(name: str = "czech", **changes: object) -> Workspace:
         raw, plan = samples.load(name)
         plan = edit_plan(plan, **{"swap_sizes": [1], "rates": ["0.02", "0.1"], "replicates": 3, **changes})  # type: ignore[arg-type]
-        return kept.workspace(name, raw, plan)
+        return finished_studies.workspace(name, raw, plan)
 
     return make
 

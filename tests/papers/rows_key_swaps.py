@@ -20,7 +20,7 @@ from engine.data.microdata import Microdata
 from engine.mechanisms.base import Mechanism
 from engine.mechanisms.key_swaps import DDS, RDS
 from engine.mechanisms.pram import PRAM
-from tests.numbered import numbered
+from tests.numeric_data import numbered
 from tests.papers import rows_maps
 from tests.papers.rows_smike import PI_100, S1, S2, THRESHOLDS, N, r1, sensitivity
 

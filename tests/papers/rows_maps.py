@@ -15,7 +15,7 @@ from scipy.stats import t as student
 
 from engine.common.streams import derive
 from engine.mechanisms.maps import MAPS
-from tests.numbered import numbered
+from tests.numeric_data import numbered
 
 PI, MU, N, D = (0.0625, 0.0625, 0.5, 0.375), (0.0, 3.0, 1.5, 0.5), 100, 3
 TRUE = np.array([0.0, 3.0, 1.5, 0.5, 1.0])

@@ -15,7 +15,7 @@ import numpy as np
 from engine.common.errors import EngineError
 from engine.common.streams import derive
 from engine.mechanisms.smike import SMIKE
-from tests.numbered import numbered
+from tests.numeric_data import numbered
 
 PI_100 = np.array(
     [

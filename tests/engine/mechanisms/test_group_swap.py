@@ -20,7 +20,7 @@ from engine.mechanisms.group_swap import CGS
 from engine.release.records import ReleasedTable
 from engine.release.results import NOOP, OK
 from tests.examples import examples
-from tests.numbered import numbered, with_numbers
+from tests.numeric_data import numbered, with_numbers
 from tests.twins import group_swap as twin
 
 KEY = derive(bytes(range(16)), "test")

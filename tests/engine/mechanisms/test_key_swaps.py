@@ -30,7 +30,7 @@ from engine.models import location
 from engine.release.records import ReleasedTable
 from engine.release.results import FAILED, NOOP, OK, PARTIAL
 from tests.examples import examples
-from tests.numbered import cells_of, numbered, with_numbers
+from tests.numeric_data import cells_of, numbered, with_numbers
 from tests.twins import key_swaps as twin
 from tests.twins import smike as risk_twin
 

@@ -18,7 +18,7 @@ from engine.mechanisms.pipeline import CGS_NOISE, as_microdata, compose, pipelin
 from engine.release.records import ReleasedTable
 from engine.release.results import NOOP, OK
 from tests.examples import examples
-from tests.numbered import numbered, with_numbers
+from tests.numeric_data import numbered, with_numbers
 
 KEY = derive(bytes(range(16)), "test")
 

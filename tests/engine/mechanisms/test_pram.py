@@ -21,7 +21,7 @@ from engine.models.transition import invariant
 from engine.release.records import ReleasedTable
 from engine.release.results import NOOP, OK
 from tests.examples import examples
-from tests.numbered import numbered, with_numbers
+from tests.numeric_data import numbered, with_numbers
 from tests.twins import pram as twin
 
 KEY = bytes(range(16))

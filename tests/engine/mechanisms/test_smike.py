@@ -20,7 +20,7 @@ from engine.models import location
 from engine.release.records import ReleasedTable
 from engine.release.results import NOOP, OK
 from tests.examples import examples
-from tests.numbered import numbered, with_numbers
+from tests.numeric_data import numbered, with_numbers
 from tests.twins import location as model_twin
 from tests.twins import smike as twin
 

@@ -9,7 +9,7 @@ from scipy.stats import bartlett, beta, chi2, kstest
 from engine.common.errors import EngineError, UsageError
 from engine.mechanisms.maps import MAPS
 from engine.models import location
-from tests.numbered import numbered
+from tests.numeric_data import numbered
 from tests.twins import location as twin
 
 X = np.repeat(np.arange(4), [1, 3, 5, 8])

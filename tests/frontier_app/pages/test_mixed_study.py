@@ -18,14 +18,14 @@ from frontier_app.session import jobs
 from frontier_app.session.state import Look
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets import candidate_card
-from tests.frontier_app import mixed
-from tests.frontier_app.kept import Kept
+from tests.frontier_app import mixed_study
+from tests.frontier_app.finished_studies import FinishedStudies
 from tests.frontier_app.pages.test_pages import app, to, words
 
 
 @pytest.fixture
-def at(home: Path, tmp_path: Path, kept: Kept) -> Workspace:
-    return mixed.swept(tmp_path, kept)
+def at(home: Path, tmp_path: Path, finished_studies: FinishedStudies) -> Workspace:
+    return mixed_study.swept(tmp_path, finished_studies)
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_looking_at_the_plan_does_not_change_it(at: Workspace):
     before = made.session_state["frontier"].plan
     for page in ("plan", "data", "sweep"):
         to(made, page)
-    assert made.session_state["frontier"].plan == before == mixed.plan()
+    assert made.session_state["frontier"].plan == before == mixed_study.plan()
 
 
 def test_plan_counts_by_mechanism_and_complains_in_the_engines_words(at: Workspace):

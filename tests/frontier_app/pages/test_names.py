@@ -19,9 +19,9 @@ from engine.plan.samples import open_data
 from engine.study.study import Study
 from engine.sweeps.rerun import reevaluate
 from frontier_app.session.workspace import Workspace
-from tests.frontier_app import hostile
+from tests.frontier_app import hostile_names
 from tests.frontier_app.conftest import APP, to_page
-from tests.frontier_app.kept import Kept
+from tests.frontier_app.finished_studies import FinishedStudies
 
 PAGES = ("data", "threat", "plan", "sweep", "explore", "compare", "recommend", "board", "release", "glossary")
 NOT_READ = {
@@ -129,10 +129,12 @@ def check(made: AppTest) -> int:
 
 
 @pytest.fixture(params=[1, 2])
-def workspace(request: pytest.FixtureRequest, kept: Kept, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+def workspace(
+    request: pytest.FixtureRequest, finished_studies: FinishedStudies, tmp_path_factory: pytest.TempPathFactory
+) -> Workspace:
     folder = tmp_path_factory.getbasetemp() / "hostile"
     folder.mkdir(exist_ok=True)
-    return hostile.swept(folder, kept, request.param)
+    return hostile_names.swept(folder, finished_studies, request.param)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -145,7 +147,7 @@ def test_names_are_text_on_every_page(page: str, workspace: Workspace):
 
 
 def words() -> str:
-    return " ".join(hostile.SIGNS)
+    return " ".join(hostile_names.SIGNS)
 
 
 def test_names_in_what_the_board_answers(workspace: Workspace):

@@ -18,7 +18,7 @@ from engine.release.spec import RANDOM_SWAP, AttributeSpec, ReleaseSpec
 from frontier_app.pages.file import column_rows
 from frontier_app.widgets import rules
 from frontier_app.wording import mechanisms, text
-from tests.frontier_app import mixed
+from tests.frontier_app import mixed_study
 
 
 def spec(name: str, **given: str) -> ReleaseSpec:
@@ -48,7 +48,7 @@ def test_parameters_of_one_name_are_told_apart():
 
 
 def test_what_a_plan_says_comes_back_as_it_was():
-    for one in mixed.plan().mechanisms[1:]:
+    for one in mixed_study.plan().mechanisms[1:]:
         made = mechanism(one.name)
         usual = {p.name: (p.default,) for p in made.parameters if p.default}
         assert mechanisms.grid_of(made, {**usual, **dict(one.grid)}, one) == one
@@ -65,7 +65,7 @@ def test_several_values_are_a_grid_and_illegal_ones_are_refused_in_the_engines_w
 
 
 def test_the_random_swap_alone_stays_unsaid():
-    plan = mixed.plan()
+    plan = mixed_study.plan()
     bare = replace(plan, mechanisms=())
     alone = (MechanismPlan(RANDOM_SWAP),)
     assert mechanisms.merged(bare, alone) == ()
@@ -75,7 +75,7 @@ def test_the_random_swap_alone_stays_unsaid():
 
 
 def test_growth_keeps_every_value():
-    plan = mixed.plan()
+    plan = mixed_study.plan()
     assert mechanisms.grown(plan, plan)
     assert mechanisms.grown(plan, replace(plan, mechanisms=(*plan.mechanisms, MechanismPlan("dds"))))
     assert not mechanisms.grown(plan, replace(plan, mechanisms=plan.mechanisms[1:]))
@@ -119,8 +119,8 @@ def test_notes_and_diagnostics_in_plain_words():
 
 
 def test_rules_and_analyses_come_back_from_their_tables(tmp_path: Path):
-    plan = mixed.plan()
-    data = code(open_data(str(mixed.write(tmp_path / "people.csv")))[0], plan)
+    plan = mixed_study.plan()
+    data = code(open_data(str(mixed_study.write(tmp_path / "people.csv")))[0], plan)
     known = rules.picks(data.domain, plan)
     assert rules.edits_of(rules.edit_rows(plan), known) == plan.edits
     names = data.raw.names
@@ -138,8 +138,8 @@ def test_rules_and_analyses_come_back_from_their_tables(tmp_path: Path):
 
 
 def test_numeric_columns_survive_the_table_of_columns(tmp_path: Path):
-    raw = open_data(str(mixed.write(tmp_path / "people.csv")))[0]
-    plan = mixed.plan()
+    raw = open_data(str(mixed_study.write(tmp_path / "people.csv")))[0]
+    plan = mixed_study.plan()
     before = column_rows.rows(raw, plan, column_rows.looks(raw))
     edited = before.copy()
     edited.loc[edited["column"] == "work", "keys"] = True

@@ -7,7 +7,7 @@ from pathlib import Path
 from engine.plan import Plan, plan_from_toml
 from engine.plan.samples import open_data
 from frontier_app.session.workspace import Workspace
-from tests.frontier_app.kept import Kept
+from tests.frontier_app.finished_studies import FinishedStudies
 
 PLAN = """
 [data]
@@ -73,7 +73,7 @@ def write(path: Path) -> Path:
     return path
 
 
-def swept(folder: Path, kept: Kept) -> Workspace:
+def swept(folder: Path, finished_studies: FinishedStudies) -> Workspace:
     """A workspace on that file with a finished study."""
     path = str(write(folder / "people.csv"))
-    return kept.workspace(path, open_data(path)[0], plan())
+    return finished_studies.workspace(path, open_data(path)[0], plan())

@@ -15,7 +15,7 @@ from engine.study.pins import pin
 from engine.study.study import Study
 from engine.study.study_map import risk_utility_map
 from frontier_app.session.workspace import Workspace
-from tests.frontier_app.kept import Kept
+from tests.frontier_app.finished_studies import FinishedStudies
 
 SIGNS = (
     "![i](http://evil.example/i.png)",
@@ -119,13 +119,13 @@ def write(path: Path, of: list[str], levels: list[list[str]], seed: int) -> Path
     return path
 
 
-def swept(folder: Path, kept: Kept, seed: int) -> Workspace:
+def swept(folder: Path, finished_studies: FinishedStudies, seed: int) -> Workspace:
     """A workspace with such a study: pinned, recommended, with a reason and reasons against its neighbours."""
     of = names(3, seed)
     levels = [names(3, seed + 10 + i) for i in range(3)]
     words = " ".join(SIGNS)
     data = write(folder / f"{seed} ![f](..) :red[x] $v$.csv", of, levels, seed)
-    at = kept.workspace(str(data), open_data(str(data))[0], plan(of, levels, words))
+    at = finished_studies.workspace(str(data), open_data(str(data))[0], plan(of, levels, words))
     assert at.study is not None
     with Study.open(at.study) as study:
         view = risk_utility_map(study)

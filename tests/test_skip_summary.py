@@ -9,19 +9,20 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests import skipped
+from tests import skip_summary
 
 TESTS = Path(__file__).resolve().parent
 
 
 def test_tests_are_counted_by_what_they_lack():
     lacking = ["Skipped: no Chromium; install it"] * 3 + ["Skipped: no openssl; install that"]
-    assert skipped.lines(lacking) == ["3 tests: no Chromium; install it", "1 test: no openssl; install that"]
+    assert skip_summary.lines(lacking) == ["3 tests: no Chromium; install it", "1 test: no openssl; install that"]
 
 
 def test_a_run_ends_with_what_was_left_out(tmp_path: Path):
     (tmp_path / "conftest.py").write_text(
-        "from tests.skipped import tell\ndef pytest_terminal_summary(terminalreporter):\n    tell(terminalreporter)\n",
+        "from tests.skip_summary import tell\n"
+        "def pytest_terminal_summary(terminalreporter):\n    tell(terminalreporter)\n",
         encoding="utf-8",
     )
     (tmp_path / "test_it.py").write_text(

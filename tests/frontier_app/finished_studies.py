@@ -14,7 +14,7 @@ from frontier_app.session import workspace
 from frontier_app.session.workspace import Workspace
 
 
-class Kept:
+class FinishedStudies:
     """Folders of studies, by their data and plan."""
 
     def __init__(self, folders: pytest.TempPathFactory) -> None:
