@@ -47,12 +47,12 @@ def analyst_sections(study: Study, made: Remade) -> Document:
         "status": STATUS[made.status],
         "changed": int(made.changed.sum()),
         "changed_in": _changed_in(len(made.tables)),
-        "letters": [(letter, at.view.scenarios[place]) for letter, place in at.letters.items()],
+        "letters": [(letter, at.view.scenarios[index]) for letter, index in at.letters.items()],
         "risk": str(at.view.measures[at.view.risk]),
         "utility": str(at.view.measures[at.view.utility]),
         "n_frontier": len(frontier),
         "n_candidates": len(at.view.scenarios),
-        "frontier": [_candidate(at, place) for place in frontier[:_MOST]],
+        "frontier": [_candidate(at, index) for index in frontier[:_MOST]],
         "runs": _runs(at),
         "notes": _notes(study, at.scenario.index),
         "begun": time.strftime("%Y-%m-%d", time.gmtime(float(study.about["created"]))),
@@ -66,12 +66,12 @@ def _changed_in(tables: int) -> str:
     return f"Records changed in at least one of {tables} tables" if tables > 1 else "Records changed"
 
 
-def _candidate(at: Stand, place: int) -> tuple[Any, ...]:
+def _candidate(at: Stand, index: int) -> tuple[Any, ...]:
     """A candidate of the frontier: its scenario, records changed, mean and standard error of risk and of utility, and
     whether it is on the frontier by more than chance explains."""
     summary = at.view.summary
-    figures = [(float(summary.mean[place, k]), float(summary.se[place, k])) for k in (at.view.risk, at.view.utility)]
-    return at.view.scenarios[place], float(summary.changed[place]), *figures, bool(at.view.dominance.clear[place])
+    figures = [(float(summary.mean[index, k]), float(summary.se[index, k])) for k in (at.view.risk, at.view.utility)]
+    return at.view.scenarios[index], float(summary.changed[index]), *figures, bool(at.view.dominance.clear[index])
 
 
 def _runs(at: Stand) -> list[tuple[Any, ...]]:
