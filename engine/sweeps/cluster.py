@@ -22,6 +22,7 @@ import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,7 +45,8 @@ _SILENT = 60.0  # seconds after which it says that those who are there do not an
 
 
 def check_address(address: str) -> str:
-    """An address that may be used: ``tls://host:port`` anywhere, ``tcp://host:port`` on this machine only."""
+    """Return the address with its scheme: ``tls://host:port`` anywhere, ``tcp://host:port`` on this machine only;
+    :class:`UsageError` for any other."""
     text = address if "://" in address else f"tcp://{address}"
     try:
         parts = urlsplit(text)
@@ -71,8 +73,8 @@ def _is_here(host: str | None) -> bool:
 
 
 @dataclass(frozen=True, repr=False)
-class Errand:
-    """A bundle with the derived keys it needs.  It reads as nothing, so that no log of the cluster shows them."""
+class Message:
+    """A bundle with the derived keys it needs.  Its ``repr`` shows neither, so that no log of the cluster does."""
 
     bundle: Bundle
     keys: list[list[bytes]] = field(default_factory=list)
@@ -82,7 +84,7 @@ class Errand:
 
 
 @dataclass(frozen=True, repr=False)
-class Loaded:
+class LoadedQuestion:
     """A question on a worker, with an evaluator for each of its threads."""
 
     question: Question
@@ -92,7 +94,7 @@ class Loaded:
         return "<question>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Loaded, (self.question,)
+        return LoadedQuestion, (self.question,)
 
     def evaluator(self) -> Evaluator:
         """This thread's evaluator."""
@@ -102,82 +104,68 @@ class Loaded:
 
 
 def versions() -> str:
-    """What has to be the same everywhere."""
+    """Versions that have to be the same on every machine, in one text."""
     return f"swap-frontier {__version__}, streams {STREAM_VERSION}, NumPy {np.__version__}"
 
 
-def load(packed: bytes) -> Loaded:
-    """On a worker: unpack the question."""
-    loaded: Loaded = pickle.loads(packed)
+def load(packed: bytes) -> LoadedQuestion:
+    """Unpack the question, on a worker."""
+    loaded: LoadedQuestion = pickle.loads(packed)
     return loaded
 
 
-def work(loaded: Loaded, errand: Errand, wanted: str) -> Outcome | str:
-    """On a worker: run a bundle.  What goes wrong comes back as a text, since an exception would be logged with what
-    it was given."""
+def run_message(loaded: LoadedQuestion, message: Message, wanted: str) -> Outcome | str:
+    """Run a bundle, on a worker.  An error comes back as a text, since an exception would be logged with the arguments
+    of the call."""
     if versions() != wanted:
         return f"a worker of the cluster has {versions()}; wanted {wanted}"
     try:
-        return loaded.evaluator().run_all(errand.bundle, errand.keys)
+        return loaded.evaluator().run_all(message.bundle, message.keys)
     except EngineError as error:
         return str(error)
     except Exception as error:
         return f"a worker of the cluster failed with {type(error).__name__}"
 
 
-class Cluster:
-    """A crew of Dask workers.  The study key stays here, to derive the keys that each bundle needs."""
+class ClusterExecutor:
+    """Workers of a Dask cluster.  The study key stays here, to derive the keys that each bundle needs."""
 
     def __init__(self, client: Any, question: Question, key: bytes, say: Callable[[str], None] | None = None) -> None:
         self._client, self._question, self._key = client, question, key
         self._say = say or (lambda text: None)
         self._heard, self._told = time.monotonic(), ""
         # submitted rather than scattered: when every worker that holds it has died, the scheduler makes it again
-        packed = pickle.dumps(Loaded(question))
+        packed = pickle.dumps(LoadedQuestion(question))
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph")
             self._loaded = client.submit(load, packed, key=f"question-{uuid.uuid4().hex}", pure=False)
         self._looked, self._threads = 0.0, 0
 
     def run(self, bundles: Iterable[Bundle]) -> Iterator[Outcome]:
-        """Every outcome as it comes; an empty one whenever nothing came for a while."""
-        from distributed import as_completed
-
-        todo = iter(bundles)
-        left = True
-        # with results: a worker that is frozen keeps those it has for itself, and nobody else's wait for them
-        waiting: Any = as_completed([], loop=self._client.loop, with_results=True, raise_errors=False)
+        """Return every outcome as it comes; an empty one whenever nothing came for a while."""
+        waiting_for_room = iter(bundles)
+        # its futures fetch one result each: a worker that is frozen keeps its own, and nobody else's wait for them
+        executor = self._client.get_executor(pure=False)
+        out: set[Future[Outcome | str]] = set()
         self._heard = time.monotonic()
-        out = 0
-        nothing = Outcome(np.zeros((0, 4)), [])
         try:
-            while left or out:
-                while left and out < self._most():
-                    bundle = next(todo, None)
-                    if bundle is None:
-                        left = False
-                        break
-                    waiting.add(self._submit(bundle))
-                    out += 1
+            while True:
+                while len(out) < self._most() and (bundle := next(waiting_for_room, None)) is not None:
+                    message = Message(bundle, [stream_keys(task, self._question, self._key) for task in bundle])
+                    out.add(executor.submit(run_message, self._loaded, message, versions()))
                 if not out:
                     break
-                found = self._next(waiting)
-                if found is None:
+                done, out = wait(out, _POLL, FIRST_COMPLETED)
+                if not done:
                     self._say_what_it_waits_for()
-                    yield nothing
-                    continue
-                out -= 1
-                self._heard, self._told = time.monotonic(), ""
-                yield self._outcome(*found)
+                    yield _NOTHING
+                for future in done:
+                    self._heard, self._told = time.monotonic(), ""
+                    yield _outcome(future)
         finally:
             if out:
                 with suppress(Exception):
-                    self._client.cancel(list(waiting.futures), force=True)
-
-    def _submit(self, bundle: Bundle) -> Any:
-        errand = Errand(bundle, [stream_keys(task, self._question, self._key) for task in bundle])
-        name = f"bundle-{uuid.uuid4().hex}"  # a name of its own: Dask must never take one bundle for another
-        return self._client.submit(work, self._loaded, errand, versions(), key=name, pure=False)
+                    executor.shutdown(wait=False)
 
     def _most(self) -> int:
         """Bundles out at once, by the threads that the cluster has now."""
@@ -201,36 +189,30 @@ class Cluster:
             self._say(text)
             self._told = text
 
-    def _next(self, waiting: Any) -> Any | None:
-        until = time.monotonic() + _POLL
-        while not waiting.has_ready():
-            if time.monotonic() > until:
-                self._most()
-                return None
-            time.sleep(0.005)
-        return next(waiting)
 
-    def _outcome(self, future: Any, found: Any) -> Outcome:
-        from distributed import KilledWorker
+def _outcome(future: Future[Outcome | str]) -> Outcome:
+    """What came back from a worker; :class:`EngineError` where it is no outcome."""
+    from distributed import KilledWorker
 
-        if future.status == "error":
-            wrong = found[1]
-            if isinstance(wrong, KilledWorker):
-                raise EngineError(
-                    "several workers of the cluster ended while they ran the same task, perhaps for want of memory; the"
-                    " same command goes on where this one stopped"
-                )
-            raise EngineError(
-                f"the cluster could not run a task ({type(wrong).__name__}); its scheduler and workers need "
-                f"{versions()}"
-            )
-        if isinstance(found, str):
-            raise EngineError(found)
-        if not isinstance(found, Outcome):  # it was given up, since there is no scheduler any more
-            raise EngineError(_LOST)
-        return found
+    if future.cancelled():  # it was given up, since there is no scheduler any more
+        raise EngineError(_LOST)
+    error = future.exception()
+    if isinstance(error, KilledWorker):
+        raise EngineError(
+            "several workers of the cluster ended while they ran the same task, perhaps for want of memory; the same "
+            "command goes on where this one stopped"
+        )
+    if error is not None:
+        raise EngineError(
+            f"the cluster could not run a task ({type(error).__name__}); its scheduler and workers need {versions()}"
+        )
+    outcome = future.result()
+    if isinstance(outcome, str):
+        raise EngineError(outcome)
+    return outcome
 
 
+_NOTHING = Outcome(np.zeros((0, 4)), [])
 _LOST = "the cluster's scheduler does not answer any more; the same command goes on where this one stopped"
 
 
@@ -248,9 +230,12 @@ def members(client: Any) -> dict[str, int]:
 
 
 @contextmanager
-def connected(question: Question, key: bytes, address: str, say: Callable[[str], None] | None = None) -> Iterator[Crew]:
-    """The workers of the cluster whose scheduler is at ``address``, for as long as the context lasts; ``say`` is told
-    what the sweep waits for."""
+def open_cluster(
+    question: Question, key: bytes, address: str, say: Callable[[str], None] | None = None
+) -> Iterator[Crew]:
+    """Workers of the cluster whose scheduler is at ``address``, for as long as the context lasts; ``say`` is told what
+    the sweep waits for.  Raises :class:`UsageError` for an address that may not be used or a missing package, and
+    :class:`EngineError` where no cluster answers, or one of other versions."""
     address = check_address(address)
     check_travel(question.registered, far=True)
     try:
@@ -260,10 +245,10 @@ def connected(question: Question, key: bytes, address: str, say: Callable[[str],
             "a cluster needs the package 'distributed'; install it with `pip install swap-frontier[cluster]`"
         ) from None
     _quiet()
-    client = _connected(Client, address)
+    client = _client(Client, address)
     try:
         members(client)
-        yield Cluster(client, question, key, say)
+        yield ClusterExecutor(client, question, key, say)
     finally:
         with suppress(Exception):
             client.close(timeout=2)
@@ -277,7 +262,7 @@ def _quiet() -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
-def _connected(Client: Any, address: str) -> Any:
+def _client(Client: Any, address: str) -> Any:
     client = Client.__new__(Client)
     try:
         Client.__init__(client, address, timeout=_PATIENCE, set_as_default=False, name="swap-frontier")

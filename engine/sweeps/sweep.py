@@ -26,7 +26,7 @@ from engine.study.study import Study
 from engine.study.study_map import risk_utility_map
 from engine.sweeps.adaptive import run_adaptively
 from engine.sweeps.candidates import remarks
-from engine.sweeps.cluster import check_address, connected
+from engine.sweeps.cluster import check_address, open_cluster
 from engine.sweeps.evaluator import Question
 from engine.sweeps.readiness import Ready, ready
 from engine.sweeps.release_warnings import ReleaseWarning, release_warnings
@@ -314,5 +314,5 @@ def hired(
         with crew(asked, key, workers or default_workers(candidates, asked)) as hands:
             yield hands
         return
-    with connected(asked, key, address, announce) as hands:
+    with open_cluster(asked, key, address, announce) as hands:
         yield hands

@@ -17,7 +17,7 @@ from engine.plan import MechanismPlan
 from engine.plan.recode import code
 from engine.study.study import Study
 from engine.sweeps import cluster as cluster_module
-from engine.sweeps.cluster import Errand, Loaded, check_address, members, versions, work
+from engine.sweeps.cluster import LoadedQuestion, Message, check_address, members, run_message, versions
 from engine.sweeps.evaluator import Evaluator, question, stream_keys
 from engine.sweeps.sweep import sweep
 from frontier_app.session.launch import free_port
@@ -148,7 +148,7 @@ def failing(error: BaseException) -> type:
 def test_why_no_connection_was_made_is_told_apart(error, kind, said):
     """A fault of a program is no cluster that does not answer."""
     with pytest.raises(kind, match=said) as caught:
-        cluster_module._connected(failing(error), "tls://a:1")
+        cluster_module._client(failing(error), "tls://a:1")
     assert caught.type is kind
 
 
@@ -172,7 +172,7 @@ def test_the_question_sent_holds_no_record():
     plan = replace(base, data=replace(base.data, carry=("note",)))
     data = code(raw, plan)
     asked = question(plan, data)
-    packed = pickle.dumps(Loaded(asked))
+    packed = pickle.dumps(LoadedQuestion(asked))
     again = pickle.loads(packed).question
     assert again.data is None and b"LEVELA0" in packed, "levels are needed, records are not"
     assert b"SECRET" not in packed and b"Microdata" not in packed and b"RawTable" not in packed
@@ -183,33 +183,36 @@ def test_the_question_sent_holds_no_record():
         assert np.ascontiguousarray(column).tobytes() not in packed
     # the same check sees records where a mechanism needs them
     with_records = question(replace(plan, mechanisms=(MechanismPlan.of("rds", {"s": "3"}),)), data)
-    assert b"SECRET" in pickle.dumps(Loaded(with_records))
+    assert b"SECRET" in pickle.dumps(LoadedQuestion(with_records))
 
 
-def test_an_errand_carries_derived_keys_and_never_shows_them():
+def test_a_message_carries_derived_keys_and_never_shows_them():
     asked, bundle = a_task(plan_of())
     keys = [stream_keys(task, asked, KEY) for task in bundle]
-    errand = Errand(bundle, keys)
-    packed = pickle.dumps((errand, Loaded(asked)))
+    message = Message(bundle, keys)
+    packed = pickle.dumps((message, LoadedQuestion(asked)))
     assert KEY not in packed and KEY.hex().encode() not in packed
     assert all(one in packed for task in keys for one in task)
-    assert repr(errand) == f"<{len(bundle)} tasks>" == str(errand) and repr(Loaded(asked)) == "<question>"
-    assert "b'" not in repr((errand, Loaded(asked)))
+    assert repr(message) == f"<{len(bundle)} tasks>" == str(message) and repr(LoadedQuestion(asked)) == "<question>"
+    assert "b'" not in repr((message, LoadedQuestion(asked)))
 
 
 @pytest.mark.parametrize("mechanisms", [(), (MechanismPlan.of("rds", {"s": ["3", "9"]}),)])
 def test_derived_keys_do_what_the_study_key_does(mechanisms):
     asked, bundle = a_task(plan_of(mechanisms=mechanisms))
     wanted = Evaluator(asked, KEY).run_all(bundle)
-    loaded = pickle.loads(pickle.dumps(Loaded(asked)))
-    got = work(loaded, Errand(bundle, [stream_keys(task, asked, KEY) for task in bundle]), versions())
+    loaded = pickle.loads(pickle.dumps(LoadedQuestion(asked)))
+    got = run_message(loaded, Message(bundle, [stream_keys(task, asked, KEY) for task in bundle]), versions())
     assert not isinstance(got, str)
     assert got.rows.tobytes() == wanted.rows.tobytes() and got.notes == wanted.notes
 
 
 def test_a_worker_says_what_is_wrong_without_showing_anything():
     asked, bundle = a_task(plan_of())
-    assert work(Loaded(asked), Errand(bundle, []), "swap-frontier 0") == (
+    assert run_message(LoadedQuestion(asked), Message(bundle, []), "swap-frontier 0") == (
         f"a worker of the cluster has {versions()}; wanted swap-frontier 0"
     )
-    assert work(Loaded(asked), Errand(bundle, []), versions()) == "a worker of the cluster failed with IndexError"
+    assert (
+        run_message(LoadedQuestion(asked), Message(bundle, []), versions())
+        == "a worker of the cluster failed with IndexError"
+    )
