@@ -115,7 +115,7 @@ def package(
         data, question(study.plan, data, study.measures), scenario.spec, stream_of(key, scenario.spec, data, replicate)
     )
     stored = {str(c): float(v) for c, v in zip(study.measures, runs.values[row], strict=True)}
-    _check_figures(made.figures, stored)
+    check_figures(made.figures, stored)
     secret = new_secret() if same_order_as is None else _secret_of(same_order_as, data)
     rows = Rows(secret, data.n_records)
     return Package(study, raw, data, scenario, replicate, made, rows, key, include, formats)
@@ -131,7 +131,8 @@ def _secret_of(bundle: str | Path, data: Microdata) -> bytes:
     return bytes.fromhex(manifest["row_order_secret"])
 
 
-def _check_figures(made: dict[str, float], stored: dict[str, float]) -> None:
+def check_figures(made: dict[str, float], stored: dict[str, float]) -> None:
+    """Refuse (:class:`EngineError`) a release whose figures are not those that its study holds."""
     for name, value in stored.items():
         got = made[name]
         if not (got == value or (got != got and value != value) or abs(got - value) <= CLOSE * max(1.0, abs(value))):

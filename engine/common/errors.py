@@ -72,6 +72,14 @@ class UsageError(EngineError):
     exit_code = 2
 
 
+class DisclosureWarning(UserWarning):
+    """Releases of these data would tell more than is measured, such as by a column that stays with its record."""
+
+
+class SweepInterruptedWarning(UserWarning):
+    """A sweep was interrupted; what was done until then can be used."""
+
+
 def did_you_mean(got: str, known: Iterable[str]) -> str:
     """A hint that names the nearest known words, or lists them all when they are few.
 

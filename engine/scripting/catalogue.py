@@ -1,0 +1,62 @@
+"""What there is to choose from: measures and mechanisms as tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.measures import MEASURES
+from engine.mechanisms import mechanism, names
+from engine.release.spec import RANDOM_SWAP
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MEASURE = ("name", "kind", "title", "symbol", "better", "range", "unit", "over", "needs", "cost", "meaning", "source")
+_MECHANISM = ("name", "title", "rate", "when", "source")
+_RANDOM_SWAP = (
+    RANDOM_SWAP,
+    "Random swapping of attributes between pairs of records",
+    "share of records in swaps",
+    "attributes may be exchanged one by one, and every one-way table must stay as it is",
+    "Gomatam, Karr and Sanil (2005), Appendix A",
+    "",
+)
+
+
+def list_measures() -> pd.DataFrame:
+    """Return the measures, registered ones too, one row each by its name.
+
+    ``kind`` is "risk" or "utility"; ``better`` is "lower", "higher" or "zero" (nearer to zero); ``over`` says which
+    attributes it tabulates unless told otherwise (keys, analyse or all); ``needs`` is "counts" or "records";
+    ``parameters`` are written in brackets behind the name, such as ``small_cells[n_rule=5]``.
+
+    Example::
+
+        sf.list_measures().query("kind == 'risk'")
+    """
+    import pandas as pd
+
+    rows = [
+        (*(getattr(one, field) for field in _MEASURE), "; ".join(f"{k}={v}" for k, v in one.parameters.items()))
+        for one in MEASURES.values()
+    ]
+    return pd.DataFrame(rows, columns=[*_MEASURE, "parameters"]).set_index("name")
+
+
+def list_mechanisms() -> pd.DataFrame:
+    """Return the mechanisms, registered ones too, one row each by its name.
+
+    ``rate`` says what its amount counts, ``when`` when to use it; ``parameters`` go into ``mechanisms`` of
+    :func:`sweep`, such as ``mechanisms={"rds": {"s": [2, 3]}}``, each with its default where it has one.
+
+    Example::
+
+        sf.list_mechanisms()["parameters"]
+    """
+    import pandas as pd
+
+    rows: list[tuple[str, ...]] = [_RANDOM_SWAP]
+    for one in map(mechanism, names()):
+        parameters = "; ".join(p.name if p.default is None else f"{p.name}={p.default}" for p in one.parameters)
+        rows.append((*(str(getattr(one, field)) for field in _MECHANISM), parameters))
+    return pd.DataFrame(rows, columns=[*_MECHANISM, "parameters"]).set_index("name")

@@ -1,0 +1,103 @@
+"""Figures of a release that was made elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+
+from engine.common.errors import EngineError, UsageError
+from engine.data.frames import table_of_frame
+from engine.data.microdata import Microdata, RawTable
+from engine.models import analyses
+from engine.models.record_release import RecordRelease
+from engine.plan.recode import code
+from engine.release.records import ReleasedTable
+from engine.scripting.data import Data, frame_of
+from engine.scripting.options import PlanSource, SweepOptions, check_options, described_plan, plan_of
+from engine.sweeps.evaluator import measures_of
+from engine.sweeps.record_evaluator import figure
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_NAMED = ("attributes", "plan")
+
+
+def risk_utility(
+    original: Data,
+    released: Data,
+    attributes: Sequence[str] | None = None,
+    *,
+    plan: PlanSource | None = None,
+    **options: Unpack[SweepOptions],
+) -> pd.DataFrame:
+    """Measure the risk and the utility of a release that was made elsewhere.
+
+    Parameters: ``original`` and ``released`` are DataFrames, paths of files or names of samples; record ``i`` of the
+    one is record ``i`` of the other, or of two DataFrames with the same unique index the one of the same name.
+    ``attributes``, ``plan`` and all other arguments are those of :func:`sweep`, foremost ``measures``, ``keys`` and
+    ``analyse``.  Columns that are not in both tables are left out.
+
+    Returns one row a measure: ``kind`` ("risk" or "utility"), ``better`` ("lower", "higher" or "zero"), the figures of
+    the ``original`` and of the ``released`` data, and a ``note`` where a figure is undefined or has more to say.
+
+    Errors: :class:`UsageError` for arguments that are wrong, :class:`EngineError` for tables that do not match.
+
+    Example::
+
+        sf.risk_utility(df, protected, attributes=["age", "sex"], measures=["small_cells", "hellinger"])
+    """
+    import pandas as pd
+
+    check_options(options, _NAMED)
+    before, after = _matched(frame_of(original), frame_of(released))
+    both = pd.concat([before, after], ignore_index=True)
+    made = described_plan(both, table_of_frame(both), attributes, None if plan is None else plan_of(plan), options)
+    coded = code(table_of_frame(both), made)
+    n = len(before)
+    data = replace(coded, raw=table_of_frame(before), codes=tuple(codes[:n] for codes in coded.codes))
+    same = ReleasedTable(data)
+    altered = ReleasedTable(
+        data,
+        replaced={j: codes[n:] for j, codes in enumerate(coded.codes)},
+        numbers=_numbers(data, table_of_frame(after)),
+    )
+    calls = measures_of(made)
+    analyses.check(made, data, [str(one.values["analysis"]) for one in calls if "analysis" in one.values])
+    rows = []
+    for one in calls:
+        value, note = figure(one, RecordRelease(same, [altered], made))
+        at_first, _ = figure(one, RecordRelease(same, [same], made))
+        rows.append((str(one), one.measure.kind, one.measure.better, at_first, value, note))
+    columns = ["measure", "kind", "better", "original", "released", "note"]
+    return pd.DataFrame(rows, columns=columns).set_index("measure")
+
+
+def _matched(original: pd.DataFrame, released: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The columns that both tables have, with their records in the same order."""
+    if len(original) != len(released):
+        raise EngineError(
+            f"the original has {len(original):,} records and the release {len(released):,}; every record needs its "
+            "counterpart"
+        )
+    columns = [name for name in original.columns if name in set(released.columns)]
+    if not columns:
+        raise UsageError("the original and the release have no column in common")
+    if not released.index.equals(original.index):
+        if not original.index.is_unique or len(original.index.symmetric_difference(released.index)):
+            raise EngineError(
+                "the records of the release have another index than those of the original; give both the same one, or "
+                "reset both where the records are in the same order"
+            )
+        released = released.loc[original.index]
+    return original[columns], released[columns]
+
+
+def _numbers(data: Microdata, released: RawTable) -> dict[str, np.ndarray]:
+    """Columns of numbers as the release has them, for measures that use numbers."""
+    altered = ReleasedTable(replace(data, raw=released))
+    columns = ((name, altered.numeric(name)) for name in data.raw.names)
+    return {name: values for name, values in columns if not np.isnan(values).all()}

@@ -1,0 +1,84 @@
+"""Protected records as DataFrames: one run drawn again, with the types of the data that it alters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.bundle.package import check_figures
+from engine.bundle.row_order import Rows, new_secret
+from engine.common.errors import UsageError
+from engine.decision.choice import runs_of
+from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
+from engine.plan.context import check_include
+from engine.plan.recode import code
+from engine.scripting.data import Data, frame_of, records_of
+from engine.study.keys import key_path, read_key
+from engine.study.study import Study
+from engine.sweeps.evaluator import question
+from engine.sweeps.remake import Remade, carriers_of, remake, stream_of
+from engine.sweeps.sweep import check_same
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def key_of(study: Study) -> bytes:
+    """Return the key of a study: the one that this process was given, else that of the file beside it."""
+    return read_key(key_path(study.path)) if study.key is None else study.key
+
+
+def remade_release(study: Study, data: Data, view: RiskUtilityMap, place: int, replicate: int) -> Remade:
+    """Return one run of a candidate down to records, with the figures that the study holds."""
+    raw, _ = records_of(data)
+    key, scenario = key_of(study), view.scenarios[place]
+    check_same(study, raw, key)
+    coded = code(raw, study.plan)
+    asked = question(study.plan, coded, study.measures)
+    made = remake(coded, asked, scenario.spec, stream_of(key, scenario.spec, coded, replicate))
+    runs = runs_of(study, place)
+    row = check_realisation(runs, place, replicate, scenario.label, view.allow_partial)
+    check_figures(made.figures, dict(zip(map(str, study.measures), runs.values[row].tolist(), strict=True)))
+    return made
+
+
+def release_frames(
+    made: Remade, data: Data, study: Study, include: Sequence[str] | None, *, single: bool = False
+) -> list[pd.DataFrame]:
+    """Return the tables of a release with index, columns and types of the data; ``single`` refuses several tables."""
+    included = study.plan.publish.include if include is None else check_include(include)
+    for role in included:
+        if getattr(made.data, role) is None:
+            raise UsageError(f"the plan declares no {role}, so it cannot be included")
+    if single and len(made.tables) > 1:
+        raise UsageError(
+            f"the candidate publishes {len(made.tables)} tables together; release_tables gives all of them"
+        )
+    frame = frame_of(data)
+    left_out = set(made.data.dropped)
+    left_out |= {column for role in ("weight", "id") if role not in included and (column := getattr(made.data, role))}
+    kept = frame.drop(columns=[name for name in frame.columns if name in left_out])
+    if made.data.id is not None and "id" in included:
+        kept = kept.assign(**{made.data.id: Rows(new_secret(), len(frame)).ids})
+    return [_with_changes(kept, made, table) for table in range(len(made.tables))]
+
+
+def _with_changes(frame: pd.DataFrame, made: Remade, table: int) -> pd.DataFrame:
+    released, columns = made.tables[table], {}
+    for name, carrier in carriers_of(made, table).items():
+        if name in frame.columns:
+            columns[name] = frame[name].take(carrier).set_axis(frame.index)
+    for name in frame.columns:
+        if released.is_renumbered(name):
+            columns[name] = _numbers(frame[name], released.numeric(name))
+    return frame.assign(**columns)
+
+
+def _numbers(column: pd.Series, values: np.ndarray) -> pd.Series:
+    """Altered numbers in the type of the column where that is one of floats."""
+    import pandas as pd
+
+    kind = column.dtype if column.dtype.kind == "f" else np.dtype(float)
+    return pd.Series(values, index=column.index, dtype=kind)

@@ -1,0 +1,227 @@
+"""What a sweep found, for scripts: candidates, frontier, map and choice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
+
+from engine.common.errors import UsageError
+from engine.decision.choice import choose, pick
+from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.plan import Plan
+from engine.report.candidate_table import columns_of, realisation_rows, scenario_rows
+from engine.scripting.candidate import Candidate
+from engine.study.study import Study
+from engine.study.study_map import objective_places, risk_utility_map
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
+
+
+class View(TypedDict, total=False):
+    """How candidates are compared: the measure of ``risk`` and that of ``utility``, or any measures as ``objectives``;
+    ``allow_partial`` lets runs count that found too few partners."""
+
+    risk: str
+    utility: str
+    objectives: Sequence[str]
+    allow_partial: bool
+
+
+class Sweep:
+    """What a sweep found: every candidate with the figures of its runs.
+
+    It holds no records.  It is a sequence of :class:`Candidate`: ``len(swaps)``, ``swaps[0]``, ``swaps["x7f3"]`` and
+    ``for candidate in swaps`` work.  Methods that compare candidates take ``risk`` and ``utility`` (names of measures;
+    default: those of the plan, else the first of each kind), ``objectives`` (two or more measures that define the
+    frontier together) and ``allow_partial`` (let runs count that found too few partners).
+    """
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+
+    # -- what it is about --------------------------------------------------------------------------------------------
+
+    @property
+    def plan(self) -> Plan:
+        """The plan that was run."""
+        return self.study.plan
+
+    @property
+    def key(self) -> bytes | None:
+        """The study key, 16 bytes; None where the study was opened without it.  A secret: whoever has it and the data
+        can undo every release."""
+        return self.study.key
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures, as :func:`sweep` takes them."""
+        return tuple(map(str, self.study.measures))
+
+    @property
+    def original(self) -> pd.Series:
+        """Each measure on the unaltered data."""
+        import pandas as pd
+
+        return pd.Series(self.study.original, name="original").reindex(list(self.measures))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all runs of the plan are done."""
+        return self.study.progress.state == "finished"
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        """All candidates, in the order of the plan."""
+        return list(self)
+
+    def __len__(self) -> int:
+        return self.study.n_scenarios
+
+    def __iter__(self) -> Iterator[Candidate]:
+        view = self._map({})
+        return (Candidate(self.study, view, place) for place in range(len(self)))
+
+    def __getitem__(self, candidate: int | str) -> Candidate:
+        place = self.study.find(candidate)[0].place if isinstance(candidate, str) else range(len(self))[candidate]
+        return Candidate(self.study, self._map({}), place)
+
+    def __repr__(self) -> str:
+        study = self.study
+        about, progress = study.about, study.progress
+        try:
+            names = " and ".join(str(study.measures[k]) for k in objective_places(study))
+            front = f"; {int(self._map({}).dominance.undominated.sum()):,} on the frontier of {names}"
+        except UsageError:  # without a risk and a utility measure there is no frontier
+            front = ""
+        state = "" if self.is_complete else f" ({progress.state}: {progress.total:,} planned)"
+        return (
+            f"<Sweep of {about['n_records']:,} records by {', '.join(study.names[:4])}"
+            f"{' and so on' if len(study.names) > 4 else ''}: {len(self):,} candidates, {progress.done:,} runs{state}"
+            f"{front}>"
+        )
+
+    # -- tables and the map ------------------------------------------------------------------------------------------
+
+    def frontier(self, **view: Unpack[View]) -> pd.DataFrame:
+        """Return the candidates that no other one dominates, from least to most risk.
+
+        One row a candidate, by its id: ``mechanism``, ``rate`` (share of records, decimal text), ``spec`` (what is
+        swapped, or the parameters), ``replicates`` and ``failed`` (runs), ``records_changed`` (mean); for each measure
+        a column of its name with the mean over the runs and one with ``_se`` behind it with the standard error of that
+        mean; ``undominated``, ``dominance`` ("clear" or "uncertain", given the noise of the means),
+        ``share_undominated`` (share of replicates in which it is on the frontier), ``riskier_than_original`` (more
+        risk than the unaltered data have).  Undefined figures are NaN.
+
+        Example::
+
+            swaps.frontier()[["spec", "rate", "small_cells", "small_cells_se", "hellinger"]]
+        """
+        made = self._map(view)
+        frame = _frame(scenario_rows(made, undominated=True), columns_of(made, "scenario"))
+        return frame.loc[[made.scenarios[place].label for place in made.frontier().tolist()]]
+
+    def to_frame(self, *, runs: bool = False, **view: Unpack[View]) -> pd.DataFrame:
+        """Return all candidates, one row each, with the columns of :meth:`frontier`; with ``runs`` all runs.
+
+        A run has ``replicate``, ``status`` ("ok", "failed", "noop" where nothing was to be changed, "partial" where
+        some records found no partner), ``records_changed``, its figures by measure, and ``undominated``.
+        """
+        made = self._map(view)
+        if runs:
+            return _frame(realisation_rows(made), columns_of(made, "realisation"))
+        return _frame(scenario_rows(made), columns_of(made, "scenario"))
+
+    def plot(
+        self,
+        *,
+        drawn: str = "map",
+        colour: str = "rate",
+        max_risk: float | None = None,
+        slope: float | None = None,
+        **view: Unpack[View],
+    ) -> Figure:
+        """Return the risk–utility map as a plotly figure, as the dashboard draws it.
+
+        Parameters: ``drawn`` is "map", "rates" (a panel for each rate), "pooled", "labelled" (what is swapped stands
+        beside the points) or "runs" (every run); ``colour`` is "rate" or another way to tell candidates apart;
+        ``max_risk`` or ``slope`` draws that rule and marks what it picks.
+
+        Example::
+
+            swaps.plot(max_risk=0.013).write_html("map.html")
+        """
+        from frontier_app.charts.script_map import script_map
+
+        picked = None
+        made = self._map(view)
+        if max_risk is not None or slope is not None:
+            picked = pick(self.study, made, max_risk=max_risk, slope=slope).place
+        return script_map(made, drawn=drawn, colour=colour, bound=max_risk, slope=slope, picked=picked)
+
+    # -- choice ------------------------------------------------------------------------------------------------------
+
+    def choose(
+        self,
+        candidate: str | None = None,
+        *,
+        max_risk: float | None = None,
+        slope: float | None = None,
+        why: str = "",
+        by: str = "",
+        **view: Unpack[View],
+    ) -> Candidate:
+        """Return one candidate: the one named, the most useful one with at most ``max_risk``, or the one that a
+        straight trade-off of ``slope`` (risk per unit of utility) favours; without any, the one of the plan's rule.
+
+        With a reason ``why``, the choice is recorded in the study's decision log, and ``by`` is who recommends it.
+
+        Errors: :class:`UsageError` where no candidate is within the bound, where two are equally good, or where more
+        than one rule is given.
+
+        Example::
+
+            best = swaps.choose(max_risk=0.013)
+        """
+        made = self._map(view)
+        if why:
+            choose(self.study, made, why, candidate=candidate, max_risk=max_risk, slope=slope, by=by)
+        picked = pick(self.study, made, candidate=candidate, max_risk=max_risk, slope=slope)
+        return Candidate(self.study, made, picked.place)
+
+    # -- keeping it --------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write the study to a file, and its key beside it to ``PATH.key``, which its owner alone can read.
+
+        The command line and the dashboard open it too.  Errors: :class:`UsageError` for a path that exists.
+        """
+        self.study.save(path)
+
+    def close(self) -> None:
+        """Close the study; what was in memory only is gone."""
+        self.study.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _map(self, view: View) -> RiskUtilityMap:
+        return risk_utility_map(self.study, **view)
+
+
+def _frame(rows: list[dict[str, Any]], columns: list[str]) -> pd.DataFrame:
+    """Rows of candidates or runs by their ids; undefined figures are NaN."""
+    import pandas as pd
+
+    frame = pd.DataFrame(rows, columns=[name for name in columns if name != "optimal"])
+    figures = [name for name in frame.columns if name not in _TEXTS and frame[name].dtype == object]
+    frame = frame.astype(dict.fromkeys(figures, float))
+    return frame.rename(columns={"id": "candidate"}).set_index("candidate")
+
+
+_TEXTS = ("id", "mechanism", "rate", "spec", "status", "dominance")

@@ -1,0 +1,134 @@
+"""Sweeps from a script: from data and arguments to a study, in memory unless a path is given."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Unpack
+
+from engine.common.errors import DisclosureWarning, SweepInterruptedWarning
+from engine.common.progress import Ticker, announce
+from engine.scripting.data import Data, records_of
+from engine.scripting.options import PlanSource, SweepOptions, check_options, described_plan, plan_of
+from engine.scripting.result import Sweep
+from engine.study.study import Study
+from engine.sweeps.sweep import OpenSweep, open_sweep
+from engine.sweeps.workers import check_workers
+
+_NAMED = ("attributes", "plan", "study", "key", "workers", "progress")
+
+
+def sweep(
+    data: Data,
+    attributes: Sequence[str] | None = None,
+    *,
+    plan: PlanSource | None = None,
+    study: str | Path | None = None,
+    key: bytes | Path | None = None,
+    workers: int = 1,
+    progress: bool = False,
+    **options: Unpack[SweepOptions],
+) -> Sweep:
+    """Draw and measure every candidate release of a plan, several times each.
+
+    Nothing is written to disk unless ``study`` is given.  The result holds figures and no records.
+
+    Parameters, all but ``data`` optional:
+
+    * ``data``: a DataFrame, the path of a file, or the name of a sample.  The index of a DataFrame is not used.
+    * ``attributes``: columns that are coded as categories.  All other columns stay with their record, and one that
+      looks like an id has to be named in ``id``, ``carry`` or ``drop``.  Default: every column that looks categorical.
+      Missing values become a level of their own, which no swap exchanges for another one; categoricals keep the order
+      of their categories.
+    * ``plan``: a :class:`Plan`, the path of a ``plan.toml``, or its text, with levels, merged values, edit rules and
+      analyses (docs/architecture.md); all arguments below edit it.
+    * ``study``: the path of a study file to make, or to go on with; its key is kept in a file beside it.
+    * ``key``: the study key, 16 bytes or the path of the file that holds them.  Default: a new one from the system.
+      The same data, plan and key give the same figures and releases, bit for bit, also on the command line.
+    * ``workers``: processes.  With more than one a script needs ``if __name__ == "__main__":`` around the call.
+    * ``progress``: say on standard error how far the sweep is.
+    * ``keys``, ``swap``, ``analyse``: attributes that an intruder knows, that may be swapped, that users tabulate.
+    * ``cut``: edges of numeric attributes, such as ``{"age": [25, 55]}``.
+    * ``carry``, ``drop``, ``weight``, ``id``: columns that stay with their record, that never leave, the weight, the
+      id.
+    * ``swap_sizes``, ``all_specs``, ``specs``, ``search``: the random swaps to try: all of so many attributes, all
+      roles of all attributes, those written out such as ``"age:S sex:F"``, or a search with a ``budget`` of
+      candidates.  Default: all swaps of one and two attributes.
+    * ``rates``: shares of the records that take part in swaps, from 0 to 1.
+    * ``fix``, ``change``: attributes on which the partners of a swap must be equal, or must differ.
+    * ``rule``: ``"strict"`` or ``"loose"``: what counts as a true swap.
+    * ``replicates``: runs of each candidate.  With ``adaptive`` only promising ones get more than ``screen``.
+    * ``mechanisms``: in place of the random swap, such as ``{"rds": {"s": [2, 3]}, "pram": {"theta": 0.9}}``; a list of
+      values is a grid.  Name ``"random_swap"`` among them to keep it.
+    * ``measures``: such as ``["small_cells[n_rule=5]", "hellinger"]``.
+    * ``risk``, ``utility``, ``max_risk``, ``slope``: the measures and the rule by which a release will be chosen.
+
+    Returns a :class:`Sweep`.  Interrupted (Ctrl-C), it holds what was done until then, and
+    :class:`SweepInterruptedWarning` says so.  What a release would tell beyond what is measured is said as a
+    :class:`DisclosureWarning`.
+
+    Errors: :class:`UsageError` for arguments that are wrong, :class:`EngineError` for data that cannot be used.
+
+    Example::
+
+        swaps = sf.sweep(df, attributes=["age", "sex", "race"], swap_sizes=[1, 2], rates=[0.01, 0.10],
+                         replicates=20, measures=["small_cells", "hellinger"])
+    """
+    check_options(options, _NAMED)
+    check_workers(workers)
+    raw, own_plan = records_of(data)
+    target = study if study is None or not Path(study).exists() else Study.open(study)
+    try:
+        base = own_plan if plan is None else plan_of(plan)
+        if plan is None and isinstance(target, Study):
+            base = target.plan
+        opened = open_sweep(raw, described_plan(data, raw, attributes, base, options), target, key=key)
+    except BaseException:
+        if isinstance(target, Study):
+            target.close()
+        raise
+    for warning in opened.warnings:
+        warnings.warn(warning, DisclosureWarning, stacklevel=2)
+    if progress:
+        for remark in opened.remarks:
+            announce(remark)
+    run(opened, workers, progress)
+    return Sweep(opened.study)
+
+
+def run(opened: OpenSweep, workers: int, progress: bool) -> None:
+    """Fill a study; an interruption ends the work and leaves what is done."""
+    try:
+        opened.run(workers=workers, tick=Ticker() if progress else None, announce=announce if progress else None)
+    except KeyboardInterrupt:
+        state = opened.study.progress
+        warnings.warn(
+            f"interrupted after {state.done:,} of {state.total:,} runs; what is done can be used, and resume goes on",
+            SweepInterruptedWarning,
+            stacklevel=3,
+        )
+
+
+def open_study(path: str | Path, key: bytes | Path | None = None) -> Sweep:
+    """Open a study file that a sweep made, here or on the command line.
+
+    Parameters: ``path`` is the study; ``key`` its key, 16 bytes or the path of the file that holds them, by default
+    the file beside the study.  The key is needed only for what draws again: releases, further runs and measures.
+
+    Errors: :class:`EngineError` for what is no study or a damaged one.
+
+    Example::
+
+        swaps = sf.open_study("czech.study")
+    """
+    from engine.study.keys import read_key
+
+    study = Study.open(path)
+    try:
+        if key is not None:
+            study.key = key if isinstance(key, bytes) else read_key(key)
+        return Sweep(study)
+    except BaseException:
+        study.close()
+        raise
