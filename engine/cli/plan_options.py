@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.cli.arguments import WHOLE, cut, measures, names, shown, whole
@@ -194,20 +193,3 @@ def plan_of(args: argparse.Namespace, raw: RawTable, sample_plan: Plan | None, s
         mechanisms=asked,
         replicates=replicates,
     )
-
-
-def grown(old: Plan, new: Plan) -> Plan:
-    """The plan for ``--extend``: everything the old one had, and what the new one adds."""
-    from engine.plan import MechanismPlan
-    from engine.release.spec import RANDOM_SWAP
-
-    space = new.space
-    if space.specs and old.space.specs:
-        space = replace(space, specs=tuple(dict.fromkeys((*old.space.specs, *space.specs))))
-    if space.swap_sizes and old.space.swap_sizes:
-        space = replace(space, swap_sizes=tuple(sorted({*old.space.swap_sizes, *space.swap_sizes})))
-    rates = sorted({*old.space.rates, *space.rates}, key=float)
-    mechanisms = tuple(dict.fromkeys((*old.mechanisms, *new.mechanisms)))
-    if mechanisms and old.swaps_at_random and not any(m.name == RANDOM_SWAP for m in mechanisms):
-        mechanisms = (MechanismPlan(RANDOM_SWAP), *mechanisms)
-    return replace(new, space=replace(space, rates=tuple(rates)), mechanisms=mechanisms)

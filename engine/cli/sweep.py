@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from engine.cli.arguments import whole, workers
 from engine.cli.parser import DATA_HELP, add_command
-from engine.cli.plan_options import add_plan_options, grown, plan_of
+from engine.cli.plan_options import add_plan_options, plan_of
 from engine.common.output import say
 from engine.common.progress import Ticker, announce
 
@@ -39,6 +39,7 @@ def add_commands(commands: Commands) -> None:
 
 def run_sweep(args: argparse.Namespace) -> None:
     """Fill a study."""
+    from engine.plan import extended_plan
     from engine.plan.samples import open_data
     from engine.release.results import FAILED
     from engine.study.study import Study
@@ -52,7 +53,7 @@ def run_sweep(args: argparse.Namespace) -> None:
     raw, sample_plan = open_data(args.data)
     plan = plan_of(args, raw, sample_plan, study_plan)
     if args.extend and study_plan is not None:
-        plan = grown(study_plan, plan)
+        plan = extended_plan(study_plan, plan)
     with sweep(
         raw,
         plan,

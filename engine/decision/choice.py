@@ -41,10 +41,10 @@ def planned_places(study: Study, view: RiskUtilityMap) -> list[int]:
 
 @dataclass(frozen=True)
 class Pick:
-    """What a rule picks: the scenario's ``place``, the ``replicate`` that is to be released, the ``rule`` in words, and
+    """What a rule picks: the scenario's ``index``, the ``replicate`` that is to be released, the ``rule`` in words, and
     the ``bound`` on risk or the ``slope`` where it is one of these."""
 
-    place: int
+    index: int
     replicate: int
     rule: str
     bound: float | None = None
@@ -119,7 +119,7 @@ def choose(
     if not why.strip():
         raise UsageError("a decision needs its reason in words", Remedy.REASON)
     picked = pick(study, view, candidate=candidate, max_risk=max_risk, slope=slope)
-    place, first = picked.place, picked.replicate
+    place, first = picked.index, picked.replicate
     if int(view.summary.counted[place]) == 1:
         raise UsageError(
             "no decision is recorded on one replicate that counts; add more to the study", Remedy.REPLICATES

@@ -8,7 +8,7 @@ from engine.plan.attribute import AttributePlan
 from engine.plan.check import check_plan
 from engine.plan.context import AboutPlan, LockPlan, PublishPlan, TablePlan, ThreatPlan, TolerancePlan
 from engine.plan.dependencies import Dependencies, dependencies
-from engine.plan.edit import edit_plan
+from engine.plan.edit import edit_plan, extended_plan
 from engine.plan.guess import first_plan, guess_plan
 from engine.plan.init import plan_init_text
 from engine.plan.mechanism import MechanismPlan
@@ -46,6 +46,7 @@ __all__ = [
     "check_plan",
     "dependencies",
     "edit_plan",
+    "extended_plan",
     "first_plan",
     "guess_plan",
     "plan_from_toml",

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack
 from engine.common.errors import Remedy, UsageError, did_you_mean
 from engine.plan.mechanism import MechanismPlan
 from engine.plan.types import DataPlan, DecisionPlan, Plan, SpacePlan
-from engine.release.spec import AttributeSpec
+from engine.release.spec import RANDOM_SWAP, AttributeSpec
 
 _ROLES: tuple[Literal["keys"], Literal["swap"], Literal["analyse"]] = ("keys", "swap", "analyse")
 _OUTSIDE: tuple[Literal["fix"], Literal["change"]] = ("fix", "change")
@@ -86,6 +86,20 @@ def edit_plan(plan: Plan, **changes: Unpack[PlanChanges]) -> Plan:
         mechanisms=plan.mechanisms if mechanisms is None else tuple(mechanisms),
         decision=_decision(plan, changes),
     )
+
+
+def extended_plan(old: Plan, new: Plan) -> Plan:
+    """Return ``new`` with everything that ``old`` had besides: what a study is extended to."""
+    space = new.space
+    if space.specs and old.space.specs:
+        space = replace(space, specs=tuple(dict.fromkeys((*old.space.specs, *space.specs))))
+    if space.swap_sizes and old.space.swap_sizes:
+        space = replace(space, swap_sizes=tuple(sorted({*old.space.swap_sizes, *space.swap_sizes})))
+    rates = sorted({*old.space.rates, *space.rates}, key=float)
+    mechanisms = tuple(dict.fromkeys((*old.mechanisms, *new.mechanisms)))
+    if mechanisms and old.swaps_at_random and not any(m.name == RANDOM_SWAP for m in mechanisms):
+        mechanisms = (MechanismPlan(RANDOM_SWAP), *mechanisms)
+    return replace(new, space=replace(space, rates=tuple(rates)), mechanisms=mechanisms)
 
 
 def _outside(plan: Plan, changes: PlanChanges, kept: Collection[str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""One candidate of a sweep, for scripts: what it is, its figures, and its release."""
+"""Candidate of a sweep, for scripts: its settings, its figures, and its release."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
 from engine.release.results import STATUS, Results
 from engine.scripting.data import Data
 from engine.scripting.releases import release_frames, remade_release
+from engine.scripting.remedies import naming_arguments
 from engine.study.study import Study
 from engine.study.study_map import realisation_of
 from engine.sweeps.remake import Remade
@@ -77,6 +78,7 @@ class Candidate:
         """Whether it is on the frontier."""
         return bool(self._view.dominance.undominated[self._place])
 
+    @naming_arguments
     def release(self, data: Data, *, include: Sequence[str] | None = None) -> pd.DataFrame:
         """Return the protected records: the released run, drawn again from the study key and compared with the figures
         that the study holds.
@@ -98,6 +100,7 @@ class Candidate:
         """
         return release_frames(self._remade(data), data, self._study, include, single=True)[0]
 
+    @naming_arguments
     def release_tables(self, data: Data, *, include: Sequence[str] | None = None) -> list[pd.DataFrame]:
         """Return all tables that the candidate publishes together, each as :meth:`release` does."""
         return release_frames(self._remade(data), data, self._study, include)

@@ -1,4 +1,4 @@
-"""What there is to choose from: measures and mechanisms as tables."""
+"""Tables of the measures and mechanisms that a plan can name."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from engine.plan.recode import code
 from engine.release.records import ReleasedTable
 from engine.scripting.data import Data, frame_of
 from engine.scripting.options import PlanSource, SweepOptions, check_options, described_plan, plan_of
+from engine.scripting.remedies import naming_arguments
 from engine.sweeps.evaluator import measures_of
 from engine.sweeps.record_evaluator import figure
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _NAMED = ("attributes", "plan")
 
 
+@naming_arguments
 def risk_utility(
     original: Data,
     released: Data,

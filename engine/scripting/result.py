@@ -1,4 +1,4 @@
-"""What a sweep found, for scripts: candidates, frontier, map and choice."""
+"""Result of a sweep, for scripts: candidates, frontier, map and choice."""
 
 from __future__ import annotations
 
@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 from engine.common.errors import UsageError
 from engine.decision.choice import choose, pick
 from engine.frontier.risk_utility_map import RiskUtilityMap
-from engine.plan import Plan
+from engine.plan import Plan, extended_plan
 from engine.report.candidate_table import columns_of, realisation_rows, scenario_rows
 from engine.scripting.candidate import Candidate
+from engine.scripting.data import Data, records_of
+from engine.scripting.options import SweepOptions, check_options, described_plan
+from engine.scripting.releases import key_of
+from engine.scripting.remedies import naming_arguments
+from engine.scripting.running import fill_study
 from engine.study.study import Study
-from engine.study.study_map import objective_places, risk_utility_map
+from engine.study.study_map import objective_indices, risk_utility_map
+from engine.sweeps.rerun import add_measures, reevaluate
+from engine.sweeps.sweep import open_sweep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,14 +92,14 @@ class Sweep:
         return (Candidate(self.study, view, place) for place in range(len(self)))
 
     def __getitem__(self, candidate: int | str) -> Candidate:
-        place = self.study.find(candidate)[0].place if isinstance(candidate, str) else range(len(self))[candidate]
+        place = self.study.find(candidate)[0].index if isinstance(candidate, str) else range(len(self))[candidate]
         return Candidate(self.study, self._map({}), place)
 
     def __repr__(self) -> str:
         study = self.study
         about, progress = study.about, study.progress
         try:
-            names = " and ".join(str(study.measures[k]) for k in objective_places(study))
+            names = " and ".join(str(study.measures[k]) for k in objective_indices(study))
             front = f"; {int(self._map({}).dominance.undominated.sum()):,} on the frontier of {names}"
         except UsageError:  # without a risk and a utility measure there is no frontier
             front = ""
@@ -105,6 +112,7 @@ class Sweep:
 
     # -- tables and the map ------------------------------------------------------------------------------------------
 
+    @naming_arguments
     def frontier(self, **view: Unpack[View]) -> pd.DataFrame:
         """Return the candidates that no other one dominates, from least to most risk.
 
@@ -123,6 +131,7 @@ class Sweep:
         frame = _frame(scenario_rows(made, undominated=True), columns_of(made, "scenario"))
         return frame.loc[[made.scenarios[place].label for place in made.frontier().tolist()]]
 
+    @naming_arguments
     def to_frame(self, *, runs: bool = False, **view: Unpack[View]) -> pd.DataFrame:
         """Return all candidates, one row each, with the columns of :meth:`frontier`; with ``runs`` all runs.
 
@@ -134,6 +143,7 @@ class Sweep:
             return _frame(realisation_rows(made), columns_of(made, "realisation"))
         return _frame(scenario_rows(made), columns_of(made, "scenario"))
 
+    @naming_arguments
     def plot(
         self,
         *,
@@ -158,11 +168,12 @@ class Sweep:
         picked = None
         made = self._map(view)
         if max_risk is not None or slope is not None:
-            picked = pick(self.study, made, max_risk=max_risk, slope=slope).place
+            picked = pick(self.study, made, max_risk=max_risk, slope=slope).index
         return script_map(made, drawn=drawn, colour=colour, bound=max_risk, slope=slope, picked=picked)
 
     # -- choice ------------------------------------------------------------------------------------------------------
 
+    @naming_arguments
     def choose(
         self,
         candidate: str | None = None,
@@ -189,10 +200,68 @@ class Sweep:
         if why:
             choose(self.study, made, why, candidate=candidate, max_risk=max_risk, slope=slope, by=by)
         picked = pick(self.study, made, candidate=candidate, max_risk=max_risk, slope=slope)
-        return Candidate(self.study, made, picked.place)
+        return Candidate(self.study, made, picked.index)
+
+    # -- more runs ---------------------------------------------------------------------------------------------------
+
+    @naming_arguments
+    def resume(self, data: Data, *, workers: int = 1, progress: bool = False) -> Self:
+        """Do the runs of the plan that are missing, such as after an interruption; returns the sweep itself.
+
+        ``data`` are the records that were swept; ``workers`` and ``progress`` are as in :func:`sweep`.
+        """
+        fill_study(open_sweep(records_of(data)[0], None, self.study, key=key_of(self.study)), workers, progress)
+        return self
+
+    @naming_arguments
+    def extend(self, data: Data, *, workers: int = 1, progress: bool = False, **options: Unpack[SweepOptions]) -> Self:
+        """Add rates, swaps, mechanisms or replicates to the plan and run them; returns the sweep itself.
+
+        Runs that were done stay as they are; everything that the plan had stays in it.
+
+        Example::
+
+            swaps.extend(df, rates=[0.05], replicates=50)
+        """
+        check_options(options, ("workers", "progress"))
+        raw = records_of(data)[0]
+        plan = extended_plan(self.plan, described_plan(data, raw, None, self.plan, options))
+        fill_study(open_sweep(raw, plan, self.study, key=key_of(self.study), extend=True), workers, progress)
+        return self
+
+    @naming_arguments
+    def add_measures(self, data: Data, measures: Sequence[str], *, workers: int = 1) -> Self:
+        """Measure every run under further measures, by drawing its release again; returns the sweep itself.
+
+        Example::
+
+            swaps.add_measures(df, ["cramers_v_change"])
+        """
+        add_measures(self.study, records_of(data)[0], key_of(self.study), measures, workers=workers)
+        return self
+
+    @naming_arguments
+    def recheck(
+        self, data: Data, candidates: Sequence[str] = (), *, replicates: int = 20, **view: Unpack[View]
+    ) -> pd.DataFrame:
+        """Run candidates on fresh replicates, and return their figures there with the columns of :meth:`to_frame`.
+
+        Who looks best among many was partly lucky: these figures did not lead to the choice.  ``candidates`` are ids,
+        by default those on the frontier.
+
+        Example::
+
+            swaps.recheck(df, [best.id], replicates=50)
+        """
+        indices = [self.study.find(one)[0].index for one in candidates] or self._map(view).frontier().tolist()
+        reevaluate(self.study, records_of(data)[0], key_of(self.study), indices, replicates)
+        made = risk_utility_map(self.study, fresh=True, **view)
+        frame = _frame(scenario_rows(made), columns_of(made, "scenario"))
+        return frame.loc[[made.scenarios[index].label for index in indices]]
 
     # -- keeping it --------------------------------------------------------------------------------------------------
 
+    @naming_arguments
     def save(self, path: str | Path) -> None:
         """Write the study to a file, and its key beside it to ``PATH.key``, which its owner alone can read.
 

@@ -7,25 +7,29 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Unpack
 
-from engine.common.errors import DisclosureWarning, SweepInterruptedWarning
-from engine.common.progress import Ticker, announce
+from engine.common.errors import DisclosureWarning
+from engine.common.progress import announce
 from engine.scripting.data import Data, records_of
 from engine.scripting.options import PlanSource, SweepOptions, check_options, described_plan, plan_of
+from engine.scripting.remedies import naming_arguments
 from engine.scripting.result import Sweep
+from engine.scripting.running import fill_study
+from engine.study.keys import read_key
 from engine.study.study import Study
-from engine.sweeps.sweep import OpenSweep, open_sweep
+from engine.sweeps.sweep import open_sweep
 from engine.sweeps.workers import check_workers
 
 _NAMED = ("attributes", "plan", "study", "key", "workers", "progress")
 
 
+@naming_arguments
 def sweep(
     data: Data,
     attributes: Sequence[str] | None = None,
     *,
     plan: PlanSource | None = None,
     study: str | Path | None = None,
-    key: bytes | Path | None = None,
+    key: bytes | str | Path | None = None,
     workers: int = 1,
     progress: bool = False,
     **options: Unpack[SweepOptions],
@@ -83,34 +87,27 @@ def sweep(
         base = own_plan if plan is None else plan_of(plan)
         if plan is None and isinstance(target, Study):
             base = target.plan
-        opened = open_sweep(raw, described_plan(data, raw, attributes, base, options), target, key=key)
+        opened = open_sweep(
+            raw,
+            described_plan(data, raw, attributes, base, options),
+            target,
+            key=Path(key) if isinstance(key, str) else key,
+        )
     except BaseException:
         if isinstance(target, Study):
             target.close()
         raise
     for warning in opened.warnings:
-        warnings.warn(warning, DisclosureWarning, stacklevel=2)
+        warnings.warn(str(warning), DisclosureWarning, stacklevel=3)
     if progress:
         for remark in opened.remarks:
             announce(remark)
-    run(opened, workers, progress)
+    fill_study(opened, workers, progress)
     return Sweep(opened.study)
 
 
-def run(opened: OpenSweep, workers: int, progress: bool) -> None:
-    """Fill a study; an interruption ends the work and leaves what is done."""
-    try:
-        opened.run(workers=workers, tick=Ticker() if progress else None, announce=announce if progress else None)
-    except KeyboardInterrupt:
-        state = opened.study.progress
-        warnings.warn(
-            f"interrupted after {state.done:,} of {state.total:,} runs; what is done can be used, and resume goes on",
-            SweepInterruptedWarning,
-            stacklevel=3,
-        )
-
-
-def open_study(path: str | Path, key: bytes | Path | None = None) -> Sweep:
+@naming_arguments
+def open_study(path: str | Path, key: bytes | str | Path | None = None) -> Sweep:
     """Open a study file that a sweep made, here or on the command line.
 
     Parameters: ``path`` is the study; ``key`` its key, 16 bytes or the path of the file that holds them, by default
@@ -122,12 +119,10 @@ def open_study(path: str | Path, key: bytes | Path | None = None) -> Sweep:
 
         swaps = sf.open_study("czech.study")
     """
-    from engine.study.keys import read_key
-
     study = Study.open(path)
     try:
         if key is not None:
-            study.key = key if isinstance(key, bytes) else read_key(key)
+            study.key = key if isinstance(key, bytes) else read_key(Path(key))
         return Sweep(study)
     except BaseException:
         study.close()

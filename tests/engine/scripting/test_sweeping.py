@@ -15,6 +15,7 @@ import engine as sf
 from engine.cli.main import main
 from engine.measures import MEASURES, Measure
 from engine.plan import plan_to_toml
+from engine.scripting.remedies import ARGUMENTS
 from engine.study.keys import key_path
 from tests.engine.scripting.people import KEY, SPACE, people
 
@@ -170,12 +171,6 @@ def test_what_is_wrong_is_refused_in_a_sentence(arguments, sentence):
     assert sentence in str(refused.value)
 
 
-def test_an_id_has_to_be_named():
-    df = people().assign(case=[f"c{i}" for i in range(120)])
-    with pytest.raises(sf.EngineError, match="column 'case' looks like an id"):
-        sf.sweep(df, ["age", "sex"], **SPACE)
-
-
 def test_other_records_are_refused(swaps):
     other = people()
     other.loc["p0", "age"] = 9
@@ -210,3 +205,37 @@ def test_every_name_is_there_and_none_is_secret():
 
 def test_the_package_says_that_it_is_typed():
     assert (Path(sf.__file__).parent / "py.typed").exists()
+
+
+def test_it_is_extended_resumed_measured_and_rechecked(swaps):
+    df, before = people(), swaps.to_frame(runs=True)
+    swaps.extend(df, rates=[0.1], replicates=7)
+    assert len(swaps) == 18 and len(swaps.to_frame(runs=True)) == 126 and swaps.is_complete
+    after = swaps.to_frame(runs=True).loc[before.index]
+    assert_frame_equal(after.drop(columns="undominated"), before.drop(columns="undominated"))
+    assert len(swaps.resume(df).to_frame(runs=True)) == 126
+    swaps.add_measures(df, ["total_variation"])
+    assert swaps.measures == ("small_cells", "hellinger", "total_variation")
+    fresh = swaps.recheck(df, replicates=3)
+    assert set(fresh.index) == set(swaps.frontier().index) and (fresh["replicates"] == 3).all()
+
+
+def test_an_error_names_the_argument_that_mends_it(swaps):
+    df = people().assign(case=[f"c{i}" for i in range(120)])
+    with pytest.raises(sf.EngineError, match=r"looks like an id.*\(id='case', carry=\['case'\] or drop=\['case'\]\)"):
+        sf.sweep(df, ["age", "sex"], **SPACE)
+    with pytest.raises(sf.UsageError, match=r"attribute 'income' is numeric.*\(cut=\{'income': \["):
+        sf.sweep(people(), ["age", "income"], **SPACE)
+    with pytest.raises(sf.UsageError, match=r"\(choose\('ID'\), choose\(max_risk=A\) or choose\(slope=A\)\)"):
+        swaps.choose()
+
+
+def test_no_sentence_names_an_option_of_the_command_line():
+    assert not [text for text in ARGUMENTS.values() if "--" in text or "frontier " in text]
+
+
+def test_a_choice_with_a_reason_is_recorded(swaps):
+    swaps.choose(max_risk=1)
+    assert not swaps.study.decisions
+    best = swaps.choose(max_risk=1, why="most useful", by="A. Analyst")
+    assert [choice.label for choice in swaps.study.decisions] == [best.id]
