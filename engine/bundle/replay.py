@@ -19,7 +19,7 @@ from engine.common.untrusted import is_plain
 from engine.data.microdata import RawTable
 from engine.measures import call
 from engine.plan import plan_from_toml
-from engine.plan.column_assignment import check_fates
+from engine.plan.column_assignment import check_assignment
 from engine.plan.recode import code
 from engine.release.results import STATUS
 from engine.release.spec import AttributeSpec, ReleaseSpec, short_ids
@@ -50,7 +50,7 @@ def replay(path: str | Path, raw: RawTable, out: str | Path | None = None) -> Re
     if manifest["fingerprint"] != fingerprint(derived, raw.content_digest()):
         raise UsageError(f"the manifest belongs to other data than '{raw.source}': their fingerprints differ")
     plan = plan_from_toml(manifest["plan"])
-    check_fates(plan.data, raw.names)
+    check_assignment(plan.data, raw.names)
     data = code(raw, plan)
     attributes = AttributeSpec.parse(manifest["spec"], data.domain.names)
     params = tuple((str(name), str(value)) for name, value in manifest["params"])

@@ -9,7 +9,7 @@ import numpy as np
 from engine.common.errors import EngineError
 from engine.data.microdata import RawTable
 from engine.plan.attribute import AttributePlan
-from engine.plan.column_assignment import fates
+from engine.plan.column_assignment import assign_columns
 from engine.plan.column_lists import count, listed
 from engine.plan.types import Plan
 from engine.plan.view import View, check_levels, view_of
@@ -26,14 +26,14 @@ def check_plan(plan: Plan, table: RawTable) -> list[str]:
 
 def _problems(plan: Plan, table: RawTable) -> Iterator[str]:
     try:
-        found = fates(plan.data, table.names)
+        found = assign_columns(plan.data, table.names)
     except EngineError as error:
         yield str(error)
         return
     claims = dict(plan.data.claims())
     for column in found.absent:
         yield f"column '{column}' ({claims[column]}) is not in the data"
-    for column in found.homeless:
+    for column in found.unassigned:
         yield f"column '{column}' of the data has no fate in the plan"
     levels: dict[str, tuple[str, ...]] = {}
     table.hold(column for part in plan.attributes for column in part.columns)

@@ -13,22 +13,24 @@ from engine.plan.types import DataPlan, is_pattern
 
 
 @dataclass(frozen=True)
-class Fates:
-    """Columns by fate, each in file order; ``homeless`` have none and ``absent`` are claimed but not there."""
+class ColumnAssignment:
+    """Columns by use, each in file order; ``unassigned`` have none and ``absent`` are claimed but not there."""
 
     carried: tuple[str, ...]
     dropped: tuple[str, ...]
-    homeless: tuple[str, ...]
+    unassigned: tuple[str, ...]
     absent: tuple[str, ...]
 
 
-def fates(data: DataPlan, columns: Sequence[str]) -> Fates:
+def assign_columns(data: DataPlan, columns: Sequence[str]) -> ColumnAssignment:
     """Sort ``columns`` by the plan.  A claim by exact name wins over a pattern; two patterns must not disagree."""
     return sort_columns(dict(data.claims()), data.carry, data.drop, columns)
 
 
-def sort_columns(claims: dict[str, str], carry: Sequence[str], drop: Sequence[str], columns: Sequence[str]) -> Fates:
-    """:func:`fates` from bare parts: ``claims`` are columns claimed by exact name, with the words for who claims."""
+def sort_columns(
+    claims: dict[str, str], carry: Sequence[str], drop: Sequence[str], columns: Sequence[str]
+) -> ColumnAssignment:
+    """:func:`assign_columns` from bare parts: ``claims`` are columns claimed by exact name, with who claims them."""
     claims, there = dict(claims), frozenset(columns)
     # A column may really be called "x[1]" or "what?": an entry that is a column's name is no pattern.
     patterns: dict[str, list[str]] = {"carry": [], "drop": []}
@@ -51,10 +53,10 @@ def sort_columns(claims: dict[str, str], carry: Sequence[str], drop: Sequence[st
             )
         if hits:
             claims[column] = hits[0]
-    return Fates(
+    return ColumnAssignment(
         carried=tuple(c for c in columns if claims.get(c) == "carry"),
         dropped=tuple(c for c in columns if claims.get(c) == "drop"),
-        homeless=tuple(c for c in columns if c not in claims),
+        unassigned=tuple(c for c in columns if c not in claims),
         absent=tuple(c for c in claims if c not in there),
     )
 
@@ -66,18 +68,18 @@ def _any_of(patterns: Sequence[str]) -> Callable[[str], object]:
     return re.compile("|".join(f"(?:{translate(pattern)})" for pattern in patterns)).match
 
 
-def check_fates(data: DataPlan, columns: Sequence[str]) -> Fates:
-    """:func:`fates`, refusing columns that are claimed but absent and columns without a fate."""
-    found = fates(data, columns)
-    if found.absent:
-        name = found.absent[0]
+def check_assignment(data: DataPlan, columns: Sequence[str]) -> ColumnAssignment:
+    """:func:`assign_columns`, refusing columns that are claimed but absent and columns without a fate."""
+    assigned = assign_columns(data, columns)
+    if assigned.absent:
+        name = assigned.absent[0]
         claim = dict(data.claims())[name]
         hint = did_you_mean(name, columns)
         raise UsageError(f"the plan names column '{name}' ({claim}), which is not in the data.{hint}")
-    if found.homeless:
-        n = len(found.homeless)
+    if assigned.unassigned:
+        n = len(assigned.unassigned)
         raise UsageError(
-            f"{count(n, 'column')} of the data without a fate in the plan: {listed(found.homeless)}; "
+            f"{count(n, 'column')} of the data without a fate in the plan: {listed(assigned.unassigned)}; "
             "make each an attribute, or keep it with its record with carry, or leave it out with drop"
         )
-    return found
+    return assigned

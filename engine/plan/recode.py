@@ -12,7 +12,7 @@ from engine.data.domain import Attribute, Domain
 from engine.data.microdata import EditRule, Microdata, RawTable
 from engine.data.table import occupied
 from engine.plan.attribute import AttributePlan
-from engine.plan.column_assignment import check_fates
+from engine.plan.column_assignment import check_assignment
 from engine.plan.column_lists import count
 from engine.plan.types import Plan
 from engine.plan.view import View, check_levels, view_of
@@ -27,7 +27,7 @@ def code(table: RawTable, plan: Plan) -> Microdata:
     (:class:`UsageError`) columns that are missing, claimed twice or without a fate and edit rules with unknown levels;
     refuses (:class:`EngineError`) missing values, non-numbers in a cut and values outside declared levels.
     """
-    fates = check_fates(plan.data, table.names)
+    assigned = check_assignment(plan.data, table.names)
     attributes, codes = [], []
     table.hold(named_columns(plan, table.names))
     for part in plan.attributes:
@@ -38,7 +38,7 @@ def code(table: RawTable, plan: Plan) -> Microdata:
         codes.append(coded)
     domain = Domain(tuple(attributes))
     check_edits(domain, plan.edits)
-    return Microdata(domain, tuple(codes), table, fates.carried, fates.dropped, plan.data.weight, plan.data.id)
+    return Microdata(domain, tuple(codes), table, assigned.carried, assigned.dropped, plan.data.weight, plan.data.id)
 
 
 def named_columns(plan: Plan, names: Collection[str]) -> set[str]:

@@ -9,7 +9,7 @@ from engine.common.errors import UsageError, did_you_mean
 from engine.common.raw_values import texts
 from engine.data.microdata import RawTable
 from engine.plan.attribute import AttributePlan
-from engine.plan.column_assignment import fates
+from engine.plan.column_assignment import assign_columns
 from engine.plan.edit import edit_plan
 from engine.plan.guess import facts, first_part
 from engine.plan.types import Plan
@@ -17,7 +17,7 @@ from engine.plan.types import Plan
 
 def could_be(raw: RawTable, plan: Plan) -> tuple[str, ...]:
     """Carried columns that could be attributes as they stand, in file order."""
-    carried = fates(plan.data, raw.names).carried
+    carried = assign_columns(plan.data, raw.names).carried
     return tuple(name for name in carried if facts(raw.columns[name], raw.n_records).categorical)
 
 

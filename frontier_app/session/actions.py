@@ -218,15 +218,15 @@ def change(plan: Plan, done: str) -> None:
     """Carry out one decision on the plan, which can be taken back; ``done`` says it in words."""
     now = state.get()
     if now.plan is not None and plan != now.plan:
-        state.filing(undo=now.plan, done=done)
+        state.set_file_view(undo=now.plan, done=done)
     set_plan(plan, renew=True)
 
 
 def undo() -> None:
     """Take the last decision back."""
-    before = state.get().filing.undo
+    before = state.get().file_view.undo
     if before is not None:
-        state.filing(undo=None, done="")
+        state.set_file_view(undo=None, done="")
         set_plan(before, renew=True)
 
 

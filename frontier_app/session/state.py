@@ -72,7 +72,7 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Comparing:
+class CompareView:
     """What the page of comparisons shows: its ``mode``, the ``reference`` (a label; None is doing nothing), the pins
     ``left_out``, and of one candidate the ``part``, the ``attribute`` and the ``table`` looked at."""
 
@@ -87,7 +87,7 @@ class Comparing:
 
 
 @dataclass(frozen=True)
-class Recommending:
+class RecommendationDraft:
     """What has been entered for a recommendation and is not recorded yet: ``why_not`` holds (label, reason) of the
     alternatives."""
 
@@ -100,11 +100,11 @@ class Recommending:
 
 
 @dataclass(frozen=True)
-class Filing:
+class FileView:
     """How the page of the file is looked at.
 
     ``part`` is the one shown (None: the one that fits; ``turn`` counts how often the page chose it anew), ``kind`` the
-    kind of proposals and ``shown`` how many of them; ``find`` and ``fates`` are what is searched for among the columns,
+    kind of proposals and ``shown`` how many of them; ``find`` and ``groups`` filter the columns,
     ``column`` the one whose levels are made, ``undo`` the plan before the last change and ``done`` what that was.
     """
 
@@ -113,14 +113,14 @@ class Filing:
     kind: str | None = None
     shown: int = 8
     find: str = ""
-    fates: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
     column: str | None = None
     undo: Plan | None = None
     done: str = ""
 
 
 @dataclass(frozen=True)
-class Packing:
+class ExportChoices:
     """For whom a bundle is written (chosen in which ``state`` of the recommendation; in another one the reader who is
     next in turn is proposed), in which ``formats``, and what is released besides."""
 
@@ -156,10 +156,10 @@ class State:
     map_key: Any = None
     picks: int = 0
     memo: Memo = field(default_factory=Memo)
-    comparing: Comparing = field(default_factory=Comparing)
-    recommending: Recommending = field(default_factory=Recommending)
-    packing: Packing = field(default_factory=Packing)
-    filing: Filing = field(default_factory=Filing)
+    compare_view: CompareView = field(default_factory=CompareView)
+    draft: RecommendationDraft = field(default_factory=RecommendationDraft)
+    export_choices: ExportChoices = field(default_factory=ExportChoices)
+    file_view: FileView = field(default_factory=FileView)
     owner: bool = False
     touring: bool = False
 
@@ -194,19 +194,19 @@ def look(**changes: Any) -> State:
     return put(look=replace(get().look, **changes))
 
 
-def comparing(**changes: Any) -> State:
+def set_compare_view(**changes: Any) -> State:
     """Replace entries of what is compared."""
-    return put(comparing=replace(get().comparing, **changes))
+    return put(compare_view=replace(get().compare_view, **changes))
 
 
-def recommending(**changes: Any) -> State:
+def set_draft(**changes: Any) -> State:
     """Replace entries of a recommendation that is not recorded yet."""
-    return put(recommending=replace(get().recommending, **changes))
+    return put(draft=replace(get().draft, **changes))
 
 
-def filing(**changes: Any) -> State:
+def set_file_view(**changes: Any) -> State:
     """Replace entries of how the page of the file is looked at."""
-    return put(filing=replace(get().filing, **changes))
+    return put(file_view=replace(get().file_view, **changes))
 
 
 def renew() -> State:

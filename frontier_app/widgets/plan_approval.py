@@ -150,5 +150,5 @@ def _lock(plan: Plan, number: str, by: str) -> None:
                 change_plan(study, locked, by=by)
                 words += f" The decision log of {path.name} holds the approval."
     actions.set_plan(locked, renew=True)
-    state.filing(undo=None, done="")
+    state.set_file_view(undo=None, done="")
     state.put(notice=words)

@@ -197,7 +197,7 @@ def _step(study: Study, name: str, by: str, **more: str) -> None:
 def _submit(study: Study, ready: bool) -> None:
     with st.form("decide-submit", border=False, enter_to_submit=False):
         name, button = st.columns([3, 2], vertical_alignment="bottom")
-        by = name.text_input("Who submits it to the board", state.get().recommending.by, key="decide-submit-by")
+        by = name.text_input("Who submits it to the board", state.get().draft.by, key="decide-submit-by")
         pressed = button.form_submit_button(
             "Submit to the board",
             type="primary" if ready else "secondary",

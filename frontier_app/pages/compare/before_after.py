@@ -40,9 +40,9 @@ def one(study: Study, view: RiskUtilityMap) -> None:
     if label != now.selected:
         state.put(selected=label)
     place = study.find(label)[0].index
-    part = elements.switch("What to look at", _PARTS, now.comparing.part, "inspect-part")
-    if part != now.comparing.part:
-        state.comparing(part=part)
+    part = elements.switch("What to look at", _PARTS, now.compare_view.part, "inspect-part")
+    if part != now.compare_view.part:
+        state.set_compare_view(part=part)
     runs = runs_of(study, place)
     replicate = realisation_of(study, runs, place, view.allow_partial)
     if part == "runs":
@@ -82,13 +82,13 @@ def _made(study: Study, label: str, replicate: int) -> tuple[Remade, int]:
     table = st.selectbox(
         f"Table, of {len(made.tables)} that are published together",
         tables,
-        index=now.comparing.table if now.comparing.table in tables else 0,
+        index=now.compare_view.table if now.compare_view.table in tables else 0,
         format_func=lambda d: f"table {d + 1}",
         key="inspect-table",
         width=360,
     )
-    if table != now.comparing.table:
-        state.comparing(table=table)
+    if table != now.compare_view.table:
+        state.set_compare_view(table=table)
     return made, table
 
 

@@ -38,23 +38,23 @@ def distributions(study: Study, made: Remade, found: Changes, table: int) -> Non
     name = left.selectbox(
         "Attribute",
         order,
-        index=order.index(now.comparing.attribute) if now.comparing.attribute in order else 0,
+        index=order.index(now.compare_view.attribute) if now.compare_view.attribute in order else 0,
         format_func=lambda name: f"{name} – {text.plural(int(found.altered[domain.index(name)]), 'record')} changed",
         key="inspect-attribute",
     )
-    if name != now.comparing.attribute:
-        state.comparing(attribute=name)
+    if name != now.compare_view.attribute:
+        state.set_compare_view(attribute=name)
     j = domain.index(name)
     before, after, unit = found.before[j], found.after[j], "records"
     if made.data.weight is not None:
         weighted = right.toggle(
             f"Weighted by {made.data.weight}",
-            now.comparing.weighted,
+            now.compare_view.weighted,
             key="inspect-weighted",
             help="The weight stays with its record, so weighted totals can change where a swap keeps every count.",
         )
-        if weighted != now.comparing.weighted:
-            state.comparing(weighted=weighted)
+        if weighted != now.compare_view.weighted:
+            state.set_compare_view(weighted=weighted)
         if weighted:
             totals = weighted_levels(made, study.plan, j, table)
             assert totals is not None

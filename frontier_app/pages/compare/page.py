@@ -32,9 +32,9 @@ def page() -> None:
 
 
 def _page(study: Study, view: RiskUtilityMap) -> None:
-    mode = elements.switch("What to compare", _MODES, state.get().comparing.mode, "compare-mode")
-    if mode != state.get().comparing.mode:
-        state.comparing(mode=mode)
+    mode = elements.switch("What to compare", _MODES, state.get().compare_view.mode, "compare-mode")
+    if mode != state.get().compare_view.mode:
+        state.set_compare_view(mode=mode)
     if mode == "pinned":
         _pinned(study, view)
     else:
@@ -87,7 +87,7 @@ def _names(n: int) -> list[str]:
 
 def _list(study: Study, view: RiskUtilityMap, kept: list[Pin], letters: Mapping[str, str]) -> list[Pin]:
     """Every pin with its name and note to edit; returns those to be shown side by side."""
-    out = state.get().comparing.left_out
+    out = state.get().compare_view.left_out
     for one in kept:
         scenario = study.find(one.label)[0]
         about = (one.label, f"pin-name-{one.label}", f"pin-note-{one.label}")
@@ -100,11 +100,11 @@ def _list(study: Study, view: RiskUtilityMap, kept: list[Pin], letters: Mapping[
             )
             if inside == (one.label in out):
                 out = tuple(x for x in out if x != one.label) if inside else (*out, one.label)
-                state.comparing(left_out=out)
+                state.set_compare_view(left_out=out)
             if away_at.button("Unpin", key=f"pin-away-{one.label}", icon=":material/keep_off:", type="tertiary"):
                 unpin(study, one.label)
-                if state.get().comparing.reference == one.label:
-                    state.comparing(reference=None)
+                if state.get().compare_view.reference == one.label:
+                    state.set_compare_view(reference=None)
                 st.rerun()
             name_at, note_at = st.columns([2, 3])
             quiet: dict[str, Any] = {"label_visibility": "collapsed", "on_change": _annotate, "args": about}
@@ -192,7 +192,7 @@ def _map(view: RiskUtilityMap, titles: list[str], places: list[int]) -> None:
 def _table(study: Study, view: RiskUtilityMap, titles: Mapping[str, str], shown: list[Pin], places: list[int]) -> None:
     st.subheader("Differences", anchor=False)
     names: dict[str | None, str] = {None: _NOTHING} | {**titles}
-    reference = state.get().comparing.reference
+    reference = state.get().compare_view.reference
     options = list(names)
     chosen = st.selectbox(
         "Compared with",
@@ -203,7 +203,7 @@ def _table(study: Study, view: RiskUtilityMap, titles: Mapping[str, str], shown:
         width=420,
     )
     if chosen != reference:
-        state.comparing(reference=chosen)
+        state.set_compare_view(reference=chosen)
     base = None if chosen is None else study.find(chosen)[0].index
     columns = [(one, place) for one, place in zip(shown, places, strict=True) if one.label != chosen]
     if not columns:

@@ -133,7 +133,7 @@ def runs(study: Study, view: RiskUtilityMap, place: int, replicate: int) -> None
     """All runs of the candidate on one measure."""
     now = state.get()
     names = [str(call) for call in view.measures]
-    current = now.comparing.measure if now.comparing.measure in names else names[view.risk]
+    current = now.compare_view.measure if now.compare_view.measure in names else names[view.risk]
     picked = st.selectbox(
         "Measure",
         names,
@@ -142,8 +142,8 @@ def runs(study: Study, view: RiskUtilityMap, place: int, replicate: int) -> None
         key="inspect-measure",
         width=420,
     )
-    if picked != now.comparing.measure:
-        state.comparing(measure=picked)
+    if picked != now.compare_view.measure:
+        state.set_compare_view(measure=picked)
     k = names.index(picked)
     found = spread(study, place, view.allow_partial)
     values = found.values[:, k]

@@ -63,7 +63,7 @@ def card(study: Study, view: RiskUtilityMap, rule: Rule, place: int | None, pins
         elements.go("recommend", "See its recommendation")
     elif st.button("Recommend this one…", type="primary", icon=":material/gavel:", disabled=runs == 0):
         state.put(selected=scenario.label)
-        state.recommending(rule="hand")
+        state.set_draft(rule="hand")
         navigation.go_to("recommend")
 
 

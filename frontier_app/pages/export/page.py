@@ -121,16 +121,16 @@ def _ask(study: Study, status: DecisionStatus) -> None:
             icon=":material/info:",
         )
         return
-    chosen = now.packing
+    chosen = now.export_choices
     left, right = st.columns(2, gap="large")
     tier = _tier(study, status, left)
     formats, include = list(chosen.formats), chosen.include
     if tier not in ("chair", "member"):
         with right:
             formats, include = _data(study, chosen, tier)
-    asked = state.Packing(tier, status.state, tuple(formats), include)
+    asked = state.ExportChoices(tier, status.state, tuple(formats), include)
     if asked != chosen:
-        state.put(packing=asked)
+        state.put(export_choices=asked)
     job = exports.job(now.workspace)
     if job.state == "running":
         _watch()
@@ -177,7 +177,7 @@ def _failed(study: Study, why: str) -> None:
         elements.go("data", "Mend it under File")
 
 
-def _data(study: Study, chosen: state.Packing, tier: str) -> tuple[list[str], tuple[str, ...]]:
+def _data(study: Study, chosen: state.ExportChoices, tier: str) -> tuple[list[str], tuple[str, ...]]:
     """Formats of the data, and what is released besides what the plan says; only the analyst may have more."""
     formats = st.multiselect(
         "Formats of the data",
@@ -217,7 +217,7 @@ def _tier(study: Study, status: DecisionStatus, at: DeltaGenerator) -> str:
     tells about the rate."""
     missing = _missing(status)
     tiers = [tier for tier in _TIERS if not missing or tier not in ("public", "all")]
-    chosen = state.get().packing
+    chosen = state.get().export_choices
     first = chosen.tier if chosen.state == status.state else ""
     first = first or {"submitted": "member", "approved": "public", "released": "public"}.get(status.state, "analyst")
     tier = at.radio(

@@ -12,7 +12,7 @@ from engine.common.errors import UsageError
 from engine.common.raw_values import numbers, texts
 from engine.data.microdata import EditRule, RawColumn, RawTable
 from engine.plan import DEFAULT_MISSING, AttributePlan, DataPlan, Plan, SpacePlan
-from engine.plan.column_assignment import fates
+from engine.plan.column_assignment import assign_columns
 from engine.plan.guess import facts
 from engine.release.spec import AttributeSpec
 
@@ -53,7 +53,7 @@ def _words(column: RawColumn, numeric: bool, is_id: bool) -> str:
 def rows(raw: RawTable, plan: Plan | None, seen: pd.DataFrame) -> pd.DataFrame:
     """One row per column of the file: its looks, its fate and the roles of its attribute."""
     of = {column: a for a in plan.attributes for column in a.columns} if plan else {}
-    found = fates(plan.data, raw.names) if plan else None
+    found = assign_columns(plan.data, raw.names) if plan else None
     single = {plan.data.weight: "weight", plan.data.id: "id"} if plan else {}
     table = []
     for name in raw.names:

@@ -36,7 +36,7 @@ def page(plan: Plan) -> None:
     held = {c for a in plan.attributes for c in a.columns} | {plan.data.id, plan.data.weight}
     loose = [name for name in numeric if name not in held]
     options = [*plan.names, *(name for name in loose if name not in plan.names)]
-    wanted = now.filing.column
+    wanted = now.file_view.column
     first = wanted if wanted in options else _needs_cut(plan, seen) or options[0]
     left, right = st.columns([2, 3], gap="large")
     with left:
@@ -49,7 +49,7 @@ def page(plan: Plan) -> None:
             filter_mode="contains",
         )
         if name != wanted:
-            state.filing(column=name)
+            state.set_file_view(column=name)
         part = plan.attributes[plan.names.index(name)] if name in plan.names else AttributePlan(name)
         if any(column not in raw.columns for column in part.view):
             elements.complain(f"the data have no column '{part.view[0]}', which this attribute is made of")

@@ -48,11 +48,11 @@ def opened() -> None:
 
 def _undo() -> None:
     """The last decision, and the way back."""
-    filing = state.get().filing
-    if filing.undo is None:
+    view = state.get().file_view
+    if view.undo is None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(markdown(":material/check: Done: {}.", filing.done), width="content")
+        st.caption(markdown(":material/check: Done: {}.", view.done), width="content")
         if st.button("Take back", icon=":material/undo:", key="undo", type="tertiary"):
             actions.undo()
             st.rerun()
@@ -77,12 +77,12 @@ def _part(plan: Plan | None) -> tuple[str | None, int]:
     many = len(raw.names) > _FEW
     # Roles first: what is asked about columns that nobody tabulates need not be decided.
     fitting = "roles" if many and len(plan.keys) > key_table.MOST_KEYS else "suggestions" if n_open else "columns"
-    shown = now.filing.part or fitting
-    if now.filing.part is None:
-        state.filing(part=shown)
-    picked = elements.switch("What to settle", names, shown, f"file-part-{now.filing.turn}")
-    if picked != now.filing.part:
-        state.filing(part=picked)
+    shown = now.file_view.part or fitting
+    if now.file_view.part is None:
+        state.set_file_view(part=shown)
+    picked = elements.switch("What to settle", names, shown, f"file-part-{now.file_view.turn}")
+    if picked != now.file_view.part:
+        state.set_file_view(part=picked)
         state.renew()
     if picked == "columns":
         return _table(), n_open

@@ -77,7 +77,7 @@ def page(plan: Plan) -> None:
         f"The records suggest {text.plural(len(found), 'decision')}. Each was checked on all records. Accept or"
         " decline them one by one, or all of a kind."
     )
-    wanted = state.get().filing.kind
+    wanted = state.get().file_view.kind
     shown = wanted if wanted in kinds else next(iter(kinds))
     picked = st.segmented_control(
         "Kind of proposals",
@@ -90,7 +90,7 @@ def page(plan: Plan) -> None:
     )
     kind = str(picked or shown)
     if kind != wanted:
-        state.filing(kind=kind, shown=_MORE)
+        state.set_file_view(kind=kind, shown=_MORE)
     _kind(plan, kind, by_kind[kind])
     _again(declined)
 
@@ -105,7 +105,7 @@ def _kind(plan: Plan, kind: str, mine: list[Proposal]) -> None:
                 _accept(plan, mine)
             if st.button("Decline all", key=f"none-{kind}"):
                 _decline(mine)
-    for proposal in mine[: state.get().filing.shown]:
+    for proposal in mine[: state.get().file_view.shown]:
         with st.container(border=True):
             said, buttons = st.columns([5, 2], vertical_alignment="center")
             said.markdown(markdown("{}  \n:gray[{}]", proposal.sentence, proposal.effect))
@@ -119,9 +119,9 @@ def _kind(plan: Plan, kind: str, mine: list[Proposal]) -> None:
                     _accept(plan, [proposal])
                 if st.button("Decline", key=f"decline-{proposal.key}"):
                     _decline([proposal])
-    left_over = len(mine) - state.get().filing.shown
+    left_over = len(mine) - state.get().file_view.shown
     if left_over > 0 and st.button(f"Show {min(left_over, _MORE)} more of {left_over}", icon=":material/expand_more:"):
-        state.filing(shown=state.get().filing.shown + _MORE)
+        state.set_file_view(shown=state.get().file_view.shown + _MORE)
         st.rerun()
 
 

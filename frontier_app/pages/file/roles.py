@@ -62,7 +62,7 @@ def page(plan: Plan) -> None:
 
             def give() -> None:
                 actions.change(set_roles(raw, plan, keys=keys, swap=swap, analyse=analyse), "the roles were given")
-                state.filing(part=None, turn=now.filing.turn + 1)
+                state.set_file_view(part=None, turn=now.file_view.turn + 1)
 
             attempt(give)
 

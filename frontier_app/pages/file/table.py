@@ -65,12 +65,13 @@ def _filtered(before: pd.DataFrame) -> pd.DataFrame:
 
     def renew() -> None:
         # Edits are kept by row number, so other rows need a fresh table.
-        state.filing(find=state.input_value("find-columns") or "", fates=tuple(state.input_value("find-fates") or ()))
+        find, chosen = state.input_value("find-columns"), state.input_value("find-fates")
+        state.set_file_view(find=find or "", groups=tuple(chosen or ()))
         state.renew()
 
     left.text_input(
         "Find columns",
-        value=now.filing.find,
+        value=now.file_view.find,
         key="find-columns",
         placeholder="part of a name, or *_WT",
         help="part of a name or label, or a pattern for the name such as *_WT",
@@ -83,16 +84,16 @@ def _filtered(before: pd.DataFrame) -> pd.DataFrame:
         "Show only",
         list(groups),
         selection_mode="multi",
-        default=[one for one in now.filing.fates if one in groups],
+        default=[one for one in now.file_view.groups if one in groups],
         key="find-fates",
         on_change=renew,
         format_func=groups.__getitem__,
     )
-    found = _named(before, now.filing.find)
-    for one in now.filing.fates:
+    found = _named(before, now.file_view.find)
+    for one in now.file_view.groups:
         if one in _GROUPS:
             found &= before[one]
-    fates = [one for one in now.filing.fates if one in column_rows.FATES]
+    fates = [one for one in now.file_view.groups if one in column_rows.FATES]
     if fates:
         found &= before["fate"].isin(fates)
     return before[found]
@@ -127,7 +128,7 @@ def _paged(found: pd.DataFrame) -> pd.DataFrame:
         f"Page of {len(found)} columns",
         pages,
         default=1,
-        key=f"columns-page-{state.get().filing.find}-{state.get().filing.fates}",
+        key=f"columns-page-{state.get().file_view.find}-{state.get().file_view.groups}",
         format_func=words,
         on_change=renew,
         required=True,

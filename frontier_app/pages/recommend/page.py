@@ -68,7 +68,7 @@ def _recommend(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> No
     now = state.get()
     label = status.choice.label if status.choice else None
     # open for who comes from the map with another candidate
-    another = now.recommending.rule == "hand" and now.selected not in (None, label)
+    another = now.draft.rule == "hand" and now.selected not in (None, label)
     title = "Recommend a release instead" if status.state == "withheld" else "Recommend something else"
     with st.expander(title, expanded=another):
         st.caption("A new recommendation begins again as a draft. What was recorded before stays in the history.")
@@ -100,7 +100,7 @@ def _how(study: Study, status: DecisionStatus) -> str:
     now = state.get()
     plan = study.plan.decision
     rules = [rule for rule in _RULES if rule != "plan" or plan.max_risk is not None or plan.slope is not None]
-    first = now.recommending.rule or (now.look.rule if now.look.rule in rules else "hand")
+    first = now.draft.rule or (now.look.rule if now.look.rule in rules else "hand")
     how = st.radio(
         "How it is chosen",
         rules,
@@ -108,8 +108,8 @@ def _how(study: Study, status: DecisionStatus) -> str:
         format_func=_RULES.__getitem__,
         key=f"recommend-rule-{len(study.decisions)}-{status.state}",
     )
-    if how != now.recommending.rule:
-        state.recommending(rule=how)
+    if how != now.draft.rule:
+        state.set_draft(rule=how)
     return how
 
 
@@ -130,7 +130,7 @@ def _picked(study: Study, view: RiskUtilityMap, how: str) -> tuple[dict[str, Any
             bound = _number(
                 f"Largest acceptable {text.measure_within(view.measures[view.risk])}",
                 "bound",
-                now.recommending.bound if now.recommending.bound is not None else now.look.bound,
+                now.draft.bound if now.draft.bound is not None else now.look.bound,
                 "The bound is on the mean over runs.",
             )
             return ({"max_risk": bound}, view.under_bound(bound)) if bound is not None else ({}, None)
@@ -138,7 +138,7 @@ def _picked(study: Study, view: RiskUtilityMap, how: str) -> tuple[dict[str, Any
             slope = _number(
                 "Additional risk accepted for one more unit of utility",
                 "slope",
-                now.recommending.slope if now.recommending.slope is not None else now.look.slope,
+                now.draft.slope if now.draft.slope is not None else now.look.slope,
                 "",
             )
             return ({"slope": slope}, view.by_slope(slope)[0]) if slope is not None else ({}, None)
@@ -153,8 +153,8 @@ def _picked(study: Study, view: RiskUtilityMap, how: str) -> tuple[dict[str, Any
 
 def _number(label: str, name: str, start: float | None, words: str) -> float | None:
     found = st.number_input(label, 0.0, value=start, format="%.6g", key=f"recommend-{name}", placeholder="a number")
-    if found != getattr(state.get().recommending, name):
-        state.recommending(**{name: found})
+    if found != getattr(state.get().draft, name):
+        state.set_draft(**{name: found})
     if words:
         st.caption(words)
     return None if found is None else float(found)
@@ -194,7 +194,7 @@ def _alternatives(view: RiskUtilityMap, place: int, letters: dict[int, str]) -> 
     st.markdown(markdown("**Alternatives considered**, its neighbours from the safest to the most useful"))
     if letters and letters.get(place) != "A":
         st.caption("Letters are those of the present recommendation; once this one is recorded, it is A.")
-    kept = dict(state.get().recommending.why_not)
+    kept = dict(state.get().draft.why_not)
     found = []
     for other in rest:
         scenario = view.scenarios[other]
@@ -211,8 +211,8 @@ def _alternatives(view: RiskUtilityMap, place: int, letters: dict[int, str]) -> 
         kept[scenario.label] = why
         found.append({"candidate": scenario.label, "difference": difference, "why": why.strip()})
     pairs = tuple(kept.items())
-    if pairs != state.get().recommending.why_not:
-        state.recommending(why_not=pairs)
+    if pairs != state.get().draft.why_not:
+        state.set_draft(why_not=pairs)
     return found
 
 
@@ -225,7 +225,7 @@ def _record(
     others: list[dict[str, str]],
     status: DecisionStatus,
 ) -> None:
-    now = state.get().recommending
+    now = state.get().draft
     serial = f"{len(study.decisions)}-{status.state}"
     left, right = st.columns([3, 1], gap="medium")
     why = left.text_area(
@@ -242,7 +242,7 @@ def _record(
             st.warning(complaint[:1].upper() + complaint[1:] + ".", icon=":material/visibility_off:")
             break
     if (why, by) != (now.why, now.by):
-        state.recommending(why=why, by=by)
+        state.set_draft(why=why, by=by)
     missing = [
         words
         for words, there in (
@@ -262,7 +262,7 @@ def _record(
                 choice = choose(study, view, why, by=by, others=others, **asked)
                 words = f"The recommendation of {choice.label} is recorded as a draft."
                 state.put(selected=choice.label)
-            state.recommending(rule=None, why="", why_not=())
+            state.set_draft(rule=None, why="", why_not=())
             state.look(rule="plan", bound=None, slope=None)  # what was tried is now recorded, and stands
             state.put(notice=words)
             st.rerun()

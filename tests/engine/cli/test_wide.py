@@ -17,7 +17,7 @@ from engine.data.microdata import RawColumn, RawTable
 from engine.plan import DataPlan, Plan, dependencies, edit_plan, propose
 from engine.plan.attribute import AttributePlan, names_tuple
 from engine.plan.codebook import Codebook, CodebookRow
-from engine.plan.column_assignment import fates
+from engine.plan.column_assignment import assign_columns
 
 
 class Counted(str):
@@ -45,7 +45,7 @@ def comparisons(what: Callable[[list[str]], object], n: int) -> int:
 def _fates(names: list[str]) -> object:
     half = len(names) // 2
     data = DataPlan((AttributePlan("A", (str(names[0]),)),), carry=tuple(names[1:half]), drop=tuple(names[half:]))
-    return fates(data, names)
+    return assign_columns(data, names)
 
 
 def _domain(names: list[str]) -> object:

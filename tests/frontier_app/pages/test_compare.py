@@ -68,13 +68,13 @@ def test_pins_are_set_named_compared_and_taken_away(swept: Callable[..., Workspa
     made.checkbox(key=f"pin-in-{kept[2].label}").set_value(False).run()
     assert "the most useful" not in html(made)
     made.selectbox(key="compare-reference-3").set_value(label).run()
-    assert not made.exception and made.session_state["frontier"].comparing.reference == label
+    assert not made.exception and made.session_state["frontier"].compare_view.reference == label
     to(made, "glossary")
     to(made, "compare")
-    assert made.session_state["frontier"].comparing.reference == label
+    assert made.session_state["frontier"].compare_view.reference == label
     assert not made.checkbox(key=f"pin-in-{kept[2].label}").value
     made.button(key=f"pin-away-{label}").click().run()
-    assert not made.exception and made.session_state["frontier"].comparing.reference is None
+    assert not made.exception and made.session_state["frontier"].compare_view.reference is None
     with Study.open(path) as study:
         assert len(pins(study)) == 2
 

@@ -265,5 +265,5 @@ def test_leaving_forgets_the_work_at_hand_and_keeps_whose_session_it_is(tmp_path
     made = _click(made, "Open other data")
     left = made.session_state["frontier"]
     assert left.workspace is left.raw is left.plan is left.shown is left.selected is left.map_key is None
-    assert left.filing.column is None and left.owner and left.touring and left.picks == 3
+    assert left.file_view.column is None and left.owner and left.touring and left.picks == 3
     assert left.version > now.version

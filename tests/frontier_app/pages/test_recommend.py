@@ -91,7 +91,7 @@ def test_a_recommendation_is_recorded_with_its_alternatives(at: Workspace):
         assert all(one["candidate"] != now.choice.label for one in others)
     assert "Draft: now" in words(made) and "it loses too much" in history(made)
     assert any("is the one that was sealed with the study key" in one.value for one in made.caption)
-    assert made.session_state["frontier"].recommending.why == ""
+    assert made.session_state["frontier"].draft.why == ""
 
 
 def test_a_named_candidate_and_the_lucky_run(at: Workspace):
@@ -126,7 +126,7 @@ def test_to_release_nothing_is_recorded(at: Workspace):
     with study_of(at) as study:
         assert (decision_status(study).state, decision_status(study).why) == ("withheld", "too much is exposed")
     assert "Nothing is released." in words(made)
-    assert made.session_state["frontier"].recommending.rule == "hand" and button(made, "See what the board sees")
+    assert made.session_state["frontier"].draft.rule == "hand" and button(made, "See what the board sees")
     assert not any(b.label.startswith("Record that nothing") for b in made.button), "it is not asked for again"
     made = to(made, "release")
     assert "decision is to release nothing" in words(made)

@@ -97,7 +97,7 @@ def test_in_the_form_letters_are_those_of_the_present_recommendation(at: Workspa
     made = to(app(at), "explore")
     made.selectbox(key="candidate").set_value(other).run()
     next(b for b in made.button if b.label.startswith("Recommend this one")).click().run()
-    assert made.session_state["frontier"].recommending.rule == "hand"
+    assert made.session_state["frontier"].draft.rule == "hand"
     made = to(made, "recommend")
     assert f"#### B · {other}" in words(made)
     assert "once this one is recorded, it is A" in words(made)
