@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, get_origin, get_type_hints
+from typing import Any
+
+import msgspec
 
 from engine.bundle.files import SUMS
 from engine.bundle.manifest import INTERNAL, read_manifest
@@ -57,13 +60,13 @@ def read_log(analyst: Path) -> list[Entry]:
         found = read_json(analyst / INTERNAL / LOG)
     except OSError:
         raise EngineError("the decision log is missing or cannot be read") from None
-    kinds = get_type_hints(Entry)
-    for entry in found if isinstance(found, list) else [None]:
-        if not isinstance(entry, dict) or {*entry} != {*kinds}:
-            raise EngineError("the decision log is missing or damaged")
-        if not all(isinstance(value, get_origin(kinds[name]) or kinds[name]) for name, value in entry.items()):
-            raise EngineError("the decision log is missing or damaged")
-    log = [Entry(**entry) for entry in found]
+    names = {field.name for field in fields(Entry)}
+    if not isinstance(found, list) or not all(isinstance(entry, dict) and {*entry} == names for entry in found):
+        raise EngineError("the decision log is missing or damaged")
+    try:
+        log = msgspec.convert(found, list[Entry])
+    except msgspec.ValidationError:
+        raise EngineError("the decision log is missing or damaged") from None
     verify_chain(log)
     return log
 
