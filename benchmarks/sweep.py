@@ -31,7 +31,7 @@ from engine.release import space
 from engine.release.spec import pairs_wanted
 from engine.sweeps.candidates import Group, group, multi_kind
 from engine.sweeps.evaluator import Evaluator, Task
-from engine.sweeps.workers import crew
+from engine.sweeps.workers import open_local_executor
 
 START, REPEATS = 8.0, 4
 """Seconds left to processes to start, and how many times their tasks are timed."""
@@ -160,8 +160,8 @@ def workers(table: ContingencyTable, candidates: int = 10_000) -> None:
             for _ in range(REPEATS):
                 yield from bundles
 
-        with crew(question, KEY, count) as hands:
-            rows = [outcome.rows for outcome in hands.run(tasks())]
+        with open_local_executor(question, KEY, count) as executor:
+            rows = [outcome.rows for outcome in executor.run(tasks())]
         times.append((time.perf_counter() - begun[0]) / (REPEATS * sum(map(len, rows[-len(bundles) :]))))
         handing_out = (time.process_time() - begun[1]) / (REPEATS * sum(map(len, rows[-len(bundles) :])))
         found.append(np.unique(np.concatenate(rows), axis=0))

@@ -48,7 +48,7 @@ def run_demo(args: argparse.Namespace) -> int:
                 f"sweeping the sample 'fair' ({raw.n_records:,} records); the study is kept in {folder}",
                 file=sys.stderr,
             )
-            sweep(raw, plan, path, tick=Ticker(), announce=announce).close()
+            sweep(raw, plan, path, on_progress=Ticker(), announce=announce).close()
             break
         except UsageError:
             # The demo's study is nobody's work: one made by another version is made anew.

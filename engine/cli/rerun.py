@@ -50,7 +50,9 @@ def run_measure(args: argparse.Namespace) -> None:
     raw, _ = open_data(args.data)
     with Study.open(args.study) as study:
         key = read_key(key_path(study.path, args.key_file))
-        added = add_measures(study, raw, key, args.measures, workers=args.workers, tick=Ticker(), announce=announce)
+        added = add_measures(
+            study, raw, key, args.measures, workers=args.workers, on_progress=Ticker(), announce=announce
+        )
     say(f"added {', '.join(added)}" if added else "the study has these measures already")
 
 

@@ -64,7 +64,7 @@ def run_sweep(args: argparse.Namespace) -> None:
         extend=args.extend,
         deviation=args.deviation,
         by=args.by,
-        tick=Ticker(),
+        on_progress=Ticker(),
         announce=announce,
     ) as study:
         progress = study.progress

@@ -12,7 +12,7 @@ from engine.sweeps.sweep import OpenSweep
 def fill_study(opened: OpenSweep, workers: int, progress: bool) -> None:
     """Draw and measure what a study does not hold yet; an interruption ends the work and leaves what is done."""
     try:
-        opened.run(workers=workers, tick=Ticker() if progress else None, announce=announce if progress else None)
+        opened.run(workers=workers, on_progress=Ticker() if progress else None, announce=announce if progress else None)
     except KeyboardInterrupt:
         state = opened.study.progress
         warnings.warn(

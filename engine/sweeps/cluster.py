@@ -5,7 +5,7 @@ with the derived keys of its own realisations.  The study key never leaves; nor 
 mechanism of the plan needs them.  Therefore another host is reached over TLS only (its files are named in Dask's own
 configuration, ``distributed.comm.tls``), and an unencrypted cluster must be on this machine and listen to it alone.
 
-Workers may die, start again or join late: Dask hands their tasks to others, the question is loaded wherever it is
+Workers may die, start again or join late: Dask executor their tasks to others, the question is loaded wherever it is
 needed, and a bundle that was run twice gives the same rows, of which the study keeps one.  Scheduler and workers need
 the same versions of this program and of NumPy.  Every figure is then bit-identical to a serial sweep's, as far as
 their machines compute alike.
@@ -35,7 +35,7 @@ from engine.common.streams import STREAM_VERSION
 from engine.common.version import __version__
 from engine.sweeps.evaluator import Evaluator, Outcome, Question, stream_keys
 from engine.sweeps.registered import check_travel
-from engine.sweeps.workers import Bundle, Crew
+from engine.sweeps.workers import Bundle, Executor
 
 _PATIENCE = 10.0  # seconds until a scheduler that does not answer counts as unreachable
 _POLL = 0.5  # seconds without a result after which the sweep looks whether somebody cancelled it
@@ -232,7 +232,7 @@ def members(client: Any) -> dict[str, int]:
 @contextmanager
 def open_cluster(
     question: Question, key: bytes, address: str, say: Callable[[str], None] | None = None
-) -> Iterator[Crew]:
+) -> Iterator[Executor]:
     """Workers of the cluster whose scheduler is at ``address``, for as long as the context lasts; ``say`` is told what
     the sweep waits for.  Raises :class:`UsageError` for an address that may not be used or a missing package, and
     :class:`EngineError` where no cluster answers, or one of other versions."""

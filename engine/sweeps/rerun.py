@@ -18,9 +18,17 @@ from engine.study.runs import TABLES, RunTable
 from engine.study.study import Study
 from engine.sweeps.candidates import Group, group
 from engine.sweeps.evaluator import question
-from engine.sweeps.runner import FRESH_FROM, Announce, Tick, announce_compilation
+from engine.sweeps.runner import FRESH_FROM, Announce, OnProgress, announce_compilation
 from engine.sweeps.sweep import check_same
-from engine.sweeps.workers import TASK, Alone, Bundle, bundles, check_workers, crew, default_workers
+from engine.sweeps.workers import (
+    TASK,
+    Bundle,
+    SerialExecutor,
+    bundles,
+    check_workers,
+    default_workers,
+    open_local_executor,
+)
 
 
 def add_measures(
@@ -30,7 +38,7 @@ def add_measures(
     texts: Sequence[str],
     *,
     workers: int | None = None,
-    tick: Tick | None = None,
+    on_progress: OnProgress | None = None,
     announce: Announce | None = None,
 ) -> list[str]:
     """Add measures to a study by remaking its releases from the same streams; returns the names of those added.
@@ -51,11 +59,11 @@ def add_measures(
             k = have.index(str(c))
             tables = {table: np.array(study.gaps(table, k), np.int64).reshape(-1, 2) for table in TABLES}
             if any(map(len, tables.values())):
-                _remake(study, raw, key, [c], [k], tables, workers, tick, announce)
+                _remake(study, raw, key, [c], [k], tables, workers, on_progress, announce)
                 added.append(str(c))
         if new:
             tables = {table: study.keys_of_runs(table) for table in TABLES}
-            original = _remake(study, raw, key, new, study.begin_measures(new), tables, workers, tick, announce)
+            original = _remake(study, raw, key, new, study.begin_measures(new), tables, workers, on_progress, announce)
             study.finish_measures(new, original)
         return added + [str(c) for c in new]
     finally:
@@ -70,7 +78,7 @@ def _remake(
     columns: Sequence[int],
     tables: Mapping[RunTable, np.ndarray],
     workers: int | None,
-    tick: Tick | None,
+    on_progress: OnProgress | None,
     announce: Announce | None,
 ) -> dict[str, float]:
     """Fill columns of these runs (scenario, replicate); returns the measures on the unaltered data."""
@@ -78,18 +86,18 @@ def _remake(
     asked = question(plan, code(raw, plan), calls)
     done, total = 0, sum(map(len, tables.values()))
     announce_compilation(announce)
-    with crew(asked, key, workers or default_workers(total, asked)) as hands:
+    with open_local_executor(asked, key, workers or default_workers(total, asked)) as executor:
         for table, held in tables.items():
             again = _held_tasks(group([(s.index, s.spec) for s in study.scenarios], asked.table), held)
-            for outcome in hands.run(again):
+            for outcome in executor.run(again):
                 notes = [
                     note if note.measure is None else note._replace(measure=columns[note.measure])
                     for note in outcome.notes
                 ]
                 study.update_results(columns, outcome.rows, notes, table)
                 done += len(outcome.rows)
-                if tick:
-                    tick(done, total)
+                if on_progress:
+                    on_progress(done, total)
                 if study.beat():
                     raise EngineError("cancelled; the study is as it was before")
     return asked.original()
@@ -124,7 +132,7 @@ def reevaluate(study: Study, raw: RawTable, key: bytes, places: Sequence[int], r
     try:
         asked = question(study.plan, code(raw, study.plan), study.measures)
         groups = group([(s.index, s.spec) for s in study.scenarios if s.index in wanted], asked.table)
-        for outcome in Alone(asked, key).run(
+        for outcome in SerialExecutor(asked, key).run(
             bundles(groups, study.replicates_done("fresh", FRESH_FROM - 1), replicates, FRESH_FROM - 1)
         ):
             study.add_results(outcome.rows, outcome.notes, table="fresh")

@@ -13,10 +13,10 @@ from engine.study.runs import RunTable
 from engine.study.study import Study
 from engine.sweeps.candidates import group
 from engine.sweeps.evaluator import Question
-from engine.sweeps.workers import Crew, bundles
+from engine.sweeps.workers import Executor, bundles
 
 Announce = Callable[[str], None]
-Tick = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 
 FRESH_FROM = MOST_REPLICATES + 1
 """First replicate index of re-evaluations, so that they never meet the replicates that led to a choice."""
@@ -27,13 +27,15 @@ class Cancelled(Exception):
 
 
 class Filling:
-    """A study being filled by a crew.
+    """A study being filled by an executor.
 
     ``done`` and ``total`` count realisations; whoever fills in stages keeps ``total`` up to date.
     """
 
-    def __init__(self, study: Study, asked: Question, crew: Crew, tick: Tick | None = None) -> None:
-        self.study, self.asked, self._crew, self._tick = study, asked, crew, tick
+    def __init__(
+        self, study: Study, asked: Question, executor: Executor, on_progress: OnProgress | None = None
+    ) -> None:
+        self.study, self.asked, self._executor, self._on_progress = study, asked, executor, on_progress
         self.done = self.total = 0
 
     def bring(self, places: Sequence[int] | None, replicates: int, *, fresh: bool = False) -> None:
@@ -48,7 +50,7 @@ class Filling:
             chosen = scenarios if places is None else (scenarios[place] for place in places)
             groups = group([(s.index, s.spec) for s in chosen], self.asked.table)
         held = self.study.replicates_done(table, before)
-        for outcome in self._crew.run(bundles(groups, held, replicates, before)):
+        for outcome in self._executor.run(bundles(groups, held, replicates, before)):
             if len(outcome.rows):
                 added = self.study.add_results(outcome.rows, outcome.notes, table)
                 self.done = min(self.total, self.done + added)
@@ -56,8 +58,8 @@ class Filling:
 
     def report(self) -> None:
         """Say how far it is, and stop when somebody asked for that."""
-        if self._tick:
-            self._tick(self.done, self.total)
+        if self._on_progress:
+            self._on_progress(self.done, self.total)
         asked_to_stop = self.study.beat(self.done, self.total)
         if asked_to_stop and self.done < self.total:  # who asks after the last run has a finished study
             raise Cancelled

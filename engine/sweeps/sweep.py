@@ -30,9 +30,9 @@ from engine.sweeps.cluster import check_address, open_cluster
 from engine.sweeps.evaluator import Question
 from engine.sweeps.readiness import Ready, ready
 from engine.sweeps.release_warnings import ReleaseWarning, release_warnings
-from engine.sweeps.runner import Announce, Cancelled, Filling, Tick, announce_compilation, no_collection
+from engine.sweeps.runner import Announce, Cancelled, Filling, OnProgress, announce_compilation, no_collection
 from engine.sweeps.search import Search, run_search, search_of
-from engine.sweeps.workers import Crew, check_workers, crew, default_workers
+from engine.sweeps.workers import Executor, check_workers, default_workers, open_local_executor
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class OpenSweep:
         *,
         workers: int | None = None,
         cluster: str | None = None,
-        tick: Tick | None = None,
+        on_progress: OnProgress | None = None,
         announce: Announce | None = None,
     ) -> None:
         """Draw and measure what the study does not hold yet (:func:`fill`)."""
@@ -66,7 +66,7 @@ class OpenSweep:
             search=self.search,
             workers=workers,
             cluster=cluster,
-            tick=tick,
+            on_progress=on_progress,
             announce=announce,
         )
 
@@ -82,14 +82,14 @@ def sweep(
     extend: bool = False,
     deviation: str = "",
     by: str = "",
-    tick: Tick | None = None,
+    on_progress: OnProgress | None = None,
     announce: Announce | None = None,
 ) -> Study:
     """Fill a study: make it, resume it, or with ``extend`` add rates, specs and replicates to it.
 
-    Returns the open study, finished or cancelled.  ``tick(done, total)`` is called as results are stored.  ``cluster``
-    is the address of a Dask scheduler whose workers do the work (see :mod:`engine.sweeps.cluster`); all else is as
-    :func:`open_sweep` says.
+    Returns the open study, finished or cancelled.  ``on_progress(done, total)`` is called as results are stored.
+    ``cluster`` is the address of a Dask scheduler whose workers do the work (see :mod:`engine.sweeps.cluster`); all
+    else is as :func:`open_sweep` says.
     """
     check_workers(workers)
     if cluster is not None:
@@ -101,7 +101,7 @@ def sweep(
     for text in (*opened.remarks, *(f"warning: {warning}" for warning in opened.warnings)):
         if announce:
             announce(text)
-    opened.run(workers=workers, cluster=cluster, tick=tick, announce=announce)
+    opened.run(workers=workers, cluster=cluster, on_progress=on_progress, announce=announce)
     return opened.study
 
 
@@ -259,7 +259,7 @@ def fill(
     search: Search | None = None,
     workers: int | None = None,
     cluster: str | None = None,
-    tick: Tick | None = None,
+    on_progress: OnProgress | None = None,
     announce: Announce | None = None,
 ) -> None:
     """Draw and measure what a study does not hold yet; stops early, keeping everything, when the study is cancelled.
@@ -273,13 +273,13 @@ def fill(
     study.acquire_lease(total, study.n_runs(up_to=replicates))
     try:
         done = study.n_runs(up_to=replicates)  # nobody else adds to it from now on
-        if tick:
-            tick(done, total)
+        if on_progress:
+            on_progress(done, total)
         message = ""
         if done < total or staged:
             announce_compilation(announce)
-            with hired(asked, key, workers, cluster, total - done, announce) as hands:
-                filling = Filling(study, asked, hands, tick)
+            with open_executor(asked, key, workers, cluster, total - done, announce) as executor:
+                filling = Filling(study, asked, executor, on_progress)
                 filling.done, filling.total = done, total
                 if search is not None:
                     message = str(run_search(filling, search))
@@ -301,18 +301,19 @@ def fill(
 
 
 @contextmanager
-def hired(
+def open_executor(
     asked: Question,
     key: bytes,
     workers: int | None,
     address: str | None,
     candidates: int,
     announce: Announce | None = None,
-) -> Iterator[Crew]:
-    """Those who do so much work: a cluster, or as many processes as asked for or as pay off."""
+) -> Iterator[Executor]:
+    """Executor for so many candidates, for as long as the context lasts: a cluster, or as many processes as asked for
+    or as pay off."""
     if address is None:
-        with crew(asked, key, workers or default_workers(candidates, asked)) as hands:
-            yield hands
+        with open_local_executor(asked, key, workers or default_workers(candidates, asked)) as executor:
+            yield executor
         return
-    with open_cluster(asked, key, address, announce) as hands:
-        yield hands
+    with open_cluster(asked, key, address, announce) as executor:
+        yield executor

@@ -32,36 +32,36 @@ MOST_WORKERS = 61 if os.name == "nt" else 1024
 Bundle = list[Task]
 
 
-class Crew(Protocol):
-    """Whoever runs bundles."""
+class Executor(Protocol):
+    """Runs bundles: in this process, in others on this machine, or on a cluster."""
 
     def run(self, bundles: Iterable[Bundle]) -> Iterator[Outcome]:
-        """The outcome of every bundle, in any order; one without rows says only that time has passed.
+        """Return the outcome of every bundle, in any order; one without rows says only that time has passed.
 
-        Raises :class:`EngineError` when the crew is lost; what it has handed over stays valid.
+        Raises :class:`EngineError` when the workers are lost; outcomes returned before stay valid.
         """
         ...
 
 
-class Alone:
-    """This process."""
+class SerialExecutor:
+    """Runs bundles in this process."""
 
     def __init__(self, question: Question, key: bytes) -> None:
         self._evaluator = Evaluator(question, key)
 
     def run(self, bundles: Iterable[Bundle]) -> Iterator[Outcome]:
-        """Every outcome, in order."""
+        """Return every outcome, in order."""
         return map(self._evaluator.run_all, bundles)
 
 
-class Processes:
-    """Several processes on this machine, which end with this one."""
+class ProcessExecutor:
+    """Runs bundles in several processes on this machine, which end with this one."""
 
     def __init__(self, pool: ProcessPoolExecutor, workers: int) -> None:
         self._pool, self._workers = pool, workers
 
     def run(self, bundles: Iterable[Bundle]) -> Iterator[Outcome]:
-        """Every outcome as it comes, with a few bundles waiting for each process."""
+        """Return every outcome as it comes, with a few bundles waiting for each process."""
         waiting: set[Future[Outcome]] = set()
         try:
             for bundle in bundles:
@@ -86,15 +86,15 @@ class Processes:
 
 
 @contextmanager
-def crew(question: Question, key: bytes, workers: int) -> Iterator[Crew]:
+def open_local_executor(question: Question, key: bytes, workers: int) -> Iterator[Executor]:
     """That many workers on this machine, for as long as the context lasts."""
     if workers == 1:
-        yield Alone(question, key)
+        yield SerialExecutor(question, key)
         return
     check_travel(question.registered)
     with ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (question, key)) as pool:
         pool.submit(os.getpid)  # processes start with the first work: let them, while tasks are still being made
-        yield Processes(pool, workers)
+        yield ProcessExecutor(pool, workers)
 
 
 def default_workers(candidates: int, asked: Question) -> int:

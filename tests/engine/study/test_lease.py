@@ -107,13 +107,13 @@ def test_fresh_runs_asked_for_while_measures_are_added_spoil_nothing(tmp_path):
     sweep(raw, plan, path, workers=1).close()
     said: list[subprocess.CompletedProcess[str]] = []
 
-    def tick(done: int, total: int) -> None:
+    def on_progress(done: int, total: int) -> None:
         if not said:
             command = [sys.executable, "-m", "engine", "recheck", str(path), "--data", "czech", "--replicates", "3"]
             said.append(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120))
 
     with Study.open(path) as study:
-        add_measures(study, raw, read_key(key_path(path)), ["r1_share"], workers=1, tick=tick)
+        add_measures(study, raw, read_key(key_path(path)), ["r1_share"], workers=1, on_progress=on_progress)
     assert said[0].returncode == 1 and "Traceback" not in said[0].stderr
     assert "another process that adds measures (process" in said[0].stderr
     assert main(["recheck", str(path), "--data", "czech", "--replicates", "3"]) == 0
@@ -123,12 +123,12 @@ def test_fresh_runs_asked_for_while_measures_are_added_spoil_nothing(tmp_path):
 
 
 def test_measures_added_to_an_unfinished_study_leave_it_unfinished(path):
-    def tick(done: int, total: int) -> None:
+    def on_progress(done: int, total: int) -> None:
         if done:
             with Study.open(path) as other:
                 other.cancel()
 
-    sweep(RAW, plan_of(space={"replicates": 200}), path, workers=1, tick=tick).close()
+    sweep(RAW, plan_of(space={"replicates": 200}), path, workers=1, on_progress=on_progress).close()
     with Study.open(path) as study:
         before = study.progress
         assert before.state == "cancelled" and 0 < before.done < before.total == 4000
@@ -147,11 +147,11 @@ def test_a_plan_written_while_measures_are_added_stays(path):
     swept(path, plan_of())
     with Study.open(path) as study:
 
-        def tick(done: int, total: int) -> None:
+        def on_progress(done: int, total: int) -> None:
             with Study.open(path) as other:
                 change_plan(other, replace(other.plan, about=replace(other.plan.about, survey="Car workers")))
 
-        add_measures(study, RAW, KEY, ["false_zeros"], workers=1, tick=tick)
+        add_measures(study, RAW, KEY, ["false_zeros"], workers=1, on_progress=on_progress)
         assert study.plan.about.survey == "Car workers" and "false_zeros" in study.plan.measures
 
 

@@ -115,7 +115,7 @@ def test_what_failed_or_has_no_figure_is_settled_and_equal_runs_are_no_proof():
 def test_unequal_replicates_and_fresh_finalists(path, tmp_path):
     ticks: list[tuple[int, int]] = []
     plan = plan_of(space=ADAPTIVE)
-    with sweep(RAW, plan, path, workers=1, tick=lambda *t: ticks.append(t)) as study:
+    with sweep(RAW, plan, path, workers=1, on_progress=lambda *t: ticks.append(t)) as study:
         held = study.replicates_done()
         assert set(held.tolist()) <= {4, 8, 16, 20} and len(set(held.tolist())) > 1
         view = risk_utility_map(study)
@@ -149,12 +149,12 @@ def test_workers_and_resumption_change_nothing(path, tmp_path):
     other = keyed(tmp_path / "r.study")
     for stop_at in (30, 200, 260, None):
 
-        def tick(done: int, total: int, stop_at: int | None = stop_at) -> None:
+        def on_progress(done: int, total: int, stop_at: int | None = stop_at) -> None:
             if stop_at is not None and done >= stop_at:
                 raise KeyboardInterrupt
 
         try:
-            sweep(RAW, plan, other, workers=1, tick=tick).close()
+            sweep(RAW, plan, other, workers=1, on_progress=on_progress).close()
         except KeyboardInterrupt:
             assert stop_at is not None
     with Study.open(other) as study:
@@ -177,13 +177,13 @@ from tests.engine.sweeps.test_adaptive import ADAPTIVE
 from tests.engine.small_studies import RAW, plan_of
 from engine.sweeps.sweep import sweep
 
-def tick(done, total):
+def on_progress(done, total):
     print(done, total, flush=True)
     time.sleep(0.1)
 
 if __name__ == "__main__":
     plan = plan_of(space={**ADAPTIVE, "all_specs": True, "swap_sizes": ()})
-    sweep(RAW, plan, sys.argv[1], workers=1, tick=tick).close()
+    sweep(RAW, plan, sys.argv[1], workers=1, on_progress=on_progress).close()
 """
 
 

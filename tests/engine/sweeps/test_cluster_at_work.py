@@ -132,7 +132,7 @@ def test_workers_die_and_join_and_the_study_equals_the_serial_one(grid, tmp_path
         grid.add()
     seen: list[tuple[int, int]] = []
 
-    def tick(done: int, total: int) -> None:
+    def on_progress(done: int, total: int) -> None:
         if done > 500 and len(grid.workers) == 3:
             grid.workers[0].send_signal(signal.SIGKILL if os.name == "posix" else signal.SIGTERM)
             grid.add()
@@ -142,7 +142,7 @@ def test_workers_die_and_join_and_the_study_equals_the_serial_one(grid, tmp_path
         seen.append((done, total))
 
     plan = plan_of(space=LONG)
-    with sweep(RAW, plan, study_at(tmp_path, "c"), cluster=grid.address, tick=tick) as study:
+    with sweep(RAW, plan, study_at(tmp_path, "c"), cluster=grid.address, on_progress=on_progress) as study:
         assert study.progress.state == "finished" and study.progress.done == 8000
         rows = len(study.results())
         found = table_of(study)
@@ -162,7 +162,7 @@ def test_the_only_worker_dies_with_what_it_knew_and_another_comes(grid, tmp_path
     monkeypatch.setattr("engine.sweeps.workers.TASK", 60)
     grid.add()
 
-    def tick(done: int, total: int) -> None:
+    def on_progress(done: int, total: int) -> None:
         if done and len(grid.workers) == 1:
             grid.workers[0].kill()
             grid.workers[0].wait()
@@ -170,7 +170,7 @@ def test_the_only_worker_dies_with_what_it_knew_and_another_comes(grid, tmp_path
 
     # in stages: what is asked of the cluster follows from what it answered
     plan = plan_of(space={"replicates": 100, "swap_sizes": (), "search": True, "budget": 60})
-    with sweep(RAW, plan, study_at(tmp_path, "c"), cluster=grid.address, tick=tick) as study:
+    with sweep(RAW, plan, study_at(tmp_path, "c"), cluster=grid.address, on_progress=on_progress) as study:
         found, fresh = table_of(study), len(study.results("fresh"))
     assert len(grid.workers) == 2
     with sweep(RAW, plan, study_at(tmp_path, "one"), workers=1) as study:
@@ -188,7 +188,7 @@ def test_a_frozen_worker_keeps_its_own_bundles_waiting_and_no_others(grid, tmp_p
     said: list[str] = []
     most = 0
 
-    def tick(done: int, total: int) -> None:
+    def on_progress(done: int, total: int) -> None:
         nonlocal most
         most = max(most, done)
         if done and not frozen_at and len(members_of(grid)) == 2:
@@ -201,7 +201,12 @@ def test_a_frozen_worker_keeps_its_own_bundles_waiting_and_no_others(grid, tmp_p
             grid.workers[0].send_signal(signal.SIGCONT)
 
     with sweep(
-        RAW, plan_of(space=LONG), study_at(tmp_path, "c"), cluster=grid.address, tick=tick, announce=announce
+        RAW,
+        plan_of(space=LONG),
+        study_at(tmp_path, "c"),
+        cluster=grid.address,
+        on_progress=on_progress,
+        announce=announce,
     ) as s:
         assert s.progress.state == "finished" and frozen_at and most > frozen_at[0]
         found = table_of(s)
@@ -226,7 +231,7 @@ engine.sweeps.workers.TASK = 60
 if __name__ == "__main__":
     try:
         sweep(RAW, plan_of(space={"replicates": 400}), sys.argv[1], cluster=sys.argv[2],
-              tick=lambda done, total: print(done, flush=True)).close()
+              on_progress=lambda done, total: print(done, flush=True)).close()
     except EngineError as error:
         print(error, file=sys.stderr)
 """
@@ -267,7 +272,7 @@ def test_a_sweep_on_a_cluster_is_cancelled_with_and_without_workers(grid, tmp_pa
                 other.cancel()
 
     said: list[str] = []
-    with sweep(RAW, plan_of(), path, cluster=grid.address, tick=cancel, announce=said.append) as study:
+    with sweep(RAW, plan_of(), path, cluster=grid.address, on_progress=cancel, announce=said.append) as study:
         assert study.progress.state == "cancelled" and study.progress.message == "cancelled by request"
     assert set(ticks) == {0} and time.monotonic() - began < 20
     assert [text for text in said if text.startswith("waiting")] == [
@@ -284,14 +289,14 @@ def test_a_lost_scheduler_gets_one_sentence_and_nothing_is_lost(grid, tmp_path, 
     grid.add()
     path = study_at(tmp_path, "c")
 
-    def tick(done: int, total: int) -> None:
+    def on_progress(done: int, total: int) -> None:
         if done and grid.scheduler is not None:
             grid.scheduler.kill()
             grid.scheduler.wait()
             grid.scheduler = None
 
     with pytest.raises(EngineError, match="the cluster's scheduler does not answer any more"):
-        sweep(RAW, plan_of(space=LONG), path, cluster=grid.address, tick=tick)
+        sweep(RAW, plan_of(space=LONG), path, cluster=grid.address, on_progress=on_progress)
     with Study.open(path) as study:
         assert study.progress.state == "failed" and 0 < len(study.results()) < 8000
     with suppress(IndexError):

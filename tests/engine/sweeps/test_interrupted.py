@@ -31,12 +31,13 @@ import sys, time
 from tests.engine.small_studies import RAW, plan_of
 from engine.sweeps.sweep import sweep
 
-def tick(done, total):
+def on_progress(done, total):
     print(done, total, flush=True)
     time.sleep(float(sys.argv[3]))
 
 if __name__ == "__main__":
-    sweep(RAW, plan_of(space={"replicates": 200}), sys.argv[1], workers=int(sys.argv[2]), tick=tick).close()
+    plan = plan_of(space={"replicates": 200})
+    sweep(RAW, plan, sys.argv[1], workers=int(sys.argv[2]), on_progress=on_progress).close()
 """
 FULL = {"replicates": 200}
 
@@ -64,7 +65,7 @@ def test_a_killed_sweep_resumes_where_it_was(path, tmp_path):
         held = len(study.results())
         assert 0 < held < 4000 and study.progress.state == "cancelled"
     ticks: list[tuple[int, int]] = []
-    with sweep(RAW, None, path, workers=1, tick=lambda *t: ticks.append(t)) as study:
+    with sweep(RAW, None, path, workers=1, on_progress=lambda *t: ticks.append(t)) as study:
         resumed = table_of(study)
         assert study.progress.state == "finished"
     assert ticks[0][0] >= held - 400 and ticks[0][1] == 4000
@@ -128,12 +129,12 @@ def test_readers_beside_the_writer_and_no_second_writer(path):
 
 
 def test_an_interrupted_sweep_says_so(path):
-    def tick(done: int, total: int) -> None:
+    def on_progress(done: int, total: int) -> None:
         if done:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sweep(RAW, plan_of(space=FULL), path, workers=1, tick=tick)
+        sweep(RAW, plan_of(space=FULL), path, workers=1, on_progress=on_progress)
     with Study.open(path) as study:
         assert study.progress.state == "cancelled" and study.progress.message == "interrupted"
 

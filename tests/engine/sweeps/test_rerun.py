@@ -48,7 +48,7 @@ def test_measures_given_up_half_way_leave_the_study_as_it_was(path):
     with sweep(RAW, plan_of(), path, workers=1) as study:
         before = table_of(study)
         with pytest.raises(EngineError, match="cancelled; the study is as it was before"):
-            add_measures(study, RAW, KEY, ["false_zeros"], workers=1, tick=lambda *_: study.cancel())
+            add_measures(study, RAW, KEY, ["false_zeros"], workers=1, on_progress=lambda *_: study.cancel())
         assert table_of(study) == before
         reevaluate(study, RAW, KEY, [0], 2)
     assert set(before) < set(swept(path, plan_of(space={"replicates": 5}), extend=True))

@@ -28,7 +28,7 @@ from engine.sweeps import evaluator as evaluator_module
 from engine.sweeps.candidates import Group, group
 from engine.sweeps.evaluator import Evaluator, Question, Task
 from engine.sweeps.sweep import sweep
-from engine.sweeps.workers import crew
+from engine.sweeps.workers import open_local_executor
 from tests.small_tables import KEY, Small
 
 RATES = ("0.02", "0.1", "0.3")
@@ -91,8 +91,8 @@ def expected(dense) -> np.ndarray:
 def test_two_workers_give_the_bits_of_one(dense, expected):
     bundles: list[list[Task]] = [[(one, (1, 2))] for one in all_groups(dense)]
     for workers in (1, 2):
-        with crew(asked(dense), KEY, workers) as hands:
-            rows = np.concatenate([outcome.rows for outcome in hands.run(bundles)])
+        with open_local_executor(asked(dense), KEY, workers) as executor:
+            rows = np.concatenate([outcome.rows for outcome in executor.run(bundles)])
         np.testing.assert_array_equal(in_order(rows), expected)
 
 

@@ -150,12 +150,12 @@ def test_stopped_and_resumed_it_is_the_study_it_would_have_been(tmp_path):
     path = keyed(tmp_path / "often.study")
     for stop_at in (1, 60, 150, 330, None):
 
-        def tick(done: int, total: int, stop_at: int | None = stop_at) -> None:
+        def on_progress(done: int, total: int, stop_at: int | None = stop_at) -> None:
             if stop_at is not None and done >= stop_at:
                 raise KeyboardInterrupt
 
         try:
-            sweep(RAW, plan, path, workers=1, tick=tick).close()
+            sweep(RAW, plan, path, workers=1, on_progress=on_progress).close()
         except KeyboardInterrupt:
             assert stop_at is not None
     with Study.open(path) as study:

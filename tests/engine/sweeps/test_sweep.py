@@ -38,7 +38,7 @@ def test_a_sweep_is_its_evaluations(path):
     plan = plan_of()
     ticks: list[tuple[int, int]] = []
     said: list[str] = []
-    with sweep(RAW, plan, path, workers=1, tick=lambda *t: ticks.append(t), announce=said.append) as study:
+    with sweep(RAW, plan, path, workers=1, on_progress=lambda *t: ticks.append(t), announce=said.append) as study:
         results = study.results()
         assert study.progress.state == "finished"
         specs = [s.spec for s in study.scenarios]
@@ -212,7 +212,7 @@ def test_runs_over_records_are_reported_a_few_at_a_time_and_fitted_once(path, mo
         return RDS.prepare(setting)
 
     monkeypatch.setattr(key_swaps, "RDS", replace(RDS, prepare=counted))
-    sweep(RAW, plan, path, workers=1, tick=lambda done, _: ticks.append(done)).close()
+    sweep(RAW, plan, path, workers=1, on_progress=lambda done, _: ticks.append(done)).close()
     assert ticks[0] == 0 and ticks[-1] == 20
     assert 0 < max(b - a for a, b in pairwise(ticks)) <= 4
     assert len(fits) == 2  # on trial beforehand, and for all runs
