@@ -114,7 +114,7 @@ def first_plan(data: Data, raw: RawTable, attributes: Sequence[str] | None, opti
     carry, drop = list(options.get("carry", ())), list(options.get("drop", ()))
     named = {column: column for column in (*(attributes or ()), options.get("weight"), options.get("id")) if column}
     if attributes is not None:
-        unnamed = sort_columns(named, carry, drop, raw.names).homeless
+        unnamed = sort_columns(named, carry, drop, raw.names).unassigned
         carry += [name for name in unnamed if not facts(raw.columns[name], raw.n_records).looks_like_id]
     plan = guess_plan(
         raw,
