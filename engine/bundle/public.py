@@ -8,10 +8,10 @@ from engine.bundle.codebook import codebook, codebook_html, codebook_xml
 from engine.bundle.files import write_tables
 from engine.bundle.package import Package
 from engine.common.printable import printable
-from engine.common.public_wording import methods_paragraph
 from engine.data.io.scripts import load_scripts
 from engine.models.columns import missing_values, numeric_columns
 from engine.release.spec import RANDOM_SWAP
+from engine.report.public_wording import methods_paragraph
 
 METHODS = "METHODS.txt"
 

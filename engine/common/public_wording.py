@@ -1,15 +1,8 @@
-"""Wordings that all readers share: the public paragraph on protection, titles within a sentence, times."""
+"""Wordings that all readers share: titles within a sentence, times, large numbers, the name that occurs twice."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-
-_SWAP = "values of some variables were exchanged between records before release"
-_OTHER = "values of some variables were altered by a statistical procedure before release"
-_WITHHELD = (
-    "The variables and the share of records concerned are not published, because that would weaken the protection."
-)
-_RANGE = "The share of records concerned is {extent}. Which records and variables were concerned is not published."
 
 
 def first_twice(names: Iterable[str]) -> str | None:
@@ -32,31 +25,6 @@ def lower_first(text: str) -> str:
     first = text.split()[0] if text else ""
     named = first.endswith("'s") or first[1:] != first[1:].lower() or first in ("Hellinger", "Shannon", "Pearson")
     return text if named else text[:1].lower() + text[1:]
-
-
-def methods_paragraph(*, title: str, extent: str, wording: str, swap: bool, n_tables: int) -> str:
-    """The paragraph for the public: that the data were altered, how in general, and how much only as far as ``extent``
-    says (a range in words; empty withholds it).
-
-    ``title`` names the released file (may be empty), ``wording`` is added at the end, ``swap`` says whether values were
-    exchanged between records or altered otherwise, ``n_tables`` how many tables the release has.
-    """
-    what = _SWAP if swap else _OTHER
-    said = [f"To protect the confidentiality of the people and organisations behind {title or 'this file'}, {what}."]
-    if n_tables > 1:
-        said.append(
-            f"The release consists of {n_tables} files with the same records in the same order; analyse each of them "
-            "and combine the results by the rules for multiple imputation."
-        )
-    said.append(_RANGE.format(extent=extent) if extent else _WITHHELD)
-    said.append(
-        "An apparent match with a known person or organisation may therefore be false. Estimates from the file may "
-        "differ from those from the confidential data."
-    )
-    said.append("Records stand in a random order, and identifiers, where there are any, were assigned anew.")
-    if wording:
-        said.append(wording)
-    return " ".join(" ".join(said).split())
 
 
 def duration(seconds: float) -> str:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from engine.common.public_wording import methods_paragraph
 from engine.report.change_log import is_plan_change
 from engine.report.coherence import coherence
 from engine.report.facts import ShareRow
+from engine.report.public_wording import methods_paragraph
 from engine.report.redaction import SPARSE, WITHHELD_WHY, is_count_title, is_one_digit_title, listed, lower_first
 from engine.report.words import about as mean_with_error
 from engine.report.words import figure, percent, plural, signed

@@ -9,7 +9,7 @@ import numpy as np
 from engine.report.context import candidate_words
 from engine.report.redaction import Safe
 from engine.report.sentences import headline
-from engine.report.words import plural
+from engine.report.template_reader import texts
 
 if TYPE_CHECKING:
     from engine.frontier.risk_utility_map import RiskUtilityMap
@@ -26,21 +26,23 @@ def considered(study: Study, view: RiskUtilityMap) -> list[str]:
 
     ``view`` is the map under the plan's measures.  No rate, run or id is in them.
     """
-    known = np.isfinite(view.risk_loss) & np.isfinite(view.utility_loss)
-    said = [
-        headline(study, view, None),
-        f"{plural(len(view.scenarios), 'candidate')} were run, of which {int(view.dominance.undominated.sum()):,} are"
-        " on the frontier: no other one is both safer and more useful.",
-    ]
-    bound = study.plan.decision.max_risk
+    bound, within = study.plan.decision.max_risk, None
     if bound is not None:
+        known = np.isfinite(view.risk_loss) & np.isfinite(view.utility_loss)
         loss = -float(bound) if view.measures[view.risk].measure.better == "higher" else float(bound)
         within = int(np.count_nonzero(view.risk_loss[known] <= loss))
-        said.append(f"Within the plan's bound on risk {'is' if within == 1 else 'are'} {within or 'none'} of them.")
-    if riskier := int(view.riskier_than_original.sum()):
-        said.append(f"{plural(riskier, 'candidate')} would on average have been riskier than the data as they are.")
-    on = view.frontier().tolist()
+    frontier = view.frontier().tolist()
     extents = sorted({rate for rate in study.plan.space.rates if rate}, key=float)
-    for name, place in (("safest", on[:1]), ("most useful", on[-1:])):
-        said += [f"The {name} of the frontier {candidate_words(view.scenarios[i].spec, extents)}." for i in place]
-    return said
+    names = {
+        "headline": headline(study, view, None),
+        "n_candidates": len(view.scenarios),
+        "n_frontier": int(view.dominance.undominated.sum()),
+        "n_within": within,
+        "n_riskier": int(view.riskier_than_original.sum()),
+        "ends": [
+            (end, candidate_words(view.scenarios[index].spec, extents))
+            for end, indices in (("safest", frontier[:1]), ("most useful", frontier[-1:]))
+            for index in indices
+        ],
+    }
+    return texts("no_release.txt", names)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.os_support import write_private
-from engine.common.public_wording import methods_paragraph
 from engine.release.spec import RANDOM_SWAP, percent
 from engine.report import parameters as in_words
 from engine.report.memo import BANNER
 from engine.report.plan_counts import NO_DATA, at_most, candidates_words
+from engine.report.public_wording import methods_paragraph
 from engine.report.redaction import Safe, listed, meaning_of, title_of, upper_first
 from engine.report.template_reader import document
 from engine.report.words import plural
