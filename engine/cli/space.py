@@ -9,7 +9,7 @@ from engine.cli.arguments import whole
 from engine.cli.parser import DATA_HELP, add_command
 from engine.cli.plan_options import add_plan_options, plan_of
 from engine.common.output import say
-from engine.common.public_wording import duration
+from engine.common.wording import duration
 
 if TYPE_CHECKING:
     from engine.cli.parser import Commands

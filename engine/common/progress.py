@@ -6,7 +6,7 @@ import sys
 import time
 
 from engine.common.output import say, say_again
-from engine.common.public_wording import duration
+from engine.common.wording import duration
 
 
 class Ticker:

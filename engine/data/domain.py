@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
-from engine.common.public_wording import first_twice
+from engine.common.wording import first_twice
 
 KINDS = ("value", "skip", "missing")
 """What a level stands for: a real answer, a question validly skipped, an answer that is missing."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.common.errors import EngineError, UsageError
-from engine.common.public_wording import first_twice
 from engine.common.raw_values import smallest, texts
+from engine.common.wording import first_twice
 from engine.data.microdata import RawColumn, RawTable
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from engine.common.errors import EngineError
-from engine.common.public_wording import first_twice
+from engine.common.wording import first_twice
 
 if TYPE_CHECKING:
     import numpy as np

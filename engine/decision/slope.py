@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.common.public_wording import lower_first
+from engine.common.wording import lower_first
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.measures import MeasureCall
 from engine.study.study import Study

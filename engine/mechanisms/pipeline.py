@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from engine.common.errors import EngineError, UsageError
-from engine.common.public_wording import first_twice
 from engine.common.streams import derive
+from engine.common.wording import first_twice
 from engine.data.microdata import Microdata, RawColumn
 from engine.mechanisms.base import Drawn, Mechanism
 from engine.mechanisms.group_swap import CGS

@@ -9,7 +9,7 @@ from math import isfinite
 from typing import Any
 
 from engine.common.errors import UsageError, did_you_mean
-from engine.common.public_wording import first_twice
+from engine.common.wording import first_twice
 
 MISSING_LEVEL = "missing"
 """Label of the level that ``on_missing = "level"`` adds."""

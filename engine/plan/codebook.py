@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from engine.common.errors import UsageError, did_you_mean
-from engine.common.public_wording import first_twice
 from engine.common.raw_values import texts
+from engine.common.wording import first_twice
 from engine.data.grouped_columns import GroupedColumns
 from engine.data.labels import MEASURES, ColumnLabels
 from engine.data.microdata import RawColumn, RawTable

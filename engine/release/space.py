@@ -15,7 +15,7 @@ from math import comb, prod
 import numpy as np
 
 from engine.common.errors import Remedy, UsageError, did_you_mean
-from engine.common.public_wording import in_digits
+from engine.common.wording import in_digits
 from engine.data.domain import Domain
 from engine.data.table import ContingencyTable
 from engine.release.spec import AttributeSpec, ReleaseSpec, Structure

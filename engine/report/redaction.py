@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.common.public_wording import lower_first as lower_first
-from engine.common.public_wording import upper_first as upper_first
+from engine.common.wording import lower_first as lower_first
+from engine.common.wording import upper_first as upper_first
 from engine.measures import MeasureCall
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from engine.common.public_wording import upper_first
+from engine.common.wording import upper_first
 from engine.decision.states import DecisionStatus
 from engine.plan import Plan, dependencies
 from engine.plan.recode import code

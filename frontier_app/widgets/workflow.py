@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.common.errors import EngineError
-from engine.common.public_wording import upper_first
+from engine.common.wording import upper_first
 from engine.decision.cautions import caution_text
 from engine.decision.choice import cautions_now, fresh_figures
 from engine.decision.states import DecisionStatus, decide

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.common.errors import EngineError
-from engine.common.public_wording import first_twice
 from engine.common.raw_values import index_codes, smallest
+from engine.common.wording import first_twice
 from engine.data.microdata import RawColumn
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from engine.common.errors import EngineError
-from engine.common.public_wording import upper_first
+from engine.common.wording import upper_first
 from engine.decision.choice import choose, planned_places
 from engine.decision.disclosure_text import told
 from engine.decision.slope import beaten_by_original, beaten_text
