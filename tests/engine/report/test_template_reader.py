@@ -16,12 +16,15 @@ from engine.plan.lock import lock
 from engine.plan.recode import code
 from engine.report import template_reader
 from engine.report.annex import analyst_sections, chair_sections
+from engine.report.answers import public_wording
 from engine.report.document import Bullets, Document, Entries, Grid, Paragraph, Picture, Section
 from engine.report.memo import memo
+from engine.report.no_release import considered
 from engine.report.plan_counts import count_plan
 from engine.report.plan_document import plan_document
 from engine.report.slides import slides
 from engine.report.template_reader import FOLDER, _environment, document, texts
+from engine.study.study_map import risk_utility_map
 from tests.engine.report.conftest import Case, raw_table
 from tests.engine.report.test_plan_document import SETTINGS, full
 
@@ -177,6 +180,7 @@ def test_every_template_is_filled_in_and_uses_only_names_that_there_are(
         plan_document(plan),
         plan_document(plan, counts, rates=True),
     )
+    assert public_wording(case.found) and considered(case.study, risk_utility_map(case.study))
     assert all(section.blocks for made in documents for section in made.sections)
     assert {name for name, _ in filled} | {"shared.txt"} == {path.name for path in FOLDER.iterdir()}
     for name, names in filled:
@@ -190,7 +194,7 @@ def test_what_the_chair_alone_sees_has_no_name_in_the_members_plan(filled: list[
     secrets = (*SETTINGS, locked.lock.digest, "/srv")
     for rates in (False, True):
         plan_document(locked, count_plan(locked, code(raw_table(), locked)), rates=rates)
-    (_, member), (_, chair) = filled
+    member, chair = (names for name, names in filled if name == "plan.txt")
     # the counts are of a space, whose specs say which attributes are tried and never at which rate
     given = [" ".join(f"{name} {value!r}" for name, value in names.items()) for names in (member, chair)]
     assert not [secret for secret in secrets if secret in given[0]]
