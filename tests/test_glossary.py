@@ -51,6 +51,8 @@ def test_small_cell_risk_is_not_taken_for_a_probability():
         "Disclosure risk (DR)",
         "Hellinger distance",
         "Key",
+        "Mechanism",
+        "Neighbour",
         "Realisation",
         "Replicate",
         "Risk–utility frontier",
@@ -63,6 +65,14 @@ def test_small_cell_risk_is_not_taken_for_a_probability():
 )
 def test_the_words_on_screen_are_there(term):
     assert term in TERMS
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tour.md"])
+def test_a_word_that_a_page_introduces_is_there(page):
+    text = (Path(__file__).parents[1] / page).read_text(encoding="utf-8")
+    introduced = re.findall(r"\b[Aa] \*([a-z ]+)\*(?!\*)", text)
+    known = {re.sub(r" (\(.*\)|of .*)$", "", term).casefold() for term in TERMS}
+    assert introduced and not [word for word in introduced if word not in known]
 
 
 def test_every_symbol_has_a_plain_sentence_a_range_and_a_source():
