@@ -246,7 +246,7 @@ def test_a_figure_that_was_changed_with_the_digests_is_seen_beside_the_study(
     assert exported(bundle, study) == {"member": ""}
     other_figure(bundle)
     (said,) = exported(bundle).values()
-    assert wrong(bundle) == [] and said.startswith("from the bundle alone nobody can tell; give the study with --study")
+    assert wrong(bundle) == [] and said.startswith("from the bundle alone nobody can tell; name the study")
     assert exported(bundle, study) == {
         "member": "no export that the decision log of 'household.study' holds wrote it: it was changed, or is another's"
     }
