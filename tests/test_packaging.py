@@ -67,6 +67,10 @@ def test_every_package_says_that_it_is_one(wheel):
     assert [folder for folder in sorted(folders) if f"{folder}/__init__.py" not in names] == []
 
 
+def test_both_packages_tell_type_checkers_that_they_are_typed(wheel):
+    assert {"engine/py.typed", "frontier_app/py.typed"} <= set(wheel.namelist())
+
+
 def test_the_command_is_installed(wheel):
     (entry_points,) = [name for name in wheel.namelist() if name.endswith("/entry_points.txt")]
     assert "frontier = engine.cli.main:main" in wheel.read(entry_points).decode()

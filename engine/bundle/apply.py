@@ -188,7 +188,8 @@ def _records(pairs: dict[str, Any], other: RawTable, id_column: str) -> np.ndarr
             f"{int((found < 0).sum()):,} of {other.n_records:,} records of '{other.source}' have an id in "
             f"'{id_column}' that the original does not have"
         )
-    return found
+    result: np.ndarray = found
+    return result
 
 
 def _carriers(

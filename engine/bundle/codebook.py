@@ -108,7 +108,8 @@ def codebook(
 def _weights(values: pa.Array, about: ColumnLabels) -> np.ndarray:
     distinct, codes = _coded(values)
     known = np.where(about.missing_mask(distinct), 0.0, numbers(distinct))
-    return np.nan_to_num(np.append(known, 0.0)[codes])
+    result: np.ndarray = np.nan_to_num(np.append(known, 0.0)[codes])
+    return result
 
 
 def _coded(values: pa.Array) -> tuple[pa.Array, np.ndarray]:

@@ -92,7 +92,8 @@ def _made(manifest: Mapping[str, Any]) -> str:
     if manifest["mechanism"] == RANDOM_SWAP:
         return f"{RANDOM_SWAP}: {manifest['spec']} at {manifest['rate']}"
     settings = "; ".join(f"{name} {value}" for name, value in manifest["params"] if value)
-    return manifest["mechanism"] + (f" ({settings})" if settings else "")
+    result: str = manifest["mechanism"] + (f" ({settings})" if settings else "")
+    return result
 
 
 def _number(value: Any) -> str:

@@ -24,6 +24,8 @@ from engine.common.os_support import others_of
 from engine.common.resources import home, user_folder_place
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+Integer = int | np.integer[Any]
+"""What kernels count with: NumPy's integers where compiled, either kind where not."""
 
 
 def cache_folder() -> Path:
@@ -86,7 +88,8 @@ def kernel(function: _F) -> _F:
     """
     if _numba is None:
         return function
-    return _numba.njit(cache=True, nogil=True)(function)
+    result: _F = _numba.njit(cache=True, nogil=True)(function)
+    return result
 
 
 def wrapping() -> Any:

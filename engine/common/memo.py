@@ -18,4 +18,5 @@ class Memory:
         """The remembered result of ``work`` under ``name``."""
         if name not in self._known:
             self._known[name] = work()
-        return self._known[name]
+        result: _T = self._known[name]
+        return result

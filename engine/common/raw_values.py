@@ -29,7 +29,8 @@ def as_text(values: pa.Array) -> pa.Array:
 
 def texts(values: pa.Array) -> list[str]:
     """:func:`as_text` as a Python list; ``values`` must not hold nulls (a raw column's distinct values never do)."""
-    return as_text(values).to_pylist()
+    result: list[str] = as_text(values).to_pylist()
+    return result
 
 
 def numbers(values: pa.Array) -> np.ndarray:
@@ -45,14 +46,16 @@ def numbers(values: pa.Array) -> np.ndarray:
     if pa.types.is_boolean(kind):
         return np.full(len(values), np.nan)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        result: np.ndarray = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        return result
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         return np.full(len(values), np.nan)
     if len(values) <= _FEW:
         return np.array([float(text) if is_number(text) else np.nan for text in values.to_pylist()], dtype=float)
     numeric = pc.match_substring_regex(values, _NUMBER)
     digits = pc.ascii_trim_whitespace(pc.if_else(numeric, values, pa.scalar(None, kind)))
-    return digits.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    result = digits.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return result
 
 
 def is_number(text: str) -> bool:
@@ -67,7 +70,8 @@ def nan_mask(values: pa.Array) -> np.ndarray:
 
     if not pa.types.is_floating(values.type):
         return np.zeros(len(values), dtype=bool)
-    return pc.is_nan(values).to_numpy(zero_copy_only=False)
+    result: np.ndarray = pc.is_nan(values).to_numpy(zero_copy_only=False)
+    return result
 
 
 def text_mask(values: pa.Array, wanted: Sequence[str]) -> np.ndarray:
@@ -81,7 +85,8 @@ def text_mask(values: pa.Array, wanted: Sequence[str]) -> np.ndarray:
         known = set(wanted)
         return np.array([text in known for text in texts(values)], dtype=bool)
     kind = pa.large_string()
-    return pc.is_in(as_text(values).cast(kind), pa.array(wanted, kind)).to_numpy(zero_copy_only=False)
+    result: np.ndarray = pc.is_in(as_text(values).cast(kind), pa.array(wanted, kind)).to_numpy(zero_copy_only=False)
+    return result
 
 
 def smallest(codes: np.ndarray, n_values: int) -> np.ndarray:

@@ -95,7 +95,8 @@ class GroupedColumns(Mapping[str, "RawColumn"]):
     def _unpacked(self, start: int) -> dict[str, RawColumn]:
         packed = self._packed.get(start)
         if packed is not None:
-            return pickle.loads(zlib.decompress(packed))
+            result: dict[str, RawColumn] = pickle.loads(zlib.decompress(packed))
+            return result
         found = self._columns(self._names[start : start + self.group_size])
         packed = zlib.compress(pickle.dumps(found, protocol=5), 1)
         if sum(map(len, self._packed.values())) + len(packed) <= MOST_PACKED:

@@ -114,7 +114,9 @@ class _Survey:
         ranges = ((float(REFUSED), float(SKIP)),) if asked is not None else ()
         return self.add(name, values, label, {**labels, **used}, measure, () if ranges else codes, ranges)
 
-    def recode(self, name: str, source: str, of: Callable[[np.ndarray], np.ndarray], label: str, labels: Sequence[str]):
+    def recode(
+        self, name: str, source: str, of: Callable[[np.ndarray], np.ndarray], label: str, labels: Sequence[str]
+    ) -> np.ndarray:
         """A column that another decides; negative codes stay as they are."""
         from_ = self.arrays[source]
         values = np.where(from_ < 0, from_, of(from_)).astype(np.int64)
@@ -244,7 +246,8 @@ def _person(s: _Survey) -> None:
 
 def _zipf(n: int, power: float) -> np.ndarray:
     share = 1 / np.arange(1, n + 1) ** power
-    return share / share.sum()
+    result: np.ndarray = share / share.sum()
+    return result
 
 
 def _work(s: _Survey) -> None:

@@ -51,12 +51,14 @@ class RiskUtilityMap:
     @property
     def original_losses(self) -> np.ndarray:
         """The unaltered data's figures turned so that smaller is better."""
-        return losses(self.original[None, :], [call.measure for call in self.measures])[0]
+        result: np.ndarray = losses(self.original[None, :], [call.measure for call in self.measures])[0]
+        return result
 
     @property
     def riskier_than_original(self) -> np.ndarray:
         """Mask of scenarios whose mean risk is above that of doing nothing: swapping can raise a small-cell risk."""
-        return self.risk_loss > self.original_losses[self.risk]
+        result: np.ndarray = self.risk_loss > self.original_losses[self.risk]
+        return result
 
     @property
     def n_without_run(self) -> int:

@@ -129,7 +129,8 @@ def margins_of(se: np.ndarray, counted: np.ndarray, i: int, others: np.ndarray, 
         margin = quantiles[np.clip(np.nan_to_num(df, nan=0.0), 0, _MOST_DF).astype(np.int64)] * np.sqrt(squares + mine)
     margin[np.isnan(margin)] = np.inf
     margin[(squares + mine) == 0] = 0.0  # figures that do not vary at all differ clearly by any amount
-    return margin
+    result: np.ndarray = margin
+    return result
 
 
 def dominance(
@@ -205,7 +206,8 @@ def _perhaps_beaten(
     lowest = np.minimum.accumulate(loss[order, 1])
     short = np.nextafter(loss[places] - least * (1 - 1e-9) * se[places], np.inf)
     at = np.searchsorted(loss[order, 0], short[:, 0], side="right")
-    return places[(at > 0) & (lowest[np.maximum(at, 1) - 1] <= short[:, 1])]
+    result: np.ndarray = places[(at > 0) & (lowest[np.maximum(at, 1) - 1] <= short[:, 1])]
+    return result
 
 
 def _all_above(columns: np.ndarray, point: np.ndarray) -> np.ndarray:
@@ -245,4 +247,5 @@ def _share(
     for part in np.split(use, np.flatnonzero(np.diff(results.replicate[use])) + 1):
         wins[results.scenario[part][undominated(loss[part])]] += 1
     n = np.bincount(results.scenario[use], minlength=n_scenarios)
-    return np.divide(wins, n, out=np.full(n_scenarios, np.nan), where=n > 0)
+    result: np.ndarray = np.divide(wins, n, out=np.full(n_scenarios, np.nan), where=n > 0)
+    return result

@@ -52,9 +52,11 @@ def phi_squared(counts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.n
 def strength(phi2: np.ndarray, free: np.ndarray, statistic: str) -> np.ndarray:
     """Cramér's V or the contingency coefficient from what :func:`phi_squared` gives; in [0, 1]."""
     if statistic == "cramers_v":
-        return np.minimum(1.0, np.sqrt(np.divide(phi2, free, out=np.zeros_like(phi2), where=free > 0)))
+        result: np.ndarray = np.minimum(1.0, np.sqrt(np.divide(phi2, free, out=np.zeros_like(phi2), where=free > 0)))
+        return result
     if statistic == "contingency":
-        return np.sqrt(phi2 / (1 + phi2))
+        result = np.sqrt(phi2 / (1 + phi2))
+        return result
     raise UsageError(
         f"statistic == '{statistic}', must be cramers_v or contingency.{did_you_mean(statistic, STATISTICS)}"
     )
@@ -66,7 +68,8 @@ def association_change(batch: ReleaseBatch, statistic: str) -> np.ndarray:
     In [-1, 1]; exactly 0 for a pair whose table did not change.
     """
     before, after = _associations(batch, statistic)
-    return before - after
+    result: np.ndarray = before - after
+    return result
 
 
 def association_matrix(batch: ReleaseBatch, statistic: str = "cramers_v", which: str = "change") -> np.ndarray:

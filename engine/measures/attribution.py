@@ -64,7 +64,8 @@ def _attribution(batch: ReleaseBatch, places: tuple[int, ...], t: int, unmatched
     if unmatched == "zero":
         return total / batch.n_records
     matched = batch.n_records - lost
-    return np.divide(total, matched, out=np.full(len(batch), np.nan), where=matched > 0)
+    result: np.ndarray = np.divide(total, matched, out=np.full(len(batch), np.nan), where=matched > 0)
+    return result
 
 
 def attribution_gain(

@@ -60,7 +60,8 @@ def entropy_change(batch: Tables) -> np.ndarray:
 
 
 def _x_log_x(counts: np.ndarray) -> np.ndarray:
-    return counts * np.log(np.maximum(counts, 1))
+    result: np.ndarray = counts * np.log(np.maximum(counts, 1))
+    return result
 
 
 def false_zeros(batch: ReleaseBatch) -> np.ndarray:

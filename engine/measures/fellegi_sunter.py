@@ -40,7 +40,8 @@ class Linkage(NamedTuple):
         A variable on which links agree no more often than other pairs weighs nothing.
         """
         gain = np.log(self.m / self.u) - np.log((1 - self.m) / (1 - self.u))
-        return np.rint(np.maximum(gain, 0) * _UNIT).astype(np.int64)
+        result: np.ndarray = np.rint(np.maximum(gain, 0) * _UNIT).astype(np.int64)
+        return result
 
 
 def agreements(rows: LinkRows, some: np.ndarray, others: np.ndarray, h: float) -> np.ndarray:
@@ -177,7 +178,8 @@ def _scale(left: np.ndarray, right: np.ndarray, supply: np.ndarray, demand: np.n
         column = column * demand / reached
         if np.abs(reached - demand).max() < 1e-12 * demand.max():
             break
-    return row[left] * column[right]
+    result: np.ndarray = row[left] * column[right]
+    return result
 
 
 def _greedy(weights: np.ndarray, supply: np.ndarray, demand: np.ndarray) -> np.ndarray:
@@ -240,7 +242,8 @@ def correct_links(rows: LinkRows, blocks: np.ndarray, linkage: Linkage, h: float
 
 def _pattern_weights(weights: np.ndarray) -> np.ndarray:
     patterns = np.arange(1 << len(weights))
-    return (((patterns[:, None] >> np.arange(len(weights))) & 1) @ weights).astype(np.int32)
+    result: np.ndarray = (((patterns[:, None] >> np.arange(len(weights))) & 1) @ weights).astype(np.int32)
+    return result
 
 
 def probabilistic_linkage(release: RecordRelease, places: Sequence[int], numeric: str, h: str, block: str) -> Figure:

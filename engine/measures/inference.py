@@ -54,7 +54,8 @@ def du_llm(
         return change
     from scipy.special import gammaln
 
-    return change - batch.total(gammaln(batch.after + 1.0) - gammaln(batch.before + 1.0))
+    result: np.ndarray = change - batch.total(gammaln(batch.after + 1.0) - gammaln(batch.before + 1.0))
+    return result
 
 
 def du_llm_per_record(
@@ -118,14 +119,16 @@ def _bits(n_records: int, largest: float) -> int:
 
 
 def _rounded(values: np.ndarray, bits: int) -> np.ndarray:
-    return np.rint(np.ldexp(values, bits)).astype(np.int64)
+    result: np.ndarray = np.rint(np.ldexp(values, bits)).astype(np.int64)
+    return result
 
 
 def _sums(batch: ReleaseBatch, values: np.ndarray, bits: int) -> np.ndarray:
     """Exact sums per candidate: running sums may wrap around, their differences cannot."""
     running = np.concatenate([[0], np.cumsum(values)])
     sums = running[batch.ends] - running[np.concatenate([[0], batch.ends[:-1]])]
-    return np.ldexp(sums.astype(float), -bits)
+    result: np.ndarray = np.ldexp(sums.astype(float), -bits)
+    return result
 
 
 # -- parameters fitted again -----------------------------------------------------------------------------------------
@@ -142,7 +145,8 @@ def _refit(batch: ReleaseBatch, fitted: Fit) -> np.ndarray:
 
 
 def _n_log_n(counts: np.ndarray) -> np.ndarray:
-    return counts * np.log(np.maximum(counts, 1))
+    result: np.ndarray = counts * np.log(np.maximum(counts, 1))
+    return result
 
 
 def _refit_by_ipf(batch: ReleaseBatch, fitted: Fit) -> np.ndarray:

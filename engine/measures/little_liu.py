@@ -45,7 +45,8 @@ def _r1(batch: ReleaseBatch, most: int) -> np.ndarray:
     left = batch.total((batch.before > 0) & (batch.before <= most))
     sensitive = (batch.after > 0) & (batch.after <= most)
     stayed = sensitive * batch.kept / np.maximum(batch.after, 1)
-    return r_original(batch.original, most) - left + batch.total(stayed)
+    result: np.ndarray = r_original(batch.original, most) - left + batch.total(stayed)
+    return result
 
 
 def r1_share(batch: ReleaseBatch, s: int, rule: str) -> np.ndarray:

@@ -223,7 +223,8 @@ def correlation_change(release: RecordRelease, places: tuple[int, ...], by: str,
 def _correlations(covariances: np.ndarray) -> np.ndarray:
     spread = np.sqrt(np.maximum(np.diagonal(covariances, axis1=1, axis2=2), 0))
     scale = spread[:, :, None] * spread[:, None, :]
-    return np.divide(covariances, scale, out=np.full(covariances.shape, np.nan), where=scale > 0)
+    result: np.ndarray = np.divide(covariances, scale, out=np.full(covariances.shape, np.nan), where=scale > 0)
+    return result
 
 
 def _check(**parameters: int | str) -> None:

@@ -60,12 +60,14 @@ def mean_over_pairs(figures: np.ndarray) -> np.ndarray:
     """Mean over the last axis of ``(candidates, pairs)``, added in order: the same bits alone as among others."""
     n_candidates, n_pairs = figures.shape
     owner = np.repeat(np.arange(n_candidates), n_pairs)
-    return np.bincount(owner, weights=figures.reshape(-1), minlength=n_candidates) / n_pairs
+    result: np.ndarray = np.bincount(owner, weights=figures.reshape(-1), minlength=n_candidates) / n_pairs
+    return result
 
 
 def largest_over_pairs(figures: np.ndarray) -> np.ndarray:
     """The figure of ``(candidates, pairs)`` that is largest in size, with its sign; the first of equals."""
-    return figures[np.arange(len(figures)), np.abs(figures).argmax(axis=1)]
+    result: np.ndarray = figures[np.arange(len(figures)), np.abs(figures).argmax(axis=1)]
+    return result
 
 
 def symmetric(margins: PairMargins, figures: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
@@ -177,7 +179,8 @@ def _counts_at(
     if start[-1] <= _DENSE:
         dense = np.zeros(start[-1], np.int64)
         dense[occupied] = counts
-        return dense[wanted]
+        result: np.ndarray = dense[wanted]
+        return result
     at = np.minimum(np.searchsorted(occupied, wanted), len(occupied) - 1)
     return np.where(occupied[at] == wanted, counts[at], 0)
 

@@ -157,7 +157,8 @@ def tree_propensities(stacked: Stacked, shape: tuple[int, ...], leaf: int) -> np
     leaves = tree.apply(x)
     of_after = np.bincount(leaves, weights=stacked.after)
     everyone = np.bincount(leaves, weights=stacked.before + stacked.after)
-    return (of_after[leaves] / everyone[leaves]).astype(float)
+    result: np.ndarray = (of_after[leaves] / everyone[leaves]).astype(float)
+    return result
 
 
 def _modelled(

@@ -59,7 +59,8 @@ class Joined:
     @property
     def lost(self) -> np.ndarray:
         """Coefficients that the original estimates and the release does not."""
-        return self.usable & np.isnan(self.after)
+        result: np.ndarray = self.usable & np.isnan(self.after)
+        return result
 
     def strata(self) -> list[tuple[str, np.ndarray]]:
         """Name and coefficients of every stratum of every analysis that has strata."""

@@ -42,7 +42,8 @@ def record_risk(
             counted = stayed & (size <= largest_sensitive(s, rule)) if kind == "little_liu" else True
             total += np.where(counted, 1 / size, 0)
             tables += 1
-    return np.divide(total, tables, out=np.full(len(total), np.nan), where=tables > 0)
+    result: np.ndarray = np.divide(total, tables, out=np.full(len(total), np.nan), where=tables > 0)
+    return result
 
 
 def cell_sizes(table: ReleasedTable, places: tuple[int, ...]) -> np.ndarray:

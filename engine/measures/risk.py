@@ -20,7 +20,8 @@ def small_cells(batch: ReleaseBatch, n_rule: int) -> np.ndarray:
     base = int(batch.original[batch.original < n_rule].sum())
     at_risk = base - batch.total(batch.before * small_before) + batch.total(batch.kept * small_after)
     unchanged = batch.n_records - batch.changed
-    return np.divide(at_risk, unchanged, out=np.full(len(batch), np.nan), where=unchanged > 0)
+    result: np.ndarray = np.divide(at_risk, unchanged, out=np.full(len(batch), np.nan), where=unchanged > 0)
+    return result
 
 
 def _check_n_rule(n_rule: int) -> None:

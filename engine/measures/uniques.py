@@ -29,7 +29,8 @@ def unchanged_uniques(batch: ReleaseBatch) -> np.ndarray:
     count; lower is better."""
     base = int(np.count_nonzero(batch.original == 1))
     stayed = (batch.before == 1) & (batch.kept == 1) & (batch.after == 1)
-    return base - batch.total(batch.before == 1) + batch.total(stayed)
+    result: np.ndarray = base - batch.total(batch.before == 1) + batch.total(stayed)
+    return result
 
 
 def k_anonymity(batch: ReleaseBatch, k: int) -> np.ndarray:
@@ -70,7 +71,8 @@ def expected_matches(release: RecordRelease, places: tuple[int, ...], fraction: 
     """
 
     def one_over(unseen: np.ndarray) -> np.ndarray:
-        return np.divide(-np.expm1(-unseen), unseen, out=np.ones_like(unseen), where=unseen > 0)
+        result: np.ndarray = np.divide(-np.expm1(-unseen), unseen, out=np.ones_like(unseen), where=unseen > 0)
+        return result
 
     return _expected(release, places, fraction, model, one_over)
 
@@ -119,7 +121,8 @@ def _alone(
     kept = counts - np.bincount(cell[changed], minlength=len(counts))
     arrived = np.minimum(np.searchsorted(numbers, new[changed]), len(numbers) - 1)
     known = numbers[arrived] == new[changed]
-    return (kept == 1) & (np.bincount(arrived[known], minlength=len(counts)) == 0)
+    result: np.ndarray = (kept == 1) & (np.bincount(arrived[known], minlength=len(counts)) == 0)
+    return result
 
 
 def _fit(table: ReleasedTable, places: tuple[int, ...], model: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.common.compiled import kernel
+from engine.common.compiled import Integer, kernel
 
 RETRIES = 64
 _LOW = np.uint64(0xFFFFFFFF)
@@ -32,10 +32,10 @@ _TWO32 = np.uint64(1 << 32)
 
 
 @kernel
-def next_word(s):
+def next_word(s: np.ndarray) -> np.uint64:
     """Next output of xoshiro256** (Blackman and Vigna 2018, doi 10.1145/3460772); ``s`` is its state of four words."""
     x = s[1] * np.uint64(5)
-    result = ((x << np.uint64(7)) | (x >> np.uint64(57))) * np.uint64(9)
+    result: np.uint64 = ((x << np.uint64(7)) | (x >> np.uint64(57))) * np.uint64(9)
     t = s[1] << np.uint64(17)
     s[2] ^= s[0]
     s[3] ^= s[1]
@@ -47,7 +47,7 @@ def next_word(s):
 
 
 @kernel
-def below(s, n):
+def below(s: np.ndarray, n: Integer) -> np.int64:
     """A uniform integer in ``0..n-1`` for ``1 <= n < 2**32``, without modulo bias (Lemire 2019, doi
     10.1145/3230636)."""
     bound = np.uint64(n)
@@ -60,7 +60,7 @@ def below(s, n):
 
 
 @kernel
-def sort_cells(keys, sizes):
+def sort_cells(keys: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Order of cells by the columns of ``keys``, first column first: stable counting sorts from the last column to the
     first."""
     m, width = keys.shape
@@ -82,7 +82,7 @@ def sort_cells(keys, sizes):
 
 
 @kernel
-def classes(keys, n_block):
+def classes(keys: np.ndarray, n_block: Integer) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Classes and blocks of sorted keys.
 
     Returns ``(class_of, class_start, first_class, last_class)``: each cell's class, each class's first cell (one more
@@ -121,7 +121,7 @@ def classes(keys, n_block):
 
 
 @kernel
-def number_positions(left, start, limit, guide, shift):
+def number_positions(left: np.ndarray, start: np.ndarray, limit: np.ndarray, guide: np.ndarray, shift: Integer) -> None:
     """Number the available records anew: fill ``start`` and ``limit``, and a guide table from positions to cells."""
     start[0] = 0
     g = 0
@@ -136,7 +136,7 @@ def number_positions(left, start, limit, guide, shift):
 
 
 @kernel
-def cell_at(position, start, guide, shift):
+def cell_at(position: Integer, start: np.ndarray, guide: np.ndarray, shift: Integer) -> np.int64:
     """The cell that holds a position."""
     c = np.int64(guide[position >> shift])
     while start[c + 1] <= position:
@@ -145,7 +145,16 @@ def cell_at(position, start, guide, shift):
 
 
 @kernel
-def find_runs(k, values, class_start, first_class, last_class, runs, at, end):
+def find_runs(
+    k: Integer,
+    values: np.ndarray,
+    class_start: np.ndarray,
+    first_class: np.ndarray,
+    last_class: np.ndarray,
+    runs: np.ndarray,
+    at: Integer,
+    end: Integer,
+) -> int:
     """Runs of cells whose class differs from class ``k`` on every column of ``values`` (one row per class), inside its
     block.
 
@@ -175,7 +184,9 @@ def find_runs(k, values, class_start, first_class, last_class, runs, at, end):
 
 
 @kernel
-def measure_runs(runs, at, n_runs, start, reach, offset):
+def measure_runs(
+    runs: np.ndarray, at: Integer, n_runs: Integer, start: np.ndarray, reach: np.ndarray, offset: np.ndarray
+) -> np.int64:
     """How many positions the runs ``at .. at + n_runs - 1`` hold, used ones included.
 
     ``reach[r]`` receives how many lie in run ``r`` and those before it; what is added to such a number to make it a
@@ -190,7 +201,7 @@ def measure_runs(runs, at, n_runs, start, reach, offset):
 
 
 @kernel
-def run_at(number, at, n_runs, reach):
+def run_at(number: Integer, at: Integer, n_runs: Integer, reach: np.ndarray) -> Integer:
     """The run that holds a position counted over the runs: the first whose ``reach`` is above ``number``."""
     low = at
     n = n_runs
@@ -202,7 +213,9 @@ def run_at(number, at, n_runs, reach):
 
 
 @kernel
-def count_partners(runs, at, n_runs, start, limit, others, a):
+def count_partners(
+    runs: np.ndarray, at: Integer, n_runs: Integer, start: np.ndarray, limit: np.ndarray, others: np.ndarray, a: Integer
+) -> tuple[np.int64, np.int64]:
     """Count the available records of some runs exactly.
 
     Returns ``(differing, feasible)``: all of them, which differ from cell ``a`` on S∪C, and those that differ from it
@@ -220,7 +233,16 @@ def count_partners(runs, at, n_runs, start, limit, others, a):
 
 
 @kernel
-def partner_number(number, runs, at, n_runs, start, limit, others, a):
+def partner_number(
+    number: Integer,
+    runs: np.ndarray,
+    at: Integer,
+    n_runs: Integer,
+    start: np.ndarray,
+    limit: np.ndarray,
+    others: np.ndarray,
+    a: Integer,
+) -> np.int64:
     """The cell of one of the feasible records that :func:`count_partners` counted, by its number among them."""
     for r in range(at, at + n_runs):
         for c in range(runs[r, 0], runs[r, 1]):
@@ -234,26 +256,26 @@ def partner_number(number, runs, at, n_runs, start, limit, others, a):
 
 @kernel
 def draw_pairs(
-    wanted,
-    order,
-    class_of,
-    class_start,
-    first_class,
-    last_class,
-    values,
-    others,
-    first_start,
-    first_guide,
-    shift,
-    runs,
-    spare,
-    reach,
-    offset,
-    memo,
-    used,
-    s,
-    pairs,
-):
+    wanted: Integer,
+    order: np.ndarray,
+    class_of: np.ndarray,
+    class_start: np.ndarray,
+    first_class: np.ndarray,
+    last_class: np.ndarray,
+    values: np.ndarray,
+    others: np.ndarray,
+    first_start: np.ndarray,
+    first_guide: np.ndarray,
+    shift: Integer,
+    runs: np.ndarray,
+    spare: Integer,
+    reach: np.ndarray,
+    offset: np.ndarray,
+    memo: np.ndarray,
+    used: np.ndarray,
+    s: np.ndarray,
+    pairs: np.ndarray,
+) -> Integer:
     """Draw up to ``wanted`` pairs of cells; returns how many were drawn.
 
     All cells are in sorted order, ``order`` is their place in the table.  ``values`` are the S∪C codes per class.
@@ -305,13 +327,13 @@ def draw_pairs(
                 total = np.int64(memo[k, 3])
 
             # second record: uniform over the runs until it is available and differs on some U attribute where it must
-            b = np.int64(-1)
+            b: Integer = np.int64(-1)
             tries = 0
             while total > 0 and tries < RETRIES:
                 tries += 1
                 number = below(s, total)
                 position = number + offset[run_at(number, at, n_runs, reach)]
-                c = cell_at(position, start, guide, shift)
+                c: Integer = cell_at(position, start, guide, shift)
                 if position >= limit[c]:
                     wasted += 1
                 elif others[c] != others[a]:

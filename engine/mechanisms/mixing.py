@@ -27,7 +27,8 @@ class Choice(NamedTuple):
 def rounded(squares: np.ndarray) -> np.ndarray:
     """Squared distances to 40 bits, shape kept."""
     fraction, exponent = np.frexp(squares)
-    return np.ldexp(np.rint(fraction * 2.0**40), exponent - 40)
+    result: np.ndarray = np.ldexp(np.rint(fraction * 2.0**40), exponent - 40)
+    return result
 
 
 def squared(v: np.ndarray, w: np.ndarray) -> np.ndarray:

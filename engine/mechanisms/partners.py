@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.common.compiled import kernel
+from engine.common.compiled import Integer, kernel
 from engine.mechanisms.kernels import below
 
 
 @kernel
-def plant(tree, pool):
+def plant(tree: np.ndarray, pool: np.ndarray) -> int:
     """Fill ``tree`` (length ``n + 1``) with the counts of ``pool`` (length ``n``, 0 or 1); returns their sum."""
     n = len(pool)
     total = 0
@@ -29,7 +29,7 @@ def plant(tree, pool):
 
 
 @kernel
-def ahead(tree, p):
+def ahead(tree: np.ndarray, p: Integer) -> int:
     """How many of positions ``0..p-1`` are in the pool."""
     count = 0
     while p > 0:
@@ -39,7 +39,7 @@ def ahead(tree, p):
 
 
 @kernel
-def take_out(tree, p):
+def take_out(tree: np.ndarray, p: Integer) -> None:
     """Take position ``p`` out of the pool."""
     at = p + 1
     while at < len(tree):
@@ -48,7 +48,7 @@ def take_out(tree, p):
 
 
 @kernel
-def place_of(tree, rank):
+def place_of(tree: np.ndarray, rank: Integer) -> Integer:
     """The position in the pool that has exactly ``rank`` pool positions ahead of it."""
     step = 1
     while 2 * step < len(tree):
@@ -63,7 +63,15 @@ def place_of(tree, rank):
 
 
 @kernel
-def pair_up(visits, low, high, pool, tree, state, source):
+def pair_up(
+    visits: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    pool: np.ndarray,
+    tree: np.ndarray,
+    state: np.ndarray,
+    source: np.ndarray,
+) -> int:
     """Visit positions in order; each that is not yet swapped exchanges with one drawn from the pool outside its run.
 
     Visit ``v`` excludes positions ``low[v]..high[v]-1``, which hold ``visits[v]`` itself.  ``pool`` (0 or 1 per

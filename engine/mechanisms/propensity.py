@@ -260,7 +260,8 @@ def _height(eta: np.ndarray, beta: np.ndarray, trials: np.ndarray, wins: np.ndar
 def probability(eta: np.ndarray) -> np.ndarray:
     """The logistic function."""
     small = np.exp(-np.abs(eta))
-    return np.where(eta >= 0, 1, small) / (1 + small)
+    result: np.ndarray = np.where(eta >= 0, 1, small) / (1 + small)
+    return result
 
 
 def distance(all_rows: Rows, a: int, b: int, fitted: Fitted, kind: str) -> float:

@@ -98,7 +98,10 @@ def _drawn_anew(table: ReleasedTable, j: int, column: str, plan: Plan) -> np.nda
         raise EngineError(
             f"attribute '{attribute.name}' was drawn anew, so the release holds no numbers for column '{column}'"
         )
-    return np.array([np.nan if level in gone else float(level) for level in attribute.levels])[table.codes(j)]
+    result: np.ndarray = np.array([np.nan if level in gone else float(level) for level in attribute.levels])[
+        table.codes(j)
+    ]
+    return result
 
 
 def _numbers(original: ReleasedTable, column: str, plan: Plan) -> np.ndarray:
@@ -134,7 +137,8 @@ def _missing(table: ReleasedTable, column: str, about: ColumnLabels) -> np.ndarr
     """Which records hold no value in a raw column, or one that ``about`` declares missing; shape ``(n_records,)``."""
     raw = table.data.raw.columns[column]
     gone = np.append(about.missing_mask(raw.values), True)[raw.codes]
-    return gone[table.source] if table.source is not None and column in table.swapped_columns else gone
+    result: np.ndarray = gone[table.source] if table.source is not None and column in table.swapped_columns else gone
+    return result
 
 
 def missing_values(plan: Plan, column: str, about: ColumnLabels) -> ColumnLabels:

@@ -29,7 +29,8 @@ class Combined(NamedTuple):
 
 def mean_over_releases(values: np.ndarray) -> np.ndarray:
     """Mean over the first axis; of equal values that value itself, bit for bit."""
-    return np.where((values == values[0]).all(axis=0), values[0], values.mean(axis=0))
+    result: np.ndarray = np.where((values == values[0]).all(axis=0), values[0], values.mean(axis=0))
+    return result
 
 
 def combine(

@@ -223,7 +223,8 @@ def dot(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
     total = rows[:, 0] * vectors[:, 0]
     for c in range(1, rows.shape[1]):
         total += rows[:, c] * vectors[:, c]
-    return total
+    result: np.ndarray = total
+    return result
 
 
 def draw(model: Model, rng: np.random.Generator, with_pi: bool = True) -> Theta:
@@ -260,7 +261,8 @@ def log_weights(theta: Theta, t: np.ndarray) -> np.ndarray:
         raise ValueError("θ was drawn without π")
     weights = t @ theta.mu.T
     weights += theta.log_pi - 0.5 * dot(theta.mu, theta.mu)
-    return weights
+    result: np.ndarray = weights
+    return result
 
 
 def predictive(theta: Theta, t: np.ndarray) -> np.ndarray:
@@ -268,7 +270,8 @@ def predictive(theta: Theta, t: np.ndarray) -> np.ndarray:
     weights = log_weights(theta, t)
     weights -= weights.max(axis=1, keepdims=True)
     np.exp(weights, out=weights)
-    return weights / weights.sum(axis=1, keepdims=True)
+    result: np.ndarray = weights / weights.sum(axis=1, keepdims=True)
+    return result
 
 
 def checks(v: np.ndarray, x: np.ndarray, sizes: np.ndarray) -> dict[str, float]:

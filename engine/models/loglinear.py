@@ -210,7 +210,8 @@ class Term:
         """Where each row of a table (one column per attribute of the model) is listed; -1 where it is not."""
         wanted = cell_numbers([columns[j] for j in self.attributes], self.sizes)
         if math.prod(self.sizes) <= _DENSE:
-            return self._place[wanted]
+            result: np.ndarray = self._place[wanted]
+            return result
         keys, order = self._keys
         at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         return np.where(keys[at] == wanted, order[at], -1)

@@ -131,14 +131,16 @@ def outcome(analysis: AnalysisPlan, rows: Rows, numbers: Mapping[str, np.ndarray
     name, level = quoted(tree), _level(tree, places)
     if name in places:
         j = places[name]
-        return _coded(domain.attributes[j], analysis, who)[rows.codes(j)]
+        result: np.ndarray = _coded(domain.attributes[j], analysis, who)[rows.codes(j)]
+        return result
     if level:
         attribute = domain.attributes[places[level[0]]]
         if level[1] not in attribute.levels:
             hint = did_you_mean(level[1], attribute.levels)
             raise UsageError(f"{who}: attribute '{attribute.name}' has no level '{level[1]}'.{hint}")
         same = rows.codes(places[level[0]]) == attribute.levels.index(level[1])
-        return (same == level[2]).astype(float)
+        result = (same == level[2]).astype(float)
+        return result
     gone = np.zeros(rows.n, bool)
     for found in _names(tree):
         gone |= np.isnan(numbers[found])

@@ -37,7 +37,8 @@ class Estimate(NamedTuple):
     def se(self) -> np.ndarray:
         """Standard errors of ``raw``, in its shape; NaN where the estimated variance is negative."""
         with np.errstate(invalid="ignore"):
-            return np.sqrt(np.diagonal(self.covariance)).reshape(self.raw.shape)
+            result: np.ndarray = np.sqrt(np.diagonal(self.covariance)).reshape(self.raw.shape)
+            return result
 
 
 def condition(*matrices: np.ndarray) -> float:
@@ -81,7 +82,8 @@ def _clipped(raw: np.ndarray) -> np.ndarray:
     kept = np.maximum(raw, 0.0)
     if not kept.any():
         return np.full_like(raw, np.nan)
-    return kept * (raw.sum() / kept.sum())
+    result: np.ndarray = kept * (raw.sum() / kept.sum())
+    return result
 
 
 def counts(released: np.ndarray, *matrices: np.ndarray) -> Estimate:
@@ -122,7 +124,8 @@ def covariance_of_released(original: np.ndarray, *matrices: np.ndarray) -> np.nd
     if known.shape != tuple(len(matrix) for matrix in matrices):
         raise UsageError(f"counts have shape {known.shape}, but there are {len(matrices)} matrices of other sizes")
     matrix = kronecker(matrices)
-    return np.diag(known.ravel() @ matrix) - (matrix.T * known.ravel()) @ matrix
+    result: np.ndarray = np.diag(known.ravel() @ matrix) - (matrix.T * known.ravel()) @ matrix
+    return result
 
 
 def invariant_determinant(original: np.ndarray, theta: float) -> float:

@@ -136,7 +136,8 @@ def _least_squares(
 def _linearised(bread: np.ndarray, scores: np.ndarray) -> np.ndarray:
     n = len(scores)
     meat = scores.T @ scores * (n / (n - 1))
-    return np.einsum("ij,jk,ki->i", bread, meat, bread)
+    result: np.ndarray = np.einsum("ij,jk,ki->i", bread, meat, bread)
+    return result
 
 
 def _likelihood(

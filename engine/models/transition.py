@@ -132,7 +132,8 @@ def checked(given: Given, name: str, labels: Sequence[str], what: str = "levels"
         if abs(total - 1) > _SUM:
             raise UsageError(f"row '{label}' of the transition matrix sums to {total:.10g}")
     matrix = np.maximum(np.array(given.rows), 0.0)[np.ix_(order, order)]
-    return matrix / matrix.sum(axis=1, keepdims=True)
+    result: np.ndarray = matrix / matrix.sum(axis=1, keepdims=True)
+    return result
 
 
 def leaving(counts: np.ndarray, theta: float) -> np.ndarray:
@@ -140,7 +141,8 @@ def leaving(counts: np.ndarray, theta: float) -> np.ndarray:
 
     ``counts`` are the observed counts T, all above 0.
     """
-    return theta * counts.min() / counts
+    result: np.ndarray = theta * counts.min() / counts
+    return result
 
 
 def invariant(counts: np.ndarray, theta: float) -> np.ndarray:

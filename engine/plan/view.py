@@ -41,7 +41,8 @@ class View:
 
 def missing_mask(column: RawColumn, codes: Sequence[str]) -> np.ndarray:
     """Which distinct values are missing: NaN, or text equal to one of ``codes``; shape ``(len(values),)``."""
-    return nan_mask(column.values) | text_mask(column.values, codes)
+    result: np.ndarray = nan_mask(column.values) | text_mask(column.values, codes)
+    return result
 
 
 def n_missing(column: RawColumn, mask: np.ndarray) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.common.compiled import kernel
+from engine.common.compiled import Integer, kernel
 
 NO_RANK = 2**31 - 1
 DIRECT = 64
@@ -17,11 +17,12 @@ DIRECT = 64
 
 
 @kernel
-def bucket_of(words, i, shift):
+def bucket_of(words: np.ndarray, i: Integer, shift: Integer) -> Integer:
     """Bucket of row ``i`` of packed cell words: the word itself with ``shift`` DIRECT (it is its own bucket then), else
     the high bits of a multiplicative hash."""
     if shift == DIRECT:
-        return words[i, 0]
+        word: Integer = words[i, 0]
+        return word
     h = np.uint64(0)
     for w in range(words.shape[1]):
         h = (h ^ np.uint64(words[i, w])) * np.uint64(0x9E3779B97F4A7C15)
@@ -30,7 +31,7 @@ def bucket_of(words, i, shift):
 
 
 @kernel
-def fill_buckets(words, n_cells, buckets, shift):
+def fill_buckets(words: np.ndarray, n_cells: Integer, buckets: np.ndarray, shift: Integer) -> None:
     """Enter cells ``0..n_cells-1`` into an empty open-addressing table (-1 is empty) of length ``2**(64 - shift)``, or
     of one bucket per possible word with ``shift`` DIRECT."""
     mask = len(buckets) - 1
@@ -42,7 +43,7 @@ def fill_buckets(words, n_cells, buckets, shift):
 
 
 @kernel
-def locate(words, n_cells, buckets, shift):
+def locate(words: np.ndarray, n_cells: Integer, buckets: np.ndarray, shift: Integer) -> Integer:
     """Index of the cell whose words stand in row ``n_cells``; when it is new it stays there and gets that index."""
     mask = len(buckets) - 1
     at = bucket_of(words, n_cells, shift)
@@ -62,7 +63,9 @@ def locate(words, n_cells, buckets, shift):
 
 
 @kernel
-def leave(pairs, stops, rank, source, removed, known):
+def leave(
+    pairs: np.ndarray, stops: np.ndarray, rank: np.ndarray, source: np.ndarray, removed: np.ndarray, known: np.ndarray
+) -> int:
     """Count the records that leave each cell, which no split changes.
 
     ``source`` receives the cells of the pairs in the order of first use and ``rank`` their places in it (``NO_RANK``
@@ -92,7 +95,7 @@ def leave(pairs, stops, rank, source, removed, known):
 
 
 @kernel
-def forget(rank, source, n):
+def forget(rank: np.ndarray, source: np.ndarray, n: Integer) -> None:
     """Undo the ranks that :func:`leave` gave."""
     for r in range(n):
         rank[source[r]] = NO_RANK
@@ -100,27 +103,27 @@ def forget(rank, source, n):
 
 @kernel
 def arrive(
-    pairs,
-    stops,
-    split,
-    swapped,
-    asked,
-    rank,
-    source,
-    removed,
-    known,
-    words,
-    n_cells,
-    limit,
-    buckets,
-    shift,
-    counts,
-    arrived,
-    fresh,
-    out,
-    n_out,
-    ends,
-):
+    pairs: np.ndarray,
+    stops: np.ndarray,
+    split: int,
+    swapped: np.ndarray,
+    asked: np.ndarray,
+    rank: np.ndarray,
+    source: np.ndarray,
+    removed: np.ndarray,
+    known: np.ndarray,
+    words: np.ndarray,
+    n_cells: int,
+    limit: Integer,
+    buckets: np.ndarray,
+    shift: Integer,
+    counts: np.ndarray,
+    arrived: np.ndarray,
+    fresh: np.ndarray,
+    out: np.ndarray,
+    n_out: int,
+    ends: np.ndarray,
+) -> tuple[int, int, int]:
     """Post-swap cells that differ from the original, per split of S∪C and number of pairs in ``stops``
     (non-decreasing).
 
@@ -158,7 +161,7 @@ def arrive(
                     for side in range(2):
                         word = (a if side == 0 else b) ^ crossing
                         if shift == DIRECT:
-                            c = np.int64(buckets[word])
+                            c: Integer = np.int64(buckets[word])
                             if c < 0:
                                 words[n_cells, 0] = word
                                 buckets[word] = n_cells

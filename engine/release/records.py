@@ -89,7 +89,8 @@ class ReleasedTable(Memory):
             raise UsageError(f"unknown column '{column}'.{did_you_mean(column, self.data.raw.names)}")
         values = np.append(np.where(raw.about.missing_mask(raw.values), np.nan, numbers(raw.values)), np.nan)
         codes = raw.codes if self.source is None or column not in self.swapped_columns else raw.codes[self.source]
-        return values[codes]
+        result: np.ndarray = values[codes]
+        return result
 
     @cached_property
     def weights(self) -> np.ndarray | None:

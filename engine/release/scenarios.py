@@ -112,7 +112,8 @@ class Scenarios(Sequence[Scenario]):
 
     def mechanism(self, place: int) -> str:
         """The mechanism of one scenario, without making it."""
-        return self._values["mechanism"][self._codes["mechanism"][place]]
+        result: str = self._values["mechanism"][self._codes["mechanism"][place]]
+        return result
 
     def labels(self) -> list[str]:
         """The labels of all, by place."""

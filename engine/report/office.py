@@ -36,27 +36,28 @@ def parts_of_docx(document: Any) -> Parts:
     """The parts of a document of python-docx."""
     from docx.opc.pkgwriter import PackageWriter
 
-    found: Any = Parts()
     package = document.part.package
     for part in package.parts:
         part.before_marshal()
-    PackageWriter._write_content_types_stream(found, package.parts)
-    PackageWriter._write_pkg_rels(found, package.rels)
-    PackageWriter._write_parts(found, package.parts)
-    return found
+    writer: Any = PackageWriter  # its steps, which are not all typed
+    parts = Parts()
+    writer._write_content_types_stream(parts, package.parts)
+    writer._write_pkg_rels(parts, package.rels)
+    writer._write_parts(parts, package.parts)
+    return parts
 
 
 def parts_of_pptx(presentation: Any) -> Parts:
     """The parts of a presentation of python-pptx."""
     from pptx.opc.serialized import PackageWriter
 
-    found: Any = Parts()
     package = presentation.part.package
-    writer = PackageWriter("", package._rels, tuple(package.iter_parts()))
-    writer._write_content_types_stream(found)
-    writer._write_pkg_rels(found)
-    writer._write_parts(found)
-    return found
+    writer: Any = PackageWriter("", package._rels, tuple(package.iter_parts()))
+    parts = Parts()
+    writer._write_content_types_stream(parts)
+    writer._write_pkg_rels(parts)
+    writer._write_parts(parts)
+    return parts
 
 
 def parts_of_zip(content: bytes) -> Parts:

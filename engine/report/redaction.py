@@ -85,7 +85,8 @@ class Safe:
         parts = re.findall(rf"(?<!\w)({self._names}):([SFCUsfcu])\b", found["spec"])
         withheld = number is not None and self._number(number) == WITHHELD
         if len(parts) == 1 and not label and not withheld:
-            return parts[0][0] + at
+            result: str = parts[0][0] + at
+            return result
         swapped = [name for name, role in parts if role in "Ss"]
         words = f"the exchange of {listed(swapped)}" if swapped else listed(name for name, _ in parts)
         before = f"{label.strip().rstrip(',')}, " if label else ""

@@ -34,7 +34,8 @@ class Exposed:
 def runs_of(study: Study, place: int, allow_partial: bool) -> np.ndarray:
     """The counted runs of one scenario as rows (replicate, records changed, one value per measure), by replicate."""
     runs = study.runs_of([place])
-    return np.column_stack([runs.replicate, runs.changed, runs.values])[runs.counted(allow_partial)]
+    result: np.ndarray = np.column_stack([runs.replicate, runs.changed, runs.values])[runs.counted(allow_partial)]
+    return result
 
 
 def unaltered(

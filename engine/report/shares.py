@@ -58,7 +58,8 @@ def weights_of(original: ReleasedTable) -> np.ndarray | None:
 def relative(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     """Change as a share of the original figure; NaN where that is 0 and the release's is not, 0 where both are."""
     change = after - before
-    return np.divide(change, np.abs(before), out=np.where(change == 0, 0.0, np.nan), where=before != 0)
+    result: np.ndarray = np.divide(change, np.abs(before), out=np.where(change == 0, 0.0, np.nan), where=before != 0)
+    return result
 
 
 def optional(value: float) -> float | None:
@@ -229,9 +230,10 @@ def _mean(codes: np.ndarray, values: np.ndarray, weights: np.ndarray | None, siz
     there = ~np.isnan(values)
     by = np.ones(int(there.sum())) if weights is None else weights[there]
     total = np.bincount(codes[there], by, size)
-    return np.divide(
+    result: np.ndarray = np.divide(
         np.bincount(codes[there], by * values[there], size), total, out=np.full(size, np.nan), where=total > 0
     )
+    return result
 
 
 def correlations(release: RecordRelease, plan: Plan) -> list[PairRow]:

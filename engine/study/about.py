@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ FORMATS = (1, 2)
 """Formats that are read; 2 has check sums."""
 ABOUT = "create table about (name text primary key, value text, crc integer) without rowid"
 _TABLES = ("about", "scenario", "realisation", "fresh", "run", "note", "decision")
-_KINDS = {
+_KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "plan": (lambda value: isinstance(value, str), "a plan"),
     "attributes": (is_texts, "a list of names"),
     "measures": (is_texts, "a list of measures"),

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.os_support import write_private
-from engine.common.streams import KEY_BYTES, new_key
+from engine.common.streams import KEY_BYTES
+from engine.common.streams import new_key as new_key  # a sweep in memory draws one too
 from engine.common.untrusted import read_plain
 
 _MOST_BYTES = 4096

@@ -56,7 +56,8 @@ def sealed_length(study: Study, key: bytes) -> int | None:
             f"the decision log was changed: its first {length} entries are not those that were sealed with the study "
             "key. Restore the study from a copy"
         )
-    return length
+    result: int | None = length
+    return result
 
 
 def put_seal(db: sqlite3.Connection, key: bytes, length: int, end: str) -> None:

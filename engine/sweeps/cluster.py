@@ -100,7 +100,8 @@ class LoadedQuestion:
         """This thread's evaluator."""
         if not hasattr(self._local, "evaluator"):
             self._local.evaluator = Evaluator(self.question)
-        return self._local.evaluator
+        result: Evaluator = self._local.evaluator
+        return result
 
 
 def versions() -> str:

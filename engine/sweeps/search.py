@@ -190,7 +190,8 @@ def run_search(filling: Filling, search: Search) -> Found:
         filling.bring(here, asked.screen)
         runs = np.full(len(study.scenarios), asked.screen)
         summary = summarise(first_runs(study.results(), runs), measures, len(runs))
-        return summary.loss[:, objectives][np.array(places)]
+        result: np.ndarray = summary.loss[:, objectives][np.array(places)]
+        return result
 
     new = search.start()
     if not new:

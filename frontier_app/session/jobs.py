@@ -135,9 +135,10 @@ def start_recheck(workspace: Workspace, labels: Sequence[str], replicates: int, 
 
 def _recheck_noted(workspace: Workspace) -> dict[str, Any]:
     try:
-        return {"pid": 0, "labels": [], "replicates": 0, "stop": False} | json.loads(
+        result: dict[str, Any] = {"pid": 0, "labels": [], "replicates": 0, "stop": False} | json.loads(
             (workspace.folder / _RECHECK).read_text(encoding="utf-8")
         )
+        return result
     except (OSError, ValueError, TypeError):
         return {}
 

@@ -130,7 +130,8 @@ def download(url: str = URL, timeout: float = _TIMEOUT) -> bytes:
             f"the UCI archive sent more than {_MOST_BYTES >> 20} MB, which is not the Adult file; {_HINT}",
             Remedy.ADD_SAMPLE,
         )
-    return data
+    result: bytes = data
+    return result
 
 
 def recode(text: str, file: str) -> list[Row]:

@@ -165,7 +165,8 @@ def _whole_format(known: np.ndarray) -> str:
 def _floats(values: pa.Array) -> np.ndarray:
     import pyarrow as pa
 
-    return values.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
+    result: np.ndarray = values.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
+    return result
 
 
 def _time(name: str, values: pa.Array, about: ColumnLabels, form: str) -> Held:

@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.bundle import export, read_manifest, replay
-from engine.bundle.tiers import TIERS, check_files, members, strangers, tiers_of
+from engine.bundle.contents import members
+from engine.bundle.tiers import TIERS, check_files, strangers, tiers_of
 from engine.common.errors import EngineError, UsageError
 from engine.data.microdata import RawTable
 from engine.decision.choice import choose

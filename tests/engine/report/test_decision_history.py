@@ -126,7 +126,8 @@ def test_a_slope_by_which_doing_nothing_is_better_is_told_without_figures(tmp_pa
 
 
 def test_a_slope_is_told_in_the_units_of_its_measures(tmp_path: Path) -> None:
-    from engine.measures import MEASURES, parse_call
+    from engine.measures import MEASURES
+    from engine.measures.base import parse_call
     from engine.report.parameters import rule_words, trade_words
 
     r1, use = parse_call("r1", MEASURES), parse_call("total_variation", MEASURES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from dataclasses import replace
 from itertools import count, pairwise
 from pathlib import Path
@@ -190,7 +191,7 @@ def test_a_probe_runs_many_candidates_together(monkeypatch):
 
     monkeypatch.setattr(Evaluator, "run_all", noted)
     moments = count()  # a clock of its own, since a busy machine may take long for the first run
-    monkeypatch.setattr(probe.time, "perf_counter", lambda: next(moments) / 1000)
+    monkeypatch.setattr(time, "perf_counter", lambda: next(moments) / 1000)
     plan = plan_of(space={"replicates": 500})
     estimate(plan, code(RAW, plan))
     assert max(len(group.members) * len(numbers) for tasks in ran for group, numbers in tasks) > 50

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from frontier_app.charts import board_map, style
+from frontier_app.charts import style
 from frontier_app.charts.style import COLOURS, GROUNDS, INKS, QUIET, contrast
 from frontier_app.session import settings
 
@@ -61,7 +61,7 @@ def test_marks_of_the_map_stand_out_and_its_words_are_readable(side: int):
     for colour in (*COLOURS, QUIET):
         assert contrast(colour, GROUNDS[side]) >= 3.0, colour
     assert contrast(INKS[side], GROUNDS[side]) >= 4.5
-    assert contrast(board_map.COLOURS[0] if not side else THEME["dark"]["primaryColor"], GROUNDS[side]) >= 3.0
+    assert contrast(COLOURS[0] if not side else THEME["dark"]["primaryColor"], GROUNDS[side]) >= 3.0
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from engine.decision.comparison import Difference, differences
@@ -17,7 +18,7 @@ from engine.sweeps.sweep import sweep
 from frontier_app.charts import compare
 from frontier_app.session import workspace
 from frontier_app.session.workspace import Workspace
-from frontier_app.widgets import candidate_picker, compare_table
+from frontier_app.widgets import candidate_picker, compare_table, elements, recommendation
 from tests.frontier_app.pages.test_pages import app, to, words
 from tests.weighted_sample import PLAN, write_survey
 
@@ -91,14 +92,14 @@ def test_a_candidate_is_picked_from_the_frontier_or_typed(swept: Callable[..., W
         off = int(np.flatnonzero(~view.dominance.undominated)[0])
         label = study.scenarios[off].label
         said: list[str] = []
-        monkeypatch.setattr(candidate_picker.elements, "complain", lambda error: said.append(str(error)))
+        monkeypatch.setattr(elements, "complain", lambda error: said.append(str(error)))
         place = int(view.frontier()[0])
-        monkeypatch.setattr(candidate_picker.recommendation, "letters", lambda *_: (("C", place),))
+        monkeypatch.setattr(recommendation, "letters", lambda *_: (("C", place),))
         as_before = f"Z · {label} · swap"  # what the box says when the letter of an option has changed since
         known = ((label, label), (f" {label}/2", label), (f"{label} · swap", label), (as_before, label))
         named = ("c", view.scenarios[place].label)
         for typed, wanted in (*known, named, ("nobody", None)):
-            monkeypatch.setattr(candidate_picker.st, "selectbox", lambda *_, typed=typed, **__: typed)
+            monkeypatch.setattr(st, "selectbox", lambda *_, typed=typed, **__: typed)
             got = candidate_picker.candidate(study, view, "x", None, key="k")
             assert got == wanted
     assert "no candidate 'nobody'" in said[-1]

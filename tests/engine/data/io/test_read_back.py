@@ -16,7 +16,7 @@ from pyarrow import parquet
 
 from engine.common.errors import EngineError
 from engine.common.os_support import aside
-from engine.data.io import writers
+from engine.data.io import read_back, writers
 from engine.data.io.labelled_writers import write_dta, write_sav, write_xpt
 from engine.data.io.readers import read_table
 from engine.data.io.writers import write_csv, write_parquet
@@ -95,7 +95,7 @@ def test_a_library_that_writes_other_records(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_csv_that_does_not_hold_its_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    check = writers.check_bytes
+    check = read_back.check_bytes
 
     def cut(part: Path, file: str, sha256: bytes) -> None:
         part.write_bytes(part.read_bytes()[:-3])
@@ -109,7 +109,7 @@ def test_a_csv_that_does_not_hold_its_bytes(tmp_path: Path, monkeypatch: pytest.
 
 @pytest.mark.parametrize("spoil", ["cut", "records", "values", "names"])
 def test_a_parquet_file_that_holds_something_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoil: str) -> None:
-    check = writers.check_parquet
+    check = read_back.check_parquet
 
     def spoilt(part: Path, file: str, columns: Any) -> None:
         other = dict(COLUMNS)
