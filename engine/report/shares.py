@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, TypeVar
 
@@ -160,70 +161,74 @@ def percentages(
     return kept, tallies
 
 
+@dataclass(frozen=True)
+class _Grouping:
+    """Groups of records by the levels of an attribute: a code per record before, and after in every released table."""
+
+    name: str
+    levels: Sequence[str]
+    before: np.ndarray
+    after: Sequence[np.ndarray]
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """A numeric column: a number per record before, and after in every released table; NaN where there is none."""
+
+    column: str
+    before: np.ndarray
+    after: Sequence[np.ndarray]
+
+
 def means(release: RecordRelease, plan: Plan, tolerances: Tolerances) -> tuple[list[MeanRow], list[Tally]]:
     """Means of numeric columns overall and in every level of the analysed attributes, most changed first."""
     data, original = release.data, release.original
     weights = weights_of(original)
-    tallies, kept = [], []
-    for weighted, by in [(False, None)] + ([(True, weights)] if weights is not None else []):
-        rows: list[MeanRow] = []
-        for column in numeric_columns(plan, data):
-            before = numbers_of(original, original, column, plan)
-            after = [numbers_of(table, original, column, plan) for table in release.tables]
-            whole = np.zeros(data.n_records, np.int64)
-            groups = [("all records", whole, [whole] * len(after), [""])]
-            for j in data.domain.indices(plan.analyse):
-                attribute = data.domain.attributes[j]
-                codes = [t.codes(j) for t in release.tables]
-                groups.append((attribute.name, data.codes[j], codes, list(attribute.levels)))
-            for name, old, new, levels in groups:
-                rows += _means(column, name, levels, old, before, new, after, by, tolerances)
-        if rows:
-            tallies.append(_tally("weighted means" if weighted else "means", rows, tolerances))
-        kept += _largest(rows, tolerances.min_n)
-    return kept, tallies
+    everybody = np.zeros(data.n_records, np.int64)
+    groupings = [_Grouping("all records", [""], everybody, [everybody] * len(release.tables))]
+    for j in data.domain.indices(plan.analyse):
+        attribute, after = data.domain.attributes[j], [table.codes(j) for table in release.tables]
+        groupings.append(_Grouping(attribute.name, attribute.levels, data.codes[j], after))
+    rows: dict[bool, list[MeanRow]] = {False: []} if weights is None else {False: [], True: []}
+    for column in numeric_columns(plan, data):  # one at a time: all of a large file would fill the memory
+        before = numbers_of(original, original, column, plan)
+        numbers = _Numbers(column, before, [numbers_of(table, original, column, plan) for table in release.tables])
+        for weighted, of_kind in rows.items():
+            for groups in groupings:
+                of_kind += _means(numbers, groups, weights if weighted else None, tolerances)
+    named = (("weighted means" if weighted else "means", of_kind) for weighted, of_kind in rows.items() if of_kind)
+    largest = [row for of_kind in rows.values() for row in _largest(of_kind, tolerances.min_n)]
+    return largest, [_tally(kind, of_kind, tolerances) for kind, of_kind in named]
 
 
-def _means(
-    column: str,
-    group: str,
-    levels: Sequence[str],
-    old: np.ndarray,
-    before: np.ndarray,
-    new: Sequence[np.ndarray],
-    after: Sequence[np.ndarray],
-    weights: np.ndarray | None,
-    tolerances: Tolerances,
-) -> list[MeanRow]:
-    size = len(levels)
-    there = ~np.isnan(before)
-    counts = np.bincount(old[there], minlength=size)
-    by = np.ones(int(there.sum())) if weights is None else weights[there]
-    first = _mean(old, before, weights, size)
-    squares = np.bincount(old[there], (by * (before[there] - first[old[there]])) ** 2, size)
+def _means(numbers: _Numbers, groups: _Grouping, weights: np.ndarray | None, tolerances: Tolerances) -> list[MeanRow]:
+    """The means of a column in every group, with the standard error of the original's."""
+    size, known = len(groups.levels), ~np.isnan(numbers.before)
+    values, codes = numbers.before[known], groups.before[known]
+    counts = np.bincount(codes, minlength=size)
+    by = np.ones(len(values)) if weights is None else weights[known]
+    before = _mean(groups.before, numbers.before, weights, size)
+    squares = np.bincount(codes, (by * (values - before[codes])) ** 2, size)
+    pairs = zip(groups.after, numbers.after, strict=True)
     with np.errstate(divide="ignore", invalid="ignore"):
-        error = np.sqrt(squares * counts / np.maximum(counts - 1.0, 0)) / np.bincount(old[there], by, size)
-        last = np.mean([_mean(c, y, weights, size) for c, y in zip(new, after, strict=True)], axis=0)
-        errors = np.abs(last - first) / error
-    change = relative(first, last)
-    rows = []
-    for i in np.flatnonzero(np.isfinite(first) & np.isfinite(last)).tolist():
-        flagged = counts[i] > tolerances.min_n and abs(change[i]) > tolerances.change
-        where = f"{group}: {levels[i]}" if levels[i] else group
-        rows.append(
-            MeanRow(
-                column,
-                where,
-                weights is not None,
-                int(counts[i]),
-                float(first[i]),
-                float(last[i]),
-                optional(change[i]),
-                optional(errors[i]),
-                bool(flagged),
-            )
+        error = np.sqrt(squares * counts / np.maximum(counts - 1.0, 0)) / np.bincount(codes, by, size)
+        after = np.mean([_mean(released, figures, weights, size) for released, figures in pairs], axis=0)
+        errors = np.abs(after - before) / error
+    change = relative(before, after)
+    return [
+        MeanRow(
+            numbers.column,
+            f"{groups.name}: {groups.levels[i]}" if groups.levels[i] else groups.name,
+            weights is not None,
+            int(counts[i]),
+            float(before[i]),
+            float(after[i]),
+            optional(change[i]),
+            optional(errors[i]),
+            bool(counts[i] > tolerances.min_n and abs(change[i]) > tolerances.change),
         )
-    return rows
+        for i in np.flatnonzero(np.isfinite(before) & np.isfinite(after)).tolist()
+    ]
 
 
 def _mean(codes: np.ndarray, values: np.ndarray, weights: np.ndarray | None, size: int) -> np.ndarray:
