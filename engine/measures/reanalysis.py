@@ -66,7 +66,7 @@ class Joined:
         """Name and coefficients of every stratum of every analysis that has strata."""
         found, begin = [], 0
         for c in self.compared:
-            m, k = len(c.usable), len(c.ready.design.names)
+            m, k = len(c.usable), len(c.ready.design.model.parameters)
             if c.ready.places:
                 for s, stratum in enumerate(c.ready.strata):
                     found.append((f"{c.ready.design.analysis.name}, {stratum}", np.arange(k) + begin + s * k))

@@ -13,12 +13,14 @@ import numpy as np
 
 from engine.common.blas_threads import one_thread
 from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.models import statsmodels_fit
 from engine.models.columns import numbers_of, numeric_columns, strata_names
 from engine.models.combining import combine, mean_over_releases
 from engine.models.formulas import Design, design
 from engine.models.outcomes import Rows
 from engine.models.record_release import RecordRelease
-from engine.models.regression import OK, Solved, solve
+from engine.models.regression import FAST, OK, Solved, solve
+from engine.models.statsmodels_fit import Model
 from engine.plan.analysis import ALL, AnalysisPlan
 from engine.release.records import ReleasedTable
 
@@ -80,7 +82,10 @@ class _Input:
 
 @dataclass(frozen=True)
 class Ready:
-    """An analysis made ready on the original: design, strata, coefficient names and the original's fit."""
+    """An analysis made ready on the original: design, strata, coefficient names and the original's fit.
+
+    ``reported`` says that every figure is for people, and so of statsmodels.
+    """
 
     design: Design
     cells: tuple[int, ...]
@@ -90,11 +95,12 @@ class Ready:
     given: _Input
     parts: tuple[_Input, ...]
     fitted: Fitted
+    reported: bool
 
     @property
     def stratum_of(self) -> np.ndarray:
         """The stratum of each coefficient, shape ``(m,)``."""
-        return np.repeat(np.arange(len(self.cells)), len(self.design.names))
+        return np.repeat(np.arange(len(self.cells)), len(self.design.model.parameters))
 
 
 class Compared(NamedTuple):
@@ -181,27 +187,31 @@ def _cells(ready: Design, table: ReleasedTable, places: tuple[int, ...]) -> _Inp
     return _Input(y, x, None, strata if places else None, counts)
 
 
-def ready(analysis: AnalysisPlan, original: ReleasedTable, plan: Plan) -> Ready:
-    """The analysis made ready, once per original."""
+def ready(analysis: AnalysisPlan, original: ReleasedTable, plan: Plan, reported: bool = False) -> Ready:
+    """The analysis made ready, once per original; for a figure that is ``reported`` to people by statsmodels alone."""
     with one_thread():
-        return original.memo(("analysis", analysis), lambda: _ready(analysis, original, plan))
+        return original.memo(("analysis", analysis, reported), lambda: _ready(analysis, original, plan, reported))
 
 
-def _ready(analysis: AnalysisPlan, original: ReleasedTable, plan: Plan) -> Ready:
+def _ready(analysis: AnalysisPlan, original: ReleasedTable, plan: Plan, reported: bool) -> Ready:
     found, places = design(analysis, original, plan), _places(analysis, original.data)
     given = _given(found, original, original, places)
     if not len(given.y):
         raise EngineError(f"analysis '{analysis.name}': no record has all that it uses")
     cells = np.unique(given.cells) if given.cells is not None else np.zeros(1, np.int64)
     strata = strata_names(original.data, places, cells) if places else [""]
-    names = tuple(f"{s}: {name}" if s else name for s in strata for name in found.names)
+    names = tuple(f"{s}: {name}" if s else name for s in strata for name in found.model.parameters)
     parts = tuple(given.rows(cell) for cell in cells.tolist())
-    fitted = _stack([_solve(part, analysis.family, None) for part in parts])
-    return Ready(found, tuple(cells.tolist()), tuple(strata), names, places, given, parts, fitted)
+    fitted = _stack([_solve(part, found.model, reported) for part in parts])
+    return Ready(found, tuple(cells.tolist()), tuple(strata), names, places, given, parts, fitted, reported)
 
 
-def _solve(part: _Input, family: str, start: np.ndarray | None) -> Solved:
-    return solve(family, part.x, part.y, part.weights, start, part.counts)
+def _solve(part: _Input, model: Model, reported: bool, start: np.ndarray | None = None) -> Solved:
+    """One fit.  A sweep makes thousands, so its linear, logistic and Poisson ones are our own, which are many times
+    faster (``benchmarks/models.py``); all others are those of statsmodels."""
+    if model.family.name in FAST and not reported:
+        return solve(model.family.name, part.x, part.y, part.weights, start, part.counts)
+    return statsmodels_fit.solve(model, part.x, part.y, part.weights, part.counts)
 
 
 def _stack(solved: list[Solved]) -> Fitted:
@@ -218,14 +228,15 @@ def fit(ready: Ready, table: ReleasedTable, original: ReleasedTable) -> Fitted:
     if table is original:
         return ready.fitted
     with one_thread():
-        return table.memo(("fit", ready.design.analysis), lambda: _fit(ready, table, original))
+        return table.memo(("fit", ready.design.analysis, ready.reported), lambda: _fit(ready, table, original))
 
 
 def _fit(ready: Ready, table: ReleasedTable, original: ReleasedTable) -> Fitted:
     given = _given(ready.design, table, original, ready.places)
     if given.equals(ready.given):
         return ready.fitted
-    k, family, solved = len(ready.design.names), ready.design.analysis.family, []
+    model, solved = ready.design.model, []
+    k = len(model.parameters)
     for s, (cell, before) in enumerate(zip(ready.cells, ready.parts, strict=True)):
         part = given.rows(cell)
         old = Solved(
@@ -234,17 +245,20 @@ def _fit(ready: Ready, table: ReleasedTable, original: ReleasedTable) -> Fitted:
             float(ready.fitted.df[s * k]),
             ready.fitted.why[s * k : s * k + k],
         )
-        solved.append(old if part.equals(before) else _solve(part, family, old.estimate))
+        solved.append(old if part.equals(before) else _solve(part, model, ready.reported, old.estimate))
     return _stack(solved)
 
 
-def compare(release: RecordRelease, analysis: AnalysisPlan, df: str = "reiter") -> Compared:
-    """An analysis on the original and on a release, combined over its tables."""
-    return release.memo(("compared", analysis, df), lambda: _compare(release, analysis, df))
+def compare(release: RecordRelease, analysis: AnalysisPlan, df: str = "reiter", reported: bool = False) -> Compared:
+    """An analysis on the original and on a release, combined over its tables.
+
+    ``reported`` asks for the figures that a person is shown: all of them are statsmodels'.
+    """
+    return release.memo(("compared", analysis, df, reported), lambda: _compare(release, analysis, df, reported))
 
 
-def _compare(release: RecordRelease, analysis: AnalysisPlan, df: str) -> Compared:
-    made = ready(analysis, release.original, release.plan)
+def _compare(release: RecordRelease, analysis: AnalysisPlan, df: str, reported: bool) -> Compared:
+    made = ready(analysis, release.original, release.plan, reported)
     fits = [fit(made, table, release.original) for table in release.tables]
     before = made.fitted
     usable = before.why == OK

@@ -18,8 +18,9 @@ import numpy as np
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.models.columns import numbers_of, variable
-from engine.models.outcomes import Rows, check_expression, outcome, quoted
-from engine.plan.analysis import CODINGS, FUNCTIONS, AnalysisPlan
+from engine.models.outcomes import Rows, check_expression, outcome, outcome_levels, quoted
+from engine.models.statsmodels_fit import Model
+from engine.plan.analysis import CODINGS, FUNCTIONS, MEDIAN, AnalysisPlan
 
 if TYPE_CHECKING:
     from engine.plan import Plan
@@ -46,6 +47,12 @@ class Design:
     factors: tuple[_Factor, ...]
     blocks: tuple[tuple[tuple[int, np.ndarray | None], ...], ...]
     columns: dict[str, str]
+    levels: tuple[str, ...] = ()
+
+    @property
+    def model(self) -> Model:
+        """What is fitted on the matrix."""
+        return Model(self.analysis.model, float(self.analysis.tau or MEDIAN), self.levels, self.names)
 
     def numbers(self, table: ReleasedTable, original: ReleasedTable) -> dict[str, np.ndarray]:
         """The formula's numeric names with their values in a table."""
@@ -141,7 +148,10 @@ def design(analysis: AnalysisPlan, original: ReleasedTable, plan: Plan) -> Desig
     for codings in info.term_codings.values():
         for coding in codings:
             blocks.append(tuple((order.index(f), _contrast(coding.contrast_matrices.get(f))) for f in coding.factors))
-    return Design(analysis, plan, tuple(info.column_names), tuple(factors), tuple(blocks), columns)
+    levels = outcome_levels(analysis, original.data.domain)
+    if analysis.model.outcome == "ordered levels" and info.column_names[0] != "Intercept":
+        raise UsageError(f"{who}: a model of ordered levels has thresholds for its intercept; leave out 0 and -1")
+    return Design(analysis, plan, tuple(info.column_names), tuple(factors), tuple(blocks), columns, levels)
 
 
 def _contrast(found: Any) -> np.ndarray | None:

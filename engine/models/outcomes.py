@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.common.raw_values import is_number
-from engine.plan.analysis import FUNCTIONS, AnalysisPlan
+from engine.plan.analysis import FUNCTIONS, MOST_LEVELS, AnalysisPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,8 +121,8 @@ def _level(tree: ast.AST, attributes: Mapping[str, int]) -> tuple[str, str, bool
 def outcome(analysis: AnalysisPlan, rows: Rows, numbers: Mapping[str, np.ndarray]) -> np.ndarray:
     """The outcome of every row, shape ``(n,)``; NaN where a number is missing.
 
-    An attribute of two levels is the event of its last level under a logistic model; otherwise an attribute must have
-    levels that are numbers.
+    An attribute of two levels is the event of its last level where the family wants one; places of levels are the
+    outcome where each level has parameters; otherwise an attribute must have levels that are numbers.
     """
     who = f"analysis '{analysis.name}'"
     domain = rows.domain
@@ -151,18 +151,41 @@ def outcome(analysis: AnalysisPlan, rows: Rows, numbers: Mapping[str, np.ndarray
     return value
 
 
+def outcome_levels(analysis: AnalysisPlan, domain: Domain) -> tuple[str, ...]:
+    """Levels of an outcome whose levels each have parameters, and none for other families; anything but an attribute
+    of two levels or more is refused."""
+    if analysis.model.outcome not in ("levels", "ordered levels"):
+        return ()
+    who, text = f"analysis '{analysis.name}'", analysis.sides[0]
+    name = quoted(ast.parse(text, mode="eval").body)
+    if name not in domain.names:
+        raise UsageError(
+            f"{who}: the outcome under family = \"{analysis.family}\" is an attribute with its levels, not '{text}'; "
+            "make the column an attribute"
+        )
+    levels = domain.attributes[domain.index(name)].levels
+    if not 2 <= len(levels) <= MOST_LEVELS:
+        raise UsageError(
+            f"{who}: the outcome '{name}' has {len(levels)} levels, and family = \"{analysis.family}\" takes 2 to "
+            f"{MOST_LEVELS}; merge levels, or use another family"
+        )
+    return levels
+
+
 def _coded(attribute: Attribute, analysis: AnalysisPlan, who: str) -> np.ndarray:
-    if analysis.family == "logistic":
+    if analysis.model.outcome in ("levels", "ordered levels"):
+        return np.arange(attribute.size, dtype=float)
+    if analysis.model.outcome == "event":
         if attribute.size != 2:
             raise UsageError(
-                f"{who}: a logistic outcome has two levels, '{attribute.name}' has {attribute.size}; "
+                f"{who}: a {analysis.family} outcome has two levels, '{attribute.name}' has {attribute.size}; "
                 f'write {attribute.name} == "level" for the one that counts'
             )
         return np.array([0.0, 1.0])
     if not all(is_number(level) for level in attribute.levels):
         raise UsageError(
             f"{who}: outcome '{attribute.name}' is an attribute whose levels are no numbers; use a numeric column "
-            f'(such as {attribute.name}_raw) or family = "logistic"'
+            f'(such as {attribute.name}_raw) or family = "{"logistic" if attribute.size == 2 else "multinomial logit"}"'
         )
     coded = np.array([float(level) for level in attribute.levels])
     _check_family(coded, analysis, who)
@@ -170,11 +193,13 @@ def _coded(attribute: Attribute, analysis: AnalysisPlan, who: str) -> np.ndarray
 
 
 def _check_family(values: np.ndarray, analysis: AnalysisPlan, who: str) -> None:
-    text = analysis.sides[0]
-    if analysis.family == "logistic" and not ((values == 0) | (values == 1)).all():
-        raise EngineError(f"{who}: the logistic outcome '{text}' has values other than 0 and 1")
-    if analysis.family == "poisson" and (values < 0).any():
-        raise EngineError(f"{who}: the Poisson outcome '{text}' has negative values")
+    family, outcome = analysis.family.replace("poisson", "Poisson"), f"outcome '{analysis.sides[0]}'"
+    if analysis.model.outcome == "event" and not ((values == 0) | (values == 1)).all():
+        raise EngineError(f"{who}: the {family} {outcome} has values other than 0 and 1")
+    if analysis.model.outcome == "count" and (values < 0).any():
+        raise EngineError(f"{who}: the {family} {outcome} has negative values")
+    if analysis.model.outcome == "positive number" and (values <= 0).any():
+        raise EngineError(f"{who}: the {family} {outcome} has values that are not above 0")
 
 
 def _names(tree: ast.AST) -> list[str]:

@@ -1,7 +1,7 @@
 """Linear, logistic and Poisson regression on given matrices: estimates, standard errors, inestimable coefficients.
 
-Few and small NumPy calls, since a sweep fits thousands.  Every column is scaled to a root mean square of 1 first, so
-that tolerances mean the same for all.
+Few and small NumPy calls, since a sweep fits thousands (:mod:`engine.models.statsmodels_fit` fits the other families).
+Every column is scaled to a root mean square of 1 first, so that tolerances mean the same for all.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+FAST = ("linear", "logistic", "poisson")
+"""Families that :func:`solve` knows."""
 OK, ALIASED, SEPARATED, FEW = range(4)
 """Why a coefficient has no figure: it has one; columns depend on each other or are empty; no finite estimate exists
 (separation) or none was found; too few records."""
@@ -48,10 +50,52 @@ def solve(
     (Binder 1983, doi:10.2307/1402588; with n / (n - 1), as R's survey package for independent records).  With
     ``counts``: each row stands for that many equal records.
     """
-    k = x.shape[1]
-    n = len(x) if counts is None else int(counts.sum())
+    problem = scaled(x, weights, counts)
+    n, weights, survey, design = problem.n, problem.weights, problem.survey, problem.design
+    if n <= design.shape[1]:
+        return nothing(x.shape[1], FEW)
+    if family == "linear":
+        beta, variance, df = _least_squares(design, y, weights, survey, n)
+        moving = np.zeros(len(beta), bool)
+    else:
+        begin = None if start is None or not np.isfinite(start).all() else (start * problem.scale)[problem.basis]
+        beta, variance, moving = _likelihood(family, design, y, weights, survey, n, begin)
+        df = np.inf
+    return problem.solved(beta, variance, df, moving)
+
+
+class Scaled(NamedTuple):
+    """A matrix made fit for solving: ``design`` holds the columns ``basis`` that span all, each divided by its
+    ``scale``, its root mean square; ``estimable`` marks coefficients on which every spanning choice agrees.
+
+    ``n`` is the number of records, ``weights`` their weights with that sum, or how many records a row stands for.
+    """
+
+    design: np.ndarray
+    basis: np.ndarray
+    estimable: np.ndarray
+    scale: np.ndarray
+    weights: np.ndarray | None
+    survey: bool
+    n: int
+
+    def solved(self, beta: np.ndarray, variance: np.ndarray, df: float, moving: np.ndarray) -> Solved:
+        """Estimates of the columns of ``design`` as those of all coefficients."""
+        solved = nothing(len(self.scale), ALIASED)
+        solved.estimate[self.basis] = beta / self.scale[self.basis]
+        solved.se[self.basis] = np.sqrt(variance) / self.scale[self.basis]
+        solved.why[self.basis] = np.where(moving, SEPARATED, OK)
+        solved.why[~self.estimable] = ALIASED
+        bad = solved.why != OK
+        solved.estimate[bad] = solved.se[bad] = np.nan
+        return solved._replace(df=df)
+
+
+def scaled(x: np.ndarray, weights: np.ndarray | None, counts: np.ndarray | None) -> Scaled:
+    """``x`` with every column scaled and without columns that depend on earlier ones."""
+    k, n = x.shape[1], len(x) if counts is None else int(counts.sum())
     if n == 0:
-        return _nothing(k, FEW)
+        return Scaled(x, np.arange(k), np.zeros(k, bool), np.ones(k), None, False, 0)
     survey = weights is not None
     if weights is not None:
         weights = weights * (n / weights.sum())
@@ -60,29 +104,13 @@ def solve(
     squares = np.einsum("ij,ij->j", x, x) if counts is None else np.einsum("i,ij,ij->j", counts, x, x)
     scale = np.sqrt(squares / n)
     alive = scale > 0
-    scaled = x / np.where(alive, scale, 1)
-    kept, estimable = _basis(scaled, alive)
-    if n <= len(kept):
-        return _nothing(k, FEW)
-    design = scaled if len(kept) == k else scaled[:, kept]
-    if family == "linear":
-        beta, variance, df = _least_squares(design, y, weights, survey, n)
-        moving = np.zeros(len(kept), bool)
-    else:
-        begin = None if start is None or not np.isfinite(start).all() else (start * scale)[kept]
-        beta, variance, moving = _likelihood(family, design, y, weights, survey, n, begin)
-        df = np.inf
-    solved = _nothing(k, ALIASED)
-    solved.estimate[kept] = beta / scale[kept]
-    solved.se[kept] = np.sqrt(variance) / scale[kept]
-    solved.why[kept] = np.where(moving, SEPARATED, OK)
-    solved.why[~estimable] = ALIASED
-    bad = solved.why != OK
-    solved.estimate[bad] = solved.se[bad] = np.nan
-    return solved._replace(df=df)
+    design = x / np.where(alive, scale, 1)
+    basis, estimable = _basis(design, alive)
+    return Scaled(design if len(basis) == k else design[:, basis], basis, estimable, scale, weights, survey, n)
 
 
-def _nothing(k: int, why: int) -> Solved:
+def nothing(k: int, why: int) -> Solved:
+    """No figure for any of ``k`` coefficients, for one reason."""
     return Solved(np.full(k, np.nan), np.full(k, np.nan), np.nan, np.full(k, why, np.int8))
 
 
@@ -130,10 +158,11 @@ def _least_squares(
     if weights is None or not survey:
         squares = residual @ (residual if weights is None else weights * residual)
         return beta, np.einsum("ij,ij->i", inverse, inverse) * (squares / (n - k)), n - k
-    return beta, _linearised(inverse @ inverse.T, x * (weights * residual)[:, None]), n - k
+    return beta, linearised(inverse @ inverse.T, x * (weights * residual)[:, None]), n - k
 
 
-def _linearised(bread: np.ndarray, scores: np.ndarray) -> np.ndarray:
+def linearised(bread: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Variances of weighted estimates from the inverse information and the records' scores."""
     n = len(scores)
     meat = scores.T @ scores * (n / (n - 1))
     result: np.ndarray = np.einsum("ij,jk,ki->i", bread, meat, bread)
@@ -180,17 +209,22 @@ def _likelihood(
     information = (x * spread[:, None]).T @ x
     moving = np.zeros(len(beta), bool)
     if not change < _CONVERGED:
-        # What still moves, and what shares in a direction about which the data say next to nothing any more.
-        sizes, directions = np.linalg.eigh(information)
-        blind = directions[:, sizes < _BLIND * n]
-        moving = ~(np.abs(step) < _MOVING) | (np.einsum("ij,ij->i", blind, blind) > _MOVING**2)
+        moving = unsettled(step, information, n)
     try:
         bread = np.linalg.inv(information)
     except np.linalg.LinAlgError:
         bread = np.linalg.pinv(information, hermitian=True)
     if weights is None or not survey:
         return beta, np.maximum(np.diagonal(bread), 0), moving
-    return beta, _linearised(bread, x * (weights * (y - mean))[:, None]), moving
+    return beta, linearised(bread, x * (weights * (y - mean))[:, None]), moving
+
+
+def unsettled(step: np.ndarray, information: np.ndarray, n: int) -> np.ndarray:
+    """Which coefficients Newton's next step still moves, or share in a direction about which the data say next to
+    nothing any more."""
+    sizes, directions = np.linalg.eigh(information)
+    blind = directions[:, sizes < _BLIND * n]
+    return np.asarray(~(np.abs(step) < _MOVING) | (np.einsum("ij,ij->i", blind, blind) > _MOVING**2))
 
 
 Moments = tuple[np.ndarray, np.ndarray, float]

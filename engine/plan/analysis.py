@@ -4,13 +4,48 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
+from typing import Literal
 
 from engine.common.errors import UsageError, did_you_mean
 from engine.plan.attribute import names_tuple, set_fields
+from engine.plan.decimals import decimal_text
 
-FAMILIES = ("linear", "logistic", "poisson")
+
+@dataclass(frozen=True)
+class Family:
+    """A kind of regression: what its outcome must be, and whether records may count with the plan's weight.
+
+    An ``event`` is 0 or 1; ``levels`` are those of an attribute, ``ordered levels`` in the order that the plan gives
+    them.
+    """
+
+    name: str
+    outcome: Literal["number", "event", "count", "positive number", "levels", "ordered levels"]
+    weighted: bool = False
+
+
+FAMILIES = {
+    family.name: family
+    for family in (
+        Family("linear", "number", weighted=True),
+        Family("logistic", "event", weighted=True),
+        Family("poisson", "count", weighted=True),
+        Family("probit", "event", weighted=True),
+        Family("ordered logit", "ordered levels"),
+        Family("ordered probit", "ordered levels"),
+        Family("multinomial logit", "levels"),
+        Family("negative binomial", "count"),
+        Family("gamma", "positive number", weighted=True),
+        Family("quantile", "number"),
+    )
+}
+QUANTILE = "quantile"
+MEDIAN = "0.5"
+MOST_LEVELS = 30
+"""Of an outcome whose levels each have parameters of their own."""
 FUNCTIONS = ("log", "log10", "exp", "sqrt", "abs", "center", "standardize")
 """Functions of numbers that a formula may call."""
 CODINGS = ("C", "Q", "I", "Treatment", "Sum")
@@ -29,11 +64,12 @@ _WORD = re.compile(
 
 @dataclass(frozen=True)
 class AnalysisPlan:
-    """One regression: a ``formula`` as R and statsmodels write it, and its ``family``.
+    """One regression: a ``formula`` as R and statsmodels write it, and its ``family`` (a name of :data:`FAMILIES`).
 
-    ``by`` fits it separately in every stratum of those attributes; ``weighted`` uses the plan's weight.  Attributes
-    enter as categories with their first level as the reference, other columns as numbers, and the numbers behind a cut
-    attribute as NAME_raw.
+    ``by`` fits it separately in every stratum of those attributes; ``weighted`` uses the plan's weight; ``tau`` is the
+    quantile of a quantile regression as decimal text (the median where it is left out).  Attributes enter as categories
+    with their first level as the reference, other columns as numbers, and the numbers behind a cut attribute as
+    NAME_raw.
     """
 
     name: str
@@ -41,6 +77,7 @@ class AnalysisPlan:
     family: str = "linear"
     by: tuple[str, ...] = ()
     weighted: bool = False
+    tau: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -53,14 +90,40 @@ class AnalysisPlan:
         if not isinstance(self.formula, str) or not all(side.strip() for side in self.sides) or len(self.sides) != 2:
             raise UsageError(f'{me}: formula is {self.formula!r}, must be written as "outcome ~ first + second"')
         self._check_size(me)
-        if self.family not in FAMILIES:
+        if not isinstance(self.family, str) or self.family not in FAMILIES:
             raise UsageError(
                 f"{me}: family is {self.family!r}, must be one of {', '.join(FAMILIES)}."
                 + (did_you_mean(self.family, FAMILIES) if isinstance(self.family, str) else "")
             )
         if not isinstance(self.weighted, bool):
             raise UsageError(f"{me}: weighted is {self.weighted!r}, must be true or false")
+        if self.weighted and not self.model.weighted:
+            able = ", ".join(family.name for family in FAMILIES.values() if family.weighted)
+            raise UsageError(
+                f"{me}: the family '{self.family}' takes no weights here; leave weighted out, or use one of {able}"
+            )
+        self._check_tau(me)
         set_fields(self, by=names_tuple(self.by, f"{me}: by"))
+
+    def _check_tau(self, me: str) -> None:
+        if self.family != QUANTILE:
+            if self.tau != "":
+                raise UsageError(f'{me}: tau is the quantile of family = "{QUANTILE}"; leave it out of {self.family}')
+            return
+        tau = decimal_text(self.tau if self.tau != "" else MEDIAN, f"{me}: tau")
+        if not 0 < Decimal(tau) < 1:
+            raise UsageError(f"{me}: tau == {tau}, must be above 0 and below 1; 0.5 is the median")
+        set_fields(self, tau=tau)
+
+    @property
+    def model(self) -> Family:
+        """The family that :attr:`family` names."""
+        return FAMILIES[self.family]
+
+    @property
+    def family_words(self) -> str:
+        """The family with its quantile, where it has one."""
+        return f"{self.family} {self.tau}" if self.tau else self.family
 
     def _check_size(self, me: str) -> None:
         """A parser's memory ends somewhere, and with thousands of terms no regression is meant."""

@@ -19,7 +19,7 @@ def entry_words(value: object) -> str:
 def _one(value: object) -> str:
     if isinstance(value, AnalysisPlan):
         by = f", by {' and '.join(value.by)}" if value.by else ""
-        return f"{value.name} ({value.family}{', weighted' if value.weighted else ''}): {value.formula}{by}"
+        return f"{value.name} ({value.family_words}{', weighted' if value.weighted else ''}): {value.formula}{by}"
     if isinstance(value, MechanismPlan):
         grid = "; ".join(f"{name} {', '.join(values)}" for name, values in value.grid)
         return value.name + (f" ({grid})" if grid else "")

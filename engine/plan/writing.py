@@ -76,7 +76,7 @@ def _edit(rule: EditRule) -> Entries:
 
 def _analysis(analysis: AnalysisPlan) -> Entries:
     entries: Entries = {key: getattr(analysis, key) for key in ("name", "formula", "family")}
-    return entries | _filled(analysis, "by", "weighted")
+    return entries | _filled(analysis, "tau", "by", "weighted")
 
 
 def _mechanism(mechanism: MechanismPlan) -> Entries:

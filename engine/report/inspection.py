@@ -163,7 +163,7 @@ def coefficients(made: Remade, plan: Plan) -> list[Coefficients]:
     release = RecordRelease(ReleasedTable(made.data), made.tables, plan, made.spec)
     found = []
     for analysis in plan.analyses:
-        one = compare(release, analysis)
+        one = compare(release, analysis, reported=True)
         use = np.flatnonzero(one.usable)
         before, se = one.before.estimate[use], one.before.se[use]
         after, half, half_after = one.after[use], one.half[use], one.half_after[use]

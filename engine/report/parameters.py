@@ -55,7 +55,7 @@ def parameters(
         ("Weights", "used for weighted figures; they stay with their record" if plan.data.weight else "none"),
         ("Codes that mean missing", missing_words(plan)),
         ("Edit rules", listed(rule.name for rule in plan.edits) or "none"),
-        ("Declared analyses", "; ".join(f"{a.name} ({a.family}): {a.formula}" for a in plan.analyses) or "none"),
+        ("Declared analyses", "; ".join(f"{a.name} ({a.family_words}): {a.formula}" for a in plan.analyses) or "none"),
         ("Named tables", "; ".join(f"{t.name}: {' × '.join(t.attributes)}" for t in plan.tables) or "none"),
     ]
     return tuple(rows)

@@ -49,7 +49,7 @@ def _coefficients(
     original does not estimate, which are not counted as losses."""
     rows = []
     for analysis in plan.analyses:
-        found = compare(release, analysis)
+        found = compare(release, analysis, reported=True)
         with np.errstate(divide="ignore", invalid="ignore"):
             shift = np.abs(found.after - found.before.estimate) / found.before.se
             ratio = found.se_after / found.before.se

@@ -139,6 +139,59 @@ def test_records_without_a_number_stay_out() -> None:
     assert len(ready(REG1, release.original, release.plan).given.y) == 714 == len(frame(release.original))
 
 
+CLASS = AnalysisPlan("class", "Pclass ~ Sex + Fare", "ordered logit")
+DECK = AnalysisPlan("deck", "Pclass ~ Sex + Age", "multinomial logit", ("Survived",))
+
+
+@pytest.mark.parametrize(
+    "analysis",
+    [
+        CLASS,
+        DECK,
+        AnalysisPlan("p", "Survived ~ Pclass + Sex + Age", "probit"),
+        AnalysisPlan("n", "SibSp ~ Sex + Pclass", "negative binomial"),
+        AnalysisPlan("g", "Fare + 1 ~ Sex + Pclass", "gamma"),
+        AnalysisPlan("q", "Fare ~ Sex + Age", "quantile", tau="0.9"),
+    ],
+    ids=lambda analysis: analysis.family,
+)
+def test_all_parameters_of_a_family_are_compared_and_combined(analysis: AnalysisPlan) -> None:
+    release = swapped(passengers(), analysis, tables=3)
+    compared = compare(release, analysis)
+    made = compared.ready
+    assert len(made.names) == len(set(made.names)) == len(compared.before.estimate) == len(made.stratum_of)
+    assert compared.usable.all() and np.isfinite(compared.after).all() and (compared.half_after > 0).all()
+    fits = [fit(made, table, release.original) for table in release.tables]
+    want = combine(np.array([f.estimate for f in fits]), np.array([f.se**2 for f in fits]), fits[0].df)
+    np.testing.assert_allclose(compared.after, want.estimate)
+    np.testing.assert_allclose(compared.se_after**2, want.total)
+    same = RecordRelease(release.original, [ReleasedTable(release.data)], release.plan)
+    np.testing.assert_array_equal(compare(same, analysis).after, compared.before.estimate)
+
+
+def test_the_parameters_of_levels_are_named_by_them() -> None:
+    release = swapped(passengers(), CLASS, DECK)
+    assert compare(release, CLASS).ready.names == ("Sex[T.male]", "Fare", "1|2", "2|3")
+    names = compare(release, DECK).ready.names
+    assert names[:4] == tuple(
+        f"Survived=0: {name}" for name in ("2: Intercept", "2: Sex[T.male]", "2: Age", "3: Intercept")
+    )
+    assert len(names) == 12
+
+
+@pytest.mark.parametrize("analysis", [REG1, FARES, SIBLINGS], ids=lambda analysis: analysis.name)
+def test_figures_for_people_are_statsmodels_and_those_of_the_sweep_agree(analysis, monkeypatch) -> None:
+    import engine.models.analyses as module
+
+    release = swapped(passengers(), analysis)
+    swept = compare(release, analysis)
+    monkeypatch.setattr(module, "solve", lambda *_: pytest.fail("this figure is not statsmodels'"))
+    shown = compare(release, analysis, reported=True)
+    for part in ("after", "se_after", "half_after"):
+        np.testing.assert_allclose(getattr(shown, part), getattr(swept, part), rtol=1e-6)
+    np.testing.assert_allclose(shown.before.estimate, swept.before.estimate, rtol=1e-6, atol=1e-9)
+
+
 def test_the_number_of_threads_changes_no_bit() -> None:
     from threadpoolctl import threadpool_limits
 

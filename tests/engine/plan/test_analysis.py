@@ -56,7 +56,22 @@ formula = "x ~ B"
         ("name = 'a'\nformla = 'A ~ B'", "has the unknown entry 'formla'. Did you mean 'formula'?"),
         (
             "name = 'a'\nformula = 'A ~ B'\nfamily = 'logit'",
-            "analysis 'a': family is 'logit', must be one of linear, logistic, poisson. Did you mean 'logistic'?",
+            "analysis 'a': family is 'logit', must be one of linear, logistic, poisson, probit, ordered logit, ordered "
+            "probit, multinomial logit, negative binomial, gamma, quantile. Did you mean 'logistic'?",
+        ),
+        (
+            "name = 'a'\nformula = 'A ~ B'\nfamily = 'ordered logit'\nweighted = true",
+            "analysis 'a': the family 'ordered logit' takes no weights here; leave weighted out, or use one of linear, "
+            "logistic, poisson, probit, gamma",
+        ),
+        ("name = 'a'\nformula = 'A ~ B'\ntau = '0.5'", "analysis 'a': tau is the quantile of family = \"quantile\""),
+        (
+            "name = 'a'\nformula = 'A ~ B'\nfamily = 'quantile'\ntau = 1",
+            "analysis 'a': tau == 1, must be above 0 and below 1",
+        ),
+        (
+            "name = 'a'\nformula = 'A ~ B'\nfamily = 'quantile'\ntau = true",
+            "[[analysis]] number 1: tau is true, must be a decimal number in quotes",
         ),
         ("name = 'a'\nformula = 'A ~ B'\nby = []", "[[analysis]] number 1: by is empty"),
         ("name = 'a'\nformula = 'A ~ B'\nby = ['D']", "analysis 'a': by names the unknown attribute 'D'."),
@@ -74,6 +89,14 @@ def test_a_wrong_entry_is_refused_by_name(entry: str, message: str) -> None:
     with pytest.raises(UsageError) as got:
         plan_from_toml(f"{HEAD}[[analysis]]\n{entry}")
     assert message in str(got.value)
+
+
+def test_a_quantile_regression_has_its_quantile_and_keeps_it() -> None:
+    text = f"{HEAD}[[analysis]]\nname = 'a'\nformula = 'A ~ B'\nfamily = 'quantile'\n"
+    assert plan_from_toml(text).analyses[0].tau == "0.5"
+    plan = plan_from_toml(text + "tau = '0.90'")
+    assert plan.analyses[0].family_words == "quantile 0.9"
+    assert 'family = "quantile"\ntau = "0.9"\n' in plan_to_toml(plan) and plan_from_toml(plan_to_toml(plan)) == plan
 
 
 @pytest.mark.parametrize(
