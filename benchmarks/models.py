@@ -1,4 +1,5 @@
-"""Speed of MaPS and SMIKe, as ratios to the slow twins that follow the papers' text.
+"""Speed of MaPS and SMIKe, as ratios to the slow twins that follow the papers' text, and of a sweep's regressions, as
+ratios to statsmodels.
 
 ``python benchmarks/models.py`` prints seconds for 10,000 records and 10 tables.  The twins would take minutes on these,
 so each is timed on a few visits or imputations of the same data and scaled up (its time is proportional to them).  Left
@@ -10,6 +11,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +21,15 @@ if __name__ == "__main__":
     # Run as a file, only this folder is searched; the engine and the twins are one above.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from engine.common.blas_threads import one_thread
 from engine.common.streams import derive
 from engine.data.microdata import Microdata
 from engine.mechanisms.base import Mechanism
 from engine.mechanisms.maps import MAPS
 from engine.mechanisms.smike import SMIKE
-from engine.models import location
+from engine.models import location, regression, statsmodels_fit
+from engine.models.regression import FAST
+from engine.plan.analysis import FAMILIES
 from tests.numbered import numbered
 from tests.twins import location as model_twin
 from tests.twins import maps as maps_twin
@@ -89,6 +94,29 @@ def main() -> None:
         few = records[:20]
         imputed = seconds(lambda: smike_twin.impute(few, cells, y, some, [0.5] * len(few)), 1)[0]  # noqa: B023
         show(f"SMIKe {selection}", fit, draw, imputed / len(few) * len(records) * D)
+    regressions()
+
+
+def regressions() -> None:
+    """The fits that a sweep makes by the thousand: from the original's estimates, on records and on cells."""
+    random = np.random.default_rng(7)
+    print(f"\n{'regression':<24} {'ours':>10} {'statsmodels':>12} {'ratio':>7}")
+    for rows, counted in ((1_000, False), (10_000, False), (500, True)):
+        x = np.column_stack([np.ones(rows), random.normal(size=(rows, 4)), random.integers(0, 2, (rows, 4))])
+        eta, counts = 0.3 * x @ random.normal(size=9) / 3, random.integers(1, 200, rows) if counted else None
+        for family in FAST:
+            y = {
+                "linear": eta + random.normal(size=rows),
+                "logistic": (random.random(rows) < 1 / (1 + np.exp(-eta))).astype(float),
+                "poisson": random.poisson(np.exp(eta)).astype(float),
+            }[family]
+            model = statsmodels_fit.Model(FAMILIES[family], 0.5, (), tuple("abcdefghi"))
+            begin = regression.solve(family, x, y, counts=counts).estimate * 1.05
+            with one_thread():
+                fast = seconds(partial(regression.solve, family, x, y, None, begin, counts), 20)[0]
+                slow = seconds(partial(statsmodels_fit.solve, model, x, y, None, counts), 20)[0]
+            name = f"{family}, {rows:,} {'cells' if counted else 'records'}"
+            print(f"{name:<24} {1000 * fast:>8.2f}ms {1000 * slow:>10.2f}ms {slow / fast:>6.1f}x")
 
 
 def show(name: str, fit: float, draw: float, slow: float) -> None:

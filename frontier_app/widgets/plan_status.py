@@ -171,7 +171,7 @@ def _value(plan: Plan, name: str) -> str:
     if name == "space.rates":
         return text.listed([percent(rate) for rate in found])
     if name == "analyses":
-        found = tuple(f"{one.name} ({one.formula}, {one.family})" for one in found)
+        found = tuple(f"{one.name} ({one.formula}, {one.family_words})" for one in found)
     if isinstance(found, bool):
         return "yes" if found else "no"
     if isinstance(found, tuple):

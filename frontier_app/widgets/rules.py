@@ -12,6 +12,7 @@ from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.data.domain import Domain
 from engine.data.microdata import EditRule
 from engine.plan import AnalysisPlan, Plan, TablePlan
+from engine.plan.analysis import QUANTILE
 
 _IS = " = "
 _LEVELS = 60  # attributes with more levels are left out of what can be picked
@@ -68,10 +69,8 @@ Row = dict[str, Any]
 
 def analysis_rows(plan: Plan) -> list[Row]:
     """One row per declared analysis."""
-    return [
-        {"name": a.name, "formula": a.formula, "family": a.family, "by": list(a.by), "weighted": a.weighted}
-        for a in plan.analyses
-    ]
+    names = ("name", "formula", "family", "weighted", "tau")
+    return [{**{name: getattr(a, name) for name in names}, "by": list(a.by)} for a in plan.analyses]
 
 
 def analyses_of(
@@ -94,6 +93,7 @@ def analyses_of(
                 _text(row["family"]) or "linear",
                 tuple(row["by"]),
                 row["weighted"],
+                _text(row["tau"]) if row["family"] == QUANTILE else "",
             )
             _check_names(one, plan, columns)
             replace(plan, analyses=(*found, one))

@@ -11,13 +11,14 @@ from streamlit.delta_generator import DeltaGenerator
 
 from engine.common.errors import EngineError
 from engine.plan import AnalysisPlan, Plan, TablePlan
-from engine.plan.analysis import FAMILIES
+from engine.plan.analysis import FAMILIES, MEDIAN, QUANTILE
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements, rules
 from frontier_app.wording import text
 from frontier_app.wording.markup import markdown
 
 T = TypeVar("T")
+KINDS = tuple(FAMILIES)
 _Kept = list[tuple[int, rules.Row]]  # rows with a number that stays theirs
 
 
@@ -69,17 +70,24 @@ def _analyses(plan: Plan, tag: str, fixed: bool, columns: Sequence[str]) -> tupl
             "Formula", row["formula"], key=f"formula-{own}", disabled=fixed, placeholder="outcome ~ first + second"
         )
         row["family"] = kind.selectbox(
-            "Kind", FAMILIES, index=FAMILIES.index(row["family"]), key=f"family-{own}", disabled=fixed
+            "Kind", KINDS, index=KINDS.index(row["family"]), key=f"family-{own}", disabled=fixed
         )
-        by, weighted, remove = st.columns([6, 3, 3], vertical_alignment="bottom")
+        by, more, remove = st.columns([6, 3, 3], vertical_alignment="bottom")
         row["by"] = _picked(
             by, "Separately in each level of", plan, row["by"], f"by-{own}", fixed, "all records together"
         )
-        row["weighted"] = weighted.checkbox("With the weight", row["weighted"], key=f"weighted-{own}", disabled=fixed)
+        if row["family"] == QUANTILE:
+            row["tau"] = more.text_input(
+                "Quantile (0.5: median)", row["tau"] or MEDIAN, key=f"tau-{own}", disabled=fixed
+            )
+        able = FAMILIES[row["family"]].weighted
+        row["weighted"] = able and more.checkbox(
+            "With the weight", row["weighted"], key=f"weighted-{own}", disabled=fixed
+        )
         return remove
 
     kept = _rows("analyses", rules.analysis_rows(plan), plan.analyses, tag)
-    blank: rules.Row = {"name": "", "formula": "", "family": "linear", "by": [], "weighted": False}
+    blank: rules.Row = {"name": "", "formula": "", "family": "linear", "by": [], "weighted": False, "tau": ""}
 
     def judged(rows: list[rules.Row]) -> tuple[tuple[AnalysisPlan, ...], dict[int, str]]:
         return rules.analyses_of(rows, plan, columns)

@@ -23,6 +23,7 @@ from engine.plan import (
     plan_from_toml,
     plan_to_toml,
 )
+from engine.plan.analysis import FAMILIES
 from engine.plan.lock import lock
 from engine.plan.samples import load
 from engine.study.decision_log import entries
@@ -160,7 +161,7 @@ def test_rows_that_are_not_right_are_named_and_the_others_count() -> None:
     found, wrong = rules.tables_of(rows, plan)
     assert found == (TablePlan("one", (a, b)),)
     assert list(wrong) == [2, 3] and "more than once" in wrong[2] and "no attribute" in wrong[3]
-    row = {"name": "w", "formula": f"{a} ~ {b}", "family": "logistic", "by": [], "weighted": False}
+    row = {"name": "w", "formula": f"{a} ~ {b}", "family": "logistic", "by": [], "weighted": False, "tau": ""}
     bad = [{**row, "name": "n", "formula": f"{a} ~ nosuch"}, {**row, "name": "k", "weighted": True}]
     analyses, wrong = rules.analyses_of([row, *bad], plan, raw.names)
     assert [one.name for one in analyses] == ["w"]
@@ -188,12 +189,44 @@ def test_rows_are_added_kept_while_wrong_and_removed() -> None:
     assert _plan(made).analyses == () and len(_plan(made).tables) == 1
 
 
+def test_every_family_is_offered_and_a_quantile_regression_asks_for_its_quantile() -> None:
+    made = _sample()
+    a, b = _plan(made).names[:2]
+    made.button(key="add-analyses").click().run()
+    _box(made, "Formula").set_value(f"{a} ~ {b}").run()
+    assert tuple(_box(made, "Kind").options) == tuple(FAMILIES)
+    for family in FAMILIES:
+        _box(made, "Kind").set_value(family).run()
+        assert not made.exception and [one.family for one in _plan(made).analyses] == [family]
+    assert _plan(made).analyses[0].tau == "0.5"
+    _box(made, "Quantile (0.5: median)").set_value("0.9").run()
+    assert _plan(made).analyses[0].tau == "0.9"
+    _box(made, "Quantile (0.5: median)").set_value("2").run()
+    assert any("tau == 2" in error.value for error in made.error)
+    _box(made, "Kind").set_value("ordered logit").run()
+    assert not made.error and _plan(made).analyses[0].tau == ""
+
+
 def test_declared_analyses_are_tried_on_the_original_data() -> None:
     made = _sample()
     names = _plan(made).names
     rows = [
-        {"name": "good", "formula": f"{names[0]} ~ {names[1]}", "family": "logistic", "by": [], "weighted": False},
-        {"name": "bad", "formula": f"{names[0]} ~ {names[1]}", "family": "poisson", "by": [], "weighted": False},
+        {
+            "name": "good",
+            "formula": f"{names[0]} ~ {names[1]}",
+            "family": "logistic",
+            "by": [],
+            "weighted": False,
+            "tau": "",
+        },
+        {
+            "name": "bad",
+            "formula": f"{names[0]} ~ {names[1]}",
+            "family": "poisson",
+            "by": [],
+            "weighted": False,
+            "tau": "",
+        },
     ]
     analyses, wrong = rules.analyses_of(rows, _plan(made), ())
     assert not wrong

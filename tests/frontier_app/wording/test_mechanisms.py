@@ -132,7 +132,7 @@ def test_rules_and_analyses_come_back_from_their_tables(tmp_path: Path):
     assert unnamed.name == "sex f, work none"
     with pytest.raises(UsageError, match="forbids nothing yet"):
         rules.edits_of(pd.DataFrame({"name": ["x"], "forbid": [None]}), known)
-    row = {"name": "p", "formula": "pay + sex", "family": "linear", "by": [], "weighted": False}
+    row = {"name": "p", "formula": "pay + sex", "family": "linear", "by": [], "weighted": False, "tau": ""}
     found, wrong = rules.analyses_of([row, {**row, "formula": "pay ~ sex"}], bare, names)
     assert list(wrong) == [0] and "outcome ~ first" in wrong[0] and [one.formula for one in found] == ["pay ~ sex"]
 
