@@ -64,7 +64,7 @@ def _tables(base: Plan, tag: str, fixed: bool) -> tuple[TablePlan, ...]:
 
 def _analyses(plan: Plan, tag: str, fixed: bool, columns: Sequence[str]) -> tuple[AnalysisPlan, ...]:
     def drawn(row: rules.Row, own: str) -> DeltaGenerator:
-        name, formula, kind = st.columns([3, 6, 3], vertical_alignment="bottom")
+        name, formula, kind = st.columns([3, 5, 4], vertical_alignment="bottom")
         row["name"] = name.text_input("Analysis", row["name"], key=f"name-{own}", disabled=fixed)
         row["formula"] = formula.text_input(
             "Formula", row["formula"], key=f"formula-{own}", disabled=fixed, placeholder="outcome ~ first + second"
@@ -72,7 +72,7 @@ def _analyses(plan: Plan, tag: str, fixed: bool, columns: Sequence[str]) -> tupl
         row["family"] = kind.selectbox(
             "Kind", KINDS, index=KINDS.index(row["family"]), key=f"family-{own}", disabled=fixed
         )
-        by, more, remove = st.columns([6, 3, 3], vertical_alignment="bottom")
+        by, more, remove = st.columns([5, 4, 3], vertical_alignment="bottom")
         row["by"] = _picked(
             by, "Separately in each level of", plan, row["by"], f"by-{own}", fixed, "all records together"
         )
