@@ -25,7 +25,7 @@ from engine.data.microdata import Microdata
 from engine.mechanisms.group_swap import CGS
 from engine.mechanisms.noise import NOISE
 from engine.release.records import ReleasedTable
-from tests.numbered import numbered
+from tests.numeric_data import numbered
 from tests.twins import group_swap as twin
 from tests.twins import noise as noise_twin
 

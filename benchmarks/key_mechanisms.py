@@ -25,7 +25,7 @@ from engine.data.microdata import Microdata
 from engine.mechanisms.base import Mechanism
 from engine.mechanisms.key_swaps import DDS, RDS
 from engine.mechanisms.pram import PRAM
-from tests.numbered import numbered
+from tests.numeric_data import numbered
 from tests.twins import key_swaps as swap_twin
 from tests.twins import pram as pram_twin
 

@@ -30,7 +30,7 @@ from engine.mechanisms.smike import SMIKE
 from engine.models import location, regression, statsmodels_fit
 from engine.models.regression import FAST
 from engine.plan.analysis import FAMILIES
-from tests.numbered import numbered
+from tests.numeric_data import numbered
 from tests.twins import location as model_twin
 from tests.twins import maps as maps_twin
 from tests.twins import smike as smike_twin

@@ -191,16 +191,22 @@ def _try(plan: Plan) -> None:
 
 
 def _tried(plan: Plan) -> list[tuple[str, str, bool]]:
+    """Name, result in words and success of every analysis on the original data."""
     from engine.models.analyses import ready
+    from engine.models.regression import OK, WHY
     from engine.release.records import ReleasedTable
 
-    said = []
+    results = []
     original = ReleasedTable(actions.coded())
-    for one in plan.analyses:
+    for analysis in plan.analyses:
         try:
-            found = ready(one, original, plan)
-            n = text.plural(len(found.names), "coefficient")
-            said.append((one.name, f"{n} from {text.plural(len(found.given.y), 'row')} of the original data", True))
+            fit = ready(analysis, original, plan)
         except EngineError as error:
-            said.append((one.name, str(error), False))
-    return said
+            results.append((analysis.name, str(error), False))
+            continue
+        lost = fit.fitted.why[fit.fitted.why != OK]
+        words = f"{text.plural(len(fit.names), 'coefficient')} from {text.plural(len(fit.given.y), 'row')} of the "
+        words += f"original data{f', {len(lost)} without a figure ({WHY[lost[0]]})' if len(lost) else ''}"
+        all_lost = len(lost) == len(fit.names)
+        results.append((analysis.name, f"{analysis.name}: {words}" if all_lost else words, not all_lost))
+    return results

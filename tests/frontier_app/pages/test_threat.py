@@ -210,23 +210,11 @@ def test_every_family_is_offered_and_a_quantile_regression_asks_for_its_quantile
 def test_declared_analyses_are_tried_on_the_original_data() -> None:
     made = _sample()
     names = _plan(made).names
+    row = {"formula": f"{names[0]} ~ {names[1]}", "by": [], "weighted": False, "tau": ""}
     rows = [
-        {
-            "name": "good",
-            "formula": f"{names[0]} ~ {names[1]}",
-            "family": "logistic",
-            "by": [],
-            "weighted": False,
-            "tau": "",
-        },
-        {
-            "name": "bad",
-            "formula": f"{names[0]} ~ {names[1]}",
-            "family": "poisson",
-            "by": [],
-            "weighted": False,
-            "tau": "",
-        },
+        {**row, "name": "good", "family": "logistic"},
+        {**row, "name": "bad", "family": "poisson"},
+        {**row, "name": "flat", "formula": f"{names[0]} ~ {names[0]}", "family": "probit"},
     ]
     analyses, wrong = rules.analyses_of(rows, _plan(made), ())
     assert not wrong
@@ -235,6 +223,7 @@ def test_declared_analyses_are_tried_on_the_original_data() -> None:
     assert not made.exception
     assert any("**good** – 2 coefficients" in m.value for m in made.markdown)
     assert any("'bad'" in e.value for e in made.error)
+    assert any("flat: 2 coefficients" in e.value and "2 without a figure" in e.value for e in made.error)
 
 
 def test_a_change_after_results_is_logged_with_reason_and_name(swept: Callable[..., Workspace]) -> None:
