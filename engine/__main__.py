@@ -2,7 +2,10 @@
 
 import sys
 
-from engine.cli.main import main
+from engine.cli.main import STARTED_BY_PROGRAM, main
+from engine.common.messages import report_fault
 
 if __name__ == "__main__":
+    if sys.argv[1:] == STARTED_BY_PROGRAM:
+        sys.excepthook = report_fault
     sys.exit(main())

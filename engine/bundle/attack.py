@@ -14,7 +14,7 @@ import numpy as np
 
 from engine.bundle.guesses import guesses, old_generator, weakness
 from engine.bundle.package import Package
-from engine.bundle.refusal import Refused, attacked_words
+from engine.bundle.refusal import Attack, AttackSucceeded
 from engine.common.streams import KEY_BYTES
 from engine.release.spec import RANDOM_SWAP, pairs_wanted
 from engine.sweeps.candidates import multi_kind
@@ -35,7 +35,7 @@ _SAME = 0.95
 def attack(made: Package) -> dict[str, Any]:
     """Attack a release and return what was tried and found, as plain values for the analyst's bundle.
 
-    An attack that succeeds is an error (:class:`Refused`) that says what to change.
+    An attack that succeeds is an error (:class:`~engine.bundle.refusal.AttackSucceeded`) that says what to change.
     """
     begin = time.monotonic()
     found: dict[str, Any] = {
@@ -48,13 +48,13 @@ def attack(made: Package) -> dict[str, Any]:
         "matching": _match(made),
     }
     found["seconds"] = round(time.monotonic() - begin, 1)
-    for part in ("keys", "undoing", "order", "identifiers", "recodes"):
+    for part in ADVICE:
         if found[part].get("succeeded"):
-            raise Refused(attacked_words(found[part]["why"], ADVICE[part]), f"attack: {part}")
+            raise AttackSucceeded(part, found[part]["why"], ADVICE[part])
     return found
 
 
-ADVICE = {
+ADVICE: dict[Attack, str] = {
     "keys": "make a study of its own with a new key, which the system draws where no key file is named",
     "undoing": "make a study of its own with a new key, which the system draws where no key file is named",
     "order": "export again with a new secret, in an order of its own",

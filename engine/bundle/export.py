@@ -15,6 +15,7 @@ from engine.bundle.package import Package, package
 from engine.bundle.refusal import Refused
 from engine.bundle.tiers import ALL, check_files, tiers_of
 from engine.common.errors import EngineError, Remedy, UsageError
+from engine.common.messages import Message, Report
 from engine.data.microdata import RawTable
 from engine.decision.states import altered_since, decision_status
 from engine.plan.context import check_include
@@ -25,8 +26,6 @@ from engine.report.pdf_file import why_no_pdf
 from engine.study.decision_log import append, entries
 from engine.study.log_seal import WHOLE, seal_words
 from engine.study.study import Study
-
-Tell = Callable[[str], None]
 
 
 def export(
@@ -41,7 +40,7 @@ def export(
     include: Iterable[str] = (),
     allow_partial: bool = False,
     same_order_as: str | Path | None = None,
-    tell: Tell | None = None,
+    tell: Report | None = None,
 ) -> Path:
     """Write one realisation of a study to a new folder and return it.
 
@@ -49,7 +48,7 @@ def export(
     recorded choice.  ``tier`` is the reader, or ``all`` for a folder with one bundle for each.  What is released
     besides the attributes and carried columns is what the plan says (``publish.include``); an export without a public
     bundle may release more with ``include`` (weight, id).  ``same_order_as`` names an analyst's bundle whose row order
-    and ids are used again; ``tell`` gets sentences on progress and warnings.
+    and ids are used again; ``tell`` gets messages on progress, notes and warnings.
 
     A public bundle needs an approved recommendation (:class:`UsageError` without).  One that holds what its reader must
     not see, or whose swap an attack undoes, is refused (:class:`Refused`); that is logged in the study.  Killed at any
@@ -57,7 +56,7 @@ def export(
     gets its name, and that it is there only afterwards: of an entry "exporting" alone the folder may or may not exist.
     Both hold the digest of each bundle's list of digests, so that a bundle can be told from one that was changed.
     """
-    say = tell or (lambda text: None)
+    say = tell or (lambda message: None)
     out, tiers = Path(out), tiers_of(tier)
     check_new(out)
     include = check_include(include)
@@ -76,11 +75,11 @@ def export(
         same_order_as=same_order_as,
     )
     if (sealed := seal_words(study)) != WHOLE:
-        say(f"note: {sealed[:1].lower()}{sealed[1:]}")
+        say(Message("note", sealed[:1].lower() + sealed[1:]))
     if {"public", "member"} & set(tiers):
         _check_range(made)
-    for text in _warnings(made, tiers):
-        say(text)
+    for message in _warnings(made, tiers):
+        say(message)
     try:
         return _write(made, out, tier, tiers, say)
     except Refused as refused:
@@ -157,12 +156,12 @@ def _check_range(made: Package) -> None:
         )
 
 
-def _warnings(made: Package, tiers: tuple[str, ...]) -> list[str]:
+def _warnings(made: Package, tiers: tuple[str, ...]) -> list[Message]:
     """What to think about before anything leaves: a document that cannot be made here, and other releases of the same
     data, which undo each other."""
-    said = []
+    messages = []
     if "member" in tiers and (why := why_no_pdf()):
-        said.append(f"note: the memo is not made as a PDF: {why}")
+        messages.append(Message("note", f"the memo is not made as a PDF: {why}"))
     if "public" in tiers:
         public = [entry for entry in entries(made.study) if "public" in entry.detail.get("tiers", ())]
         done, begun = (
@@ -171,23 +170,24 @@ def _warnings(made: Package, tiers: tuple[str, ...]) -> list[str]:
         )
         for others, was in ((done, "was"), (begun - done, "may have been")):
             if others:
-                said.append(
-                    f"warning: another public release of the same data {was} exported before: "
-                    + ", ".join(sorted(others))
-                    + ". Together they can undo each other's protection; publish one of them only"
+                text = (
+                    f"another public release of the same data {was} exported before: {', '.join(sorted(others))}. "
+                    "Together they can undo each other's protection; publish one of them only"
                 )
+                messages.append(Message("warning", text))
         if made.study.plan.about.overlaps:
-            said.append(
-                f"warning: the plan names other releases of the same data ({made.study.plan.about.overlaps}); together "
-                "they may undo each other's protection"
+            text = (
+                f"the plan names other releases of the same data ({made.study.plan.about.overlaps}); together they may "
+                "undo each other's protection"
             )
-    return said
+            messages.append(Message("warning", text))
+    return messages
 
 
-def _write(made: Package, out: Path, tier: str, tiers: tuple[str, ...], say: Tell) -> Path:
+def _write(made: Package, out: Path, tier: str, tiers: tuple[str, ...], say: Report) -> Path:
     found: dict[str, Any] | None = None
     if "public" in tiers:
-        say("attacking the release itself")
+        say(Message("step", "attacking the release itself"))
         found = attack(made)
     search = leaks.search_of(made, out)
     published = {"public": ".", ALL: "public"}.get(tier)
@@ -195,7 +195,7 @@ def _write(made: Package, out: Path, tier: str, tiers: tuple[str, ...], say: Tel
         digests: dict[str, dict[str, str]] = {}
         sums: dict[str, str] = {}
         for name in reversed(tiers):  # the analyst's last: it says which the others are
-            say(f"writing the {name} bundle")
+            say(Message("step", f"writing the {name} bundle"))
             folder = aside / name if tier == ALL else aside
             folder.mkdir(exist_ok=True)
             digests[name] = _WRITERS[name](made, folder, found, sums) or {}

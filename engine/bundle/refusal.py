@@ -1,14 +1,12 @@
-"""The reason why a bundle was refused."""
+"""Why a bundle was refused."""
 
 from __future__ import annotations
 
-import re
+from typing import Literal
 
 from engine.common.errors import EngineError
 
-_ATTACKED = re.compile(
-    r"the release was refused: an attack on it succeeded \((?P<why>.*)\); (?P<mend>.*)\. Nothing was written", re.DOTALL
-)
+Attack = Literal["keys", "undoing", "order", "identifiers", "recodes"]
 
 
 class Refused(EngineError):
@@ -17,17 +15,15 @@ class Refused(EngineError):
     ``kind`` says why in words that may be logged: never a secret, a name or a path.
     """
 
-    def __init__(self, message: str, kind: str) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, kind: str, **values: str) -> None:
+        super().__init__(message, None, **values)
         self.kind = kind
 
 
-def attacked_words(why: str, mend: str) -> str:
-    """The sentence with which a release is refused because an attack on it succeeded: what it found, what to do."""
-    return f"the release was refused: an attack on it succeeded ({why}); {mend}. Nothing was written"
+class AttackSucceeded(Refused):
+    """A release was refused because an attack on it succeeded: which one, why it did (``why``) and what to do about it
+    (``mend``)."""
 
-
-def read_attacked(sentence: str) -> tuple[str, str] | None:
-    """What the attack found and what to do about it, out of such a sentence; None for any other."""
-    found = _ATTACKED.fullmatch(sentence)
-    return (found["why"], found["mend"]) if found else None
+    def __init__(self, attack: Attack, why: str, mend: str) -> None:
+        sentence = f"the release was refused: an attack on it succeeded ({why}); {mend}. Nothing was written"
+        super().__init__(sentence, f"attack: {attack}", attack=attack, why=why, mend=mend)

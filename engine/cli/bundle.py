@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,10 +67,6 @@ def add_commands(commands: Commands) -> None:
     applying.add_argument("--formats", metavar="LIST", help=formats)
 
 
-def _say(text: str) -> None:
-    say(text, file=sys.stderr, flush=True)
-
-
 def _formats(text: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in (text or "csv,parquet").split(",") if name.strip())
 
@@ -95,15 +90,16 @@ def run_export(args: argparse.Namespace) -> None:
             include=args.include,
             allow_partial=args.allow_partial,
             same_order_as=args.same_order_as,
-            tell=_say,
+            tell=args.report,
         )
     if args.tier == "all":
-        say(f"wrote {out}: one folder each for analyst, chair, member and public; only the last may be published")
+        holds = "one folder each for analyst, chair, member and public; only the last may be published"
     elif args.tier == "analyst":
-        say(f"wrote {out}: the analyst's bundle must stay inside, it can undo the swap")
+        holds = "the analyst's bundle must stay inside, it can undo the swap"
     else:
         readers = {"chair": "the chair of the board", "member": "the members of the board", "public": "the public"}
-        say(f"wrote {out}: the bundle for {readers[args.tier]}")
+        holds = f"the bundle for {readers[args.tier]}"
+    say(f"wrote {out}: {holds}")
 
 
 def run_replay(args: argparse.Namespace) -> int:

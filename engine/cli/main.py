@@ -28,6 +28,7 @@ from engine.cli.arguments import check_texts
 from engine.cli.parser import Parser
 from engine.cli.remedies import error_text
 from engine.common.errors import EngineError, UsageError
+from engine.common.messages import Message, report_json, report_words
 from engine.common.os_support import external_beside, open_to_others, private_files
 from engine.common.output import escape_unknown_signs, say
 from engine.common.version import __version__
@@ -50,41 +51,46 @@ _TOPICS = (
 )
 
 
+STARTED_BY_PROGRAM = ["-"]
+"""The arguments of a process that another program started: it reads its own from standard input, as JSON."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code: 0 done, 1 could not be done, 2 wrong usage.
 
     The one argument ``-`` stands for arguments on standard input, as a JSON list of texts: for a program that starts
-    this one, since command lines can be read by every user of the machine.
+    this one, since command lines can be read by every user of the machine.  That program reads messages as JSON lines
+    (:mod:`engine.common.messages`).
     """
     escape_unknown_signs()
     given = sys.argv[1:] if argv is None else list(argv)
+    started = given == STARTED_BY_PROGRAM
+    report = report_json if started else report_words
     try:
-        asked = _told() if given == ["-"] else given
+        asked = _told() if started else given
         check_texts(asked)
-        args = build_parser().parse_args(asked)
+        args = build_parser().parse_args(asked, argparse.Namespace(report=report))
         with private_files(), external_beside(getattr(args, name, None) for name in ("plan", "data", "study")):
             _say_open_key(args)
             return int(args.run(args) or 0)
     except EngineError as error:
         # A program that starts this one shows its words to somebody who typed no option.
-        say(f"frontier: {error if given == ['-'] else error_text(error)}", file=sys.stderr)
+        report(Message("error", str(error) if started else error_text(error), error.values))
         return error.exit_code
     except KeyboardInterrupt:
-        say("frontier: interrupted; what is done is kept", file=sys.stderr)
+        report(Message("error", "interrupted; what is done is kept"))
         return 130
     except BrokenPipeError:
         sys.stderr.close()
         return 1
     except MemoryError:
-        say(
-            "frontier: the machine has too little memory for this; close other programs or use fewer attributes",
-            file=sys.stderr,
-        )
+        text = "the machine has too little memory for this; close other programs or use fewer attributes"
+        report(Message("error", text))
         return 1
     except OSError as error:
         reason = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or type(error).__name__
         name = f"'{Path(str(error.filename)).name}': " if error.filename else ""
-        say(f"frontier: {name}{reason}", file=sys.stderr)
+        report(Message("error", f"{name}{reason}"))
         return 1
 
 

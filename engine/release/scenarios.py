@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -163,11 +163,14 @@ class Scenarios(Sequence[Scenario]):
         return spec
 
 
+SweepState = Literal["new", "running", "cancelled", "finished", "failed"]
+
+
 @dataclass(frozen=True)
 class Progress:
-    """State of the sweep that fills a study: ``state`` is new, running, cancelled, finished or failed."""
+    """How far the sweep is that fills a study."""
 
-    state: str
+    state: SweepState
     done: int
     total: int
     started: float

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, get_args
 
 from engine.common.errors import EngineError, Remedy
 from engine.common.os_support import hostname, is_running, process_birth
 from engine.common.stored_values import is_number, is_whole
-from engine.release.scenarios import Progress
+from engine.release.scenarios import Progress, SweepState
 from engine.study.database import Database
 
 _STALE = 60.0  # seconds after which a silent writer counts as gone where its process cannot be looked at
@@ -32,7 +32,7 @@ SCHEMA = (
 SWEEP, MEASURE, RECHECK = "sweep", "measure", "recheck"
 TASKS = {SWEEP: "sweep", MEASURE: "process that adds measures", RECHECK: "process that makes fresh runs"}
 """What writers are, in words that follow "a" or "another"."""
-_STATES = ("new", "running", "cancelled", "finished", "failed")
+_STATES = get_args(SweepState)
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Leased(Database):
             )
             return bool(self._run()["cancel"])
 
-    def release_lease(self, state: str | None = None, message: str = "") -> None:
+    def release_lease(self, state: SweepState | None = None, message: str = "") -> None:
         """Stop being the writer; a sweep says how it ended."""
         with self.transaction() as db:
             if not self._is_mine(self._run()):

@@ -7,28 +7,27 @@ import zipfile
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from engine.bundle.tiers import bundles_in
 from engine.common.errors import EngineError
+from engine.common.messages import Message, read_messages
 from engine.common.os_support import aside
 from frontier_app.session import jobs
 from frontier_app.session.workspace import Workspace
 
-_LAST_WORDS = ("frontier: ", "Traceback")  # how the command's complaint begins, or its log of a fault
 _DATE = (1980, 1, 1, 0, 0, 0)  # the same for all, so that a file's date tells nothing
 
 
 @dataclass(frozen=True)
 class Exporting:
-    """How an export is going: ``state`` is none, running, finished or failed; ``said`` are its sentences so far, the
-    last of a failed one its complaint."""
+    """How an export is going: its ``state``, its ``messages`` so far, the ``error`` that a failed one ended with."""
 
-    state: str
+    state: Literal["none", "running", "finished", "failed"]
     tier: str = ""
-    said: tuple[str, ...] = ()
+    messages: tuple[Message, ...] = ()
+    error: Message | None = None
 
 
 @dataclass(frozen=True)
@@ -102,16 +101,17 @@ def job(at: Workspace) -> Exporting:
         running, out, tier = jobs.runs(about), str(about["out"]), str(about["tier"])
     except (OSError, ValueError, KeyError, TypeError):
         return Exporting("none")
-    lines = log_path.read_text(encoding="utf-8", errors="replace").splitlines() if log_path.exists() else []
-    if running:
-        # How it ends is told when it has ended, as a failure and not as one more step.
-        steps = takewhile(lambda line: not line.startswith(_LAST_WORDS), lines)
-        return Exporting("running", tier, tuple(line for line in steps if line.strip()))
+    messages = read_messages(log_path)
+    ends = [message for message in messages if message.kind in ("error", "fault")]
+    others = tuple(message for message in messages if message not in ends)
+    if running:  # how it ends is told when it has ended
+        return Exporting("running", tier, others)
     if (at.folder / "exports" / out).is_dir():
-        # The last line names the folder; people see it by its name on the page.
-        return Exporting("finished", tier, tuple(line for line in lines if not line.startswith("wrote ")))
-    why = jobs.complaint_in(log_path, "the export ended unexpectedly; nothing was written")
-    return Exporting("failed", tier, (why or "the export was ended; nothing was written",))
+        return Exporting("finished", tier, others)
+    if ends and ends[-1].kind == "fault":
+        return Exporting("failed", tier, others, Message("error", "the export ended unexpectedly; nothing was written"))
+    error = ends[-1] if ends else Message("error", "the export was ended; nothing was written")
+    return Exporting("failed", tier, others, error)
 
 
 def found(at: Workspace) -> list[Export]:

@@ -13,10 +13,12 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from engine.common.errors import EngineError
+from engine.common.messages import read_messages
 from engine.common.os_support import is_running, process_birth
+from engine.release.scenarios import SweepState
 from engine.study.study import Study
 from engine.sweeps.runner import FRESH_FROM
 from frontier_app.session.launch import environment, standard_input
@@ -26,11 +28,14 @@ _JOB, _RECHECK = "job.json", "recheck.json"
 _children: dict[int, subprocess.Popen[bytes]] = {}  # so that ended ones are waited for and leave no zombie
 
 
+JobState = SweepState | Literal["none", "starting", "stopping"]
+
+
 @dataclass(frozen=True)
 class Job:
-    """How a sweep is going: ``state`` is none, starting, running, stopping, cancelled, finished or failed."""
+    """How a sweep is going; ``message`` says why it failed, or what the study says of itself."""
 
-    state: str
+    state: JobState
     done: int = 0
     total: int = 0
     seconds: float = 0.0
@@ -207,26 +212,18 @@ def stop(workspace: Workspace, patience: float = 5.0) -> None:
         child.wait()
 
 
-_NAME = "frontier: "
-
-
 def complaint(workspace: Workspace) -> str:
-    """The sentence with which the command ended, if it ended with one."""
+    """The sentence with which the sweep ended, if it ended with an error."""
     return complaint_in(workspace.log_path, "the sweep ended unexpectedly; its log is in the workspace")
 
 
 def complaint_in(log_path: Path, otherwise: str) -> str:
-    """The sentence with which a command ended, by its log; ``otherwise`` where it ended with a traceback."""
-    try:
-        lines = log_path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    except OSError:
+    """The sentence with which a command ended, by its log; ``otherwise`` where it ended with a fault of the program."""
+    ends = [message for message in read_messages(log_path) if message.kind in ("error", "fault")]
+    if not ends:
         return ""
-    if not lines:
-        return ""
-    if lines[-1].startswith(_NAME):
-        return lines[-1].removeprefix(_NAME)
     # A traceback stays in the log: it may quote what nobody should see.
-    return otherwise if "Error" in lines[-1] else ""
+    return ends[-1].text if ends[-1].kind == "error" else otherwise
 
 
 def status(workspace: Workspace) -> Job:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from engine.bundle.refusal import read_attacked
+from engine.bundle.refusal import Attack
 from engine.common.errors import EngineError
+from engine.common.messages import Message
+from engine.common.wording import upper_first
 from engine.decision.states import DecisionStatus, decision_status
 from engine.report.parameters import besides_words
-from engine.study.decision_log import entries
 from engine.study.study import Study
 from frontier_app.session import actions, exports, state
 from frontier_app.widgets import compare_table, elements, workflow
@@ -53,7 +54,7 @@ _FORMATS = {
     "dta": "Stata (.dta)",
     "xpt": "SAS (.xpt)",
 }
-_MENDED_IN_FILE = ("attack: identifiers", "attack: recodes")
+_MENDED_IN_FILE: tuple[Attack, ...] = ("identifiers", "recodes")
 _EVERY = 1.0
 _SHOWN = 5  # exports that are listed
 _LONG = 8  # files of a bundle that are named
@@ -147,32 +148,30 @@ def _ask(study: Study, status: DecisionStatus) -> None:
             st.rerun()
     if not formats:
         st.caption("Choose at least one format.")
-    if job.state == "failed":
-        _failed(study, job.said[-1])
-    for line in job.said if job.state == "finished" else ():
-        if line.startswith("warning: "):
-            text_ = line.removeprefix("warning: ")
-            st.warning(text_[:1].upper() + text_[1:], icon=":material/warning:")
+    if job.error is not None:
+        _failed(job.error)
+    for message in job.messages if job.state == "finished" else ():
+        if message.kind == "warning":
+            st.warning(upper_first(message.text), icon=":material/warning:")
 
 
-def _failed(study: Study, why: str) -> None:
+def _failed(error: Message) -> None:
     """Why nothing was written; of a release that an attack undoes, what was found, what to do about it and where."""
-    attacked = read_attacked(why)
-    if attacked is None:
-        st.error(markdown("**Nothing was written.** {}", why[:1].upper() + why[1:]), icon=":material/block:")
+    attack = error.values.get("attack")
+    if attack is None:
+        st.error(markdown("**Nothing was written.** {}", upper_first(error.text)), icon=":material/block:")
         return
-    what, mend = (f"{words[:1].upper()}{words[1:]}." for words in attacked)
+    why, mend = (f"{upper_first(error.values[name])}." for name in ("why", "mend"))
     st.error(
         markdown(
             "**The release was refused, and nothing was written.** It was attacked first, and an attack succeeded. {}"
             "\n\n**What to do:** {}",
-            what,
+            why,
             mend,
         ),
         icon=":material/block:",
     )
-    blocked = [entry for entry in entries(study) if entry.event == "blocked"]
-    if blocked and blocked[-1].detail.get("why") in _MENDED_IN_FILE:
+    if attack in _MENDED_IN_FILE:
         st.caption("That changes the plan: sweep it again, and have what you then recommend approved anew.")
         elements.go("data", "Mend it under File")
 
@@ -277,8 +276,8 @@ def _watch() -> None:
         if job.state != "running":
             st.rerun()
         with st.status("Writing… You may leave this page.", expanded=True):
-            for line in job.said or ("reading the data",):
-                st.markdown(line[:1].upper() + line[1:])
+            for message in job.messages or (Message("step", "reading the data"),):
+                st.markdown(upper_first(message.sentence))
 
     watch()
 

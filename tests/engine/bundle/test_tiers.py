@@ -190,12 +190,13 @@ def test_another_release_of_the_same_data_is_warned_of(home: tuple[Path, RawTabl
     with Study.open(copied(home, tmp_path)) as study:
         made = package(study, home[1], None)
         append(study, "exporting", {"tiers": ["public"], "candidate": "x456/1"})
-        assert (
-            "another public release of the same data may have been exported before: x456/1"
-            in _warnings(made, ("public",))[0]
-        )
+        (message,) = _warnings(made, ("public",))
+        assert "another public release of the same data may have been exported before: x456/1" in message.text
         append(study, "exported", {"tiers": ["public"], "candidate": "x123/1"})
-        assert "another public release of the same data was exported before: x123/1" in _warnings(made, ("public",))[0]
+        assert (
+            "another public release of the same data was exported before: x123/1"
+            in _warnings(made, ("public",))[0].text
+        )
         assert _warnings(made, ("analyst",)) == []
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.bundle import export
+from engine.common.messages import Message
 from engine.data.microdata import RawTable
 from engine.report.pdf_file import why_no_pdf
 from engine.study.study import Study
@@ -19,12 +20,12 @@ def test_an_export_says_that_the_pdf_is_missing(
 ) -> None:
     monkeypatch.setitem(sys.modules, "weasyprint", None)
     why_no_pdf.cache_clear()
-    said: list[str] = []
+    messages: list[Message] = []
     try:
         with Study.open(home[0] / "household.study") as study:
-            out = export(study, home[1], None, tmp_path / "out", tier=tier, tell=said.append)
-        note = f"note: the memo is not made as a PDF: {why_no_pdf()}"
-        assert [line for line in said if "PDF" in line] == [note] * told
+            out = export(study, home[1], None, tmp_path / "out", tier=tier, tell=messages.append)
+        note = Message("note", f"the memo is not made as a PDF: {why_no_pdf()}")
+        assert [message for message in messages if message.kind == "note"] == [note] * told
     finally:
         why_no_pdf.cache_clear()
     assert (out / "memo.docx").exists() is bool(told) and not (out / "memo.pdf").exists()

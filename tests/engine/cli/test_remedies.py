@@ -17,6 +17,7 @@ import engine
 from engine.cli.main import main
 from engine.cli.remedies import OPTIONS, error_text
 from engine.common.errors import EngineError, Remedy, UsageError
+from engine.common.messages import Message
 
 ROOT = Path(engine.__file__).parent
 OPTION_OR_COMMAND = re.compile(
@@ -80,7 +81,9 @@ def test_the_command_line_adds_options_and_a_program_that_starts_it_gets_the_sen
     assert capsys.readouterr().err == f"{sentence} (`frontier sweep DATA --study no.study`)\n"
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(argv)))
     assert main(["-"]) == 1
-    assert capsys.readouterr().err == f"{sentence}\n"
+    (line,) = capsys.readouterr().err.splitlines()
+    message = Message(**json.loads(line))
+    assert (message.kind, message.sentence, dict(message.values)) == ("error", sentence, {"study": "no.study"})
 
 
 def test_an_error_from_another_process_keeps_its_remedy() -> None:

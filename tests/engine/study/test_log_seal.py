@@ -12,6 +12,7 @@ import pytest
 from engine.bundle import export
 from engine.cli.main import main
 from engine.common.errors import EngineError
+from engine.common.messages import Message
 from engine.data.microdata import RawTable
 from engine.decision.choice import choose
 from engine.decision.states import decide, decision_status, withhold
@@ -126,12 +127,12 @@ def test_a_study_without_a_seal_is_said_and_not_refused(
     by_hand(path, ("drop table log_seal", ()))
     assert main(["decide", str(path)]) == 0
     assert "The decision log has no seal: it was begun by an earlier version" in capsys.readouterr().out
-    said: list[str] = []
+    messages: list[Message] = []
     with Study.open(path) as study:
         n = len(entries(study))
         assert decision_status(study).state == "approved"
-        export(study, home[1], None, tmp_path / "out", formats=("csv",), tell=said.append)
-        assert said[0].startswith("note: the decision log has no seal")
+        export(study, home[1], None, tmp_path / "out", formats=("csv",), tell=messages.append)
+        assert messages[0].sentence.startswith("note: the decision log has no seal")
         assert entries(study)[n].detail["unsealed"] == [1, n]
     assert main(["decide", str(path)]) == 0
     assert WHOLE in capsys.readouterr().out

@@ -6,20 +6,20 @@ import json
 import os
 import zipfile
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.bundle.attack import ADVICE
-from engine.bundle.refusal import attacked_words
+from engine.bundle.refusal import Attack, AttackSucceeded
 from engine.common.errors import EngineError
+from engine.common.messages import Message
 from engine.decision.choice import choose
 from engine.decision.states import decide, withhold
 from engine.plan import PublishPlan
 from engine.plan.samples import load
-from engine.study.decision_log import append
 from engine.study.keys import key_path, read_key
 from engine.study.study import Study
 from engine.study.study_map import risk_utility_map
@@ -169,61 +169,68 @@ def test_an_export_needs_a_format_and_the_data(at: Workspace):
     assert not made.exception and any("not open here" in one.value for one in made.info)
 
 
+def lines(*parts: Message | str) -> str:
+    """A log: messages as the command writes them, and other lines as they are."""
+    return "".join((part if isinstance(part, str) else json.dumps(asdict(part))) + "\n" for part in parts)
+
+
+_STEP = Message("step", "attacking the release itself")
+_REFUSED = Message("error", "the release was refused: a key can be guessed")
+_FAULT = ("Traceback", "KeyError: 'secret'", Message("fault", "KeyError"))
+
+
 @pytest.mark.parametrize(
-    ("log", "state", "said"),
+    ("log", "state", "shown"),
     [
-        ("attacking\nfrontier: the release was refused: a key can be guessed\n", "failed", "a key can be guessed"),
-        ("Traceback\nKeyError: 'secret'\n", "failed", "nothing was written"),
-        ("attacking\n", "failed", "the export was ended; nothing was written"),
-        ("warning: two releases\nwrote /tmp/x: the public\n", "finished", "warning: two releases"),
+        (lines(_STEP, _REFUSED), "failed", "a key can be guessed"),
+        (lines(*_FAULT), "failed", "the export ended unexpectedly; nothing was written"),
+        (lines(_STEP), "failed", "the export was ended; nothing was written"),
+        (lines(Message("warning", "two releases"), "wrote /tmp/x: the public"), "finished", "two releases"),
     ],
 )
-def test_how_an_export_ended(at: Workspace, log: str, state: str, said: str):
+def test_how_an_export_ended(at: Workspace, log: str, state: str, shown: str):
     folder = written(at) if state == "finished" else at.folder / "exports" / "x000-none"
     (at.folder / "export.json").write_text(json.dumps({"pid": 0, "out": folder.name, "tier": "public"}))
     (at.folder / "export.log").write_text(log)
-    job = exports.job(at)
-    assert job.state == state and said in job.said[-1] and "secret" not in job.said[-1]
+    assert exports.job(at).state == state
     made = opened(at)
     assert not made.exception
-    shown = [one.value.lower() for one in (*made.error, *made.warning)]
-    assert any(said.removeprefix("warning: ") in one for one in shown)
-    assert not any("/tmp/x" in one for one in shown)
+    boxes = [box.value.lower() for box in (*made.error, *made.warning)]
+    assert any(shown in box for box in boxes)
+    assert not any("/tmp/x" in box or "secret" in box for box in boxes)
 
 
 def test_one_that_runs_is_watched_and_not_started_twice(at: Workspace, monkeypatch):
     (at.folder / "export.json").write_text(json.dumps({"pid": os.getpid(), "out": "x", "tier": "public"}))
-    (at.folder / "export.log").write_text("attacking the release itself\n")
-    assert exports.job(at) == exports.Exporting("running", "public", ("attacking the release itself",))
+    (at.folder / "export.log").write_text(lines(_STEP))
+    assert exports.job(at) == exports.Exporting("running", "public", (_STEP,))
     monkeypatch.setattr("frontier_app.session.jobs.launch", lambda *_: pytest.fail("started twice"))
     exports.start(at, "x", "public", ["csv"], [], False)
 
 
 def test_what_a_running_export_complains_of_is_no_step(at: Workspace):
     (at.folder / "export.json").write_text(json.dumps({"pid": os.getpid(), "out": "x", "tier": "public"}))
-    for end in ("frontier: the release was refused", "Traceback (most recent call last):\nKeyError: 'secret'"):
-        (at.folder / "export.log").write_text(f"attacking the release itself\n\n{end}\n")
-        assert exports.job(at).said == ("attacking the release itself",)
+    for end in ((_REFUSED,), _FAULT, ('{"kind": "step", "te',)):
+        (at.folder / "export.log").write_text(lines(_STEP, "", *end))
+        assert exports.job(at) == exports.Exporting("running", "public", (_STEP,))
 
 
 @pytest.mark.parametrize(
     ("kind", "mended"),
     [("identifiers", True), ("recodes", True), ("keys", False), ("undoing", False), ("order", False)],
 )
-def test_a_refusal_is_told_with_what_to_do_and_where(at: Workspace, kind: str, mended: bool):
+def test_a_refusal_is_told_with_what_to_do_and_where(at: Workspace, kind: Attack, mended: bool):
     """The words are the engine's own; the button leads to where the plan can be mended."""
-    with Study.open(at.folder / "study-1.study") as study:
-        append(study, "blocked", {"tiers": ["public"], "candidate": "x/0", "why": f"attack: {kind}"})
     (at.folder / "export.json").write_text(json.dumps({"pid": 0, "out": "x000-none", "tier": "public"}))
-    sentence = attacked_words("column 'INCOME' tells nearly every record (and more) apart", ADVICE[kind])
-    (at.folder / "export.log").write_text(f"attacking the release itself\nfrontier: {sentence}\n")
+    error = AttackSucceeded(kind, "column 'INCOME' tells nearly every record (and more) apart", ADVICE[kind])
+    (at.folder / "export.log").write_text(lines(_STEP, Message("error", str(error), error.values)))
     made = opened(at)
-    (error,) = made.error
-    what, mend = error.value.split("\n\n")
+    (box,) = made.error
+    what, mend = box.value.split("\n\n")
     assert "The release was refused, and nothing was written." in what and "**What to do:**" in mend
     assert what.endswith("Column 'INCOME' tells nearly every record (and more) apart.")
     assert mend.removeprefix("**What to do:** ").lower() == f"{ADVICE[kind]}.".lower()
-    assert ("attack on it succeeded" not in error.value) and ("Nothing was written" not in mend)
+    assert ("attack on it succeeded" not in box.value) and ("Nothing was written" not in mend)
     buttons = [button.label for button in made.button]
     assert ("Mend it under File" in buttons) == mended
     assert ("approved anew" in words(made)) == mended

@@ -115,8 +115,9 @@ def test_a_refusal_comes_whole_in_every_locale(monkeypatch: pytest.MonkeyPatch):
 
 def test_a_traceback_stays_in_the_log():
     at = prepared()
-    at.log_path.write_text("Traceback ...\nValueError: could not convert 'Mary Smith'\n")
-    assert "Mary" not in jobs.complaint(at)
+    fault = json.dumps({"kind": "fault", "text": "ValueError", "values": {}})
+    at.log_path.write_text(f"Traceback ...\nValueError: could not convert 'Mary Smith'\n{fault}\n")
+    assert jobs.complaint(at) == "the sweep ended unexpectedly; its log is in the workspace"
 
 
 @pytest.mark.parametrize(
