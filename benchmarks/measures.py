@@ -29,10 +29,9 @@ from engine.mechanisms import random_swap
 from engine.plan import AttributePlan, DataPlan, Plan, samples
 from engine.plan.recode import code
 from engine.release.batch import CellIndex, ReleaseBatch
-from engine.release.spec import AttributeSpec, ReleaseSpec, pairs_wanted
-from engine.sweeps.candidates import multi_kind
+from engine.release.spec import AttributeSpec, ReleaseSpec, multi_kind, pairs_wanted
 from tests.shared import folder
-from tests.small_tables import Small, release
+from tests.small_tables import Small, batch_of, exchange, release
 from tests.twins import random_swap as swap_twin
 from tests.twins import tables
 from tests.twins.measures import TWINS as FIRST_TWINS
@@ -69,10 +68,10 @@ def drawn(data: Microdata, replicates: int) -> Callable[[], ReleaseBatch]:
                 stream = random_swap.stream(bytes(16), structure, table, replicate)
                 pairs = prepared.draw(stream, wanted[-1])
                 for stop in (min(pairs_, len(pairs)) for pairs_ in wanted):
-                    parts += random_swap.exchange(index, pairs[:stop], np.array([stop], np.int64), [spec])
+                    parts += exchange(index, pairs[:stop], np.array([stop], np.int64), [spec])
                     changed.append(2 * stop)
                     specs.append(spec)
-    return lambda: random_swap.batch(index, parts, changed, specs)
+    return lambda: batch_of(index, parts, changed, specs)
 
 
 def asked(name: str, target: str) -> MeasureCall | None:

@@ -28,8 +28,9 @@ from benchmarks._tables import KEY, RATES, asked, first_table, seconds, small_sw
 from engine.data.table import ContingencyTable
 from engine.mechanisms import random_swap
 from engine.release import space
-from engine.release.spec import pairs_wanted
-from engine.sweeps.candidates import Group, group, multi_kind
+from engine.release.spec import multi_kind, pairs_wanted
+from engine.release.touched import TouchedBuffer, split_masks
+from engine.sweeps.candidates import Group, group
 from engine.sweeps.evaluator import Evaluator, Task
 from engine.sweeps.workers import open_local_executor
 
@@ -75,8 +76,8 @@ def parts(table: ContingencyTable) -> None:
             pairs[:] = [p.draw(d, wanted) for p, ds in zip(prepared, streams, strict=True) for d in ds]  # noqa: B023
 
         drawing = seconds(draw) / (10 * len(groups))
-        index, touched = evaluator.index, random_swap.Touched()
-        masks = [random_swap.split_masks(index, [one.members[0][1].attributes]) for one in groups]
+        index, touched = evaluator.index, TouchedBuffer()
+        masks = [split_masks(index, [one.members[0][1].attributes]) for one in groups]
         stops, one_stop = np.array([wanted], np.int64), np.ones((1, 1), bool)
 
         def exchange() -> None:

@@ -16,9 +16,10 @@ from engine.data.table import ContingencyTable, occupied
 from engine.measures import DEFAULT, call
 from engine.mechanisms import random_swap
 from engine.plan import AttributePlan, DataPlan, Plan
-from engine.release.batch import CellIndex, ReleaseBatch
-from engine.release.spec import AttributeSpec, ReleaseSpec, Structure, pairs_wanted
-from engine.sweeps.candidates import Group, group, multi_kind
+from engine.release.batch import CellIndex, ReleaseBatch, TouchedCells, release_batch
+from engine.release.spec import AttributeSpec, ReleaseSpec, Structure, multi_kind, pairs_wanted
+from engine.release.touched import TouchedBuffer, split_masks
+from engine.sweeps.candidates import Group, group
 from engine.sweeps.evaluator import Evaluator, Question
 
 Record = tuple[int, ...]
@@ -100,6 +101,37 @@ class Run:
         return len(self.cells) < self.wanted
 
 
+def exchange(
+    index: CellIndex, pairs: np.ndarray, stops: np.ndarray, splits: Sequence[AttributeSpec]
+) -> list[tuple[np.ndarray, ...]]:
+    """Post-swap tables of several splits of one structure after each number of pairs in ``stops`` (non-decreasing).
+
+    Returns per split ``(ends, cell, before, after, kept)`` as a batch holds them, one part per stop.
+    """
+    touched = TouchedBuffer()
+    touched.exchange(index, pairs, stops, split_masks(index, splits), np.ones((len(splits), len(stops)), bool))
+    results, begin = [], 0
+    for ends in touched.ends.reshape(len(splits), len(stops)):
+        results.append((ends - begin, *(row[begin : ends[-1]].copy() for row in touched.cells)))
+        begin = int(ends[-1])
+    return results
+
+
+def batch_of(
+    index: CellIndex,
+    parts: Sequence[tuple[np.ndarray, ...]],
+    changed: Sequence[int],
+    splits: Sequence[AttributeSpec],
+) -> ReleaseBatch:
+    """Join the results of :func:`exchange`; ``splits`` and ``changed`` have one entry per candidate, in the same
+    order."""
+    offsets = np.cumsum([0, *(len(part[1]) for part in parts)])
+    ends = np.concatenate([part[0] + at for part, at in zip(parts, offsets, strict=False)])
+    touched = TouchedCells(ends, *(np.concatenate([part[k] for part in parts]) for k in range(1, 5)))
+    swaps = np.array([[role == "S" for role in spec.roles] for spec in splits])
+    return release_batch(index.cells(), touched, np.asarray(changed, np.int64), swaps)
+
+
 def run(small: Small, roles: str, rate: str, rule: str = "strict", replicate: int = 1, key: bytes = KEY) -> Run:
     """Draw, exchange, choose records."""
     table, cell_of_record = small.coded()
@@ -109,8 +141,8 @@ def run(small: Small, roles: str, rate: str, rule: str = "strict", replicate: in
     derived = random_swap.stream(key, structure, table, replicate)
     pairs = random_swap.prepare(structure, table).draw(derived, wanted)
     index = CellIndex(table)
-    parts = random_swap.exchange(index, pairs, np.array([len(pairs)], np.int64), [spec.attributes])
-    batch = random_swap.batch(index, parts, [2 * len(pairs)], [spec.attributes])
+    parts = exchange(index, pairs, np.array([len(pairs)], np.int64), [spec.attributes])
+    batch = batch_of(index, parts, [2 * len(pairs)], [spec.attributes])
     records = random_swap.records_of_pairs(derived, pairs, cell_of_record)
     return Run(structure, table, pairs, records, batch, to_swap, wanted)
 
@@ -127,9 +159,9 @@ def releases(small: Small, several: Sequence[tuple[str, Sequence[tuple[int, int]
     parts: list[Any] = []
     for roles, pairs in several:
         cells = cell_of_record[np.array(pairs, np.int64).reshape(-1, 2)].astype(np.int64)
-        parts += random_swap.exchange(index, cells, np.array([len(cells)], np.int64), [small.spec(roles)])
+        parts += exchange(index, cells, np.array([len(cells)], np.int64), [small.spec(roles)])
     changed = [2 * len(pairs) for _, pairs in several]
-    return random_swap.batch(index, parts, changed, [small.spec(roles) for roles, _ in several])
+    return batch_of(index, parts, changed, [small.spec(roles) for roles, _ in several])
 
 
 def groups(asked: Question, specs: Sequence[ReleaseSpec]) -> list[Group]:

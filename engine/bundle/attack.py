@@ -16,8 +16,7 @@ from engine.bundle.guesses import guesses, old_generator, weakness
 from engine.bundle.package import Package
 from engine.bundle.refusal import Attack, AttackSucceeded
 from engine.common.streams import KEY_BYTES
-from engine.release.spec import RANDOM_SWAP, pairs_wanted
-from engine.sweeps.candidates import multi_kind
+from engine.release.spec import RANDOM_SWAP, multi_kind, pairs_wanted
 from engine.sweeps.recodes import released_recodes
 from engine.sweeps.release_warnings import MEND_IDENTIFIER, tells_apart
 

@@ -18,7 +18,7 @@ import numpy as np
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.common.registry import Registry
 from engine.data.domain import Domain
-from engine.release.batch import ReleaseBatch
+from engine.release.batch import Cells, ReleaseBatch, TouchedCells, release_batch
 
 if TYPE_CHECKING:
     from engine.models.record_release import RecordRelease
@@ -240,19 +240,9 @@ def original_batch(
     counts: np.ndarray, cells: np.ndarray, shape: tuple[int, ...], failing: np.ndarray | None = None
 ) -> ReleaseBatch:
     """The unaltered data as a batch of one release in which nothing has changed."""
-    none = np.zeros(0, np.int64)
-    return ReleaseBatch(
-        original=counts,
-        n_records=int(counts.sum()),
-        ends=np.zeros(1, np.int64),
-        before=none,
-        after=none,
-        kept=none,
-        changed=np.zeros(1, np.int64),
-        swaps=np.zeros((1, len(shape)), bool),
-        cell=none,
-        index_words=cells.astype(np.int64),
-        layout=[(j, 0, -1) for j in range(len(shape))],
-        shape=shape,
-        failing=failing,
+    return release_batch(
+        Cells.listed(cells, counts, shape, failing),
+        TouchedCells.none(),
+        np.zeros(1, np.int64),
+        np.zeros((1, len(shape)), bool),
     )

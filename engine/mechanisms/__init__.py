@@ -11,6 +11,7 @@ from engine.common.registry import Registry
 from engine.mechanisms.base import Mechanism
 
 _FILES = {
+    "random_swap": ("random_swap", "SWAP"),
     "rds": ("key_swaps", "RDS"),
     "dds": ("key_swaps", "DDS"),
     "pram": ("pram", "PRAM"),
@@ -29,7 +30,7 @@ def _load(name: str) -> Mechanism:
 
 
 MECHANISMS: Registry[Mechanism] = Registry("mechanism", _FILES, _load)
-"""Every mechanism that draws over records by its name; the random swap is not among them."""
+"""Every mechanism by its name, the random swap first."""
 
 
 def register(mechanism: Mechanism) -> Mechanism:

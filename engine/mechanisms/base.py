@@ -1,23 +1,25 @@
 """Definition of a mechanism: parameters, one fit for many replicates, one draw per replicate.
 
-The random swap (:mod:`engine.mechanisms.random_swap`) draws over cells and shares pairs between candidates; every other
-published mechanism is one :class:`Mechanism` that draws over records.  Both end in releases that the same measures
-measure.
+Every published mechanism is one :class:`Mechanism` that draws a replicate over records.  One whose replicates are drawn
+faster over the cells of a table, many candidates at once, also has a :class:`BatchedDraw`: the random swap does
+(:mod:`engine.mechanisms.random_swap`).  Both end in releases that the same measures measure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from engine.common.errors import UsageError, did_you_mean
 from engine.common.streams import derive, generator
 from engine.data.microdata import Microdata
+from engine.data.table import ContingencyTable
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
+from engine.release.spec import ReleaseSpec, Structure, multi_kind
 
 
 class Drawn(NamedTuple):
@@ -33,14 +35,42 @@ class Drawn(NamedTuple):
     diagnostics: dict[str, float | str]
 
 
+class PreparedCells(Protocol):
+    """The cells of a table made ready for one structure."""
+
+    def draw(self, derived: bytes, wanted: int) -> np.ndarray:
+        """Pairs of cells in the order of drawing, shape ``(pairs, 2)``; fewer than ``wanted`` when none is left."""
+        ...
+
+
+@dataclass(frozen=True)
+class BatchedDraw:
+    """A draw of pairs of cells that all candidates of one structure share.
+
+    ``prepare(structure, table)`` does once what all replicates share.  ``stream(key, structure, table)`` gives the
+    derived key of a replicate by its number; a smaller rate takes the beginning of a larger one's pairs.
+    ``records(derived, pairs, cell_of_record)`` chooses the records, shape ``(pairs, 2)``.
+    """
+
+    prepare: Callable[[Structure, ContingencyTable], PreparedCells]
+    streams: Callable[[bytes, Structure, ContingencyTable], Callable[[int], bytes]]
+    records: Callable[[bytes, np.ndarray, np.ndarray], np.ndarray]
+
+
 @dataclass(frozen=True)
 class Mechanism:
     """One mechanism.
 
     ``prepare(setting)`` checks the data and does once what all replicates share (distances, fits); ``draw(prepared,
-    derived)`` draws one replicate from its derived key.  ``rate`` says in words what its amount counts (records,
-    initiators, targets), ``when`` when to use it, ``changes`` the attributes that may change (default: the keys),
-    ``fit`` names the parameters that ``prepare`` depends on (candidates that agree on them share one fit).
+    setting, derived)`` draws one replicate from its derived key.  ``rate`` says in words what its amount counts
+    (records, initiators, targets), ``when`` when to use it, ``changes`` the attributes that may change (default: the
+    keys), ``fit`` names the parameters that ``prepare`` depends on (candidates that agree on them share one fit).
+
+    ``by_roles`` marks a mechanism whose candidates are the specs and rates of the plan's space, not a grid of
+    parameters; ``batched`` draws many of its candidates at once.  ``partners_differ`` says that every record it touches
+    has changed on all attributes that it exchanges, ``redraws_levels`` that it draws the levels of each key for itself,
+    where others move all keys as one, ``redrawable`` that whoever guesses the key can draw its pairs again and undo it.
+    ``diagnostics`` puts the names of what its draws count into words.
     """
 
     name: str
@@ -55,6 +85,12 @@ class Mechanism:
     many_tables: bool = False
     check: Callable[[Mapping[str, Any]], None] | None = field(default=None)
     changes: Callable[[Setting], Sequence[int]] | None = field(default=None)
+    by_roles: bool = False
+    batched: BatchedDraw | None = None
+    partners_differ: bool = False
+    redraws_levels: bool = False
+    redrawable: bool = False
+    diagnostics: Mapping[str, str] = field(default_factory=dict)
 
     def parameter(self, name: str) -> Parameter:
         """The parameter called ``name``."""
@@ -78,6 +114,13 @@ class Mechanism:
         if self.check:
             self.check({name: self.parameter(name).value(text) for name, text in texts})
         return tuple(texts)
+
+    def stream(self, key: bytes, spec: ReleaseSpec, table: ContingencyTable, replicate: int) -> bytes:
+        """The derived key of one replicate of a scenario; everything about its randomness follows from it."""
+        if self.batched is not None:
+            return self.batched.streams(key, spec.structure(multi_kind(table)), table)(replicate)
+        attributes = tuple((a.name, a.levels, a.kinds) for a in table.domain.attributes)
+        return derive(key, spec.mechanism, (attributes, spec.canonical(), replicate))
 
     def setting(
         self, data: Microdata, given: Mapping[str, str], keys: Sequence[int], numeric: Sequence[str] = ()

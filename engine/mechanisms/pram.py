@@ -256,6 +256,7 @@ PRAM = Mechanism(
         ),
     ),
     fit=("vars", "over", "theta", "matrix", "domain"),
+    redraws_levels=True,
     check=check,
     changes=perturbed,
 )

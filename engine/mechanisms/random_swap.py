@@ -1,22 +1,28 @@
 """Random data swapping with role constraints (Gomatam, Karr and Sanil 2005, Appendix A).
 
 :func:`prepare` does once what all replicates, rates and splits of a structure share; :meth:`Prepared.draw` draws pairs
-of cells from a replicate's stream (a lower rate is the beginning of a higher one); :func:`exchange` turns pairs into
-post-swap tables; :func:`records_of_pairs` chooses the records, when somebody wants them.
+of cells from a replicate's stream (a lower rate is the beginning of a higher one); :func:`records_of_pairs` chooses the
+records, when somebody wants them.  :mod:`engine.release.touched` turns pairs into post-swap tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from engine.common.errors import EngineError
 from engine.common.streams import derive, generator, kernel_state
+from engine.data.microdata import Microdata
 from engine.data.table import ContingencyTable
-from engine.release.batch import CellIndex, ReleaseBatch
-from engine.release.spec import AttributeSpec, Structure
+from engine.mechanisms.base import BatchedDraw, Drawn, Mechanism
+from engine.release.parameter import Setting
+from engine.release.records import ReleasedTable
+from engine.release.results import FAILED, NOOP, OK
+from engine.release.spec import AttributeSpec, ReleaseSpec, Structure, multi_kind, pairs_wanted
 
+NAME = "random_swap"
 _RUNS_KEPT = 1 << 20  # most runs remembered per structure (16 MB); what does not fit is looked up again
 _GUIDE = 4  # entries per cell of the table that leads from positions to cells
 
@@ -138,140 +144,14 @@ class _Written:
 
 
 def streams(key: bytes, structure: Structure, table: ContingencyTable) -> Callable[[int], bytes]:
-    """:func:`stream` for many replicates of one structure: what they have in common is written out once."""
+    """The derived keys of one structure's replicates by number: what they have in common is written out once."""
     parts = [_Written(part) for part in structure.stream_parts(table.domain)]
-    return lambda replicate: derive(key, "random_swap", (*parts, replicate))
+    return lambda replicate: derive(key, NAME, (*parts, replicate))
 
 
 def stream(key: bytes, structure: Structure, table: ContingencyTable, replicate: int) -> bytes:
     """The derived key of one replicate of one structure; everything about its randomness follows from it."""
-    return derive(key, "random_swap", (*structure.stream_parts(table.domain), replicate))
-
-
-class Touched:
-    """The touched cells of many candidates, one after the other, in room that is used again."""
-
-    def __init__(self, room: int = 1 << 14) -> None:
-        self._cells = np.empty((4, room), np.int64)
-        self._n = 0
-        self._ends: list[np.ndarray] = []
-
-    def __len__(self) -> int:
-        return self._n
-
-    def clear(self) -> None:
-        """Forget everything; batches made before must not be used any more."""
-        self._n = 0
-        self._ends = []
-
-    @property
-    def ends(self) -> np.ndarray:
-        """Where each candidate's cells end."""
-        return np.concatenate([np.zeros(0, np.int64), *self._ends])
-
-    @property
-    def cells(self) -> np.ndarray:
-        """Rows: cell, count before, count after, records that stayed."""
-        return self._cells[:, : self._n]
-
-    def exchange(
-        self, index: CellIndex, pairs: np.ndarray, stops: np.ndarray, swapped: np.ndarray, asked: np.ndarray
-    ) -> None:
-        """Add the post-swap tables of several splits of one structure after each number of pairs in ``stops``
-        (non-decreasing).
-
-        ``swapped`` masks the words of each split's S (see :meth:`CellIndex.mask`); ``asked[split, stop]`` says which
-        candidates are wanted, and these are added split by split.
-        """
-        from engine.common.compiled import wrapping
-        from engine.release import exchanges
-
-        most = min(2 * len(pairs), len(index.table))
-        source, known = np.empty(most, np.int64), np.empty(len(stops), np.int64)
-        removed, ends = np.empty((len(stops), most), np.int64), np.empty(asked.shape, np.int64)
-        with wrapping():
-            n_sources = exchanges.leave(pairs, stops, index.rank, source, removed, known)
-            done = 0
-            while True:
-                done, index.n_cells, self._n = exchanges.arrive(
-                    pairs,
-                    stops,
-                    done,
-                    swapped,
-                    asked,
-                    index.rank,
-                    source,
-                    removed,
-                    known,
-                    index.words,
-                    index.n_cells,
-                    index.most_cells,
-                    index.buckets,
-                    index.bucket_shift,
-                    index.counts,
-                    index.arrived,
-                    index.fresh,
-                    self._cells,
-                    self._n,
-                    ends,
-                )
-                if done == len(swapped):
-                    break
-                index.make_room(2 * len(pairs) + 1)
-                arriving = np.minimum(2 * stops, min(index.n_cells + 2 * len(pairs), index.most_cells))
-                self._make_room(int(known.sum() + arriving.sum()) + 1)
-            exchanges.forget(index.rank, source, n_sources)
-        self._ends.append(ends[asked])
-
-    def _make_room(self, more: int) -> None:
-        if self._n + more > self._cells.shape[1]:
-            cells = np.empty((4, max(self._n + more, 2 * self._cells.shape[1])), np.int64)
-            cells[:, : self._n] = self.cells
-            self._cells = cells
-
-    def batch(
-        self, index: CellIndex, changed: np.ndarray, swaps: np.ndarray, failing: np.ndarray | None = None
-    ) -> ReleaseBatch:
-        """What measures look at; ``changed`` and ``swaps`` have one row per candidate, in the order in which they were
-        added.  It shares this object's room."""
-        cell, before, after, kept = self.cells
-        return ReleaseBatch(
-            original=index.table.counts,
-            n_records=index.table.n_records,
-            ends=self.ends,
-            cell=cell,
-            before=before,
-            after=after,
-            kept=kept,
-            changed=changed,
-            swaps=swaps,
-            index_words=index.words[: index.n_cells],
-            layout=index.layout,
-            shape=index.table.domain.shape,
-            failing=failing,
-            shared=index.shared,
-        )
-
-
-def split_masks(index: CellIndex, splits: Sequence[AttributeSpec]) -> np.ndarray:
-    """The masks of several splits' swapped attributes, shape ``(splits, words)``."""
-    return np.array([index.mask(spec.having("S")) for spec in splits])
-
-
-def exchange(
-    index: CellIndex, pairs: np.ndarray, stops: np.ndarray, splits: Sequence[AttributeSpec]
-) -> list[tuple[np.ndarray, ...]]:
-    """Post-swap tables of several splits of one structure after each number of pairs in ``stops`` (non-decreasing).
-
-    Returns per split ``(ends, cell, before, after, kept)`` as :class:`ReleaseBatch` holds them, one part per stop.
-    """
-    touched = Touched()
-    touched.exchange(index, pairs, stops, split_masks(index, splits), np.ones((len(splits), len(stops)), bool))
-    results, begin = [], 0
-    for ends in touched.ends.reshape(len(splits), len(stops)):
-        results.append((ends - begin, *(row[begin : ends[-1]].copy() for row in touched.cells)))
-        begin = int(ends[-1])
-    return results
+    return streams(key, structure, table)(replicate)
 
 
 def records_of_pairs(derived: bytes, pairs: np.ndarray, cell_of_record: np.ndarray) -> np.ndarray:
@@ -295,29 +175,47 @@ def records_of_pairs(derived: bytes, pairs: np.ndarray, cell_of_record: np.ndarr
     return taken.reshape(-1, 2)
 
 
-def batch(
-    index: CellIndex,
-    parts: Sequence[tuple[np.ndarray, ...]],
-    changed: Sequence[int],
-    splits: Sequence[AttributeSpec],
-    failing: np.ndarray | None = None,
-) -> ReleaseBatch:
-    """Join the results of :func:`exchange`; ``splits`` and ``changed`` have one entry per candidate, in the same
-    order."""
-    offsets = np.cumsum([0, *(len(part[1]) for part in parts)])
-    return ReleaseBatch(
-        original=index.table.counts,
-        n_records=index.table.n_records,
-        ends=np.concatenate([part[0] + at for part, at in zip(parts, offsets, strict=False)]),
-        cell=np.concatenate([part[1] for part in parts]),
-        before=np.concatenate([part[2] for part in parts]),
-        after=np.concatenate([part[3] for part in parts]),
-        kept=np.concatenate([part[4] for part in parts]),
-        changed=np.asarray(changed, np.int64),
-        swaps=np.array([[role == "S" for role in spec.roles] for spec in splits]),
-        index_words=index.words[: index.n_cells],
-        layout=index.layout,
-        shape=index.table.domain.shape,
-        failing=failing,
-        shared=index.shared,
-    )
+def exchanged(data: Microdata, records: np.ndarray, spec: AttributeSpec) -> ReleasedTable:
+    """The table in which pairs of records, shape ``(pairs, 2)``, have exchanged what the spec swaps."""
+    source = np.arange(data.n_records)
+    source[records[:, 0]], source[records[:, 1]] = records[:, 1], records[:, 0]
+    return ReleasedTable(data, source, spec.having("S"))
+
+
+def _spec(setting: Setting) -> ReleaseSpec:
+    if setting.spec is None:
+        raise EngineError("the random swap needs a spec: roles of all attributes and a rate.")
+    return setting.spec
+
+
+def prepare_setting(setting: Setting) -> Prepared:
+    """The cells made ready for the structure of a scenario."""
+    table = setting.data.table
+    return prepare(_spec(setting).structure(multi_kind(table)), table)
+
+
+def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
+    """One replicate down to records: FAILED when fewer pairs could be formed than the rate asks for."""
+    spec, data = _spec(setting), setting.data
+    to_swap, wanted = pairs_wanted(spec.rate, data.n_records)
+    pairs = prepared.draw(derived, wanted)
+    records = records_of_pairs(derived, pairs, data.cell_of_record)
+    touched = np.zeros((1, data.n_records), bool)
+    touched[0, records.reshape(-1)] = True
+    status = NOOP if to_swap == 0 else OK if len(pairs) == wanted else FAILED
+    return Drawn([exchanged(data, records, spec.attributes)], status, touched, {})
+
+
+SWAP = Mechanism(
+    name=NAME,
+    title="Random swap of attributes",
+    source="Gomatam, Karr and Sanil (2005), Data swapping as a decision problem",
+    when="attributes may be exchanged one by one, and every one-way table must stay as it is",
+    rate="records that take part in swaps, both partners counted, as a share of all records",
+    prepare=prepare_setting,
+    draw=draw,
+    by_roles=True,
+    batched=BatchedDraw(prepare, streams, records_of_pairs),
+    partners_differ=True,
+    redrawable=True,
+)

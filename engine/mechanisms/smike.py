@@ -282,5 +282,6 @@ SMIKE = Mechanism(
     ),
     fit=("s", "rule", "selection", "n_mix", "model_set", "within", "y", "log"),
     many_tables=True,
+    redraws_levels=True,
     check=check,
 )

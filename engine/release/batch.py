@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -83,11 +84,104 @@ class CellIndex:
         """Words with all bits of some attributes set, shape ``(n_words,)``."""
         return self.table.packing.mask(attributes)
 
+    def cells(self, failing: np.ndarray | None = None) -> Cells:
+        """All cells met so far, for a batch that refers to them; it holds until the index is trimmed."""
+        return Cells(
+            self.table.counts,
+            self.words[: self.n_cells],
+            self.layout,
+            self.table.domain.shape,
+            self.table.n_records,
+            failing,
+            self.shared,
+        )
+
 
 def unpack(words: np.ndarray, layout: tuple[int, int, int]) -> np.ndarray:
     """Level codes of one attribute from packed words of shape ``(cells, n_words)``."""
     word, shift, ones = layout
     return (words[:, word] >> shift) & ones
+
+
+class Cells(NamedTuple):
+    """The cells that the candidates of a batch refer to, those of the original first.
+
+    ``original`` are the counts of the original's cells, ``words`` and ``layout`` the packed cells, ``shape`` the levels
+    of each attribute.  ``failing`` marks the cells that break an edit rule, ``shared`` remembers work on the original.
+    """
+
+    original: np.ndarray
+    words: np.ndarray
+    layout: Sequence[tuple[int, int, int]]
+    shape: tuple[int, ...]
+    n_records: int
+    failing: np.ndarray | None
+    shared: Memory
+
+    @classmethod
+    def listed(
+        cls,
+        cells: np.ndarray,
+        counts: np.ndarray,
+        shape: Sequence[int],
+        failing: np.ndarray | None = None,
+        shared: Memory | None = None,
+    ) -> Cells:
+        """Cells as rows of level codes, one column for each attribute, with their ``counts`` in the original, where
+        cells that do not occur (count 0) come last."""
+        return cls(
+            counts[counts > 0],
+            cells.astype(np.int64),
+            [(j, 0, -1) for j in range(len(shape))],
+            tuple(shape),
+            int(counts.sum()),
+            failing,
+            Memory() if shared is None else shared,
+        )
+
+
+class TouchedCells(NamedTuple):
+    """The cells that candidates touch, candidate after candidate: where each one's ``ends``, and per cell its place
+    among the :class:`Cells`, the counts before and after, and the records in it that stayed unchanged."""
+
+    ends: np.ndarray
+    cell: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    kept: np.ndarray
+
+    @classmethod
+    def moved(
+        cls, ends: np.ndarray, cell: np.ndarray, before: np.ndarray, left: np.ndarray, came: np.ndarray
+    ) -> TouchedCells:
+        """Cells that so many records ``left`` and to which so many ``came``."""
+        return cls(ends, cell, before, before - left + came, before - left)
+
+    @classmethod
+    def none(cls) -> TouchedCells:
+        """One candidate that touches no cell."""
+        nothing = np.zeros(0, np.int64)
+        return cls(np.zeros(1, np.int64), nothing, nothing, nothing, nothing)
+
+
+def release_batch(cells: Cells, touched: TouchedCells, changed: np.ndarray, swaps: np.ndarray) -> ReleaseBatch:
+    """The candidates that touch these cells; ``changed`` (records) and ``swaps`` (attributes) have one row for each."""
+    return ReleaseBatch(
+        original=cells.original,
+        n_records=cells.n_records,
+        ends=touched.ends,
+        before=touched.before,
+        after=touched.after,
+        kept=touched.kept,
+        changed=changed,
+        swaps=swaps,
+        cell=touched.cell,
+        index_words=cells.words,
+        layout=cells.layout,
+        shape=cells.shape,
+        failing=cells.failing,
+        shared=cells.shared,
+    )
 
 
 @dataclass
@@ -183,19 +277,12 @@ class ReleaseBatch:
             gone = np.bincount(where, weights=removed).astype(np.int64)
             come = np.bincount(where, weights=arrived).astype(np.int64)
         owner, cell = places // len(cells), places % len(cells)
-        before = counts[cell]
-        return ReleaseBatch(
-            original=counts[counts > 0],
-            n_records=self.n_records,
-            ends=np.searchsorted(owner, np.arange(len(self)), side="right"),
-            before=before,
-            after=before - gone + come,
-            kept=before - gone,
-            changed=np.where(seen, self.changed, 0),
-            swaps=self.swaps[:, list(attributes)],
-            cell=cell,
-            index_words=cells.astype(np.int64),
-            layout=[(i, 0, -1) for i in range(len(attributes))],
-            shape=tuple(self.shape[j] for j in attributes),
-            shared=self.shared.memo(("margin", attributes), Memory),
+        shape = [self.shape[j] for j in attributes]
+        shared = self.shared.memo(("margin", attributes), Memory)
+        ends = np.searchsorted(owner, np.arange(len(self)), side="right")
+        return release_batch(
+            Cells.listed(cells, counts, shape, shared=shared),
+            TouchedCells.moved(ends, cell, counts[cell], gone, come),
+            np.where(seen, self.changed, 0),
+            self.swaps[:, list(attributes)],
         )

@@ -9,6 +9,7 @@ from typing import Any
 
 from engine.common.errors import UsageError
 from engine.data.microdata import Microdata
+from engine.release.spec import ReleaseSpec
 
 KINDS = ("decimal", "whole", "choice", "names", "text", "truth")
 
@@ -81,7 +82,8 @@ class Setting:
     """A mechanism's parameters on given data: values by name, the texts that identify them, and the plan's key
     attributes.
 
-    ``keys`` and ``numeric`` are what the mechanism works on: attribute places, and raw numeric columns.
+    ``keys`` and ``numeric`` are what the mechanism works on: attribute places, and raw numeric columns.  A mechanism
+    whose candidates are roles and rates finds these in ``spec``.
     """
 
     data: Microdata
@@ -89,6 +91,7 @@ class Setting:
     texts: tuple[tuple[str, str], ...]
     keys: tuple[int, ...]
     numeric: tuple[str, ...] = ()
+    spec: ReleaseSpec | None = None
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]

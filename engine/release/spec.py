@@ -17,8 +17,11 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 
+import numpy as np
+
 from engine.common.errors import UsageError, did_you_mean
 from engine.data.domain import Domain
+from engine.data.table import ContingencyTable
 
 ROLES = "SFCU"
 RULES = ("strict", "loose")
@@ -164,6 +167,15 @@ class Structure:
         return (attributes, self.differ, self.equal, self.free, self.constrained, self.rule, self.same_kind)
 
 
+def multi_kind(table: ContingencyTable) -> tuple[int, ...]:
+    """Places of the attributes in which more than one kind of level occurs."""
+    return tuple(
+        j
+        for j, attribute in enumerate(table.domain.attributes)
+        if not attribute.one_kind and len(np.unique(attribute.kind_codes[table.cells[:, j]])) > 1
+    )
+
+
 @dataclass(frozen=True)
 class ReleaseSpec:
     """One scenario: a mechanism with its parameters.
@@ -179,10 +191,15 @@ class ReleaseSpec:
     params: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        if self.rate or self.mechanism == RANDOM_SWAP:
+        if self.rate or self.by_roles:
             object.__setattr__(self, "rate", rate_text(self.rate))
         if self.rule not in RULES:
             raise UsageError(f"rule == '{self.rule}', must be strict or loose.")
+
+    @property
+    def by_roles(self) -> bool:
+        """Whether roles and a rate say what is done; else the parameters of the mechanism do."""
+        return self.mechanism == RANDOM_SWAP
 
     def canonical(self) -> str:
         """Canonical text: equal for equal scenarios, whatever way they were written."""
@@ -210,12 +227,12 @@ class ReleaseSpec:
     @property
     def text(self) -> str:
         """What is done, without the rate: the attribute spec of a random swap, the parameters of another mechanism."""
-        if self.mechanism == RANDOM_SWAP:
+        if self.by_roles:
             return str(self.attributes)
         return " ".join(f"{name}={value}" for name, value in self.params if value)
 
     def __str__(self) -> str:
-        words = self.text if self.mechanism == RANDOM_SWAP else f"{self.mechanism} {self.text}".rstrip()
+        words = self.text if self.by_roles else f"{self.mechanism} {self.text}".rstrip()
         return f"{words} at {percent(self.rate)}" if self.rate else words
 
 

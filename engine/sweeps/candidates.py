@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
-
-import numpy as np
 
 from engine.common.errors import UsageError
 from engine.data.microdata import Microdata
@@ -18,19 +16,24 @@ from engine.models.columns import numeric_columns
 from engine.plan import MechanismPlan, Plan
 from engine.release import space
 from engine.release.parameter import Setting
-from engine.release.spec import RANDOM_SWAP, AttributeSpec, ReleaseSpec, Structure, pairs_wanted
+from engine.release.spec import AttributeSpec, ReleaseSpec, Structure, multi_kind, pairs_wanted
 
 
 @dataclass(frozen=True)
 class Group:
     """Scenarios that share work: ``members`` are (place in the study, scenario).
 
-    Random swaps share a ``structure``, and so their pairs.  Scenarios of another mechanism (no structure) share its
-    fit.
+    Scenarios of a mechanism with a batched draw share a ``structure``, and so their pairs.  Those of another one (no
+    structure) share its fit.
     """
 
     structure: Structure | None
     members: tuple[tuple[int, ReleaseSpec], ...]
+
+    @property
+    def mechanism(self) -> str:
+        """The name of the mechanism of all members."""
+        return self.members[0][1].mechanism
 
 
 def space_of(plan: Plan, data: Microdata, known: Collection[AttributeSpec] = ()) -> space.Space:
@@ -97,13 +100,13 @@ def scenarios_of(
     specs: list[ReleaseSpec] = []
     found = None
     if plan.swaps_at_random and not plan.space.search and listed:
-        found = space_of(plan, data, {spec.attributes for spec in known if spec.mechanism == RANDOM_SWAP})
+        found = space_of(plan, data, {spec.attributes for spec in known if spec.by_roles})
         specs += space.scenarios(found.specs, plan.space.rates, plan.space.rule)
     for declared in plan.mechanisms:
-        if declared.name == RANDOM_SWAP:
+        if mechanism(declared.name).by_roles:
             if declared.grid:
                 raise UsageError(
-                    f"mechanism '{RANDOM_SWAP}' has no parameter '{declared.grid[0][0]}'; its specs and rates stand "
+                    f"mechanism '{declared.name}' has no parameter '{declared.grid[0][0]}'; its specs and rates stand "
                     "in [space]"
                 )
             continue
@@ -121,7 +124,7 @@ def record_scenarios(declared: MechanismPlan, plan: Plan, data: Microdata) -> li
     specs = []
     fitted: dict[tuple[str, ...], Any] = {}
     for values in product(*(values for _, values in declared.grid)):
-        setting = setting_of(declared.name, dict(zip(names, values, strict=True)), plan, data)
+        setting = made.setting(data, dict(zip(names, values, strict=True)), *_worked_on(plan, data))
         fit = fit_key(made, setting.texts)
         if fit not in fitted:
             fitted[fit] = made.prepare(setting)
@@ -134,24 +137,21 @@ def record_scenarios(declared: MechanismPlan, plan: Plan, data: Microdata) -> li
     return specs
 
 
-def setting_of(name: str, params: Mapping[str, str], plan: Plan, data: Microdata) -> Setting:
-    """A mechanism's parameters on the plan's keys and numeric columns."""
+def setting_of(spec: ReleaseSpec, plan: Plan, data: Microdata) -> Setting:
+    """A scenario on the plan's keys and numeric columns."""
+    setting = mechanism(spec.mechanism).setting(data, dict(spec.params), *_worked_on(plan, data))
+    return replace(setting, spec=spec)
+
+
+def _worked_on(plan: Plan, data: Microdata) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """What mechanisms work on: the places of the plan's keys, and its numeric columns."""
     numeric = tuple(column for column in numeric_columns(plan, data) if column not in (data.weight, data.id))
-    return mechanism(name).setting(data, params, data.domain.indices(plan.keys), numeric)
+    return tuple(data.domain.indices(plan.keys)), numeric
 
 
 def fit_key(made: Mechanism, texts: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """What a fit depends on: scenarios that agree on it share the fit."""
     return (made.name, *(value for name, value in texts if name in made.fit))
-
-
-def multi_kind(table: ContingencyTable) -> tuple[int, ...]:
-    """Places of the attributes in which more than one kind of level occurs."""
-    return tuple(
-        j
-        for j, attribute in enumerate(table.domain.attributes)
-        if not attribute.one_kind and len(np.unique(attribute.kind_codes[table.cells[:, j]])) > 1
-    )
 
 
 def sharing(
@@ -162,7 +162,7 @@ def sharing(
     found: dict[Any, list[tuple[int, ReleaseSpec]]] = {}
     rates_of: dict[tuple[str, str], list[tuple[int, ReleaseSpec]]] = {}  # all rates of a spec, and more, meet in a list
     for place, spec in scenarios:
-        if spec.mechanism == RANDOM_SWAP:
+        if spec.by_roles:
             asked = (spec.attributes.roles, spec.rule)
             members = rates_of.get(asked)
             if members is None:
@@ -181,11 +181,16 @@ def _unsplit(roles: str, several: Sequence[int]) -> tuple[str, str]:
     return roles.replace("S", "C"), "".join([str(j) + "," for j in several if roles[j] == "S"])
 
 
+def group_of(spec: ReleaseSpec, table: ContingencyTable) -> Group:
+    """The group of one scenario alone, as number 0."""
+    return group([(0, spec)], table)[0]
+
+
 def group(scenarios: Sequence[tuple[int, ReleaseSpec]], table: ContingencyTable) -> list[Group]:
     """Scenarios by structure, in the order in which structures first appear."""
     several = multi_kind(table)
     return [
-        Group(members[0][1].structure(several) if members[0][1].mechanism == RANDOM_SWAP else None, tuple(members))
+        Group(members[0][1].structure(several) if mechanism(members[0][1].mechanism).batched else None, tuple(members))
         for members in sharing(scenarios, table)
     ]
 

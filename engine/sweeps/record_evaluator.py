@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from engine.common.blas_threads import one_thread
 from engine.common.memo import Memory
-from engine.common.streams import derive
-from engine.data.microdata import Microdata
 from engine.data.table import occupied
 from engine.measures import MeasureCall, evaluate_records
 from engine.measures.base import places_of
 from engine.mechanisms import mechanism
+from engine.mechanisms.base import Drawn
 from engine.models.record_release import RecordRelease
 from engine.plan import Plan
 from engine.plan.recode import edit_failures
-from engine.release.batch import ReleaseBatch
+from engine.release.batch import Cells, ReleaseBatch, TouchedCells, release_batch
 from engine.release.records import ReleasedTable
 from engine.release.results import Note, NoteKind
 from engine.release.spec import ReleaseSpec
 from engine.sweeps.candidates import Group, fit_key, setting_of
+from engine.sweeps.cell_evaluator import Measured
 
 
 def batch_of(release: RecordRelease, places: Sequence[int]) -> ReleaseBatch:
@@ -57,21 +58,14 @@ def _batch_of(release: RecordRelease, places: tuple[int, ...]) -> ReleaseBatch:
         changed.append(int(moved.sum()))
         swaps.append([bool((table.codes(j) != release.original.codes(j)).any()) for j in places])
     cell, before, gone, come = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return ReleaseBatch(
-        original=counts[counts > 0],
-        n_records=n,
-        ends=np.cumsum([len(part[0]) for part in parts]),
-        before=before,
-        after=before - gone + come,
-        kept=before - gone,
-        changed=np.array(changed, np.int64),
-        swaps=np.array(swaps, bool),
-        cell=cell,
-        index_words=cells.astype(np.int64),
-        layout=[(j, 0, -1) for j in range(len(places))],
-        shape=shape,
-        failing=_failing(release, cells) if places == tuple(range(len(data.domain))) else None,
-        shared=release.original.memo(("shared", places), Memory),
+    failing = _failing(release, cells) if places == tuple(range(len(data.domain))) else None
+    shared = release.original.memo(("shared", places), Memory)
+    ends = np.cumsum([len(part[0]) for part in parts])
+    return release_batch(
+        Cells.listed(cells, counts, shape, failing, shared),
+        TouchedCells.moved(ends, cell, before, gone, come),
+        np.array(changed, np.int64),
+        np.array(swaps, bool),
     )
 
 
@@ -110,12 +104,6 @@ def unaltered_in_small(call: MeasureCall, release: RecordRelease) -> float:
     return float(counts.mean())
 
 
-def stream(key: bytes, spec: ReleaseSpec, data: Microdata, replicate: int) -> bytes:
-    """The derived key of one replicate of a scenario that draws over records."""
-    attributes = tuple((a.name, a.levels, a.kinds) for a in data.domain.attributes)
-    return derive(key, spec.mechanism, (attributes, spec.canonical(), replicate))
-
-
 class RecordRuns:
     """Draws and measures groups of scenarios of one mechanism; the fit of a group is kept until another group comes,
     for its runs come a few at a time."""
@@ -124,42 +112,54 @@ class RecordRuns:
         self.calls, self.plan, self.original = calls, plan, original
         self._fitted: tuple[tuple[str, ...], Any] | None = None
 
-    def run(self, group: Group, replicates: Sequence[int], keys: Sequence[bytes]) -> tuple[np.ndarray, list[Note]]:
-        """Rows and notes of all members at the given replicates, as an ``Outcome`` holds them; ``keys`` are the derived
-        keys (:func:`stream`), replicate by replicate and in each member by member."""
-        with one_thread():  # fits are matrix products: with more threads their last bits would follow the machine
-            return self._run(group, replicates, keys)
-
-    def _run(self, group: Group, replicates: Sequence[int], keys: Sequence[bytes]) -> tuple[np.ndarray, list[Note]]:
+    def run(self, group: Group, replicates: Sequence[int], keys: Sequence[bytes]) -> Measured:
+        """Rows and notes of all members at the given replicates; ``keys`` are the derived keys, replicate by replicate
+        and in each member by member."""
         rows: list[list[float]] = []
         notes: list[Note] = []
-        data = self.original.data
-        settings = [setting_of(s.mechanism, dict(s.params), self.plan, data) for _, s in group.members]
-        made = mechanism(group.members[0][1].mechanism)
+        with one_thread():  # fits are matrix products: with more threads their last bits would follow the machine
+            draws = self._draws(group)
+            at = iter(keys)
+            for replicate in replicates:
+                for (scenario, spec), draw in zip(group.members, draws, strict=True):
+                    head = (scenario, replicate)
+                    rows.append(self._measure(head, spec, draw(next(at)), notes))
+        return Measured(np.array(rows, float), notes)
+
+    def remake(self, group: Group, derived: bytes) -> tuple[Drawn, np.ndarray]:
+        """The draw of a group of one candidate, and its row."""
+        with one_thread():
+            (draw,) = self._draws(group)
+            drawn = draw(derived)
+            scenario, spec = group.members[0]
+            return drawn, np.array(self._measure((scenario, 1), spec, drawn, []), float)
+
+    def _draws(self, group: Group) -> list[Callable[[bytes], Drawn]]:
+        """What draws a replicate of each member from its derived key; members share a fit."""
+        settings = [setting_of(spec, self.plan, self.original.data) for _, spec in group.members]
+        made = mechanism(group.mechanism)
         fit = fit_key(made, settings[0].texts)
         if self._fitted is None or self._fitted[0] != fit:
             self._fitted = None  # never two at once in memory
             self._fitted = fit, made.prepare(settings[0])
-        fitted = self._fitted[1]
-        at = iter(keys)
-        for replicate in replicates:
-            for (place, spec), setting in zip(group.members, settings, strict=True):
-                found = made.draw(fitted, setting, next(at))
-                release = RecordRelease(self.original, found.tables, self.plan, spec)
-                figures = []
-                for k, call in enumerate(self.calls):
-                    value, note = figure(call, release)
-                    figures.append(value)
-                    if note:
-                        notes.append(Note(place, replicate, NoteKind.FIGURE, k, note))
-                    if call.measure.of_unaltered:
-                        count = repr(unaltered_in_small(call, release))
-                        notes.append(Note(place, replicate, NoteKind.COUNT, k, count))
-                if found.diagnostics:
-                    text = json.dumps(found.diagnostics, ensure_ascii=False)
-                    notes.append(Note(place, replicate, NoteKind.DIAGNOSTICS, None, text))
-                rows.append([place, replicate, found.status, changed_records(release), *figures])
-        return np.array(rows, float), notes
+        return [partial(made.draw, self._fitted[1], setting) for setting in settings]
+
+    def _measure(self, head: tuple[int, int], spec: ReleaseSpec, drawn: Drawn, notes: list[Note]) -> list[float]:
+        """The row of one realisation of a scenario and replicate (``head``); adds to the notes."""
+        release = RecordRelease(self.original, drawn.tables, self.plan, spec)
+        figures = []
+        for k, call in enumerate(self.calls):
+            value, note = figure(call, release)
+            figures.append(value)
+            if note:
+                notes.append(Note(*head, NoteKind.FIGURE, k, note))
+            if call.measure.of_unaltered:
+                count = repr(unaltered_in_small(call, release))
+                notes.append(Note(*head, NoteKind.COUNT, k, count))
+        if drawn.diagnostics:
+            text = json.dumps(drawn.diagnostics, ensure_ascii=False)
+            notes.append(Note(*head, NoteKind.DIAGNOSTICS, None, text))
+        return [*head, drawn.status, changed_records(release), *figures]
 
 
 def changed_records(release: RecordRelease) -> int:

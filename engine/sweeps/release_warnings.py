@@ -13,16 +13,16 @@ import numpy as np
 
 from engine.common.raw_values import numbers
 from engine.data.microdata import Microdata, RawColumn
+from engine.mechanisms import mechanism
 from engine.plan import Dependencies, Plan
 from engine.plan.dependencies import decided_among
-from engine.release.spec import RANDOM_SWAP, AttributeSpec
+from engine.release.spec import AttributeSpec
 
 MEND_IDENTIFIER = (
     "drop it, or put classes of it into the file in its place; declare it as the id only if it numbers the records"
 )
 """What to do about a column that tells nearly every record apart."""
 _PAIRS_NAMED = 3
-_DRAWN_ANEW = ("pram", "smike")  # mechanisms that draw the levels of each key, where others move all keys as one
 
 
 @dataclass(frozen=True)
@@ -253,10 +253,10 @@ def _may_part(plan: Plan, one: str | None, other: str | None, holding: Collectio
         elif len(may) == 1 or (may and (not asked.swap_sizes or asked.swap_sizes[0] < len(plan.swap_candidates))):
             return True
     for declared in plan.mechanisms:
-        if declared.name == RANDOM_SWAP:
+        if mechanism(declared.name).by_roles:
             continue
         named = {name for key, values in declared.grid if key == "vars" for text in values for name in text.split("+")}
         changed = both & ((named - {""}) or set(plan.keys))
-        if len(changed) == 1 or (changed and declared.name in _DRAWN_ANEW):
+        if len(changed) == 1 or (changed and mechanism(declared.name).redraws_levels):
             return True
     return False

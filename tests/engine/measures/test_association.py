@@ -15,7 +15,7 @@ from engine.measures import association as measures
 from engine.measures import call, evaluate
 from engine.measures.association import association_change, association_matrix, phi_squared, strength
 from engine.measures.pairs import pair_margins
-from engine.release.batch import ReleaseBatch
+from engine.release.batch import Cells, ReleaseBatch, TouchedCells, release_batch
 from tests.examples import examples
 from tests.small_tables import Small, release, releases, roles_for, smalls
 from tests.twins import random_swap as swap_twin
@@ -106,20 +106,13 @@ def changed_batch(small: Small, after) -> ReleaseBatch:
     new = [place[tuple(record)] for record in after]
     count = lambda numbers: np.bincount(numbers, minlength=len(place)).astype(np.int64)  # noqa: E731
     stayed = [a for a, b in zip(old, new, strict=True) if a == b]
-    return ReleaseBatch(
-        original=table.counts,
-        n_records=len(old),
-        ends=np.array([len(place)]),
-        before=count(old),
-        after=count(new),
-        kept=count(np.array(stayed, np.int64)),
-        changed=np.array([len(old) - len(stayed)]),
-        swaps=np.ones((1, len(small.shape)), bool),
-        cell=np.arange(len(place)),
-        index_words=np.array(list(place)),
-        layout=[(j, 0, -1) for j in range(len(small.shape))],
-        shape=small.shape,
+    everything = np.ones((1, len(small.shape)), bool)
+    before = count(old)
+    touched = TouchedCells(
+        np.array([len(place)]), np.arange(len(place)), before, count(new), count(np.array(stayed, np.int64))
     )
+    changed = np.array([len(old) - len(stayed)])
+    return release_batch(Cells.listed(np.array(list(place)), before, small.shape), touched, changed, everything)
 
 
 def test_many_tables_are_measured_a_few_at_a_time(monkeypatch):

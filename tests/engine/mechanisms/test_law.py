@@ -16,8 +16,7 @@ import pytest
 from scipy.stats import chi2, chi2_contingency
 
 from engine.mechanisms import random_swap
-from engine.release.spec import ReleaseSpec
-from engine.sweeps.candidates import multi_kind
+from engine.release.spec import ReleaseSpec, multi_kind
 from tests.engine.mechanisms.laws import CASES, Case
 from tests.small_tables import KEY
 from tests.twins import random_swap as twin

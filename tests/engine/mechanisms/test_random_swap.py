@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from engine.mechanisms import random_swap
 from engine.release.batch import CellIndex, unpack
 from engine.release.results import FAILED, NOOP, OK
-from engine.release.spec import ReleaseSpec
-from engine.sweeps.candidates import multi_kind
+from engine.release.spec import ReleaseSpec, multi_kind
 from engine.sweeps.evaluator import Evaluator
 from tests.examples import examples
 from tests.small_tables import KEY, Record, Small, expand, groups, rates, roles_for, rows, rules, run, smalls

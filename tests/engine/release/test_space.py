@@ -24,8 +24,8 @@ from engine.release.space import (
     pair_bound,
     scenarios,
 )
-from engine.release.spec import AttributeSpec, ReleaseSpec
-from engine.sweeps.candidates import group, multi_kind, predicted_failures, space_of
+from engine.release.spec import AttributeSpec, ReleaseSpec, multi_kind
+from engine.sweeps.candidates import group, predicted_failures, space_of
 from tests.examples import examples
 from tests.small_tables import Small, expand, roles_for, run, smalls
 from tests.twins.random_swap import may_swap

@@ -24,12 +24,12 @@ from engine.study.aggregate_cache import invalidate
 from engine.study.live_frontier import live_frontier
 from engine.study.study import Study
 from engine.study.study_map import risk_utility_map
-from engine.sweeps import evaluator as evaluator_module
+from engine.sweeps import cell_evaluator
 from engine.sweeps.candidates import Group, group
 from engine.sweeps.evaluator import Evaluator, Question, Task
 from engine.sweeps.sweep import sweep
 from engine.sweeps.workers import open_local_executor
-from tests.small_tables import KEY, Small
+from tests.small_tables import KEY, Small, exchange
 
 RATES = ("0.02", "0.1", "0.3")
 CALLS = tuple(
@@ -98,7 +98,7 @@ def test_two_workers_give_the_bits_of_one(dense, expected):
 
 @pytest.mark.parametrize("cells", [1, 300, 10**9])
 def test_the_size_of_a_batch_changes_no_bit(dense, expected, cells, monkeypatch):
-    monkeypatch.setattr(evaluator_module, "_CELLS", cells)
+    monkeypatch.setattr(cell_evaluator, "_CELLS", cells)
     tasks = [(one, (replicate,)) for replicate in (2, 1) for one in reversed(all_groups(dense))]
     np.testing.assert_array_equal(in_order(Evaluator(asked(dense), KEY).run_all(tasks).rows), expected)
 
@@ -144,9 +144,7 @@ def test_sparse_tables_are_counted_right(shape):
     pairs = random_swap.prepare(structure, table).draw(random_swap.stream(KEY, structure, table, 1), wanted)
     assert len(pairs) == wanted
     stops = np.array([0, 7, wanted], np.int64)
-    for spec, (ends, cell, before, after, kept) in zip(
-        splits, random_swap.exchange(index, pairs, stops, splits), strict=True
-    ):
+    for spec, (ends, cell, before, after, kept) in zip(splits, exchange(index, pairs, stops, splits), strict=True):
         for stop, begin, end in zip(stops, [0, *ends[:-1]], ends, strict=True):
             counts = recount(table, pairs[:stop], spec)
             words = index.words[cell[begin:end]]

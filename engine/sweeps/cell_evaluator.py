@@ -1,0 +1,185 @@
+"""Evaluate mechanisms that draw over the cells of a table: one draw for all candidates of a group, measured together
+with those of other groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.data.table import ContingencyTable
+from engine.measures import MeasureCall, evaluate, evaluate_records
+from engine.mechanisms import mechanism
+from engine.mechanisms.random_swap import exchanged
+from engine.models.record_release import RecordRelease
+from engine.plan import Plan
+from engine.plan.recode import edit_failures
+from engine.release.batch import CellIndex, ReleaseBatch, unpack
+from engine.release.records import ReleasedTable
+from engine.release.results import FAILED, NOOP, OK, Note, NoteKind
+from engine.release.spec import ReleaseSpec, pairs_wanted
+from engine.release.touched import TouchedBuffer, split_masks
+from engine.sweeps.candidates import Group
+
+_CELLS = 50_000  # touched cells measured together: enough to forget the calls, few enough to stay in the cache
+
+
+class Measured(NamedTuple):
+    """Rows and notes of candidates, as an ``Outcome`` holds them."""
+
+    rows: np.ndarray
+    notes: list[Note]
+
+
+class _GroupLayout:
+    """What all replicates of a group share: what to draw, and which candidates come of it in which order."""
+
+    def __init__(self, group: Group, index: CellIndex) -> None:
+        batched = mechanism(group.mechanism).batched
+        assert group.structure is not None and batched is not None
+        table = index.table
+        self.records = batched.records
+        self.prepared = batched.prepare(group.structure, table)
+        wanted = {rate: pairs_wanted(rate, table.n_records) for rate in {spec.rate for _, spec in group.members}}
+        self.rates = sorted(wanted, key=lambda rate: wanted[rate][1])
+        self.wanted = np.array([wanted[rate][1] for rate in self.rates], np.int64)
+        self.nothing = np.array([wanted[rate][0] == 0 for rate in self.rates])
+        splits = {spec.attributes.roles: spec.attributes for _, spec in group.members}
+        row = {roles: i for i, roles in enumerate(splits)}
+        self.swapped = split_masks(index, list(splits.values()))
+        # scenario of each candidate by split and stop, -1 where the group has no such member
+        scenarios = np.full((len(splits), len(self.rates)), -1, np.int64)
+        column = {rate: k for k, rate in enumerate(self.rates)}
+        for scenario, spec in group.members:
+            scenarios[row[spec.attributes.roles], column[spec.rate]] = scenario
+        self.asked = scenarios >= 0
+        self.split_of, self.stop_of = np.nonzero(self.asked)
+        self.scenarios = scenarios[self.asked]
+        self.spec_of = dict(group.members)
+        self.swaps = np.array([[role == "S" for role in roles] for roles in splits])[self.split_of]
+
+
+class _Unmeasured:
+    """Candidates drawn and not yet measured, with the notes on them."""
+
+    def __init__(self) -> None:
+        self.heads: list[np.ndarray] = []
+        self.swaps: list[np.ndarray] = []
+        self.record_figures: list[dict[int, float]] = []
+        self.notes: list[Note] = []
+
+
+class CellRuns:
+    """Draws and measures groups of scenarios over one cell table.
+
+    ``original`` are the records; without them no measure may need any.
+    """
+
+    def __init__(
+        self, table: ContingencyTable, calls: Sequence[MeasureCall], plan: Plan, original: ReleasedTable | None
+    ) -> None:
+        self.calls, self.plan, self.original = calls, plan, original
+        self.index = CellIndex(table)
+        self._touched = TouchedBuffer()
+        self._waiting = _Unmeasured()
+        self._on_counts = [k for k, c in enumerate(calls) if not c.measure.on_records]
+        self._on_records = [k for k, c in enumerate(calls) if c.measure.on_records]
+
+    def clear(self) -> None:
+        """Forget candidates that wait to be measured."""
+        self._touched.clear()
+        self._waiting = _Unmeasured()
+
+    def run(self, group: Group, replicates: Sequence[int], keys: Sequence[bytes]) -> Iterator[Measured]:
+        """All members of a group at the given replicates, from their derived keys; what is not yielded here waits for
+        :meth:`rest`, to be measured together with others, which changes no figure."""
+        layout = _GroupLayout(group, self.index)
+        for replicate, derived in zip(replicates, keys, strict=True):
+            self._draw(layout, replicate, derived)
+            if len(self._touched) > _CELLS:
+                yield self._measure()
+
+    def rest(self) -> Iterator[Measured]:
+        """The candidates that wait to be measured."""
+        if self._waiting.heads:
+            yield self._measure()
+
+    def remake(self, group: Group, derived: bytes) -> tuple[np.ndarray, dict[tuple[int, ...], int]]:
+        """The row of a group of one candidate, and the counts of all cells of its table by level codes."""
+        self.clear()
+        self._draw(_GroupLayout(group, self.index), 1, derived)
+        table, index = self.index.table, self.index
+        counts = dict(zip(map(tuple, table.cells.tolist()), table.counts.tolist(), strict=True))
+        cell, _, after, _ = self._touched.cells
+        codes = np.column_stack([unpack(index.words[cell], at) for at in index.layout])
+        counts.update(zip(map(tuple, codes.tolist()), after.tolist(), strict=True))
+        return self._measure().rows[0], {levels: count for levels, count in counts.items() if count}
+
+    def _draw(self, layout: _GroupLayout, replicate: int, derived: bytes) -> None:
+        """Draw one replicate of a group; its candidates wait to be measured."""
+        pairs = layout.prepared.draw(derived, int(layout.wanted[-1]))
+        stops = np.minimum(layout.wanted, len(pairs))
+        self._touched.exchange(self.index, pairs, stops, layout.swapped, layout.asked)
+        status = np.where(layout.nothing, NOOP, np.where(stops == layout.wanted, OK, FAILED))
+        heads = np.empty((len(layout.scenarios), 4), np.int64)
+        heads[:, 0] = layout.scenarios
+        heads[:, 1] = replicate
+        heads[:, 2] = status[layout.stop_of]
+        heads[:, 3] = 2 * stops[layout.stop_of]
+        self._waiting.heads.append(heads)
+        self._waiting.swaps.append(layout.swaps)
+        if self._on_records:
+            assert self.original is not None
+            records = layout.records(derived, pairs, self.original.data.cell_of_record)
+            for scenario, k in zip(layout.scenarios.tolist(), layout.stop_of, strict=True):
+                self._measure_records(scenario, replicate, records[: stops[k]], layout.spec_of[scenario])
+
+    def _measure_records(self, scenario: int, replicate: int, pairs: np.ndarray, spec: ReleaseSpec) -> None:
+        """Figures and notes of the measures that need records, on one candidate."""
+        assert self.original is not None
+        table = exchanged(self.original.data, pairs, spec.attributes)
+        release = RecordRelease(self.original, [table], self.plan, spec)
+        figures: dict[int, float] = {}
+        for k in self._on_records:
+            figures[k], note = evaluate_records(self.calls[k], release)
+            if note:
+                self._waiting.notes.append(Note(scenario, replicate, NoteKind.FIGURE, k, note))
+        self._waiting.record_figures.append(figures)
+
+    def _measure(self) -> Measured:
+        """Measure the candidates that wait; what is undefined says so among the notes."""
+        waiting, notes = self._waiting, self._waiting.notes
+        heads = np.concatenate(waiting.heads)
+        failing = failing_cells(self.index, self.plan)
+        batch = self._touched.batch(self.index, heads[:, 3], np.concatenate(waiting.swaps), failing)
+        figures = count_figures(self.calls, batch, self.index.table, self.plan)
+        for k in self._on_counts:
+            for row in np.flatnonzero(np.isnan(figures[:, k])).tolist():
+                reason = f"{self.calls[k]}: {self.calls[k].measure.undefined}"
+                notes.append(Note(int(heads[row, 0]), int(heads[row, 1]), NoteKind.FIGURE, k, reason))
+        for row, extra in enumerate(waiting.record_figures):
+            for k, value in extra.items():
+                figures[row, k] = value
+        self.clear()
+        self.index.trim()
+        return Measured(np.column_stack([heads.astype(float), figures]), notes)
+
+
+def failing_cells(index: CellIndex, plan: Plan) -> np.ndarray | None:
+    """Which cells of an index break an edit rule; None where the plan has none."""
+    if not plan.edits:
+        return None
+    words = index.words[: index.n_cells]
+    cells = np.column_stack([unpack(words, at) for at in index.layout])
+    return edit_failures(cells, index.table.domain, plan.edits)
+
+
+def count_figures(calls: Sequence[MeasureCall], batch: ReleaseBatch, table: ContingencyTable, plan: Plan) -> np.ndarray:
+    """Measures on every candidate of a batch, shape ``(candidates, measures)``; NaN where one needs records."""
+    lists = {"keys": plan.keys, "analyse": plan.analyse}
+    figures = np.full((len(batch), len(calls)), np.nan)
+    for k, measure_call in enumerate(calls):
+        if not measure_call.measure.on_records:
+            figures[:, k] = evaluate(measure_call, batch, table.domain, lists)
+    return figures
