@@ -15,9 +15,10 @@ from engine.bundle.manifest import INTERNAL, RELEASE, iso, made_with, write_mani
 from engine.bundle.package import Package
 from engine.common.streams import STREAM_VERSION
 from engine.frontier.summary import summarise
+from engine.mechanisms import mechanism
 from engine.plan import plan_to_toml
 from engine.release.results import STATUS
-from engine.release.spec import RANDOM_SWAP, pairs_wanted
+from engine.release.spec import pairs_wanted
 from engine.study.decision_log import START, entries
 from engine.sweeps.remake import carriers_of, released_columns
 
@@ -114,7 +115,7 @@ def manifest_of(made: Package) -> dict[str, Any]:
 def _unmatched(made: Package) -> int | None:
     """Records that were to be swapped and found no partner; None for mechanisms that form no pairs."""
     source = made.made.tables[0].source
-    if made.scenario.spec.mechanism != RANDOM_SWAP or source is None:
+    if not mechanism(made.scenario.spec.mechanism).partners_differ or source is None:
         return None
     wanted = pairs_wanted(made.scenario.spec.rate, made.data.n_records)[1]
     return 2 * wanted - int(np.count_nonzero(source != np.arange(made.data.n_records)))

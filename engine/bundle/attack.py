@@ -16,7 +16,8 @@ from engine.bundle.guesses import guesses, old_generator, weakness
 from engine.bundle.package import Package
 from engine.bundle.refusal import Attack, AttackSucceeded
 from engine.common.streams import KEY_BYTES
-from engine.release.spec import RANDOM_SWAP, multi_kind, pairs_wanted
+from engine.mechanisms import mechanism
+from engine.release.spec import multi_kind, pairs_wanted
 from engine.sweeps.recodes import released_recodes
 from engine.sweeps.release_warnings import MEND_IDENTIFIER, tells_apart
 
@@ -75,12 +76,11 @@ def _keys(made: Package) -> dict[str, Any]:
 
 def _undo(made: Package) -> dict[str, Any]:
     """Undo the swap under guessed keys and rates; the true pair restores the original associations."""
-    from engine.mechanisms import random_swap
-
     spec, data, table = made.scenario.spec, made.data, made.data.table
     moved = spec.attributes.having("S")
     stayed = tuple(j for j in range(len(data.domain)) if j not in moved)
-    if spec.mechanism != RANDOM_SWAP or not stayed:
+    swap = mechanism(spec.mechanism)
+    if not swap.redrawable or swap.batched is None or not stayed:
         return {"tried": 0, "succeeded": False, "why": "the mechanism cannot be undone by drawing its pairs again"}
     structure = spec.structure(multi_kind(table))
     released = made.made.tables[0]
@@ -90,11 +90,11 @@ def _undo(made: Package) -> dict[str, Any]:
     if not stops:
         return {"tried": 0, "succeeded": False, "why": "nothing was swapped"}
     base, scores, tried = score(np.arange(data.n_records)), [], []
-    prepared = random_swap.prepare(structure, table)
+    drawn, prepared = swap.batched, swap.batched.prepare(structure, table)
 
     def pairs_of(key: bytes) -> np.ndarray:
-        derived = random_swap.stream(key, structure, table, made.replicate)
-        return random_swap.records_of_pairs(derived, prepared.draw(derived, stops[-1]), data.cell_of_record)
+        derived = swap.stream(key, spec, table, made.replicate)
+        return drawn.records(derived, prepared.draw(derived, stops[-1]), data.cell_of_record)
 
     begin = time.monotonic()
     for guess in guesses(KEY_BYTES, _SEEDS_TRIED):

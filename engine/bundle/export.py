@@ -21,7 +21,6 @@ from engine.decision.states import altered_since, decision_status
 from engine.plan.context import check_include
 from engine.plan.rate_range import rate_range
 from engine.release.results import OK
-from engine.release.spec import RANDOM_SWAP
 from engine.report.pdf_file import why_no_pdf
 from engine.study.decision_log import append, entries
 from engine.study.log_seal import WHOLE, seal_words
@@ -147,7 +146,7 @@ def _check_range(made: Package) -> None:
     text, spec = made.study.plan.publish.rate_range, made.scenario.spec
     if not text:
         return
-    complete_swap = spec.mechanism == RANDOM_SWAP and made.made.status == OK
+    complete_swap = spec.by_roles and made.made.status == OK
     share = Decimal(spec.rate) if complete_swap else float(made.made.changed.mean())
     if not rate_range(text).holds(share):
         raise UsageError(

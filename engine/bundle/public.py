@@ -10,7 +10,6 @@ from engine.bundle.package import Package
 from engine.common.printable import printable
 from engine.data.io.scripts import load_scripts
 from engine.models.columns import missing_values, numeric_columns
-from engine.release.spec import RANDOM_SWAP
 from engine.report.public_wording import methods_paragraph
 
 METHODS = "METHODS.txt"
@@ -53,6 +52,6 @@ def methods_of(made: Package) -> str:
         title=printable(publish.title),
         extent=publish.rate_range if publish.rate_policy == "range" else "",
         wording=printable(publish.wording),
-        swap=spec.mechanism == RANDOM_SWAP,
+        swap=spec.by_roles,
         n_tables=len(made.made.tables),
     )

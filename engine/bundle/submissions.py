@@ -11,7 +11,6 @@ from typing import Any
 from engine.common.errors import EngineError, UsageError
 from engine.plan import Plan, plan_from_toml, read_plan
 from engine.plan.differences import plan_differences
-from engine.release.spec import RANDOM_SWAP
 from engine.study.study import Study
 
 
@@ -89,8 +88,8 @@ def _bundle(folder: Path) -> Submission:
 
 def _made(manifest: Mapping[str, Any]) -> str:
     """The mechanism of a release with its spec and rate, or with its parameters."""
-    if manifest["mechanism"] == RANDOM_SWAP:
-        return f"{RANDOM_SWAP}: {manifest['spec']} at {manifest['rate']}"
+    if manifest["rate"]:
+        return f"{manifest['mechanism']}: {manifest['spec']} at {manifest['rate']}"
     settings = "; ".join(f"{name} {value}" for name, value in manifest["params"] if value)
     result: str = manifest["mechanism"] + (f" ({settings})" if settings else "")
     return result

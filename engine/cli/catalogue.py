@@ -24,15 +24,11 @@ def run_mechanisms(args: argparse.Namespace) -> None:
     """List the mechanisms."""
     from engine.mechanisms import mechanism, names
 
-    say("random_swap")
-    say("    Random swapping of attributes between pairs of records; Gomatam, Karr and Sanil (2005), Appendix A")
-    say("    Amount: rate = share of records in swaps. Specs and rates stand in the plan's [space].")
-    say("    When: attributes may be exchanged one by one, and every one-way table must stay as it is.")
     for name in names():
         one = mechanism(name)
         say(f"{one.name}")
         say(f"    {one.title}; {one.source}")
-        say(f"    Amount: {one.rate}.")
+        say(f"    Amount: {one.rate}." + (" Specs and rates stand in the plan's [space]." if one.by_roles else ""))
         say(f"    When: {one.when}.")
         for parameter in one.parameters:
             legal = "|".join(parameter.choices) or " to ".join(filter(None, (parameter.low, parameter.high)))

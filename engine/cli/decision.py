@@ -46,7 +46,6 @@ def run_choose(args: argparse.Namespace) -> None:
     """Record a choice."""
     from engine.decision.choice import choose, fresh_figures
     from engine.decision.disclosure_text import told
-    from engine.release.spec import RANDOM_SWAP
     from engine.study.study import Study
 
     with Study.open(args.study) as study:
@@ -58,7 +57,7 @@ def run_choose(args: argparse.Namespace) -> None:
         complaint = told(study, scenario, args.why)
         fresh = fresh_figures(study, scenario.index, args.allow_partial)
     record = choice.record
-    what = ("swap " if scenario.spec.mechanism == RANDOM_SWAP else "") + str(scenario.spec)
+    what = ("swap " if scenario.spec.by_roles else "") + str(scenario.spec)
     say(f"chosen: {choice.label}/{choice.replicate}, {what} ({choice.rule})")
     if record["undominated"]:
         say(f"it is on the frontier ({'clear' if record['clear'] else 'uncertain, given the noise of the means'})")

@@ -13,7 +13,8 @@ from engine.common.errors import EngineError, UsageError
 from engine.data.table import occupied
 from engine.measures.base import Figure, Measure
 from engine.measures.linkage import decimal_parameter
-from engine.release.spec import RANDOM_SWAP, pairs_wanted
+from engine.mechanisms import mechanism
+from engine.release.spec import pairs_wanted
 
 if TYPE_CHECKING:
     from engine.data.domain import Domain
@@ -313,7 +314,7 @@ def attack(release: RecordRelease, places: Sequence[int], target: str, threshold
     untouched = all(table is release.original for table in release.tables)
     if release.spec is None and not untouched:
         return Figure(float("nan"), "attack: the scenario of the release is not known")
-    if release.spec is not None and release.spec.mechanism != RANDOM_SWAP:
+    if release.spec is not None and not mechanism(release.spec.mechanism).redrawable:
         return Figure(float("nan"), f"attack: it undoes the random swap, not {release.spec.mechanism}")
     each = [attack_table(release, table, release.spec, known, aim, certain) for table in release.tables]
     found = Success(*(float(np.mean(column)) for column in zip(*each, strict=True)))

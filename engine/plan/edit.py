@@ -97,7 +97,7 @@ def extended_plan(old: Plan, new: Plan) -> Plan:
         space = replace(space, swap_sizes=tuple(sorted({*old.space.swap_sizes, *space.swap_sizes})))
     rates = sorted({*old.space.rates, *space.rates}, key=float)
     mechanisms = tuple(dict.fromkeys((*old.mechanisms, *new.mechanisms)))
-    if mechanisms and old.swaps_at_random and not any(m.name == RANDOM_SWAP for m in mechanisms):
+    if mechanisms and old.swaps_at_random and not any(m.by_roles for m in mechanisms):
         mechanisms = (MechanismPlan(RANDOM_SWAP), *mechanisms)
     return replace(new, space=replace(space, rates=tuple(rates)), mechanisms=mechanisms)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from engine.common.errors import Remedy, UsageError
 from engine.plan.attribute import set_fields
+from engine.release.spec import RANDOM_SWAP
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,11 @@ class MechanismPlan:
         names = [parameter for parameter, _ in self.grid]
         if len(set(names)) < len(names):
             raise UsageError(f"mechanism '{self.name}' names a parameter more than once")
+
+    @property
+    def by_roles(self) -> bool:
+        """Whether its candidates are the specs and rates of the plan's space; else they are those of the grid."""
+        return self.name == RANDOM_SWAP
 
     @classmethod
     def of(cls, name: str, grid: Mapping[str, object]) -> MechanismPlan:

@@ -21,7 +21,7 @@ from engine.plan.context import AboutPlan, LockPlan, PublishPlan, TablePlan, Thr
 from engine.plan.decimals import decimal_text
 from engine.plan.mechanism import MechanismPlan, check_mechanisms
 from engine.release.space import can_list
-from engine.release.spec import MOST_REPLICATES, MOST_SCENARIOS, RANDOM_SWAP, RULES, AttributeSpec, rate_text
+from engine.release.spec import MOST_REPLICATES, MOST_SCENARIOS, RULES, AttributeSpec, rate_text
 
 DEFAULT_MISSING = ("", "NA", "N/A", "NaN", "null", ".")
 """Raw codes that mean missing when a plan says nothing."""
@@ -262,7 +262,7 @@ class Plan:
     @property
     def swaps_at_random(self) -> bool:
         """Whether the random swap of ``space`` is among the mechanisms."""
-        return not self.mechanisms or any(m.name == RANDOM_SWAP for m in self.mechanisms)
+        return not self.mechanisms or any(m.by_roles for m in self.mechanisms)
 
     @property
     def attributes(self) -> tuple[AttributePlan, ...]:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.data.table import occupied
+from engine.mechanisms import mechanism
 from engine.plan.recode import edit_failures
 from engine.release.results import FAILED, NOOP, PARTIAL
-from engine.release.spec import RANDOM_SWAP, pairs_wanted
+from engine.release.spec import pairs_wanted
 from engine.report.facts import EDITS, RECODES, Check
 from engine.report.redaction import listed, upper_first
 from engine.report.shares import weights_of
@@ -51,7 +52,7 @@ def _marginals(release: RecordRelease) -> Check:
 def _unswapped(made: Remade, release: RecordRelease) -> Check:
     data = release.data
     name = "Other columns identical"
-    swap = made.spec.mechanism == RANDOM_SWAP
+    swap = made.spec.by_roles
     differ = [
         j for j in range(len(data.domain)) if not all(np.array_equal(data.codes[j], t.codes(j)) for t in release.tables)
     ]
@@ -139,7 +140,7 @@ def _edits(release: RecordRelease, plan: Plan) -> list[Check]:
 
 def _partners(made: Remade) -> Check:
     name = "A partner for every record"
-    if made.spec.mechanism == RANDOM_SWAP:
+    if mechanism(made.spec.mechanism).partners_differ:
         _, pairs = pairs_wanted(made.spec.rate, made.data.n_records)
         missing = 2 * pairs - int(made.changed.sum())
         if made.status == NOOP:

@@ -108,11 +108,10 @@ def _design(at: Stand, made: Remade) -> Design:
 
     from engine.mechanisms import mechanism
     from engine.models.columns import numeric_columns
-    from engine.release.spec import RANDOM_SWAP
 
     plan, data, spec = at.study.plan, made.data, made.spec
     parts = {part.name: part for part in plan.attributes}
-    swap = spec.mechanism == RANDOM_SWAP
+    swap = spec.by_roles
     rows = []
     for j, attribute in enumerate(data.domain.attributes):
         role = spec.attributes.roles[j]

@@ -61,7 +61,6 @@ def chair_facts(study: Study, made: Remade) -> ChairFacts:
     from engine.models.columns import numeric_columns
     from engine.models.record_release import RecordRelease
     from engine.release.records import ReleasedTable
-    from engine.release.spec import RANDOM_SWAP
     from engine.report.context import stand
 
     data, n = made.data, made.data.n_records
@@ -76,7 +75,7 @@ def chair_facts(study: Study, made: Remade) -> ChairFacts:
         rows.append(ChangedRow(column, round(float(np.mean(moved))), float(np.mean(moved)) / n))
     spec, everything = made.spec, range(len(data.domain))
     release = RecordRelease(original, made.tables, study.plan, spec)
-    swap = spec.mechanism == RANDOM_SWAP
+    swap = spec.by_roles
     title = "Random swap" if swap else mechanism(spec.mechanism).title
     return ChairFacts(
         letter=stand(study, made).letter,

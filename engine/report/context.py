@@ -10,8 +10,8 @@ import numpy as np
 
 from engine.frontier.summary import Summary, losses, summarise, t_thresholds
 from engine.measures.distortion import small_share
+from engine.mechanisms import mechanism
 from engine.release.results import FAILED, Results
-from engine.release.spec import RANDOM_SWAP
 from engine.report.facts import MeasureRow
 from engine.report.map_facts import CandidateRow, Map, Spread
 from engine.report.parameters import bound_words as in_words
@@ -152,7 +152,7 @@ def in_counts(study: Study, scenarios: Sequence[Scenario], results: Results) -> 
         one = [float(n - unaltered(study.measures[k], study.plan.keys, spec, np.array(1.0), n)) for spec in specs]
         left = n - np.nan_to_num(np.array(one))[at] * results.changed
         values[:, k] = np.round(values[:, k] * left, 9)
-        noted = counted(study, k) if any(spec.mechanism != RANDOM_SWAP for spec in specs) else {}
+        noted = counted(study, k) if any(not mechanism(spec.mechanism).batched for spec in specs) else {}
         if noted:
             runs = zip(results.scenario.tolist(), results.replicate.tolist(), values[:, k].tolist(), strict=True)
             values[:, k] = [noted.get((place, replicate), count) for place, replicate, count in runs]
@@ -178,7 +178,7 @@ def candidate_words(spec: ReleaseSpec, extents: Sequence[str] = ()) -> str:
 
     roles = spec.attributes
     swapped_names = tuple(roles.names_having("S"))
-    if spec.mechanism != RANDOM_SWAP:
+    if not spec.by_roles:
         title = f"uses {lower_first(mechanism(spec.mechanism).title)}"  # after "candidate A", as "exchanges" is
         strata = dict(spec.params).get("strata", "")  # what group swapping exchanges, whatever the keys are
         swapped_names = tuple(filter(None, strata.split("+"))) or swapped_names

@@ -34,7 +34,7 @@ def parameters(
     from engine.mechanisms import mechanism
 
     mechanisms = mechanisms_of(plan)
-    methods = ["random swapping" if name == RANDOM_SWAP else lower_first(mechanism(name).title) for name in mechanisms]
+    methods = ["random swapping" if made.by_roles else lower_first(made.title) for made in map(mechanism, mechanisms)]
     rows = [
         ("What an intruder knows (keys)", listed(plan.keys)),
         ("May be exchanged", listed(plan.swap)),
@@ -42,7 +42,7 @@ def parameters(
         ("Methods", listed(methods)),
         ("Candidates", f"{candidates}, each run {runs_words(plan.space)}"),
     ]
-    if RANDOM_SWAP in mechanisms:
+    if plan.swaps_at_random:
         rows.append(("A true swap", true_swap_words(plan.space)))
     for words, names in (("Always kept equal in a pair", plan.space.fix), ("Always different", plan.space.change)):
         if names:

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from math import comb, prod
 from typing import TYPE_CHECKING
 
-from engine.release.spec import RANDOM_SWAP
-
 if TYPE_CHECKING:
     from engine.data.microdata import Microdata
     from engine.plan import Plan
@@ -72,7 +70,7 @@ def at_most(plan: Plan) -> int | None:
         else:
             n = len(space.specs) or sum(comb(len(plan.swap_candidates), size) for size in space.swap_sizes)
             n *= len(space.rates)
-    return n + sum(prod(len(values) for _, values in m.grid) for m in plan.mechanisms if m.name != RANDOM_SWAP)
+    return n + sum(prod(len(values) for _, values in m.grid) for m in plan.mechanisms if not m.by_roles)
 
 
 def candidates_words(plan: Plan, counts: PlanCounts | None) -> str:

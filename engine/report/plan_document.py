@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.os_support import write_private
-from engine.release.spec import RANDOM_SWAP, percent
+from engine.release.spec import percent
 from engine.report import parameters as in_words
 from engine.report.memo import BANNER
 from engine.report.plan_counts import NO_DATA, at_most, candidates_words
@@ -52,9 +52,7 @@ def plan_document(plan: Plan, counts: PlanCounts | None = None, *, rates: bool =
         **_candidates(plan, counts, chair=rates),
         **_rule(plan, calls, candidates_words(plan, counts)),
         **_public(plan, safe),
-        "methods": [
-            _method(declared, safe, chair=rates) for declared in plan.mechanisms if declared.name != RANDOM_SWAP
-        ],
+        "methods": [_method(declared, safe, chair=rates) for declared in plan.mechanisms if not declared.by_roles],
     }
     return document("plan.txt", names)
 
@@ -223,9 +221,9 @@ def _public(plan: Plan, safe: Safe) -> dict[str, Any]:
         "released_besides": in_words.besides_words(publish.include),
         "wordings": [
             (swap, methods_paragraph(title=title, extent=extent, wording=wording, swap=swap, n_tables=1))
-            for swap in sorted({name == RANDOM_SWAP for name in names}, reverse=True)
+            for swap in sorted({mechanism(name).by_roles for name in names}, reverse=True)
         ],
-        "many_tables": any(name != RANDOM_SWAP and mechanism(name).many_tables for name in names),
+        "many_tables": any(mechanism(name).many_tables for name in names),
     }
 
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.measures import MeasureCall
+from engine.mechanisms import mechanism
 from engine.release.results import NoteKind
-from engine.release.spec import RANDOM_SWAP, ReleaseSpec
+from engine.release.spec import ReleaseSpec
 from engine.study.study import Study
 
 _NUMBERS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -54,7 +55,7 @@ def unaltered(
     may_change = set(strata) or set(spec.attributes.names_having("S"))
     if not may_change & tabulated:
         return np.full(np.shape(changed), float(n_records))
-    if spec.mechanism != RANDOM_SWAP and not may_change <= tabulated:
+    if not mechanism(spec.mechanism).partners_differ and not may_change <= tabulated:
         return np.full(np.shape(changed), np.nan)
     return n_records - np.asarray(changed, float)
 
@@ -93,7 +94,7 @@ def exposed(study: Study, view: RiskUtilityMap, place: int) -> Exposed | None:
     left = unaltered(call, study.plan.keys, view.scenarios[place].spec, runs[:, 1], n)
     counts = np.round(runs[:, 2 + view.risk] * left)
     spec, noted = view.scenarios[place].spec, {}
-    if spec.mechanism != RANDOM_SWAP:
+    if not mechanism(spec.mechanism).batched:
         noted = counted(study, view.risk)
     counts = np.array([noted.get((place, int(run)), count) for run, count in zip(runs[:, 0], counts, strict=True)])
     counts = counts[np.isfinite(counts)]

@@ -6,21 +6,12 @@ from typing import TYPE_CHECKING
 
 from engine.measures import MEASURES
 from engine.mechanisms import mechanism, names
-from engine.release.spec import RANDOM_SWAP
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _MEASURE = ("name", "kind", "title", "symbol", "better", "range", "unit", "over", "needs", "cost", "meaning", "source")
 _MECHANISM = ("name", "title", "rate", "when", "source")
-_RANDOM_SWAP = (
-    RANDOM_SWAP,
-    "Random swapping of attributes between pairs of records",
-    "share of records in swaps",
-    "attributes may be exchanged one by one, and every one-way table must stay as it is",
-    "Gomatam, Karr and Sanil (2005), Appendix A",
-    "",
-)
 
 
 def list_measures() -> pd.DataFrame:
@@ -55,7 +46,7 @@ def list_mechanisms() -> pd.DataFrame:
     """
     import pandas as pd
 
-    rows: list[tuple[str, ...]] = [_RANDOM_SWAP]
+    rows = []
     for one in map(mechanism, names()):
         parameters = "; ".join(p.name if p.default is None else f"{p.name}={p.default}" for p in one.parameters)
         rows.append((*(str(getattr(one, field)) for field in _MECHANISM), parameters))

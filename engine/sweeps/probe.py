@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from engine.data.microdata import Microdata
+from engine.mechanisms import mechanism
 from engine.plan import Plan
 from engine.release.space import Space, scenarios
-from engine.release.spec import RANDOM_SWAP, ReleaseSpec
+from engine.release.spec import ReleaseSpec
 from engine.sweeps.candidates import Group, group, scenarios_of, sharing
 from engine.sweeps.evaluator import Evaluator, question
 from engine.sweeps.search import search_of
@@ -50,7 +51,7 @@ def estimate(
     seconds = 0.0
     for name, shares in kinds.items():
         known = sum(map(len, shares))
-        meant = known + (total - len(specs) if name == RANDOM_SWAP else 0)  # no other mechanism is known in part
+        meant = known + (total - len(specs) if mechanism(name).by_roles else 0)  # no other mechanism is known in part
         places = np.unique(np.linspace(0, len(shares) - 1, probes).astype(int))
         # an order of which every beginning is spread over the whole space
         places = places[np.argsort(np.arange(1, len(places) + 1) * _GOLDEN % 1)]

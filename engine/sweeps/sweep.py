@@ -18,7 +18,7 @@ from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.streams import KEY_BYTES, fingerprint, key_check
 from engine.data.microdata import Microdata, RawTable
 from engine.plan import Plan
-from engine.release.spec import RANDOM_SWAP, ReleaseSpec
+from engine.release.spec import ReleaseSpec
 from engine.study import keys
 from engine.study.keys import key_path, read_key, read_or_make_key, write_key
 from engine.study.plan_changes import change_plan, check_change, check_departures, record_plan
@@ -213,13 +213,13 @@ def _search(study: Study, plan: Plan, data: Microdata, key: bytes) -> Search | N
     """The search that a plan asks for, with what the study holds already."""
     if not (plan.space.search and plan.swaps_at_random):
         return None
-    known = [s.spec.attributes for s in study.scenarios if s.spec.mechanism == RANDOM_SWAP]
+    known = [s.spec.attributes for s in study.scenarios if s.spec.by_roles]
     return search_of(plan, data, key, list(dict.fromkeys(known)))
 
 
 def _searched(spec: ReleaseSpec, plan: Plan) -> bool:
     """Whether a scenario is one that the plan's search may look at."""
-    return plan.space.search and spec.mechanism == RANDOM_SWAP and spec.rate in plan.space.rates
+    return plan.space.search and spec.by_roles and spec.rate in plan.space.rates
 
 
 def _about(raw: RawTable, data: Microdata, asked: Question, key: bytes) -> dict[str, Any]:

@@ -11,8 +11,8 @@ import numpy as np
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.frontier.selection import undominated_among
 from engine.frontier.summary import losses
+from engine.mechanisms import mechanism
 from engine.release.scenarios import Scenarios
-from engine.release.spec import RANDOM_SWAP
 from frontier_app.charts.candidate_labels import (
     abbreviations,
     binned,
@@ -89,7 +89,7 @@ def _labels(view: RiskUtilityMap, places: np.ndarray, on: np.ndarray, facet: np.
     found = []
     for place, front, panel in zip(places.tolist(), on.tolist(), facet.tolist(), strict=True):
         spec = view.scenarios[place].spec
-        label = swap_label(spec.attributes, short) if spec.mechanism == RANDOM_SWAP else mechanisms.settings(spec)
+        label = swap_label(spec.attributes, short) if spec.by_roles else mechanisms.settings(spec)
         found.append(label if front or not crowded[panel] else "")
     return found
 
@@ -205,7 +205,8 @@ def badge(view: RiskUtilityMap, place: int) -> str:
 def several_tables(view: RiskUtilityMap) -> bool:
     """Whether some candidate publishes several tables together."""
     codes, names = coded(view, "mechanism")
-    mixed = np.flatnonzero(codes != names.index(RANDOM_SWAP)) if RANDOM_SWAP in names else np.arange(len(codes))
+    several = [mechanism(name).many_tables for name in names]
+    mixed = np.flatnonzero(np.array(several, bool)[codes])
     return any(mechanisms.tables_of(view.scenarios[i].spec) > 1 for i in mixed.tolist())
 
 

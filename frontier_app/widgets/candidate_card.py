@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.decision.comparison import differences
 from engine.frontier.risk_utility_map import RiskUtilityMap
-from engine.release.spec import RANDOM_SWAP
+from engine.mechanisms import mechanism
 from frontier_app.charts import study_map
 from frontier_app.wording import mechanisms, text
 from frontier_app.wording.markup import Markdown, joined, markdown, table
@@ -84,8 +84,8 @@ def sureness(view: RiskUtilityMap, place: int, runs: int, failed: int) -> str:
     sentences.append(f"{text.plural(runs, 'run')} counted, {failed} failed.")
     changed = view.summary.changed[place]
     if not np.isnan(changed):
-        random = view.scenarios[place].spec.mechanism == RANDOM_SWAP
-        done = "took part in a swap" if random else "have another value in a table"
+        pairs = mechanism(view.scenarios[place].spec.mechanism).partners_differ
+        done = "took part in a swap" if pairs else "have another value in a table"
         sentences.append(f"On average {changed:,.0f} records {done}.")
     return " ".join(sentences)
 

@@ -11,7 +11,6 @@ from engine.common.wording import upper_first
 from engine.decision.states import DecisionStatus
 from engine.plan import Plan, dependencies
 from engine.plan.recode import code
-from engine.release.spec import RANDOM_SWAP
 from engine.study.study import Study
 from engine.sweeps.release_warnings import ReleaseWarning, carried_identifiers, finer_than_counted, loose_recodes
 from frontier_app.session import actions, state
@@ -54,7 +53,7 @@ def before_submission(study: Study, status: DecisionStatus) -> None:
         return
     plan = study.plan
     spec = study.find(status.choice.label)[0].spec if status.choice is not None else None
-    if spec is not None and spec.mechanism == RANDOM_SWAP:
+    if spec is not None and spec.by_roles:
         only = replace(plan.space, specs=(str(spec.attributes),), swap_sizes=(), all_specs=False, search=False)
         plan = replace(plan, space=only, mechanisms=())
     shown(plan, refused_only=True)

@@ -102,7 +102,7 @@ def counted(plan: Plan, data: Microdata) -> tuple[Space | Counted | None, list[R
         alone = replace(plan.space, rates=("0",), replicates=1, adaptive=False)
         space = (alone, plan.swap, plan.data, plan.edits)
         found = now.memo.get("space", space, lambda: space_or_count(plan, data))
-    declared = tuple(one for one in plan.mechanisms if one.name != RANDOM_SWAP or one.grid)
+    declared = tuple(one for one in plan.mechanisms if not one.by_roles or one.grid)
     if not declared:
         return found, []
     depends = (declared, plan.data, plan.keys, plan.analyses)

@@ -18,9 +18,6 @@ from engine.release.parameter import Parameter
 from engine.release.results import Note, NoteKind
 from engine.release.spec import RANDOM_SWAP, ReleaseSpec
 
-RANDOM_TITLE = "Random swap of attributes"
-RANDOM_WHEN = "attributes may be exchanged one by one, and every one-way table must stay as it is"
-RANDOM_AMOUNT = "records that take part in swaps, both partners counted, as a share of all records"
 _SYMBOLS = {("pram", "theta"): "θ"}  # where it is not the name
 _LABELS: dict[str | tuple[str, str], str] = {
     "s": "Largest sensitive key cell, in records",
@@ -65,14 +62,9 @@ _LABELS: dict[str | tuple[str, str], str] = {
 _QUIET = {"s": "3"}  # numbers that short words leave out where they are this
 
 
-def all_names() -> tuple[str, ...]:
-    """The random swap first, then every other mechanism."""
-    return (RANDOM_SWAP, *names())
-
-
 def title(name: str) -> str:
     """A mechanism's name for people."""
-    return RANDOM_TITLE if name == RANDOM_SWAP else mechanism(name).title
+    return mechanism(name).title
 
 
 def short(name: str) -> str:
@@ -205,7 +197,7 @@ def grown(old: Plan, new: Plan) -> bool:
 def entry_words(one: MechanismPlan) -> str:
     """A declared mechanism in words."""
     grid = ", ".join(f"{name} {' or '.join(values)}" for name, values in one.grid)
-    words = title(one.name) if one.name in all_names() else one.name
+    words = title(one.name) if one.name in names() else one.name
     return f"{words}: {grid}" if grid else words
 
 

@@ -9,7 +9,7 @@ from textwrap import wrap
 from engine.common.errors import UsageError
 from engine.measures import Measure, MeasureCall
 from engine.mechanisms import mechanism
-from engine.release.spec import RANDOM_SWAP, AttributeSpec, ReleaseSpec, pairs_wanted, percent
+from engine.release.spec import AttributeSpec, ReleaseSpec, pairs_wanted, percent
 from engine.report.redaction import lower_first
 from frontier_app.wording import mechanisms
 from frontier_app.wording.figure_text import stacked
@@ -105,7 +105,7 @@ def spec_short(spec: AttributeSpec) -> str:
 
 def swap_short(spec: ReleaseSpec) -> str:
     """A scenario in a few words: what is swapped and how much, or another mechanism with its parameters."""
-    if spec.mechanism != RANDOM_SWAP:
+    if not spec.by_roles:
         return f"{spec.mechanism} {mechanisms.settings(spec)}".rstrip()
     return f"swap {spec_short(spec.attributes)} at {percent(spec.rate)}"
 
@@ -118,7 +118,7 @@ def rate_words(rate: str) -> str:
 def spec_words(spec: ReleaseSpec, n_records: int) -> Markdown:
     """What a candidate does, in sentences."""
     roles = spec.attributes
-    if spec.mechanism != RANDOM_SWAP:
+    if not spec.by_roles:
         made, tables = mechanism(spec.mechanism), mechanisms.tables_of(spec)
         may = listed(roles.names_having("S")) or "no attribute, only numbers"
         short = mechanisms.settings(spec)

@@ -23,7 +23,7 @@ from engine.plan.recode import code
 from tests.papers.rows_smike import SIGMA
 from tests.shared import shared_file
 
-MECHANISMS = ("random_swap", *names())
+MECHANISMS = names()
 PLAN = """
 [data]
 carry = [{numbers}]

@@ -10,7 +10,6 @@ import streamlit as st
 from engine.frontier.indistinguishable import indistinguishable_groups
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.mechanisms import mechanism
-from engine.release.spec import RANDOM_SWAP
 from engine.report.sentences import exposed, spread
 from engine.study.pins import Pin, pin, unpin
 from engine.study.study import Study
@@ -229,7 +228,7 @@ def _settings(view: RiskUtilityMap, place: int) -> None:
     for warning in warnings[:3]:
         st.warning(warning[:1].upper() + warning[1:], icon=":material/warning:")
     spec = view.scenarios[place].spec
-    if spec.mechanism == RANDOM_SWAP:
+    if spec.by_roles:
         return
     with st.popover("Settings, and what its runs said", icon=":material/notes:", width="stretch"):
         st.markdown(f"When to use it: {mechanism(spec.mechanism).when}.")

@@ -11,7 +11,7 @@ import streamlit as st
 from engine.frontier.indistinguishable import indistinguishable_groups
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.frontier.selection import inside, safest
-from engine.release.spec import RANDOM_SWAP, ReleaseSpec, percent
+from engine.release.spec import ReleaseSpec, percent
 from engine.study.pins import Pin
 from frontier_app.charts import candidate_labels, study_map
 from frontier_app.session import state
@@ -183,7 +183,7 @@ def rows(view: RiskUtilityMap, places: np.ndarray, rule: Rule, pins: dict[int, P
 
 def swaps(spec: ReleaseSpec, mixed: bool) -> str:
     """What a candidate swaps; among several mechanisms also its rate, where it has one."""
-    if spec.mechanism != RANDOM_SWAP:
+    if not spec.by_roles:
         words = mechanisms.settings(spec)
     else:
         words = text.spec_short(spec.attributes)

@@ -7,10 +7,9 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from engine.mechanisms import mechanism
+from engine.mechanisms import mechanism, names
 from engine.plan import MechanismPlan, Plan
 from engine.release.parameter import Parameter
-from engine.release.spec import RANDOM_SWAP
 from frontier_app.widgets.input_errors import Complaints
 from frontier_app.wording import mechanisms
 from frontier_app.wording.markup import markdown
@@ -20,33 +19,22 @@ def choice(base: Plan, tag: str) -> list[str]:
     """Which mechanisms are tried beside, or instead of, the random swap."""
     st.subheader("How the data are protected", anchor=False)
     mine = [one.name for one in mechanisms.chosen(base)]
-    names = [*mechanisms.all_names(), *(name for name in mine if name not in mechanisms.all_names())]
+    offered = [*names(), *(name for name in mine if name not in names())]
     picked = []
     places = st.columns(2)
-    for i, name in enumerate(names):
-        made = None if name == RANDOM_SWAP or name not in mechanisms.all_names() else mechanism(name)
-        when, amount = (made.when, made.rate) if made else (mechanisms.RANDOM_WHEN, mechanisms.RANDOM_AMOUNT)
+    for i, name in enumerate(offered):
+        made = mechanism(name) if name in names() else None
         if places[i % 2].checkbox(
-            mechanisms.title(name) if name in mechanisms.all_names() else name,
+            made.title if made else name,
             name in mine,
             key=f"mechanism-{name}-{tag}",
-            help=f"When {when}. Its amount counts {amount}.",
+            help=f"When {made.when}. Its amount counts {made.rate}." if made else "This program does not know it.",
         ):
             picked.append(name)
     with st.popover("When to use which", icon=":material/help:", width="content"):
-        for name in mechanisms.all_names():
-            made = None if name == RANDOM_SWAP else mechanism(name)
-            when, amount, source = (
-                (made.when, made.rate, made.source)
-                if made
-                else (
-                    mechanisms.RANDOM_WHEN,
-                    mechanisms.RANDOM_AMOUNT,
-                    "Gomatam, Karr and Sanil (2005), Data swapping as a decision problem",
-                )
-            )
-            st.markdown(markdown("**{}** ({}) – when {}.", mechanisms.title(name), name, when))
-            st.caption(f"Its amount counts {amount}. Source: {source}.")
+        for made in map(mechanism, names()):
+            st.markdown(markdown("**{}** ({}) – when {}.", made.title, made.name, made.when))
+            st.caption(f"Its amount counts {made.rate}. Source: {made.source}.")
     return picked
 
 
@@ -58,10 +46,10 @@ def grids(base: Plan, picked: list[str], tag: str, wrong: Complaints) -> list[Me
     for i, (name, one) in enumerate(
         [*((one.name, one) for one in before), *((name, None) for name in picked if name not in known)]
     ):
-        if name == RANDOM_SWAP:
-            entries.append(one or MechanismPlan(RANDOM_SWAP))
-            continue
         made = mechanism(name)
+        if made.by_roles:
+            entries.append(one or MechanismPlan(name))
+            continue
         words = markdown("**{}**{}", made.title, _grid_words(one))
         with st.expander(words, expanded=one is None, icon=":material/tune:"):
             st.caption(

@@ -9,8 +9,8 @@ import streamlit as st
 
 from engine.common.errors import EngineError, UsageError
 from engine.data.microdata import Microdata
+from engine.mechanisms import mechanism
 from engine.plan import Plan, edit_plan
-from engine.release.spec import RANDOM_SWAP
 from frontier_app.pages.plan import declarations, document, space
 from frontier_app.pages.plan import mechanisms as protection
 from frontier_app.session import actions, state
@@ -56,7 +56,7 @@ def _inputs(base: Plan, tag: str, data: Microdata) -> tuple[Plan | None, str | N
     wrong = Complaints()
     try:
         picked = protection.choice(base, tag)
-        swaps = RANDOM_SWAP in picked
+        swaps = any(mechanism(name).by_roles for name in picked)
         plan = base
         if swaps:
             st.subheader("What is swapped at random", anchor=False)
