@@ -74,6 +74,8 @@ def solve(
     the normal.  With ``weights``: weighted estimates with linearised standard errors, as
     :func:`engine.models.regression.solve` has them.  With ``counts``: each row stands for that many equal records.
     """
+    import statsmodels.tools.sm_exceptions  # noqa: F401  (it sets filters of warnings when it is imported)
+
     problem = scaled(x, weights, counts)
     if problem.n <= problem.design.shape[1]:
         return nothing(len(model.parameters), FEW)

@@ -208,5 +208,5 @@ def _tried(plan: Plan) -> list[tuple[str, str, bool]]:
         words = f"{text.plural(len(fit.names), 'coefficient')} from {text.plural(len(fit.given.y), 'row')} of the "
         words += f"original data{f', {len(lost)} without a figure ({WHY[lost[0]]})' if len(lost) else ''}"
         all_lost = len(lost) == len(fit.names)
-        results.append((analysis.name, f"{analysis.name}: {words}" if all_lost else words, not all_lost))
+        results.append((analysis.name, f"analysis '{analysis.name}': {words}" if all_lost else words, not all_lost))
     return results

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,12 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
-from engine.models.regression import ALIASED, FAST, FEW, OK, SEPARATED
+from engine.models.regression import ALIASED, FAST, FEW, OK, SEPARATED, Solved
 from engine.models.regression import solve as solve_fast
-from engine.models.statsmodels_fit import Model, Solved, solve
+from engine.models.statsmodels_fit import Model, solve
 from engine.plan.analysis import FAMILIES
 from tests.examples import examples
 
+ROOT = Path(__file__).parents[3]
 LEVELS = ("low", "middle", "high", "top")
 N = 400
 
@@ -254,6 +258,18 @@ def test_columns_that_depend_on_each_other_are_not_estimable(family: str) -> Non
     names = Model(FAMILIES[family], 0.5, LEVELS, tuple(f"x{j}" for j in range(5))).parameters
     aliased = [name.rpartition(": ")[2] in ("x2", "x3", "x4") for name in names]
     assert found == [ALIASED if gone else OK for gone in aliased]
+
+
+def test_a_first_fit_prints_no_warning() -> None:
+    code = (
+        "import numpy as np\n"
+        "from engine.models.statsmodels_fit import Model, solve\n"
+        "from engine.plan.analysis import FAMILIES\n"
+        "x = np.column_stack([np.ones(40), np.repeat([0.0, 1], 20)])\n"
+        "print(solve(Model(FAMILIES['probit'], 0.5, (), ('a', 'b')), x, x[:, 1]).why)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert (done.stdout, done.stderr) == ("[2 2]\n", "")
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -223,7 +223,7 @@ def test_declared_analyses_are_tried_on_the_original_data() -> None:
     assert not made.exception
     assert any("**good** – 2 coefficients" in m.value for m in made.markdown)
     assert any("'bad'" in e.value for e in made.error)
-    assert any("flat: 2 coefficients" in e.value and "2 without a figure" in e.value for e in made.error)
+    assert any("'flat': 2 coefficients" in e.value and "2 without a figure" in e.value for e in made.error)
 
 
 def test_a_change_after_results_is_logged_with_reason_and_name(swept: Callable[..., Workspace]) -> None:
