@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Unpack
 
 import numpy as np
 
@@ -17,17 +18,14 @@ from engine.study.lease import MEASURE, RECHECK
 from engine.study.runs import TABLES, RunTable
 from engine.study.study import Study
 from engine.sweeps.candidates import Group, group
-from engine.sweeps.evaluator import question
-from engine.sweeps.runner import FRESH_FROM, Announce, OnProgress, announce_compilation
-from engine.sweeps.sweep import check_same
+from engine.sweeps.evaluator import Question, question
+from engine.sweeps.runner import FRESH_FROM, RunOptions, announce_compilation
+from engine.sweeps.sweep import check_options, check_same, open_executor
 from engine.sweeps.workers import (
     TASK,
     Bundle,
     SerialExecutor,
     bundles,
-    check_workers,
-    default_workers,
-    open_local_executor,
 )
 
 
@@ -36,17 +34,14 @@ def add_measures(
     raw: RawTable,
     key: bytes,
     texts: Sequence[str],
-    *,
-    workers: int | None = None,
-    on_progress: OnProgress | None = None,
-    announce: Announce | None = None,
+    **options: Unpack[RunOptions],
 ) -> list[str]:
     """Add measures to a study by remaking its releases from the same streams; returns the names of those added.
 
     Figures stored before stay as they are.  Killed or cancelled half-way, the study is as it was.  Of measures that the
     study has already, those runs are remade that lack them (:meth:`engine.study.runs.Runs.gaps`).
     """
-    check_workers(workers)
+    check_options(options)
     check_same(study, raw, key)
     study.acquire_lease(task=MEASURE)
     try:
@@ -59,34 +54,36 @@ def add_measures(
             k = have.index(str(c))
             tables = {table: np.array(study.gaps(table, k), np.int64).reshape(-1, 2) for table in TABLES}
             if any(map(len, tables.values())):
-                _remake(study, raw, key, [c], [k], tables, workers, on_progress, announce)
+                _remake(study, _question(study, raw, [c]), key, [k], tables, **options)
                 added.append(str(c))
         if new:
             tables = {table: study.keys_of_runs(table) for table in TABLES}
-            original = _remake(study, raw, key, new, study.begin_measures(new), tables, workers, on_progress, announce)
-            study.finish_measures(new, original)
+            asked = _question(study, raw, new)
+            _remake(study, asked, key, study.begin_measures(new), tables, **options)
+            study.finish_measures(new, asked.original())
         return added + [str(c) for c in new]
     finally:
         study.release_lease()
 
 
+def _question(study: Study, raw: RawTable, calls: Sequence[MeasureCall]) -> Question:
+    """The question that asks these measures of a study's data."""
+    plan = replace(study.plan, measures=tuple(dict.fromkeys((*study.plan.measures, *map(str, calls)))))
+    return question(plan, code(raw, plan), calls)
+
+
 def _remake(
     study: Study,
-    raw: RawTable,
+    asked: Question,
     key: bytes,
-    calls: Sequence[MeasureCall],
     columns: Sequence[int],
     tables: Mapping[RunTable, np.ndarray],
-    workers: int | None,
-    on_progress: OnProgress | None,
-    announce: Announce | None,
-) -> dict[str, float]:
-    """Fill columns of these runs (scenario, replicate); returns the measures on the unaltered data."""
-    plan = replace(study.plan, measures=tuple(dict.fromkeys((*study.plan.measures, *map(str, calls)))))
-    asked = question(plan, code(raw, plan), calls)
-    done, total = 0, sum(map(len, tables.values()))
-    announce_compilation(announce)
-    with open_local_executor(asked, key, workers or default_workers(total, asked)) as executor:
+    **options: Unpack[RunOptions],
+) -> None:
+    """Fill columns of these runs (scenario, replicate) with the measures asked."""
+    done, total, on_progress = 0, sum(map(len, tables.values())), options.get("on_progress")
+    announce_compilation(options.get("announce"))
+    with open_executor(asked, key, total, **options) as executor:
         for table, held in tables.items():
             again = _held_tasks(group([(s.index, s.spec) for s in study.scenarios], asked.table), held)
             for outcome in executor.run(again):
@@ -100,7 +97,6 @@ def _remake(
                     on_progress(done, total)
                 if study.beat():
                     raise EngineError("cancelled; the study is as it was before")
-    return asked.original()
 
 
 def _held_tasks(groups: Sequence[Group], held: np.ndarray) -> Iterator[Bundle]:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypedDict
 
 from engine.release.spec import MOST_REPLICATES
 from engine.study.runs import RunTable
@@ -17,6 +18,21 @@ from engine.sweeps.workers import Executor, bundles
 
 Announce = Callable[[str], None]
 OnProgress = Callable[[int, int], None]
+
+
+class RunOptions(TypedDict, total=False):
+    """Where the work of a sweep is done, and who is told how far it is.
+
+    ``workers`` is the number of processes on this machine (None: as many as pay off), ``cluster`` the address of a Dask
+    scheduler in their place.  ``on_progress(done, total)`` is called as results are stored; ``announce`` is told what
+    takes time.
+    """
+
+    workers: int | None
+    cluster: str | None
+    on_progress: OnProgress | None
+    announce: Announce | None
+
 
 FRESH_FROM = MOST_REPLICATES + 1
 """First replicate index of re-evaluations, so that they never meet the replicates that led to a choice."""

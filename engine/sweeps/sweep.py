@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.streams import KEY_BYTES, fingerprint, key_check
@@ -30,7 +30,7 @@ from engine.sweeps.cluster import check_address, open_cluster
 from engine.sweeps.evaluator import Question
 from engine.sweeps.readiness import Ready, ready
 from engine.sweeps.release_warnings import ReleaseWarning, release_warnings
-from engine.sweeps.runner import Announce, Cancelled, Filling, OnProgress, announce_compilation, no_collection
+from engine.sweeps.runner import Cancelled, Filling, RunOptions, announce_compilation, no_collection
 from engine.sweeps.search import Search, run_search, search_of
 from engine.sweeps.workers import Executor, check_workers, default_workers, open_local_executor
 
@@ -50,25 +50,9 @@ class OpenSweep:
     remarks: tuple[str, ...] = ()
     warnings: tuple[ReleaseWarning, ...] = ()
 
-    def run(
-        self,
-        *,
-        workers: int | None = None,
-        cluster: str | None = None,
-        on_progress: OnProgress | None = None,
-        announce: Announce | None = None,
-    ) -> None:
+    def run(self, **options: Unpack[RunOptions]) -> None:
         """Draw and measure what the study does not hold yet (:func:`fill`)."""
-        fill(
-            self.study,
-            self.asked,
-            self.key,
-            search=self.search,
-            workers=workers,
-            cluster=cluster,
-            on_progress=on_progress,
-            announce=announce,
-        )
+        fill(self.study, self.asked, self.key, self.search, **options)
 
 
 def sweep(
@@ -77,32 +61,36 @@ def sweep(
     path: str | Path,
     *,
     key_file: str | Path | None = None,
-    workers: int | None = None,
-    cluster: str | None = None,
     extend: bool = False,
     deviation: str = "",
     by: str = "",
-    on_progress: OnProgress | None = None,
-    announce: Announce | None = None,
+    **options: Unpack[RunOptions],
 ) -> Study:
     """Fill a study: make it, resume it, or with ``extend`` add rates, specs and replicates to it.
 
-    Returns the open study, finished or cancelled.  ``on_progress(done, total)`` is called as results are stored.
-    ``cluster`` is the address of a Dask scheduler whose workers do the work (see :mod:`engine.sweeps.cluster`); all
-    else is as :func:`open_sweep` says.
+    Returns the open study, finished or cancelled.  ``options`` say who does the work and who is told of it
+    (:class:`~engine.sweeps.runner.RunOptions`); all else is as :func:`open_sweep` says.
     """
-    check_workers(workers)
-    if cluster is not None:
-        if workers is not None:
-            raise UsageError("workers are processes on this machine; a cluster has its own, so give one of the two")
-        check_address(cluster)
+    check_options(options)
+    announce = options.get("announce")
     key = None if key_file is None else Path(key_file)
     opened = open_sweep(raw, plan, path, key=key, extend=extend, deviation=deviation, by=by)
     for text in (*opened.remarks, *(f"warning: {warning}" for warning in opened.warnings)):
         if announce:
             announce(text)
-    opened.run(workers=workers, cluster=cluster, on_progress=on_progress, announce=announce)
+    opened.run(**options)
     return opened.study
+
+
+def check_options(options: RunOptions) -> None:
+    """Refuse (:class:`UsageError`) processes beside a cluster, and a number of processes or an address that cannot
+    be."""
+    workers, cluster = options.get("workers"), options.get("cluster")
+    check_workers(workers)
+    if cluster is not None:
+        if workers is not None:
+            raise UsageError("workers are processes on this machine; a cluster has its own, so give one of the two")
+        check_address(cluster)
 
 
 def open_sweep(
@@ -255,17 +243,14 @@ def fill(
     study: Study,
     asked: Question,
     key: bytes,
-    *,
     search: Search | None = None,
-    workers: int | None = None,
-    cluster: str | None = None,
-    on_progress: OnProgress | None = None,
-    announce: Announce | None = None,
+    **options: Unpack[RunOptions],
 ) -> None:
     """Draw and measure what a study does not hold yet; stops early, keeping everything, when the study is cancelled.
 
     A ``search`` adds its scenarios to the study as it goes.  In stages, ``total`` is the most that may be left to do.
     """
+    on_progress = options.get("on_progress")
     space = study.plan.space
     replicates = space.replicates
     total = replicates * (len(study.scenarios) if search is None else max(space.budget, len(study.scenarios)))
@@ -277,8 +262,8 @@ def fill(
             on_progress(done, total)
         message = ""
         if done < total or staged:
-            announce_compilation(announce)
-            with open_executor(asked, key, workers, cluster, total - done, announce) as executor:
+            announce_compilation(options.get("announce"))
+            with open_executor(asked, key, total - done, **options) as executor:
                 filling = Filling(study, asked, executor, on_progress)
                 filling.done, filling.total = done, total
                 if search is not None:
@@ -301,19 +286,13 @@ def fill(
 
 
 @contextmanager
-def open_executor(
-    asked: Question,
-    key: bytes,
-    workers: int | None,
-    address: str | None,
-    candidates: int,
-    announce: Announce | None = None,
-) -> Iterator[Executor]:
+def open_executor(asked: Question, key: bytes, candidates: int, **options: Unpack[RunOptions]) -> Iterator[Executor]:
     """Executor for so many candidates, for as long as the context lasts: a cluster, or as many processes as asked for
     or as pay off."""
-    if address is None:
-        with open_local_executor(asked, key, workers or default_workers(candidates, asked)) as executor:
+    cluster = options.get("cluster")
+    if cluster is None:
+        with open_local_executor(asked, key, options.get("workers") or default_workers(candidates, asked)) as executor:
             yield executor
         return
-    with open_cluster(asked, key, address, announce) as executor:
+    with open_cluster(asked, key, cluster, options.get("announce")) as executor:
         yield executor
