@@ -7,13 +7,14 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test unit lint architecture hunt bench matrix reproductions tour offline lock clean
+.PHONY: help demo test unit lint architecture api hunt bench matrix reproductions tour offline lock clean
 
 help:
 	@echo "make demo    open the dashboard on a sample"
 	@echo "make test    lint, type checks and all tests (browser tests need Chromium)"
 	@echo "make unit    the quick tests only, with fewer random examples (under a minute)"
 	@echo "make lint    lint and type checks only"
+	@echo "make api     write docs/api.md from docstrings"
 	@echo "make architecture   write the tables and lists of docs/architecture.md from the code"
 	@echo "make hunt    thousands of bad inputs, kills and random interactions (an hour)"
 	@echo "make bench   speed ratios against naive twins"
@@ -53,6 +54,9 @@ lint: $(READY)
 
 architecture: $(READY)
 	$(BIN)/python -m tests.architecture
+
+api: $(READY)
+	$(BIN)/python -m tests.api_page
 
 hunt: $(READY)
 	$(BIN)/python -m tests.hunt $(HUNT_ARGS)

@@ -44,6 +44,18 @@ def test_every_command_of_the_readme_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_every_block_of_python_runs_and_writes_nothing(tmp_path: Path) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        ended = subprocess.run(
+            [sys.executable, "-W", "error", "-c", block], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert ended.returncode == 0, ended.stderr
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.slow
 def test_the_demo_serves_the_sample(tmp_path: Path) -> None:
     serves([sys.executable, "-m", "engine", "demo"], tmp_path, {**os.environ, "FRONTIER_HOME": str(tmp_path / "home")})
 

@@ -101,6 +101,10 @@ def register(measure: Measure) -> Measure:
     """Add a measure from outside the package, for as long as this process runs; returns it.
 
     A measure registered before under the same name is replaced; the name of a measure of the package is refused.
+
+    Example::
+
+        sf.register_measure(sf.Measure("moved", kind="utility", better="lower", compute=share_moved, ...))
     """
     return MEASURES.register(measure)
 

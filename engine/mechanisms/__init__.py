@@ -37,6 +37,10 @@ def register(mechanism: Mechanism) -> Mechanism:
     """Add a mechanism from outside the package, for as long as this process runs; returns it.
 
     A mechanism registered before under the same name is replaced; the name of one of the package is refused.
+
+    Example::
+
+        sf.register_mechanism(sf.Mechanism("rotate", prepare=prepare, draw=draw, ...))
     """
     return MECHANISMS.register(mechanism)
 

@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 
 
 class Candidate:
-    """One candidate: a way to alter the data, run several times, of which one run would be released."""
+    """One candidate: a way to alter the data, run several times, of which one run would be released.
+
+    ``id`` is its name in the study, such as ``x7f3``; ``mechanism``, ``spec`` (what is swapped, or the parameters) and
+    ``rate`` (share of the records in swaps, 0 to 1; None for other mechanisms) say what is done, and ``parameters`` are
+    those of another mechanism than the random swap, as texts.
+    """
 
     def __init__(self, study: Study, view: RiskUtilityMap, place: int) -> None:
         self._study, self._view, self._place = study, view, place

@@ -116,7 +116,8 @@ class Sweep:
     def frontier(self, **view: Unpack[View]) -> pd.DataFrame:
         """Return the candidates that no other one dominates, from least to most risk.
 
-        One row a candidate, by its id: ``mechanism``, ``rate`` (share of records, decimal text), ``spec`` (what is
+        One row a candidate, by its id: ``mechanism``, ``rate`` (share of records in swaps, 0 to 1; NaN for other
+        mechanisms), ``spec`` (what is
         swapped, or the parameters), ``replicates`` and ``failed`` (runs), ``records_changed`` (mean); for each measure
         a column of its name with the mean over the runs and one with ``_se`` behind it with the standard error of that
         mean; ``undominated``, ``dominance`` ("clear" or "uncertain", given the noise of the means),
@@ -289,7 +290,7 @@ def _frame(rows: list[dict[str, Any]], columns: list[str]) -> pd.DataFrame:
 
     frame = pd.DataFrame(rows, columns=[name for name in columns if name != "optimal"])
     figures = [name for name in frame.columns if name not in _TEXTS and frame[name].dtype == object]
-    frame = frame.astype(dict.fromkeys(figures, float))
+    frame = frame.astype(dict.fromkeys(figures, float)).assign(rate=pd.to_numeric(frame["rate"]))
     return frame.rename(columns={"id": "candidate"}).set_index("candidate")
 
 
