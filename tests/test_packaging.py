@@ -49,11 +49,10 @@ def test_samples_and_glossary_travel_inside_the_engine(wheel):
     assert wheel.read("engine/_shipped/GLOSSARY.md") == (ROOT / "docs" / "GLOSSARY.md").read_bytes()
 
 
-def test_the_templates_of_documents_travel_beside_their_reader(wheel):
-    here = ROOT / "engine" / "report" / "templates"
-    shipped = {name: wheel.read(name) for name in wheel.namelist() if name.startswith("engine/report/templates/")}
-    assert shipped == {f"engine/report/templates/{path.name}": path.read_bytes() for path in here.iterdir()}
-    assert "engine/report/templates/memo.txt" in shipped
+@pytest.mark.parametrize("folder", ["engine/report/templates", "engine/bundle/templates"])
+def test_templates_travel_beside_their_readers(folder, wheel):
+    shipped = {name: wheel.read(name) for name in wheel.namelist() if name.startswith(f"{folder}/")}
+    assert shipped and shipped == {f"{folder}/{path.name}": path.read_bytes() for path in (ROOT / folder).iterdir()}
 
 
 def test_the_dashboards_settings_travel_with_it(wheel):

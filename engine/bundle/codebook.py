@@ -6,19 +6,19 @@ are given only where the weight is released: otherwise a value that one record h
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
 from engine.bundle.files import Tables
-from engine.common.printable import printable
 from engine.common.raw_values import numbers, texts
 from engine.data.labels import ColumnLabels
+from engine.report.template import html_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -163,87 +163,14 @@ def _column(name: str, values: pa.Array, about: ColumnLabels, weights: np.ndarra
     return Column(name, about.label, kind, listed, len(raw), valid, empty, least, most, mean, sd, categories)
 
 
-def _number(value: float | None) -> str:
-    if value is None:
-        return ""
+def _number(value: float) -> str:
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else f"{value:.6g}"
-
-
-# -- HTML ------------------------------------------------------------------------------------------------------------
-
-_STYLE = """body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem;color:#1a1a1a;
-background:#fff}h2{margin-top:2.5rem;border-bottom:1px solid #767676}h3{margin:1.8rem 0 .2rem}
-table{border-collapse:collapse;margin:.4rem 0}th,td{padding:.15rem .8rem;text-align:left;
-border-bottom:1px solid #c8c8c8}
-td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}p{margin:.3rem 0}code{font-size:95%}
-a{color:#0a58a8}nav{margin:.6rem 0;line-height:1.8}
-@media(prefers-color-scheme:dark){body{color:#eee;background:#16181c}a{color:#8ab8f0}th,td{border-color:#4a4d55}}"""
 
 
 def codebook_html(book: Codebook) -> str:
     """The codebook as one page of HTML that needs nothing from elsewhere."""
-    said = [
-        "<!DOCTYPE html>",
-        '<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>Codebook: {_shown(book.title)}</title><style>{_STYLE}</style></head><body>",
-        f"<h1>Codebook: {_shown(book.title)}</h1>",
-        f"<p>Data files: {', '.join(f'<code>{_shown(file)}</code>' for file in book.files)}.</p>",
-    ]
-    if book.weight is not None:
-        said.append(f"<p>Weighted frequencies use the column <code>{_shown(book.weight)}</code>.</p>")
-    if book.notes:
-        said.append("<h2>Notes on the formats</h2><ul>")
-        said += [f"<li>{_shown(note)}</li>" for note in book.notes]
-        said.append("</ul>")
-    for number, table in enumerate(book.tables, 1):
-        said.append(f"<h2>{_shown(table.name)}: {table.n_records:,} records, {len(table.columns)} columns</h2>")
-        places = {column.name: f"T{number}V{k}" for k, column in enumerate(table.columns, 1)}
-        links = (f'<a href="#{place}">{_shown(name)}</a>' for name, place in places.items())
-        said.append(f'<nav aria-label="Columns">{", ".join(links)}</nav>')
-        for column in table.columns:
-            said += _html_column(column, places[column.name], book.weight is not None)
-    return "\n".join([*said, "</body></html>", ""])
-
-
-def _html_column(column: Column, place: str, weighted: bool) -> list[str]:
-    label = f": {_shown(column.label)}" if column.label else ""
-    empty = f", {column.empty:,} empty" if column.empty else ""
-    said = [
-        f'<h3 id="{place}"><code>{_shown(column.name)}</code>{label}</h3>',
-        f"<p>{column.kind}{' codes' if column.categories else ''}, {column.valid:,} records with a value{empty}, "
-        f"{column.distinct:,} distinct values</p>",
-    ]
-    if column.least is not None:
-        sd = f", standard deviation {_number(column.sd)}" if column.sd is not None else ""
-        said.append(f"<p>From {_number(column.least)} to {_number(column.most)}, mean {_number(column.mean)}{sd}</p>")
-    if column.values:
-        labelled = any(value.label or value.missing for value in column.values)
-        heads = [_head("Value")] + [_head("Label")] * labelled + [_head("Records", "n")]
-        heads += [_head("Weighted", "n")] * weighted
-        said.append(f"<table><thead><tr>{''.join(heads)}</tr></thead><tbody>")
-        said += [_html_value(value, labelled) for value in column.values]
-        said.append("</tbody></table>")
-    return said
-
-
-def _shown(text: str) -> str:
-    return html.escape(printable(text))
-
-
-def _head(text: str, kind: str = "") -> str:
-    return f'<th scope="col"{f" class={kind!r}" if kind else ""}>{text}</th>'
-
-
-def _html_value(value: Value, labelled: bool) -> str:
-    cells = [f"<td>{_shown(value.raw)}</td>"]
-    if labelled:
-        label = _shown(value.label) + (" (missing)" if value.missing else "")
-        cells.append(f"<td>{label}</td>")
-    cells.append(f'<td class="n">{value.count:,}</td>')
-    if value.weighted is not None:
-        cells.append(f'<td class="n">{value.weighted:,.1f}</td>')
-    return f"<tr>{''.join(cells)}</tr>"
+    template = Path(__file__).with_name("templates") / "codebook.html"
+    return html_of(template, {"book": book, "number_text": _number, "one_decimal": "{:,.1f}".format}) + "\n"
 
 
 # -- DDI Codebook 2.5 ------------------------------------------------------------------------------------------------

@@ -7,28 +7,18 @@ takes a line, a cell or a heading from the template alone, so that no value can 
 from __future__ import annotations
 
 import re
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, Undefined, pass_eval_context
-from jinja2.nodes import EvalContext
-from markupsafe import Markup
-
 from engine.common.errors import EngineError
-from engine.common.printable import printable
-from engine.report import words
 from engine.report.document import Block, Bullets, Document, Entries, Grid, Paragraph, Picture, Section
-from engine.report.redaction import listed, lower_first, upper_first
+from engine.report.redaction import listed
+from engine.report.template import text_of, values_shown
 
 FOLDER = Path(__file__).with_name("templates")
 """Where the templates are."""
 Pictures = Mapping[str, Callable[[], Picture | None]]
-_VALUE = "\x01"  # stands before every value, so that none begins a line as a heading or an item does
-_HIDDEN = str.maketrans("\n\t |", "\x02\x03\x04\x05")  # no value holds these signs: printable() writes them out
-_SHOWN = str.maketrans("\x02\x03\x04\x05", "\n\t |", _VALUE)
 _FRONT = re.compile(r"(Subtitle|Banner): *(.*)")
 _BLOCK = re.compile(r"(Lead|Note|Warning|Table|Picture): *")
 
@@ -38,7 +28,7 @@ def document(name: str, names: Mapping[str, Any], pictures: Pictures | None = No
     of a document, is an :class:`EngineError`."""
     front = {"Title": "", "Subtitle": "", "Banner": ""}
     sections: list[tuple[str, list[Block]]] = []
-    for lines in _paragraphs(_filled(name, names)):
+    for lines in _paragraphs(text_of(FOLDER / name, names)):
         first = lines[0]
         if found := _FRONT.fullmatch(first):
             front[found[1]] = _shown(found[2])
@@ -56,90 +46,16 @@ def document(name: str, names: Mapping[str, Any], pictures: Pictures | None = No
 
 def texts(name: str, names: Mapping[str, Any]) -> list[str]:
     """Return the paragraphs of a template that has nothing else."""
-    return [text for lines in _paragraphs(_filled(name, names)) if (text := _text(lines))]
-
-
-def _filled(name: str, names: Mapping[str, Any]) -> str:
-    try:
-        return _environment(FOLDER).get_template(name).render(names)
-    except TemplateError as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        places = [f"'{Path(f.filename).name}', line {f.lineno}" for f in frames if Path(f.filename).parent == FOLDER]
-        raise EngineError(
-            f"the template {places[-1] if places else repr(name)} cannot be read: {error.message}"
-        ) from error
-
-
-def _joined(parts: Iterable[str], between: str) -> str:
-    """Parts that are not empty, with a text between them."""
-    return between.join(filter(None, parts))
-
-
-def _difference(before: float | None, after: float | None) -> str:
-    """The change of a figure with its sign."""
-    return words.NONE if before is None or after is None else words.signed(after - before)
-
-
-def _moved(rows: Iterable[Any]) -> list[Any]:
-    """Rows whose figure has changed."""
-    return [row for row in rows if row.before != row.after]
-
-
-def _short(value: float) -> str:
-    """A figure that somebody set, as short as it was."""
-    return f"{float(value):g}"
-
-
-def _whole(value: float) -> str:
-    """A figure rounded to a whole number."""
-    return f"{value:,.0f}"
-
-
-def _decimals(value: float | None, places: int) -> str:
-    """A figure with so many decimal places."""
-    return words.NONE if value is None else f"{value:.{places}f}"
-
-
-_FILTERS: tuple[Callable[..., Any], ...] = (
-    *(words.figure, words.about, words.percent, words.relative, words.signed, words.plural, words.one_in),
-    *(listed, lower_first, upper_first, _joined, _difference, _moved, _short, _whole, _decimals),
-)
-
-
-@cache
-def _environment(folder: Path) -> Environment:
-    made = Environment(
-        loader=FileSystemLoader(folder),
-        undefined=StrictUndefined,
-        autoescape=True,
-        finalize=_value,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters |= {filter_.__name__.lstrip("_"): filter_ for filter_ in _FILTERS}
-    return made
-
-
-@pass_eval_context  # so that constants come here too, and not to the escapes of HTML before
-def _value(_: EvalContext, value: Any) -> Markup:
-    """What the template writes for a value: text, or a whole number; other figures need a filter."""
-    if isinstance(value, Markup):  # what a macro wrote, values in it hidden already
-        return value
-    if isinstance(value, Undefined):
-        str(value)  # raises, with the name
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise TemplateError(f"{value!r} is neither text nor a whole number; give it a filter such as 'figure'")
-    text = printable(value) if isinstance(value, str) else f"{value:,}"
-    return Markup(_VALUE + text.translate(_HIDDEN))
+    return [text for lines in _paragraphs(text_of(FOLDER / name, names)) if (text := _text(lines))]
 
 
 def _shown(text: str) -> str:
-    return text.strip(" ").translate(_SHOWN)
+    return values_shown(text.strip(" "))
 
 
 def _text(lines: Iterable[str]) -> str:
     """Lines as one text, a space between them."""
-    return " ".join(text for line in lines if (text := line.strip(" "))).translate(_SHOWN)
+    return values_shown(" ".join(text for line in lines if (text := line.strip(" "))))
 
 
 def _paragraphs(text: str) -> Iterator[list[str]]:

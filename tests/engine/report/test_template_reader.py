@@ -23,7 +23,8 @@ from engine.report.no_release import considered
 from engine.report.plan_counts import count_plan
 from engine.report.plan_document import plan_document
 from engine.report.slides import slides
-from engine.report.template_reader import FOLDER, _environment, document, texts
+from engine.report.template import _environment, _hidden, text_of
+from engine.report.template_reader import FOLDER, document, texts
 from engine.study.study_map import risk_utility_map
 from tests.engine.report.conftest import Case, raw_table
 from tests.engine.report.test_plan_document import SETTINGS, full
@@ -156,14 +157,18 @@ def test_what_cannot_be_read_is_refused_in_a_sentence(text: str, words: str, fol
 def filled(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Mapping[str, Any]]]:
     """Every template that is filled in, with the values of its names."""
     made: list[tuple[str, Mapping[str, Any]]] = []
-    fill = template_reader._filled
 
-    def recorded(name: str, names: Mapping[str, Any]) -> str:
-        made.append((name, names))
-        return fill(name, names)
+    def recorded(path: Path, names: Mapping[str, Any]) -> str:
+        made.append((path.name, names))
+        return text_of(path, names)
 
-    monkeypatch.setattr(template_reader, "_filled", recorded)
+    monkeypatch.setattr(template_reader, "text_of", recorded)
     return made
+
+
+def names_in(text: str) -> set[str]:
+    """Names that a template uses and does not make itself."""
+    return meta.find_undeclared_variables(_environment(FOLDER, _hidden).parse(text))
 
 
 def test_every_template_is_filled_in_and_uses_only_names_that_there_are(
@@ -185,7 +190,7 @@ def test_every_template_is_filled_in_and_uses_only_names_that_there_are(
     assert {name for name, _ in filled} | {"shared.txt"} == {path.name for path in FOLDER.iterdir()}
     for name, names in filled:
         text = (FOLDER / name).read_text(encoding="utf-8")
-        assert meta.find_undeclared_variables(_environment(FOLDER).parse(text)) <= set(names), name
+        assert names_in(text) <= set(names), name
 
 
 def test_what_the_chair_alone_sees_has_no_name_in_the_members_plan(filled: list[tuple[str, Mapping[str, Any]]]) -> None:

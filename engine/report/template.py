@@ -1,0 +1,116 @@
+"""Templates of text and of HTML, which Jinja2 fills in; whatever is filled in is text and never form.
+
+An unknown name, a figure without a filter and a fault in a template are an :class:`EngineError` with the line.
+"""
+
+from __future__ import annotations
+
+import html
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, Undefined, pass_eval_context
+from markupsafe import Markup
+
+from engine.common.errors import EngineError
+from engine.common.printable import printable
+from engine.report import words
+from engine.report.redaction import listed, lower_first, upper_first
+
+_VALUE = "\x01"  # stands before every value, so that none begins a line as a heading or an item does
+_HIDDEN = str.maketrans("\n\t |", "\x02\x03\x04\x05")  # no value holds these signs: printable() writes them out
+_SHOWN = str.maketrans("\x02\x03\x04\x05", "\n\t |", _VALUE)
+
+
+def text_of(template: Path, names: Mapping[str, Any]) -> str:
+    """Return the text of a template, in which signs of values that could be form are hidden until
+    :func:`values_shown`."""
+    return _filled(template, names, _hidden)
+
+
+def values_shown(text: str) -> str:
+    """Return a part of such a text as it reads."""
+    return text.translate(_SHOWN)
+
+
+def html_of(template: Path, names: Mapping[str, Any]) -> str:
+    """Return the page of HTML of a template."""
+    return _filled(template, names, html.escape)
+
+
+def _filled(template: Path, names: Mapping[str, Any], written: Callable[[str], str]) -> str:
+    try:
+        return _environment(template.parent, written).get_template(template.name).render(names)
+    except TemplateError as error:
+        frames = [(Path(f.filename), f.lineno) for f in traceback.extract_tb(error.__traceback__)]
+        places = [f"'{path.name}', line {line}" for path, line in frames if path.parent == template.parent]
+        place = places[-1] if places else f"'{template.name}'"
+        raise EngineError(f"the template {place} cannot be read: {error.message}") from error
+
+
+@cache
+def _environment(folder: Path, written: Callable[[str], str]) -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(folder),
+        undefined=StrictUndefined,
+        autoescape=True,
+        finalize=pass_eval_context(lambda _, value: _value(value, written)),  # with a context constants come here too
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {filter_.__name__.lstrip("_"): filter_ for filter_ in _FILTERS}
+    return made
+
+
+def _value(value: Any, written: Callable[[str], str]) -> Markup:
+    """What a template writes for a value: text, or a whole number; other figures need a filter."""
+    if isinstance(value, Markup):  # what a macro wrote, whose values came here before
+        return value
+    if isinstance(value, Undefined):
+        str(value)  # raises, with the name
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise TemplateError(f"{value!r} is neither text nor a whole number; give it a filter such as 'figure'")
+    return Markup(written(printable(value) if isinstance(value, str) else f"{value:,}"))
+
+
+def _hidden(text: str) -> str:
+    return _VALUE + text.translate(_HIDDEN)
+
+
+def _joined(parts: Iterable[str], between: str) -> str:
+    """Parts that are not empty, with a text between them."""
+    return between.join(filter(None, parts))
+
+
+def _difference(before: float | None, after: float | None) -> str:
+    """The change of a figure with its sign."""
+    return words.NONE if before is None or after is None else words.signed(after - before)
+
+
+def _moved(rows: Iterable[Any]) -> list[Any]:
+    """Rows whose figure has changed."""
+    return [row for row in rows if row.before != row.after]
+
+
+def _short(value: float) -> str:
+    """A figure that somebody set, as short as it was."""
+    return f"{float(value):g}"
+
+
+def _whole(value: float) -> str:
+    """A figure rounded to a whole number."""
+    return f"{value:,.0f}"
+
+
+def _decimals(value: float | None, places: int) -> str:
+    """A figure with so many decimal places."""
+    return words.NONE if value is None else f"{value:.{places}f}"
+
+
+_FILTERS: tuple[Callable[..., Any], ...] = (
+    *(words.figure, words.about, words.percent, words.relative, words.signed, words.plural, words.one_in),
+    *(listed, lower_first, upper_first, _joined, _difference, _moved, _short, _whole, _decimals),
+)
