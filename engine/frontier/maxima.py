@@ -179,11 +179,11 @@ def _swept(first: Floats, second: Floats, source: Mask, target: Mask) -> Mask:
         half = 1 << level
         right = (order & np.int32(half)).astype(np.bool_)
         best = np.minimum.accumulate(np.where(right, nobody, gives).reshape(-1, 2 * half), axis=1).ravel()
-        found = right & (best <= takes)
-        hit[order[found]] = True
+        beaten = right & (best <= takes)
+        hit[order[beaten]] = True
         if level > 4:
             # Places instead of masks: looking up by an irregular mask is several times slower.
             sides = (np.flatnonzero(~right).reshape(-1, half), np.flatnonzero(right).reshape(-1, half))
-            places = np.stack(sides, axis=1).ravel()
-            order, gives, takes = order[places], gives[places], takes[places]
+            indices = np.stack(sides, axis=1).ravel()
+            order, gives, takes = order[indices], gives[indices], takes[indices]
     return hit[:count]

@@ -32,9 +32,9 @@ def prefilter_two(rows: Floats) -> Index:
         keep = _grid_pass(part)
         if keep is None:
             break
-        found = np.flatnonzero(keep)
-        halved = 2 * len(found) < len(part)
-        index, part = index[found], rows[index[found]]
+        survivors = np.flatnonzero(keep)
+        halved = 2 * len(survivors) < len(part)
+        index, part = index[survivors], rows[index[survivors]]
         if not halved:
             break
     return index
@@ -65,10 +65,10 @@ def _grid_pass(rows: Floats) -> Mask | None:
         least = np.fmin.accumulate(least)[:_CELLS]
         keep = np.empty(len(rows), dtype=np.bool_)
         value = np.empty(min(_CHUNK, len(rows)))
-        place = np.empty(len(value), dtype=np.int32)
+        cell_of = np.empty(len(value), dtype=np.int32)
         for begin in range(0, len(rows), _CHUNK):
             block = rows[begin : begin + _CHUNK]
-            v, p = value[: len(block)], place[: len(block)]
+            v, p = value[: len(block)], cell_of[: len(block)]
             np.subtract(block[:, 0], low, out=v)
             np.multiply(v, scale, out=v)
             np.clip(v, 0.0, _CELLS - 1.0, out=v)
@@ -90,14 +90,14 @@ def prefilter_many(rows: Floats) -> Index:
         witnesses = _witnesses(part)
         if len(witnesses) == 0:
             break
-        found = np.concatenate(
+        survivors = np.concatenate(
             [
                 begin + _not_dominated_by(part[begin : begin + _CHUNK], witnesses)
                 for begin in range(0, len(part), _CHUNK)
             ]
         )
-        halved = 2 * len(found) < len(part)
-        index, part = index[found], part[found]
+        halved = 2 * len(survivors) < len(part)
+        index, part = index[survivors], part[survivors]
         if not halved:
             break
     return index
@@ -148,6 +148,6 @@ def _not_dominated_by(block: Floats, witnesses: Floats) -> Index:
             for column in range(1, len(witness)):
                 covered &= _reaches(witness[column], table[column], column)
             stay &= ~covered
-        places = np.flatnonzero(stay)
-        table, left = table.take(places, axis=1), left[places]
+        survivors = np.flatnonzero(stay)
+        table, left = table.take(survivors, axis=1), left[survivors]
     return left

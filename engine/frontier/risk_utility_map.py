@@ -62,7 +62,7 @@ class RiskUtilityMap:
 
     @property
     def n_without_run(self) -> int:
-        """How many scenarios have no completed run."""
+        """Number of scenarios without a completed run."""
         return int((self.summary.counted == 0).sum())
 
     def realisations_undominated(self) -> np.ndarray:
@@ -71,9 +71,9 @@ class RiskUtilityMap:
         loss[~self.results.counted(self.allow_partial)] = np.nan
         return undominated(loss)
 
-    def dominators(self, place: int) -> np.ndarray:
-        """Places of the scenarios whose means dominate this one's."""
-        return np.asarray(dominated_by(self.summary.loss[:, list(self.objectives)], place))
+    def dominators(self, index: int) -> np.ndarray:
+        """Indices of the scenarios whose means dominate this one's."""
+        return np.asarray(dominated_by(self.summary.loss[:, list(self.objectives)], index))
 
     def under_bound(self, bound: float) -> int:
         """The most useful scenario with mean risk at or below ``bound`` (eq. 4 and 13); ties go to less risk, then to
@@ -103,14 +103,14 @@ class RiskUtilityMap:
             )
         return best
 
-    def beaten_by_nothing(self, place: int, slope: float) -> tuple[float, float] | None:
+    def beaten_by_nothing(self, index: int, slope: float) -> tuple[float, float] | None:
         """The straight sums DR − slope·DU of a scenario and of the unaltered data, where by them doing nothing is
         better; None where it is not.
 
         Candidates compete with each other only, so the best of them may lose to releasing the data unchanged.
         """
         original = self.original_losses
-        mine = straight_sum(float(self.risk_loss[place]), float(self.utility_loss[place]), slope)
+        mine = straight_sum(float(self.risk_loss[index]), float(self.utility_loss[index]), slope)
         nothing = straight_sum(float(original[self.risk]), float(original[self.utility]), slope)
         rounding = _ROUNDING * max(abs(mine), abs(nothing))
         return (mine, nothing) if mine - nothing > rounding else None
@@ -124,16 +124,17 @@ class RiskUtilityMap:
         return hull_intervals(self.risk_loss, self.utility_loss)
 
     def frontier(self) -> np.ndarray:
-        """Places on the frontier, from least to most risk."""
+        """Indices of the scenarios on the frontier, from least to most risk."""
         on = np.flatnonzero(self.dominance.undominated)
         return on[np.lexsort((self.utility_loss[on], self.risk_loss[on]))]
 
 
-def check_realisation(results: Results, place: int, replicate: int, label: str, allow_partial: bool = False) -> int:
-    """Row of a realisation; refuses one that does not exist or, unless allowed, that failed."""
-    at = np.flatnonzero((results.scenario == place) & (results.replicate == replicate))
+def check_realisation(results: Results, index: int, replicate: int, label: str, allow_partial: bool = False) -> int:
+    """Return the row of a realisation in ``results``; :class:`UsageError` for one that does not exist or, unless
+    allowed, that failed."""
+    at = np.flatnonzero((results.scenario == index) & (results.replicate == replicate))
     if not len(at):
-        most = int((results.scenario == place).sum())
+        most = int((results.scenario == index).sum())
         raise UsageError(f"{label} has no replicate {replicate}; it has {most}")
     row = int(at[0])
     if results.status[row] == FAILED and not allow_partial:

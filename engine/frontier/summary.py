@@ -121,7 +121,7 @@ def margins(se: np.ndarray, counted: np.ndarray, i: int, quantiles: np.ndarray) 
 
 
 def margins_of(se: np.ndarray, counted: np.ndarray, i: int, others: np.ndarray, quantiles: np.ndarray) -> np.ndarray:
-    """The same for some others only, by place."""
+    """The same for some others only, by index."""
     squares, mine = se[others] ** 2, se[i] ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = squares**2 / np.maximum(counted[others] - 1, 0)[:, None] + mine**2 / max(counted[i] - 1, 0)
@@ -196,34 +196,33 @@ def _clear(loss: np.ndarray, se: np.ndarray, counted: np.ndarray, on: np.ndarray
 
 
 def _perhaps_beaten(
-    loss: np.ndarray, se: np.ndarray, places: np.ndarray, front: np.ndarray, least: float
+    loss: np.ndarray, se: np.ndarray, scenarios: np.ndarray, front: np.ndarray, least: float
 ) -> np.ndarray:
-    """Those of the ``places`` that some scenario of ``front`` may beat by a margin of ``least`` standard errors at the
-    least; for two objectives only, where the frontier is a staircase, and all of them otherwise."""
+    """Those of the ``scenarios`` (indices) that some scenario of ``front`` may beat by a margin of ``least`` standard
+    errors at the least; for two objectives only, where the frontier is a staircase, and all of them otherwise."""
     if loss.shape[1] != 2:
-        return places
+        return scenarios
     order = front[np.lexsort((loss[front, 1], loss[front, 0]))]
     lowest = np.minimum.accumulate(loss[order, 1])
-    short = np.nextafter(loss[places] - least * (1 - 1e-9) * se[places], np.inf)
+    short = np.nextafter(loss[scenarios] - least * (1 - 1e-9) * se[scenarios], np.inf)
     at = np.searchsorted(loss[order, 0], short[:, 0], side="right")
-    result: np.ndarray = places[(at > 0) & (lowest[np.maximum(at, 1) - 1] <= short[:, 1])]
-    return result
+    return np.asarray(scenarios[(at > 0) & (lowest[np.maximum(at, 1) - 1] <= short[:, 1])])
 
 
 def _all_above(columns: np.ndarray, point: np.ndarray) -> np.ndarray:
     """Mask of what is above a point in every row of ``columns``."""
-    found = columns[0] > point[0]
+    above = columns[0] > point[0]
     for column, value in zip(columns[1:], point[1:], strict=True):
-        found &= column > value
-    return np.asarray(found)
+        above &= column > value
+    return np.asarray(above)
 
 
 def _any_above(columns: np.ndarray, point: np.ndarray) -> np.ndarray:
     """Mask of what is above a point, by more than is lost in rounding, in some row of ``columns``."""
-    found = columns[0] > np.nextafter(point[0], np.inf)
+    above = columns[0] > np.nextafter(point[0], np.inf)
     for column, value in zip(columns[1:], point[1:], strict=True):
-        found |= column > np.nextafter(value, np.inf)
-    return np.asarray(found)
+        above |= column > np.nextafter(value, np.inf)
+    return np.asarray(above)
 
 
 def _stands_apart(

@@ -84,10 +84,10 @@ def _turns_left(a: tuple[float, float], b: tuple[float, float], c: tuple[float, 
     The floating-point cross product is trusted when it is clear of its rounding error; otherwise, or when it may have
     under- or overflowed, fractions decide, so that collinear points are never taken for vertices.
     """
-    one, two = (b[0] - a[0]) * (c[1] - b[1]), (b[1] - a[1]) * (c[0] - b[0])
-    size = abs(one) + abs(two)
-    if 1e-290 < size < math.inf and abs(one - two) > 1e-15 * size:
-        return one > two
+    first, second = (b[0] - a[0]) * (c[1] - b[1]), (b[1] - a[1]) * (c[0] - b[0])
+    size = abs(first) + abs(second)
+    if 1e-290 < size < math.inf and abs(first - second) > 1e-15 * size:
+        return first > second
     (ax, ay), (bx, by), (cx, cy) = ((Fraction(u), Fraction(v)) for u, v in (a, b, c))
     return (bx - ax) * (cy - by) > (by - ay) * (cx - bx)
 
@@ -102,7 +102,7 @@ def _slope(a: tuple[float, float], b: tuple[float, float]) -> float:
 
 
 def hull_intervals(risk: ArrayLike, loss: ArrayLike) -> list[tuple[int, float, float]]:
-    """Who wins under ``DR = a * DU + c`` for which slopes: ``(index, slope_low, slope_high)`` by ascending risk.
+    """Winners under ``DR = a * DU + c`` by intervals of slopes: ``(index, slope_low, slope_high)`` by ascending risk.
 
     Listed are the vertices of the lower-right convex hull of the candidates in the (utility, risk) plane.  A vertex has
     the smallest intercept ``c = risk + a * loss`` for every slope ``a`` in its closed interval; the intervals tile
@@ -117,15 +117,15 @@ def hull_intervals(risk: ArrayLike, loss: ArrayLike) -> list[tuple[int, float, f
     front = _finite_frontier(x, y)
     points = list(zip((-y[front]).tolist(), x[front].tolist(), strict=True))
     hull: list[int] = []
-    for place, point in enumerate(points):
+    for i, point in enumerate(points):
         while len(hull) > 1 and not _turns_left(points[hull[-2]], points[hull[-1]], point):
             hull.pop()
-        hull.append(place)
+        hull.append(i)
     if not hull:
         return []
     edges = [_slope(points[a], points[b]) for a, b in pairwise(hull)]
     lows, highs = [0.0, *edges], [*edges, math.inf]
-    return [(int(front[place]), low, high) for place, low, high in zip(hull, lows, highs, strict=True)]
+    return [(int(front[i]), low, high) for i, low, high in zip(hull, lows, highs, strict=True)]
 
 
 def supporting_line(risk: ArrayLike, loss: ArrayLike, slope: float) -> list[int]:
@@ -235,7 +235,7 @@ def _volume(sides: Floats) -> float:
     if columns == 3:
         areas = _growing_areas(sides)
         return math.fsum(depth * area for depth, area in zip(depths.tolist(), areas, strict=True))
-    return math.fsum(float(depth) * _volume(sides[: place + 1, :-1]) for place, depth in enumerate(depths) if depth > 0)
+    return math.fsum(float(depth) * _volume(sides[: i + 1, :-1]) for i, depth in enumerate(depths) if depth > 0)
 
 
 def _growing_areas(sides: Floats) -> list[float]:

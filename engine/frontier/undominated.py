@@ -45,7 +45,7 @@ def as_losses(losses: ArrayLike) -> Floats:
 
 
 def undominated(losses: ArrayLike) -> Mask:
-    """Which rows are on the frontier.
+    """Mask of the rows on the frontier.
 
     ``losses`` has shape ``(N, k)``, ``k >= 1``, smaller is better in every column, any units.  The answer has shape
     ``(N,)``: True iff no row is no larger in every column and smaller in at least one.  Equal rows stand or fall
@@ -61,11 +61,11 @@ def undominated(losses: ArrayLike) -> Mask:
     if count == 0:
         return mask
     index = prefilter_two(rows) if columns == 2 else prefilter_many(rows) if columns > 2 else np.arange(count)
-    kept = rows[index]
-    index, kept = _without_nan(index, kept)
+    candidates = rows[index]
+    index, candidates = _without_nan(index, candidates)
     if len(index) == 0:
         return mask
-    table = np.ascontiguousarray(kept.T)
+    table = np.ascontiguousarray(candidates.T)
     if columns == 1:
         mask[index] = table[0] == table[0].min()
     elif columns == 2:
@@ -89,11 +89,11 @@ def dominated_by(losses: ArrayLike, i: int) -> Index:
     return np.flatnonzero(no_worse & (rows < rows[i]).any(axis=1))
 
 
-def _without_nan(index: Index, kept: Floats) -> tuple[Index, Floats]:
+def _without_nan(index: Index, candidates: Floats) -> tuple[Index, Floats]:
     """``index`` and its rows without those that hold a NaN."""
-    bad = np.isnan(kept[:, 0])
-    for column in range(1, kept.shape[1]):
-        bad |= np.isnan(kept[:, column])
+    bad = np.isnan(candidates[:, 0])
+    for column in range(1, candidates.shape[1]):
+        bad |= np.isnan(candidates[:, column])
     if not bad.any():
-        return index, kept
-    return index[~bad], kept[~bad]
+        return index, candidates
+    return index[~bad], candidates[~bad]

@@ -66,7 +66,7 @@ class Described(Leased):
 
     @cached_property
     def has_sums(self) -> bool:
-        """Whether rows carry check sums: those of format 1 do not."""
+        """True where rows carry check sums: those of format 1 do not."""
         return self._format() > 1
 
     def _format(self) -> int:

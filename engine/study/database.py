@@ -25,7 +25,7 @@ _READING = (sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ)
 
 
 class Connection(sqlite3.Connection):
-    """A connection that knows why nothing can be written."""
+    """Connection to a study; ``unwritten`` is the error for which nothing can be written, None where it can."""
 
     unwritten: sqlite3.Error | None = None
 
@@ -92,8 +92,8 @@ def _room(path: Path | None) -> int:
 
 
 def connected(path: Path) -> Connection:
-    """A connection that can be read, also where nothing can be written: on a full disk, in a folder that may not be
-    written to.
+    """Return a connection that can be read, also where nothing can be written: on a full disk, in a folder that may not
+    be written to.
 
     A database with a write-ahead log wants a file of shared memory beside it.  Where that cannot be made, it is read as
     a file that does not change if nobody has left a log, else with the log, shared with nobody.
@@ -201,7 +201,7 @@ class Database:
 
     @property
     def in_memory(self) -> bool:
-        """Whether the study has no file."""
+        """True for a study without a file."""
         return self._path is None
 
     @property
@@ -218,7 +218,7 @@ class Database:
 
     @staticmethod
     def connection_to(path: Path) -> Connection:
-        """A connection to an existing study; other files are refused in one sentence."""
+        """Return a connection to an existing study; :class:`EngineError` for any other file."""
         if not path.exists():
             raise EngineError(
                 f"study '{path.name}' does not exist; make it by a sweep", Remedy.NEW_STUDY, study=path.name
@@ -274,8 +274,8 @@ class Database:
 
     @contextmanager
     def transaction(self, *, wait: bool = True) -> Iterator[sqlite3.Connection]:
-        """All or nothing; refused where another process is writing and does not end soon, or without ``wait`` at
-        once."""
+        """Transaction, all or nothing; :class:`EngineError` where another process writes and does not end soon, or
+        without ``wait`` at once."""
         with self.errors_in_words():
             if self._db.unwritten is not None:
                 raise self._db.unwritten
@@ -300,7 +300,7 @@ class Database:
         return [name for _, name, *_ in self.rows(f"pragma table_info({table})")]
 
     def has_table(self, name: str) -> bool:
-        """Whether a table is there."""
+        """True where the table is there."""
         return bool(self.columns_of(name))
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
@@ -314,6 +314,6 @@ class Database:
 
     @property
     def data_version(self) -> int:
-        """A number that changes whenever another process or connection changes the study."""
+        """Number that changes whenever another process or connection changes the study."""
         with self.errors_in_words():
             return int(self._db.execute("pragma data_version").fetchone()[0])

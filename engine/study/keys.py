@@ -16,12 +16,13 @@ _MOST_BYTES = 4096
 
 
 def key_path(study: str | Path, key_file: str | Path | None = None) -> Path:
-    """Where a study's key lives: ``PATH.key`` beside it, unless another file is named."""
+    """Path of a study's key: ``PATH.key`` beside the study, unless another file is named."""
     return Path(key_file) if key_file else Path(str(study) + ".key")
 
 
 def read_key(path: Path) -> bytes:
-    """The key in a file: 32 hexadecimal digits, or the 16 bytes themselves."""
+    """Return the key in a file: 32 hexadecimal digits, or the 16 bytes themselves.  Raises :class:`EngineError` for a
+    file that cannot be read and for one that holds no key."""
     try:
         content = read_plain(path, _MOST_BYTES, follow=True)
     except FileNotFoundError:
@@ -40,7 +41,7 @@ def read_key(path: Path) -> bytes:
 
 
 def read_or_make_key(path: Path) -> bytes:
-    """The key in a file, made there from the system's secure source when the file does not exist."""
+    """Return the key in a file, made there from the system's secure source when the file does not exist."""
     return read_key(path) if path.exists() else _written(path, new_key())
 
 

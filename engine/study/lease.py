@@ -31,13 +31,13 @@ SCHEMA = (
 )
 SWEEP, MEASURE, RECHECK = "sweep", "measure", "recheck"
 TASKS = {SWEEP: "sweep", MEASURE: "process that adds measures", RECHECK: "process that makes fresh runs"}
-"""What writers are, in words that follow "a" or "another"."""
+"""Names of the tasks, in words that follow "a" or "another"."""
 _STATES = get_args(SweepState)
 
 
 @dataclass(frozen=True)
 class Writer:
-    """Who is writing a study: its task (one of :data:`TASKS`), its process and host, when it was last heard of (seconds
+    """The writer of a study: its task (one of :data:`TASKS`), its process and host, when it was last heard of (seconds
     since 1970), and whether it was asked to stop."""
 
     task: str
@@ -51,11 +51,11 @@ class Writer:
 
 
 class Leased(Database):
-    """A study file with its one writer's lease and progress."""
+    """A study with its one writer's lease and progress."""
 
     def acquire_lease(self, total: int = 0, done: int = 0, task: str = SWEEP) -> None:
-        """Become the writer; refused while another process is.  The progress of the sweep is changed by a sweep
-        only."""
+        """Become the writer; :class:`EngineError` while another process is.  Only a sweep (``task``) changes the
+        progress: ``done`` of ``total`` runs."""
         with self.change() as db:
             have = self.columns_of("run")
             for name in ("born", "task"):  # a study of an earlier version
@@ -73,7 +73,8 @@ class Leased(Database):
 
     @contextmanager
     def change(self, *, wait: bool = True) -> Iterator[sqlite3.Connection]:
-        """A transaction that changes scenarios, runs or measures: refused while another process is the writer."""
+        """Transaction that changes scenarios, runs or measures; :class:`EngineError` while another process is the
+        writer."""
         with self.transaction(wait=wait) as db:
             other = self._holder(self._run())
             if other is not None:
@@ -111,18 +112,18 @@ class Leased(Database):
 
     @property
     def writer(self) -> Writer | None:
-        """Who is writing, this process too; None where nobody is."""
+        """The writer, which may be this process; None where there is none."""
         run = self._run()
         return self._as_writer(run) if self._is_mine(run) and _task_of(run) else self._holder(run)
 
     @property
     def asked_to_stop(self) -> bool:
-        """Whether whoever writes was asked to stop."""
+        """True where the writer was asked to stop."""
         return bool(self._run()["cancel"])
 
     @property
     def progress(self) -> Progress:
-        """How far the sweep is.  One that died is reported as cancelled: its work can be resumed."""
+        """Progress of the sweep.  One that died is reported as cancelled: its work can be resumed."""
         run = self._run()
         state = run["state"]
         if state == "running" and not self._is_mine(run) and self._holder(run) is None:

@@ -35,7 +35,8 @@ def key_at_hand(study: Study) -> bytes | None:
 
 
 def sealed_length(study: Study, key: bytes) -> int | None:
-    """How many entries the seal covers, None where there is no seal; a log that it does not fit is refused."""
+    """Number of entries that the seal covers, None without a seal; :class:`EngineError` for a log that it does not
+    fit."""
     if not study.has_table("log_seal"):
         return None
     row = next(iter(study.rows("select length, seal from log_seal")), None)
@@ -46,10 +47,10 @@ def sealed_length(study: Study, key: bytes) -> int | None:
         raise study.damaged("the seal of its decision log cannot be read")
     end = next(iter(study.rows("select digest from log where number = ?", (length,))), None)
     if end is None:
-        held = study.rows("select count(*) from log")[0][0]
+        n_entries = study.rows("select count(*) from log")[0][0]
         raise EngineError(
-            f"the decision log was cut: {length} entries were sealed with the study key, and {held} are there. Restore "
-            "the study from a copy"
+            f"the decision log was cut: {length} entries were sealed with the study key, and {n_entries} are there. "
+            "Restore the study from a copy"
         )
     if not hmac.compare_digest(_keyed(key, length, str(end[0])), seal):
         raise EngineError(

@@ -35,7 +35,7 @@ def table_of_runs(name: RunTable, measures: int) -> str:
 
 
 class Runs(Described):
-    """A study file with its runs."""
+    """A study with its runs."""
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
@@ -98,7 +98,7 @@ class Runs(Described):
 
     @property
     def n_scenarios(self) -> int:
-        """How many scenarios there are, without reading them."""
+        """Number of scenarios, without reading them."""
         last = self.rows("select max(id) from scenario")[0][0]
         if last is not None and not is_whole(last):
             raise self.damaged("a candidate has no number")
@@ -133,9 +133,9 @@ class Runs(Described):
                 data[at : at + len(rows)] = self._checked(rows, sums)
                 at += len(rows)
         data = data[:at]
-        whole = data[:, :4].astype(np.int64)
+        heads = data[:, :4].astype(np.int64)
         self._refuse_gaps(table, data)
-        return {**{name: whole[:, k] for k, name in enumerate(_HEAD)}, "values": data[:, 4:]}
+        return {**{name: heads[:, k] for k, name in enumerate(_HEAD)}, "values": data[:, 4:]}
 
     def _checked(self, rows: Sequence[Sequence[Any]], sums: Sequence[tuple[int, int]]) -> np.ndarray:
         """Rows as figures, each with the sum it was written with, and of a kind that there is."""
@@ -143,9 +143,9 @@ class Runs(Described):
             data = np.array(rows, dtype=float)
         except (TypeError, ValueError, OverflowError):
             raise self.damaged("a figure of a run is no number") from None
-        data, told = data[:, : 4 + len(self.measures)], data[:, 4 + len(self.measures) :]
+        data, stored_sums = data[:, : 4 + len(self.measures)], data[:, 4 + len(self.measures) :]
         for k, (first, end) in enumerate(sums):
-            wrong = np.flatnonzero(np.array(sums_of(_of_group(data, first, end)), float) != told[:, k])
+            wrong = np.flatnonzero(np.array(sums_of(_of_group(data, first, end)), float) != stored_sums[:, k])
             if len(wrong):
                 names = ", ".join(map(str, self.measures[first:end]))
                 raise self.damaged(f"the figures of {len(wrong):,} runs ({names}) do not fit their check sums")

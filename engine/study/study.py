@@ -45,7 +45,8 @@ _SCHEMA = (
 
 
 class Study(runs.Runs):
-    """An open study file.  Make one with :meth:`create` or :meth:`open`; use it as a context manager or close it."""
+    """An open study, in a file or in memory.  Make one with :meth:`create`, :meth:`create_in_memory` or :meth:`open`;
+    use it as a context manager or close it."""
 
     def __init__(self, path: Path | None, connection: Connection) -> None:
         super().__init__(path, connection)
@@ -137,21 +138,22 @@ class Study(runs.Runs):
         return self._scenarios
 
     def reuse(self, scenarios: Scenarios) -> None:
-        """Take scenarios that were read from this study before, if they are still all: they may be a million."""
+        """Use scenarios that were read from this study before, unless it has grown since: they may be a million."""
         if len(scenarios) == self.n_scenarios:
             self._scenarios = scenarios
 
     def find(self, text: str) -> tuple[Scenario, int | None]:
-        """The scenario, and the replicate if one is named, of an id such as ``x7f3`` or ``x7f3/12``."""
+        """Return the scenario, and the replicate if one is named, of an id such as ``x7f3`` or ``x7f3/12``;
+        :class:`UsageError` where there is none."""
         label, slash, replicate = text.strip().partition("/")
-        place = self.scenarios.index_of(label)
-        if place is None:
+        index = self.scenarios.index_of(label)
+        if index is None:
             near = did_you_mean(label, self.scenarios.labels())
             raise UsageError(f"the study has no candidate '{text}'.{near}")
         if not slash:
-            return self.scenarios[place], None
+            return self.scenarios[index], None
         if replicate.isdecimal():
-            return self.scenarios[place], int(replicate)
+            return self.scenarios[index], int(replicate)
         raise UsageError(f"candidate '{text}': the replicate '{replicate}' must be a whole number, such as {label}/1.")
 
     # -- plan growth and decisions -----------------------------------------------------------------------------------
@@ -173,7 +175,8 @@ class Study(runs.Runs):
             self.put_about(db, {"plan": plan_to_toml(plan)})
 
     def finish_measures(self, calls: Sequence[MeasureCall], original: dict[str, float]) -> None:
-        """Let further measures count, in one step; what was written into the plan meanwhile stays."""
+        """Add measures whose columns are filled to the measures that count, in one step; other changes of the plan made
+        meanwhile stay."""
         with self.change() as db:
             for table in runs.TABLES:
                 aggregate_cache.invalidate(db, table)
@@ -187,7 +190,8 @@ class Study(runs.Runs):
         self._reread_about()
 
     def decide(self, scenario: Scenario, replicate: int, rule: str, why: str, record: dict[str, Any]) -> Choice:
-        """Record a choice; earlier ones stay."""
+        """Record the choice of a scenario's ``replicate`` by a ``rule`` (in words), with the reason ``why``; earlier
+        ones stay."""
         at, text = time.time(), json.dumps(record)
         row = {"at": at, "scenario": scenario.index, "replicate": replicate, "rule": rule, "why": why, "state": "draft"}
         row |= {"record": text, **({"crc": sum_of([at, text])} if self.has_sums else {})}

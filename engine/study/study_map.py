@@ -17,34 +17,36 @@ from engine.study.study import Study
 
 
 def objective_indices(study: Study, risk: str | None = None, utility: str | None = None) -> tuple[int, int]:
-    """Columns of the risk and the utility measure: as asked, else as the plan's decision says, else the first of each
-    kind."""
-    places = []
+    """Return the columns of the risk and the utility measure: as asked, else as the plan's decision says, else the
+    first of each kind; :class:`UsageError` where there is none."""
+    indices = []
     for kind, asked in (
         ("risk", risk or study.plan.decision.risk),
         ("utility", utility or study.plan.decision.utility),
     ):
         if asked:
-            place = study.measure_index(asked)
-            got = study.measures[place].measure.kind
+            index = study.measure_index(asked)
+            got = study.measures[index].measure.kind
             if got != kind:
                 raise UsageError(f"'{asked}' is a measure of {got}, wanted one of {kind}")
         else:
-            place = next((i for i, call in enumerate(study.measures) if call.measure.kind == kind), -1)
-            if place < 0:
+            first = next((i for i, call in enumerate(study.measures) if call.measure.kind == kind), None)
+            if first is None:
                 raise UsageError(
                     f"the study has no {kind} measure; its measures are {', '.join(map(str, study.measures))}"
                 )
-        places.append(place)
-    return places[0], places[1]
+            index = first
+        indices.append(index)
+    return indices[0], indices[1]
 
 
 def objective_set(study: Study, texts: Sequence[str]) -> tuple[int, ...]:
-    """Columns of any number of measures that together define a frontier; each at most once."""
-    places = tuple(study.measure_index(text) for text in texts)
-    if len(places) < 2 or len(set(places)) < len(places):
+    """Return the columns of two or more different measures that together define a frontier; :class:`UsageError`
+    otherwise."""
+    indices = tuple(study.measure_index(text) for text in texts)
+    if len(indices) < 2 or len(set(indices)) < len(indices):
         raise UsageError(f"objectives == {','.join(texts)}, must name two or more different measures")
-    return places
+    return indices
 
 
 def risk_utility_map(
@@ -57,10 +59,10 @@ def risk_utility_map(
     fresh: bool = False,
     as_writer: bool = False,
 ) -> RiskUtilityMap:
-    """The map of a study; ``fresh`` uses re-evaluations on fresh replicates in place of the sweep's own.
+    """Return the map of a study; ``fresh`` uses re-evaluations on fresh replicates in place of the sweep's own.
 
     ``objectives`` names any two or more measures that define the frontier together (default: risk and utility).  What
-    all realisations add up to is kept in the study, so a map need not read them; ``as_writer`` is for the sweep that
+    all realisations add up to is cached in the study, so a map need not read them; ``as_writer`` is for the sweep that
     has just filled it.
     """
     together = objective_set(study, objectives) if objectives else ()
@@ -68,8 +70,8 @@ def risk_utility_map(
         first = next((str(study.measures[k]) for k in together if study.measures[k].measure.kind == kind), None)
         if asked is None and first:
             risk, utility = (first, utility) if kind == "risk" else (risk, first)
-    places = objective_indices(study, risk, utility)
-    together = together or places
+    indices = objective_indices(study, risk, utility)
+    together = together or indices
     table: RunTable = "fresh" if fresh else "realisation"
     cached = partial(study.cached, since=study.data_version, as_writer=as_writer)
     if as_writer:
@@ -80,8 +82,8 @@ def risk_utility_map(
     return RiskUtilityMap(
         scenarios=study.scenarios,
         measures=study.measures,
-        risk=places[0],
-        utility=places[1],
+        risk=indices[0],
+        utility=indices[1],
         results=results,
         summary=summary,
         dominance=_dominance(study, table, summary, results, together, allow_partial, cached),
@@ -92,12 +94,13 @@ def risk_utility_map(
 
 
 def remapped(study: Study, view: RiskUtilityMap, risk: str | None = None, utility: str | None = None) -> RiskUtilityMap:
-    """A map under other measures, from the realisations and means of one of the same study that has not grown since."""
-    places = objective_indices(study, risk, utility)
-    _refuse_mixture(study, view.summary, places)
+    """Return a map under other measures, from the realisations and means of a map of the same study, which has not
+    grown since."""
+    indices = objective_indices(study, risk, utility)
+    _refuse_mixture(study, view.summary, indices)
     cached = partial(study.cached, since=study.data_version)
-    made = _dominance(study, "realisation", view.summary, view.results, places, view.allow_partial, cached)
-    return replace(view, risk=places[0], utility=places[1], objectives=places, dominance=made)
+    certainty = _dominance(study, "realisation", view.summary, view.results, indices, view.allow_partial, cached)
+    return replace(view, risk=indices[0], utility=indices[1], objectives=indices, dominance=certainty)
 
 
 Arrays = dict[str, np.ndarray]
@@ -153,8 +156,8 @@ def _dominance(
     measures = [call.measure for call in study.measures]
 
     def compute() -> Arrays:
-        made = vars(dominance(summary, results, measures, objectives, allow_partial))
-        return {name: np.asarray(value) for name, value in made.items()}
+        fields = vars(dominance(summary, results, measures, objectives, allow_partial))
+        return {name: np.asarray(value) for name, value in fields.items()}
 
     name = f"{table} {allow_partial} dominance {'+'.join(map(str, objectives))}"
     arrays = cached(name, compute)
@@ -166,29 +169,29 @@ def _refuse_mixture(study: Study, summary: Summary, objectives: Sequence[int]) -
     codes, names = study.scenarios.coded("mechanism")
     by_mechanism: dict[str, np.ndarray] = {}
     for code, name in enumerate(names):
-        if len(places := np.flatnonzero((codes == code) & (summary.counted > 0))):
-            by_mechanism[name] = places
+        if len(indices := np.flatnonzero((codes == code) & (summary.counted > 0))):
+            by_mechanism[name] = indices
     if len(by_mechanism) < 2:
         return
     for k in objectives:
         undefined = {name: p for name, p in by_mechanism.items() if np.isnan(summary.mean[p, k]).all()}
         if undefined and len(undefined) < len(by_mechanism):
-            name, places = next(iter(undefined.items()))
+            name, indices = next(iter(undefined.items()))
             raise UsageError(
                 f"measure '{study.measures[k]}' is undefined for mechanism '{name}' (candidate "
-                f"{study.scenarios[places[0]].label}: {study.measures[k].measure.undefined}); choose a measure that "
+                f"{study.scenarios[indices[0]].label}: {study.measures[k].measure.undefined}); choose a measure that "
                 "all mechanisms of the study have, or show them in studies of their own"
             )
 
 
-def realisation_of(study: Study, results: Results, place: int, allow_partial: bool = False) -> int:
-    """The replicate that stands for a scenario, by the plan's rule: the first completed one, or a number fixed
-    beforehand."""
+def realisation_of(study: Study, results: Results, index: int, allow_partial: bool = False) -> int:
+    """Return the replicate that stands for a scenario (its index), by the plan's rule: the first completed one, or a
+    number fixed beforehand; :class:`UsageError` where there is none."""
     rule = study.plan.decision.realisation
-    mine = results.scenario == place
-    label = study.scenarios[place].label
+    mine = results.scenario == index
+    label = study.scenarios[index].label
     if rule != "first":
-        check_realisation(results, place, int(rule), label, allow_partial)
+        check_realisation(results, index, int(rule), label, allow_partial)
         return int(rule)
     usable = np.flatnonzero(mine & results.counted(allow_partial))
     if not len(usable):

@@ -39,16 +39,16 @@ from engine.study.study_map import objective_indices
 from engine.sweeps.runner import Filling
 
 CONFIDENCE = 0.95
-"""Of one comparison of a scenario with a rival."""
+"""Confidence of one comparison of a scenario with a rival."""
 
 
 def looks(screen: int, replicates: int) -> list[int]:
     """Numbers of replicates after which dominance is judged: ``screen``, twice as many, and so on up to
     ``replicates``."""
-    found = [min(screen, replicates)]
-    while found[-1] < replicates:
-        found.append(min(2 * found[-1], replicates))
-    return found
+    numbers = [min(screen, replicates)]
+    while numbers[-1] < replicates:
+        numbers.append(min(2 * numbers[-1], replicates))
+    return numbers
 
 
 def judge(
@@ -66,9 +66,9 @@ def judge(
     on = undominated(loss)
     settled = np.isnan(loss).any(axis=1)
     quantiles = t_thresholds(1, CONFIDENCE)
-    for place in np.flatnonzero(on).tolist():
+    for index in np.flatnonzero(on).tolist():
         with np.errstate(invalid="ignore"):
-            settled |= (loss - loss[place] > margins(se, summary.counted, place, quantiles)).all(axis=1)
+            settled |= (loss - loss[index] > margins(se, summary.counted, index, quantiles)).all(axis=1)
     return on, settled
 
 

@@ -218,7 +218,8 @@ _LOST = "the cluster's scheduler does not answer any more; the same command goes
 
 
 def members(client: Any) -> dict[str, int]:
-    """Threads by worker.  Refuses an unencrypted cluster of which another host could be a part."""
+    """Return the threads by worker.  Refuses (:class:`EngineError`) an unencrypted cluster of which another host could
+    be a part."""
     threads: dict[str, int] = client.nthreads()
     for address in (client.scheduler_info()["address"], *threads):
         parts = urlsplit(address)
@@ -269,10 +270,10 @@ def _client(Client: Any, address: str) -> Any:
         Client.__init__(client, address, timeout=_PATIENCE, set_as_default=False, name="swap-frontier")
     except BaseException as error:
         client.status = "closed"  # else it would try to say good-bye when it is collected, and complain
-        said = _why_not(error, address)
-        if said is None:
+        reason = _why_not(error, address)
+        if reason is None:
             raise
-        raise said from None
+        raise reason from None
     return client
 
 

@@ -69,7 +69,7 @@ class Search:
             self._first.setdefault(self._class_of(spec), spec)
 
     def start(self) -> list[AttributeSpec]:
-        """Where to begin: the swaps of one attribute, then those of two in an order by chance."""
+        """Return the specs to begin with: the swaps of one attribute, then those of two in an order by chance."""
         able = [j for j, roles in enumerate(self.choices) if "S" in roles]
         base = ["U" if "U" in roles else roles for roles in self.choices]
         first, second = np.triu_indices(len(able), 1)  # of all pairs, in the order of combinations
@@ -79,26 +79,26 @@ class Search:
             for i in self._shuffled(len(first), "start"):
                 yield able[first[i]], able[second[i]]
 
-        def made() -> Iterator[AttributeSpec]:
-            for places in chosen():
-                roles = ["S" if j in places else role for j, role in enumerate(base)]
+        def candidates() -> Iterator[AttributeSpec]:
+            for indices in chosen():
+                roles = ["S" if j in indices else role for j, role in enumerate(base)]
                 yield AttributeSpec(self.table.domain.names, "".join(roles))
 
-        return self._take(made(), min(self.budget, _START))
+        return self._admit(candidates(), min(self.budget, _START))
 
     def ask(self, losses: np.ndarray) -> list[AttributeSpec]:
         """The next specs, given the losses of all looked at (specs × rates × objectives, NaN where undefined); none
         when the budget is used up or everything that can be reached is known."""
         room = min(self.budget - len(self.specs), max(_STEP, len(self.specs) // 10))
-        found: list[AttributeSpec] = []
+        chosen_specs: list[AttributeSpec] = []
         _, n_rates, k = losses.shape
         left = losses.reshape(-1, k).copy()
-        while len(found) < room and not np.isnan(left).all():
+        while len(chosen_specs) < room and not np.isnan(left).all():
             layer = undominated(left)
             parents = list(dict.fromkeys((np.flatnonzero(layer) // n_rates).tolist()))
-            found += self._take(self._in_turn([self.specs[i] for i in parents]), room - len(found))
+            chosen_specs += self._admit(self._in_turn([self.specs[i] for i in parents]), room - len(chosen_specs))
             left[layer] = np.nan
-        return found
+        return chosen_specs
 
     def _in_turn(self, parents: Sequence[AttributeSpec]) -> Iterator[AttributeSpec]:
         """Neighbours of several specs, one of each in turn."""
@@ -114,33 +114,33 @@ class Search:
 
     def _neighbours(self, spec: AttributeSpec) -> Iterator[AttributeSpec]:
         """Specs that differ in the role of one attribute, in an order by chance."""
-        found = [
+        chosen_specs = [
             AttributeSpec(spec.names, spec.roles[:j] + role + spec.roles[j + 1 :])
             for j, roles in enumerate(self.choices)
             for role in roles
             if role != spec.roles[j]
         ]
-        for i in self._shuffled(len(found), spec.roles):
-            yield found[i]
+        for i in self._shuffled(len(chosen_specs), spec.roles):
+            yield chosen_specs[i]
 
     def _shuffled(self, n: int, name: str) -> list[int]:
-        """Places 0 to n - 1 in an order that follows from the study key."""
+        """Indices 0 to n - 1 in an order that follows from the study key."""
         return [int(i) for i in generator(derive(self.key, "search", (name,))).permutation(n)]
 
-    def _take(self, specs: Iterable[AttributeSpec], most: int) -> list[AttributeSpec]:
+    def _admit(self, specs: Iterable[AttributeSpec], most: int) -> list[AttributeSpec]:
         """The first specs that are new and can work; they count as looked at."""
-        found: list[AttributeSpec] = []
+        chosen_specs: list[AttributeSpec] = []
         rule = self.plan.space.rule
         for spec in specs:
             if not space.fault(spec, self.table, rule):
-                kept = self._first.setdefault(self._class_of(spec), spec)
-                if kept not in self._seen:
-                    self._seen.add(kept)
-                    found.append(kept)
-            if len(found) >= most:
+                representative = self._first.setdefault(self._class_of(spec), spec)
+                if representative not in self._seen:
+                    self._seen.add(representative)
+                    chosen_specs.append(representative)
+            if len(chosen_specs) >= most:
                 break
-        self.specs += found
-        return found
+        self.specs += chosen_specs
+        return chosen_specs
 
     def _class_of(self, spec: AttributeSpec) -> str:
         merge = space.may_merge(spec, self.table.domain, self.plan.space.rule, self.carries)
@@ -148,13 +148,13 @@ class Search:
 
 
 def search_of(plan: Plan, data: Microdata, key: bytes, known: Collection[AttributeSpec] = ()) -> Search:
-    """A search that has not begun, over these data."""
+    """Return a search over these data that has not begun."""
     return Search(data.table, plan, data.has_carried_columns, key, known)
 
 
 @dataclass(frozen=True)
-class Found:
-    """How much was looked at: ``looked`` specs of the ``space``; and the share of the hypervolume under their frontier
+class SearchReport:
+    """Extent of a search: ``looked`` specs of the ``space``; and the share of the hypervolume under their frontier
     that the last fifth of them added (NaN when the first fifths have none)."""
 
     looked: int
@@ -172,26 +172,25 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g} %" if share >= 1e-5 or share == 0 else "less than 0.001 %"
 
 
-def run_search(filling: Filling, search: Search) -> Found:
+def run_search(filling: Filling, search: Search) -> SearchReport:
     """Look at specs until the budget is used up: each is added to the study at all rates and run ``screen`` times."""
     study, asked = filling.study, search.plan.space
     objectives = list(objective_indices(study))
     measures = [call.measure for call in study.measures]
     rates = asked.rates
-    places: list[list[int]] = []
+    indices: list[list[int]] = []
 
     def look(specs: list[AttributeSpec]) -> np.ndarray:
         """Losses of all specs so far (specs × rates × objectives), at the first replicates only."""
         wanted = space.scenarios(specs, rates, asked.rule)
         study.add_scenarios(wanted)
-        place_of = {s.spec: s.index for s in study.scenarios}
-        here = [place_of[spec] for spec in wanted]
-        places.extend(here[i : i + len(rates)] for i in range(0, len(here), len(rates)))
+        index_of = {s.spec: s.index for s in study.scenarios}
+        here = [index_of[spec] for spec in wanted]
+        indices.extend(here[i : i + len(rates)] for i in range(0, len(here), len(rates)))
         filling.bring(here, asked.screen)
         runs = np.full(len(study.scenarios), asked.screen)
         summary = summarise(first_runs(study.results(), runs), measures, len(runs))
-        result: np.ndarray = summary.loss[:, objectives][np.array(places)]
-        return result
+        return np.asarray(summary.loss[:, objectives][np.array(indices)])
 
     new = search.start()
     if not new:
@@ -200,7 +199,7 @@ def run_search(filling: Filling, search: Search) -> Found:
     while new := search.ask(losses):
         losses = look(new)
     asked_for = (search.plan.swap, asked.fix, asked.change, asked.rule, search.carries)
-    return Found(len(search.specs), n_specs(search.table, *asked_for), _added(losses))
+    return SearchReport(len(search.specs), n_specs(search.table, *asked_for), _added(losses))
 
 
 def _added(losses: np.ndarray) -> float:

@@ -20,7 +20,7 @@ from engine.study.study import Study
 from engine.study.study_map import risk_utility_map
 from engine.sweeps.evaluator import question
 from engine.sweeps.probe import estimate
-from engine.sweeps.search import Found, search_of
+from engine.sweeps.search import SearchReport, search_of
 from engine.sweeps.sweep import sweep
 from tests.engine.small_studies import RAW, keyed, plan_of, table_of
 from tests.engine.sweeps.test_adaptive import fresh_of
@@ -113,8 +113,11 @@ def test_undefined_figures_are_left_out():
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (Found(563, 2817, 0.00123), "looked at 563 of 2,817 specs (20 %); the last fifth of them added 0.123 % to the"),
-        (Found(10, 10**12, float("nan")), "looked at 10 of 1,000,000,000,000 specs (less than 0.001 %)"),
+        (
+            SearchReport(563, 2817, 0.00123),
+            "looked at 563 of 2,817 specs (20 %); the last fifth of them added 0.123 % to the",
+        ),
+        (SearchReport(10, 10**12, float("nan")), "looked at 10 of 1,000,000,000,000 specs (less than 0.001 %)"),
     ],
 )
 def test_it_says_how_much_it_looked_at(found, words):
