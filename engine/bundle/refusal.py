@@ -1,4 +1,4 @@
-"""Why a bundle was refused."""
+"""The reason why a bundle was refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command reports while it works and as it ends: sentences for a person, JSON lines for a program."""
+"""Messages of a command at work and at its end: sentences for a person, JSON lines for a program."""
 
 from __future__ import annotations
 

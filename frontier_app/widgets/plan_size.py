@@ -219,7 +219,9 @@ def _time(plan: Plan, data: Microdata, found: Space | Counted | None, others: li
     seconds = now.memo.peek("estimate", timed)
     if seconds is None:
         if why := _dear(plan, others):
-            asked = st.button("Estimate the time", icon=":material/timer:", help="tries a few runs; some seconds")
+            asked = st.button(
+                "Estimate the time", key="estimate-time", icon=":material/timer:", help="tries a few runs; some seconds"
+            )
             st.caption(f"Not done unasked, since {why}.")
             if not asked:
                 return

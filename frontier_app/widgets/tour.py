@@ -37,7 +37,9 @@ _NAMES = {page.title: page.name for page in PAGES.values()}
 
 def offer() -> None:
     """A button that begins the tour, or nothing while it is on."""
-    if not state.get().touring and st.button("Show me around, page by page", icon=":material/tour:", type="tertiary"):
+    if not state.get().touring and st.button(
+        "Show me around, page by page", key="tour-begin", icon=":material/tour:", type="tertiary"
+    ):
         state.put(touring=True)
         st.rerun()
 

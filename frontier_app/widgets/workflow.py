@@ -176,6 +176,7 @@ def _fresh_runs(study: Study, view: RiskUtilityMap, place: int) -> None:
     replicates = number.number_input("Fresh runs of each, in all", 2, 10_000, start, key=f"decide-fresh-{held}")
     if button.button(
         "Run on fresh replicates" if not done else "Run more of them",
+        key="run-fresh",
         icon=":material/replay:",
         type="secondary" if done else "primary",
         disabled=jobs.status(at).busy,
@@ -200,6 +201,7 @@ def _submit(study: Study, ready: bool) -> None:
         by = name.text_input("Who submits it to the board", state.get().draft.by, key="decide-submit-by")
         pressed = button.form_submit_button(
             "Submit to the board",
+            key="record-submission",
             type="primary" if ready else "secondary",
             icon=":material/outbox:",
             disabled=not ready,
@@ -227,7 +229,9 @@ def _board(study: Study) -> None:
         by = st.text_input("Who approves", key="decide-approve-by")
         number = st.text_input("Approval number", key="decide-approve-number")
         conditions = st.text_area("Conditions, if any", key="decide-approve-conditions", height=80)
-        if st.form_submit_button("Record the approval", type="primary", icon=":material/verified:"):
+        if st.form_submit_button(
+            "Record the approval", key="record-approval", type="primary", icon=":material/verified:"
+        ):
             _step(study, "approved", by, number=number, conditions=conditions)
     with right.form("decide-return", enter_to_submit=False):
         _return_inputs(study, "The board returns it", "Record the return")
@@ -237,7 +241,7 @@ def _return_inputs(study: Study, title: str, label: str) -> None:
     st.markdown(markdown("**{}**", title))
     by = st.text_input("Who returns it", key="decide-return-by")
     why = st.text_area("Reason", key="decide-return-why", height=80)
-    if st.form_submit_button(label, icon=":material/undo:"):
+    if st.form_submit_button(label, key="record-return", icon=":material/undo:"):
         _step(study, "returned", by, why=why)
 
 
@@ -247,7 +251,9 @@ def _publish(study: Study) -> None:
         st.markdown(markdown("**The release is published**"))
         st.caption("Export the public bundle first; record here when it has been published.")
         by = st.text_input("Who published it", key="decide-release-by")
-        if st.form_submit_button("Record the publication", type="primary", icon=":material/public:"):
+        if st.form_submit_button(
+            "Record the publication", key="record-publication", type="primary", icon=":material/public:"
+        ):
             _step(study, "released", by)
     with right.form("decide-return", enter_to_submit=False):
         _return_inputs(study, "The board takes its approval back", "Record the return")

@@ -71,7 +71,7 @@ def _none_yet(study: Study, view: RiskUtilityMap) -> None:
         )
         begin = starting_points(view)
         names = _names(len(begin))
-        if begin and st.button(f"Pin {text.listed(names)} of the frontier", type="primary"):
+        if begin and st.button(f"Pin {text.listed(names)} of the frontier", key="pin-frontier", type="primary"):
             for place, name in zip(begin, names, strict=True):
                 pin(study, view.scenarios[place].label, name)
             st.rerun()

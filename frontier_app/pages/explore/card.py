@@ -60,7 +60,9 @@ def card(study: Study, view: RiskUtilityMap, rule: Rule, place: int | None, pins
         _settings(view, place)
     if rule.recorded and place == rule.place:
         elements.go("recommend", "See its recommendation")
-    elif st.button("Recommend this one…", type="primary", icon=":material/gavel:", disabled=runs == 0):
+    elif st.button(
+        "Recommend this one…", key="recommend-this", type="primary", icon=":material/gavel:", disabled=runs == 0
+    ):
         state.put(selected=scenario.label)
         state.set_draft(rule="hand")
         navigation.go_to("recommend")

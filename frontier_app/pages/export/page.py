@@ -139,6 +139,7 @@ def _ask(study: Study, status: DecisionStatus) -> None:
     name = _TIERS[tier][0].lower()
     if st.button(
         f"Write the bundle{'s' if tier == 'all' else f' for: {name}'}",
+        key="write-bundle",
         type="primary",
         icon=":material/inventory_2:",
         disabled=not formats,

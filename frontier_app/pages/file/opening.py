@@ -124,7 +124,7 @@ def _path() -> None:
             help="The whole path. The file is read where it is, of any size, and no copy is made. The path is in no"
             " address, study or export.",
         )
-        if st.form_submit_button("Open this file", icon=":material/folder_open:"):
+        if st.form_submit_button("Open this file", key="open-path", icon=":material/folder_open:"):
             with st.spinner("Reading the file…"):
                 attempt(lambda: actions.open_path(typed))
 

@@ -76,7 +76,7 @@ def workspace() -> None:
     st.markdown(
         markdown("Your work is in a private folder on this machine, found through this page's address. {}", back)
     )
-    if st.button("Open other data", icon=":material/arrow_back:"):
+    if st.button("Open other data", key="open-other", icon=":material/arrow_back:"):
         actions.leave()
         st.query_params.clear()
         st.rerun()

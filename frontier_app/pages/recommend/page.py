@@ -252,8 +252,10 @@ def _record(
         )
         if not there
     ]
-    label = "Record that nothing is released" if how == "nothing" else "Record the recommendation"
-    if st.button(label, type="primary", icon=":material/gavel:", disabled=bool(missing)):
+    label, key = "Record the recommendation", "record-choice"
+    if how == "nothing":
+        label, key = "Record that nothing is released", "record-nothing"
+    if st.button(label, key=key, type="primary", icon=":material/gavel:", disabled=bool(missing)):
         with elements.spoken():
             if how == "nothing":
                 withhold(study, by, why)

@@ -85,7 +85,7 @@ def _start(job: jobs.Job) -> None:
         elif figures <= set(MAY_GROW) and _only_more(path, plan):
             _begin_button("Add this to the study", extend=True, why=why, by=by)
         _begin_button("Start a new study with this plan", new=True, primary=False, why=why, by=by)
-        if st.button("Go back to the study's plan"):
+        if st.button("Go back to the study's plan", key="sweep-back-to-study"):
             with Study.open(path) as study:
                 actions.set_plan(study.plan, renew=True)
             st.rerun()
@@ -133,7 +133,11 @@ def _reason(plan: Plan) -> tuple[str, str]:
 def _record_button(path: Path, plan: Plan, why: str, by: str) -> None:
     """Changes that alter no figure: kept in the study and logged."""
     if st.button(
-        "Keep these changes in the study", type="primary", icon=":material/edit_note:", help="they are logged"
+        "Keep these changes in the study",
+        key="keep-changes",
+        type="primary",
+        icon=":material/edit_note:",
+        help="they are logged",
     ):
         with elements.spoken():
             with Study.open(path) as study:
@@ -173,7 +177,8 @@ def _begin_button(
     now = state.get()
     at = now.workspace
     assert at is not None
-    if st.button(label, type="primary" if primary else "secondary", icon=":material/play_arrow:"):
+    key = "begin-new" if new else "begin-more" if extend else "begin-again"
+    if st.button(label, key=key, type="primary" if primary else "secondary", icon=":material/play_arrow:"):
         with elements.spoken():
             if (new or extend) and now.plan is not None and departing(now.plan) and not (why and by):
                 raise UsageError("the plan departs from its approval; fill in above why it does, and your name")

@@ -19,6 +19,7 @@ from frontier_app.charts import compare
 from frontier_app.session import workspace
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets import candidate_picker, compare_table, elements, recommendation
+from tests.frontier_app.elements import leads_to, press
 from tests.frontier_app.pages.test_pages import app, to, words
 from tests.weighted_sample import PLAN, write_survey
 
@@ -33,10 +34,6 @@ def html(made: AppTest) -> str:
     return "\n".join(str(one.proto.body) for one in made.get("html"))
 
 
-def press(made: AppTest, label: str) -> AppTest:
-    return next(b for b in made.button if b.label.startswith(label)).click().run()
-
-
 def test_without_a_study_the_page_says_what_to_do():
     made = to(app(), "compare")
     assert not made.exception and "nothing to compare yet" in words(made)
@@ -47,14 +44,14 @@ def test_pins_are_set_named_compared_and_taken_away(swept: Callable[..., Workspa
     path = at.folder / "study-1.study"
     made = opened(at)
     assert "Nothing is pinned yet" in words(made)
-    press(made, "Pin the")
+    press(made, "pin-frontier")
     with Study.open(path) as study:
         kept = pins(study)
         assert [one.name for one in kept] == ["the safest", "the knee", "the most useful"]
         view = risk_utility_map(study)
         first = study.find(kept[0].label)[0].index
         (risk, *_) = differences(view, first, together=3)
-    assert any(b.label == "Next: recommend one" for b in made.button)
+    assert leads_to(made, "recommend")
     shown = html(made)
     assert compare_table.verdict(risk)[1] in shown and "clearly worse" in shown and "doing nothing" in shown
     assert f"{100 * risk.relative:.1f} %".replace("-", "−") in shown

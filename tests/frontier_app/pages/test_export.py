@@ -52,7 +52,7 @@ def opened(at: Workspace) -> AppTest:
 
 
 def write_button(made: AppTest):
-    return next(b for b in made.button if b.label.startswith("Write the bundle"))
+    return made.button(key="write-bundle")
 
 
 def written(at: Workspace, name: str = "x000-20260102-030405-ab12", tiers: tuple[str, ...] = ("public",)) -> Path:

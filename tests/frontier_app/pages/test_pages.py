@@ -18,6 +18,7 @@ from engine.study.study import Study
 from frontier_app.session import workspace
 from frontier_app.session.workspace import Workspace
 from tests.frontier_app.conftest import APP, launched, to_page
+from tests.frontier_app.elements import has_button, leads_to, press
 
 PAGES = ("data", "threat", "plan", "sweep", "explore", "compare", "recommend", "release", "glossary")
 
@@ -49,7 +50,7 @@ def test_with_nothing_open_a_page_says_what_to_do_next(page: str):
     assert not made.exception
     assert not made.error
     if page not in ("data", "glossary"):
-        assert any("data" in button.label.lower() for button in made.button)
+        assert leads_to(made, "data")
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -177,10 +178,9 @@ def test_a_changed_plan_offers_a_new_study_and_the_way_back(swept: Callable[...,
     made = to(app(swept()), "plan")
     next(box for box in made.text_input if box.label.startswith("Swap rates")).set_value("2, 10, 20").run()
     to(made, "sweep")
-    labels = [b.label for b in made.button]
-    assert "Add this to the study" in labels and "Start a new study with this plan" in labels
-    next(b for b in made.button if b.label == "Go back to the study's plan").click().run()
-    assert "Add this to the study" not in [b.label for b in made.button]
+    assert has_button(made, "begin-more") and has_button(made, "begin-new")
+    press(made, "sweep-back-to-study")
+    assert not has_button(made, "begin-more")
 
 
 def test_glossary_finds_a_word():

@@ -24,6 +24,7 @@ from frontier_app.pages.plan.space import only, preset_of
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets import plan_size
 from tests.frontier_app.conftest import APP, to_page
+from tests.frontier_app.elements import has_button, press
 from tests.small_tables import expand
 
 _PLAN = load("czech")[1]
@@ -115,7 +116,7 @@ def _tick(made: AppTest, words: str) -> AppTest:
 def test_the_time_of_a_quick_mechanism_is_told_without_asking() -> None:
     made = _tick(_tick(_on_plan(), "PRAM"), "DDS")
     assert any("from a probe" in str(part.value) for part in made.markdown)
-    assert not any(button.label == "Estimate the time" for button in made.button)
+    assert not has_button(made, "estimate-time")
 
 
 def test_the_time_of_a_slow_mechanism_is_told_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +124,7 @@ def test_the_time_of_a_slow_mechanism_is_told_when_asked_for(monkeypatch: pytest
     made = _tick(_on_plan(), "DDS")
     assert not any("from a probe" in str(part.value) for part in made.markdown)
     assert any("one run of a chosen mechanism already takes long" in part.value for part in made.caption)
-    next(button for button in made.button if button.label == "Estimate the time").click().run()
+    press(made, "estimate-time")
     assert any("from a probe" in str(part.value) for part in made.markdown)
 
 

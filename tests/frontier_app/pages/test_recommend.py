@@ -21,6 +21,7 @@ from engine.study.study_map import risk_utility_map
 from engine.sweeps.rerun import reevaluate
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets import candidate_card
+from tests.frontier_app.elements import has_button, leads_to, press
 from tests.frontier_app.pages.test_pages import app, to, words
 
 
@@ -35,14 +36,6 @@ def opened(at: Workspace) -> AppTest:
 
 def study_of(at: Workspace) -> Study:
     return Study.open(at.folder / "study-1.study")
-
-
-def press(made: AppTest, label: str) -> AppTest:
-    return next(b for b in made.button if b.label.startswith(label)).click().run()
-
-
-def button(made: AppTest, label: str):
-    return next(b for b in made.button if b.label.startswith(label))
 
 
 def history(made: AppTest) -> str:
@@ -71,7 +64,7 @@ def test_a_recommendation_is_recorded_with_its_alternatives(at: Workspace):
     made.number_input(key="recommend-bound").set_value(0.0).run()
     assert any("no candidate has risk at or below" in error.value.lower() for error in made.error)
     made.number_input(key="recommend-bound").set_value(1.0).run()
-    assert not made.error and button(made, "Record the recommendation").disabled
+    assert not made.error and made.button(key="record-choice").disabled
     assert any("a reason and a name" in one.value for one in made.caption)
     why_not = next(box for box in made.text_input if box.label.startswith("Why not"))
     why_not.set_value("it loses too much").run()
@@ -80,7 +73,7 @@ def test_a_recommendation_is_recorded_with_its_alternatives(at: Workspace):
     to(made, "glossary")
     to(made, "recommend")
     assert made.text_area(key="recommend-why-0-none").value == "most useful of all"
-    press(made, "Record the recommendation")
+    press(made, "record-choice")
     assert not made.exception and not made.error
     with study_of(at) as study:
         now = decision_status(study)
@@ -111,7 +104,7 @@ def test_no_decision_on_one_replicate(swept: Callable[..., Workspace]):
     made.number_input(key="recommend-slope").set_value(0.05).run()
     made.text_area(key="recommend-why-0-none").set_value("luck").run()
     made.text_input(key="recommend-by").set_value("Ada").run()
-    press(made, "Record the recommendation")
+    press(made, "record-choice")
     assert any("one replicate" in error.value for error in made.error)
 
 
@@ -121,13 +114,13 @@ def test_to_release_nothing_is_recorded(at: Workspace):
     assert "No release" in words(made)
     made.text_area(key="recommend-why-0-none").set_value("too much is exposed").run()
     made.text_input(key="recommend-by").set_value("Board").run()
-    press(made, "Record that nothing is released")
+    press(made, "record-nothing")
     assert not made.exception and not made.error
     with study_of(at) as study:
         assert (decision_status(study).state, decision_status(study).why) == ("withheld", "too much is exposed")
     assert "Nothing is released." in words(made)
-    assert made.session_state["frontier"].draft.rule == "hand" and button(made, "See what the board sees")
-    assert not any(b.label.startswith("Record that nothing") for b in made.button), "it is not asked for again"
+    assert made.session_state["frontier"].draft.rule == "hand" and leads_to(made, "board")
+    assert not has_button(made, "record-nothing"), "it is not asked for again"
     made = to(made, "release")
     assert "decision is to release nothing" in words(made)
 
@@ -136,10 +129,10 @@ def test_nothing_is_submitted_before_fresh_runs(at: Workspace, monkeypatch):
     label = recommend(at, fresh=False)
     made = opened(at)
     assert "To bear in mind" in words(made)
-    assert button(made, "Submit to the board").disabled
+    assert made.button(key="record-submission").disabled
     started = []
     monkeypatch.setattr("frontier_app.session.jobs.start_recheck", lambda *args: started.append(args))
-    press(made, "Run on fresh replicates")
+    press(made, "run-fresh")
     ((_, labels, replicates, risk, utility),) = started
     assert label in labels and replicates == 100 and (risk, utility) == ("small_cells", "hellinger")
 
@@ -150,21 +143,21 @@ def test_the_whole_way(at: Workspace):
     assert "On fresh runs, beside the sweep" in words(made) and "frontier of the finalists" not in words(made)
     (table,) = [one.value for one in made.markdown if "| runs | unbeaten |" in one.value]
     assert f"| **A · {label}** " in table
-    press(made, "Submit to the board")
+    press(made, "record-submission")
     assert any("who says" in error.value.lower() for error in made.error)
     made.text_input(key="decide-submit-by").set_value("Ada")
-    press(made, "Submit to the board")
+    press(made, "record-submission")
     assert "Submitted: now" in words(made)
-    assert button(made, "See what the board sees") and button(made, "Write the members' bundle")
+    assert leads_to(made, "board") and leads_to(made, "release")
     made.text_input(key="decide-approve-by").set_value("Board")
-    press(made, "Record the approval")
+    press(made, "record-approval")
     assert any("needs the number" in error.value for error in made.error)
     made.text_input(key="decide-approve-number").set_value("17/26")
     made.text_area(key="decide-approve-conditions").set_value("Only with a notice")
-    press(made, "Record the approval")
+    press(made, "record-approval")
     assert "Approved: now" in words(made) and "17/26" in words(made) and "Only with a notice" in words(made)
     made.text_input(key="decide-release-by").set_value("Bob")
-    press(made, "Record the publication")
+    press(made, "record-publication")
     assert not made.exception and "Released: now" in words(made)
     with study_of(at) as study:
         now = decision_status(study)
@@ -185,7 +178,7 @@ def test_a_text_that_tells_how_many_records_change_is_not_recorded(at: Workspace
     made.text_area(key="recommend-why-0-none").set_value(why).run()
     made.text_input(key="recommend-by").set_value("Ada").run()
     assert any(words_said in one.value for one in made.warning)
-    press(made, "Record the recommendation")
+    press(made, "record-choice")
     assert any(words_said in one.value for one in made.error)
     with study_of(at) as study:
         assert study.decisions == []
@@ -198,7 +191,7 @@ def test_a_text_that_tells_how_many_records_change_is_not_recorded(at: Workspace
     made.text_input(key="decide-approve-by").set_value("Board")
     made.text_input(key="decide-approve-number").set_value("DRB-1")
     made.text_area(key="decide-approve-conditions").set_value(f"no more than {changed} records altered")
-    press(made, "Record the approval")
+    press(made, "record-approval")
     assert any(words_said in one.value for one in made.error)
     with study_of(at) as study:
         assert decision_status(study).state == "submitted"
@@ -211,9 +204,9 @@ def test_the_board_returns_it(at: Workspace):
     made = opened(at)
     made.text_input(key="decide-return-by").set_value("Board")
     made.text_area(key="decide-return-why").set_value("say more on age")
-    press(made, "Record the return")
+    press(made, "record-return")
     assert "Returned: now" in words(made) and "say more on age" in words(made)
-    assert not button(made, "Submit to the board").disabled
+    assert not made.button(key="record-submission").disabled
 
 
 def test_a_new_recommendation_begins_again(at: Workspace):
@@ -296,7 +289,7 @@ def test_a_slope_by_which_doing_nothing_is_better_is_said_before_and_after_it_is
     assert any(one.value.startswith("By the slope that picks it, doing nothing is better") for one in made.warning)
     made.text_area(key="recommend-why-0-none").set_value("useful").run()
     made.text_input(key="recommend-by").set_value("Ada").run()
-    press(made, "Record the recommendation")
+    press(made, "record-choice")
     assert not made.error and any("doing nothing is better" in one.value for one in made.warning)
     assert "between small-cell risk and Hellinger distance" in words(made)
     assert "between small-cell risk and Hellinger distance" in history(made)

@@ -20,6 +20,7 @@ from frontier_app.session import jobs
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets.plan_status import _LABELS
 from tests.frontier_app.conftest import APP, to_page
+from tests.frontier_app.elements import press
 
 
 def _open(at: Workspace) -> AppTest:
@@ -38,7 +39,7 @@ def _with_plan(made: AppTest, **changes: object) -> AppTest:
 def test_a_change_that_alters_no_figure_is_kept_and_logged(swept: Callable[..., Workspace]) -> None:
     at = swept()
     made = _with_plan(_open(at), threat=ThreatPlan("a colleague"))
-    next(b for b in made.button if b.label == "Keep these changes in the study").click().run()
+    press(made, "keep-changes")
     assert not made.exception and not made.error
     assert at.study is not None
     with Study.open(at.study) as study:
@@ -54,7 +55,7 @@ def test_a_departure_asks_for_its_reason(swept: Callable[..., Workspace]) -> Non
     assert any("departs from the one approved as DRB-7" in warning.value for warning in made.warning)
     assert any(box.label == "Why the plan departs from its approval" for box in made.text_input)
     before = made.session_state["frontier"].workspace.study
-    next(b for b in made.button if b.label == "Start a new study with this plan").click().run()
+    press(made, "begin-new")
     assert any("fill in above why it does, and your name" in error.value for error in made.error)
     assert made.session_state["frontier"].workspace.study == before, "nothing was begun"
 

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from engine.release.spec import AttributeSpec
 from frontier_app.session.navigation import script
 from tests.frontier_app.conftest import APP, launched
+from tests.frontier_app.elements import press
 from tests.frontier_app.pages.test_plan import words_of
 
 WIDE = 210  # attributes, of which there are more swaps of one or two than are listed
@@ -34,7 +35,7 @@ def _opened(path: Path) -> AppTest:
     made = AppTest.from_file(str(APP), default_timeout=60)
     made.query_params["w"] = launched(None)
     made.run().text_input(key="open-path-text").set_value(str(path))
-    return next(b for b in made.button if b.label.startswith("Open this file")).click().run()
+    return press(made, "open-path")
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from engine.common.errors import UsageError
 from frontier_app.session import access, actions, workspace
 from frontier_app.session.workspace import Workspace
 from tests.frontier_app.conftest import APP, launched
+from tests.frontier_app.elements import press
 
 
 def visited(token: str) -> AppTest:
@@ -63,7 +64,7 @@ def test_a_later_launch_takes_the_rights_of_an_earlier_ones_addresses() -> None:
     kept = visited(mine)
     assert kept.title[0].value == "fair", "the work itself is found"
     assert not is_owner(kept)
-    left = next(button for button in kept.button if button.label == "Open other data").click().run()
+    left = press(kept, "open-other")
     assert not is_owner(left)
 
 
@@ -104,7 +105,7 @@ def test_earlier_work_is_for_who_started_the_server_alone() -> None:
 
 def test_with_nothing_open_the_page_loaded_again_is_still_its_owners() -> None:
     made = opened(visited(launched(None)))
-    left = next(button for button in made.button if button.label == "Open other data").click().run()
+    left = press(made, "open-other")
     assert is_owner(left) and left.session_state["frontier"].workspace is None
     again = visited(token_in(left))
     assert is_owner(again) and again.session_state["frontier"].workspace is None and not again.info

@@ -11,6 +11,7 @@ from engine.common.errors import EngineError
 from frontier_app.session import actions
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets import error_page
+from tests.frontier_app.elements import press
 from tests.frontier_app.pages.test_pages import app, to, words
 
 SECRET = "record 17: Ada, 43, divorced"
@@ -39,7 +40,7 @@ def test_a_page_that_fails_says_what_to_do_and_nothing_of_the_records(
     assert not made.exception and "This page could not be shown" in words(made) and "stays recorded" in words(made)
     assert "KeyError at frontier_app/" in words(made) and SECRET not in words(made)
     assert "the page failed: KeyError at frontier_app/" in logged.text and SECRET not in logged.text
-    next(b for b in made.button if b.label == "Try again").click().run()
+    press(made, "failed-again")
     assert not made.exception and "could not be shown" not in words(made) and "Explore the map" in words(made)
 
 

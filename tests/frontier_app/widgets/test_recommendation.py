@@ -16,6 +16,7 @@ from engine.study.study_map import risk_utility_map
 from frontier_app.session.state import Look
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets.recommendation import letters, rule
+from tests.frontier_app.elements import leads_to, press
 from tests.frontier_app.pages.test_pages import app, to, words
 
 
@@ -82,11 +83,11 @@ def test_the_recorded_one_is_a_on_every_page_whatever_is_tried(at: Workspace):
 def test_from_the_map_the_form_is_open_for_another_one_only(at: Workspace):
     label = recommend(at)
     made = to(app(at), "explore")
-    assert any(b.label == "See its recommendation" for b in made.button)
+    assert leads_to(made, "recommend")
     assert not to(app(at), "recommend").expander[0].proto.expanded
     other = next(one for one in by_label(made) if one != label)
     made.selectbox(key="candidate").set_value(other).run()
-    next(b for b in made.button if b.label.startswith("Recommend this one")).click().run()
+    press(made, "recommend-this")
     made = to(made, "recommend")
     assert made.expander[0].proto.expanded and f"· {other}" in words(made)
 
@@ -96,7 +97,7 @@ def test_in_the_form_letters_are_those_of_the_present_recommendation(at: Workspa
     other = next(label for label, letter in found.items() if letter == "B")
     made = to(app(at), "explore")
     made.selectbox(key="candidate").set_value(other).run()
-    next(b for b in made.button if b.label.startswith("Recommend this one")).click().run()
+    press(made, "recommend-this")
     assert made.session_state["frontier"].draft.rule == "hand"
     made = to(made, "recommend")
     assert f"#### B · {other}" in words(made)

@@ -7,6 +7,7 @@ from streamlit.testing.v1 import AppTest
 from frontier_app.session.navigation import PAGES
 from frontier_app.widgets import tour
 from tests.frontier_app.conftest import APP, to_page
+from tests.frontier_app.elements import has_button, press
 
 
 def strips(made: AppTest) -> list[str]:
@@ -16,12 +17,12 @@ def strips(made: AppTest) -> list[str]:
 def begun() -> AppTest:
     made = AppTest.from_file(str(APP), default_timeout=60).run()
     assert not strips(made)
-    return next(b for b in made.button if b.label.startswith("Show me around")).click().run()
+    return press(made, "tour-begin")
 
 
 def test_the_tour_goes_from_page_to_page_in_the_order_of_the_work():
     made = begun()
-    assert not any(b.label.startswith("Show me around") for b in made.button)
+    assert not has_button(made, "tour-begin")
     for number, (page, words) in enumerate(tour.STEPS.items(), 1):
         (said,) = strips(made)
         assert said == f":material/tour: **Step {number} of {len(tour.STEPS)}: {page}.** {words}"
@@ -39,7 +40,7 @@ def test_it_ends_where_one_has_had_enough_and_can_begin_again():
     made = made.button(key="tour-end").click().run()
     assert not strips(made)
     made = to_page(made, "data")
-    assert not strips(made) and any(b.label.startswith("Show me around") for b in made.button)
+    assert not strips(made) and has_button(made, "tour-begin")
 
 
 def test_its_steps_are_the_pages_of_the_navigation():
