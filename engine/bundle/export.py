@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from engine.bundle import analyst, leaks, public
 from engine.bundle.attack import attack
 from engine.bundle.files import SUMS, sha256, write_sums
 from engine.bundle.folder import check_new, new_folder
-from engine.bundle.package import Package, package
+from engine.bundle.package import Package, PackageOptions, package
 from engine.bundle.refusal import Refused
 from engine.bundle.tiers import ALL, check_files, tiers_of
 from engine.common.errors import EngineError, Remedy, UsageError
@@ -34,20 +34,17 @@ def export(
     out: str | Path,
     *,
     tier: str = "analyst",
-    formats: Iterable[str] = ("csv", "parquet"),
-    key_file: str | Path | None = None,
     include: Iterable[str] = (),
-    allow_partial: bool = False,
-    same_order_as: str | Path | None = None,
     tell: Report | None = None,
+    **options: Unpack[PackageOptions],
 ) -> Path:
     """Write one realisation of a study to a new folder and return it.
 
     ``candidate`` is a scenario's id (its realisation follows the plan's rule), a realisation's, or None for the
     recorded choice.  ``tier`` is the reader, or ``all`` for a folder with one bundle for each.  What is released
     besides the attributes and carried columns is what the plan says (``publish.include``); an export without a public
-    bundle may release more with ``include`` (weight, id).  ``same_order_as`` names an analyst's bundle whose row order
-    and ids are used again; ``tell`` gets messages on progress, notes and warnings.
+    bundle may release more with ``include`` (weight, id).  ``tell`` gets messages on progress, notes and warnings;
+    ``options`` are those of :func:`engine.bundle.package.package`.
 
     A public bundle needs an approved recommendation (:class:`UsageError` without).  One that holds what its reader must
     not see, or whose swap an attack undoes, is refused (:class:`Refused`); that is logged in the study.  Killed at any
@@ -63,16 +60,7 @@ def export(
         candidate = _approved(study, candidate)
         _check_approved(study, include)
     _check_not_withheld(study)
-    made = package(
-        study,
-        raw,
-        candidate,
-        key_file=key_file,
-        include=(*study.plan.publish.include, *include),
-        formats=formats,
-        allow_partial=allow_partial,
-        same_order_as=same_order_as,
-    )
+    made = package(study, raw, candidate, include=(*study.plan.publish.include, *include), **options)
     if (sealed := seal_words(study)) != WHOLE:
         say(Message("note", sealed[:1].lower() + sealed[1:]))
     if {"public", "member"} & set(tiers):

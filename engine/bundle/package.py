@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from engine.bundle.files import Tables, check_formats, labels_of, tables_of
 from engine.bundle.integrity import read_untouched
@@ -75,6 +75,15 @@ class Package:
         return fingerprint(self.made.derived, self.raw.content_digest())
 
 
+class PackageOptions(TypedDict, total=False):
+    """How :func:`package` remakes a realisation, but for what it includes; each entry is explained there."""
+
+    key_file: str | Path | None
+    formats: Iterable[str]
+    allow_partial: bool
+    same_order_as: str | Path | None
+
+
 def package(
     study: Study,
     raw: RawTable,
@@ -88,8 +97,9 @@ def package(
 ) -> Package:
     """Remake one realisation: of the candidate named, else the recorded choice.
 
-    The remade figures must equal the stored ones.  ``same_order_as`` is an analyst's bundle of the same data whose row
-    order and ids are used again.
+    The remade figures must equal the stored ones.  ``key_file`` is the study's key where it does not lie beside the
+    study, ``formats`` are those of the tables, ``allow_partial`` takes a failed run all the same, and ``same_order_as``
+    is an analyst's bundle of the same data whose row order and ids are used again.
     """
     include, formats = check_include(include), check_formats(formats)
     if candidate is None:

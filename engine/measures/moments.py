@@ -9,6 +9,7 @@ by pair.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -235,68 +236,57 @@ def _check(**parameters: int | str) -> None:
         raise UsageError(f"summary == '{summary}', must be mean or max.")
 
 
-def _measure(
-    name: str,
-    symbol: str,
-    title: str,
-    span: str,
-    unit: str,
-    source: str,
-    meaning: str,
-    compute: Callable[..., Figure],
-    **parameters: int | str,
-) -> Measure:
-    return Measure(
-        name,
-        symbol,
-        title,
-        "utility",
-        "lower",
-        span,
-        unit,
-        source,
-        meaning,
-        over="all",
-        compute=compute,
-        parameters={"by": NO_BY, "weighted": 0, **parameters},
-        check=_check,
-        undefined="there is no numeric column with two different numbers",
-        needs="records",
-        cost="tens of microseconds for each stratum of a thousand records",
-    )
+_measure = partial(
+    Measure,
+    kind="utility",
+    better="lower",
+    over="all",
+    check=_check,
+    undefined="there is no numeric column with two different numbers",
+    needs="records",
+    cost="tens of microseconds for each stratum of a thousand records",
+)
 
 
 MEAN_SHIFT = _measure(
-    "mean_shift",
-    "Δx̄/s",
-    "Shift of means",
-    "0 upwards",
-    "standard deviations of the original",
-    "standardised difference of means",
-    "How far the averages of the numeric columns move, as a share of their usual spread between records; by=Sex "
-    "looks at men and women apart.",
-    mean_shift,
+    name="mean_shift",
+    symbol="Δx̄/s",
+    title="Shift of means",
+    range="0 upwards",
+    unit="standard deviations of the original",
+    source="standardised difference of means",
+    meaning=(
+        "How far the averages of the numeric columns move, as a share of their usual spread between records; by=Sex "
+        "looks at men and women apart."
+    ),
+    compute=mean_shift,
+    parameters={"by": NO_BY, "weighted": 0},
 )
 COVARIANCE_RATIO = _measure(
-    "covariance_ratio",
-    "|log s*/s|",
-    "Ratio of covariances",
-    "0 upwards",
-    "natural logarithm of the ratio",
-    "Oganian and Lesaja, ratios of covariance matrices by stratum",
-    "By what factor the variances and covariances of the numeric columns change on average, on a scale where 0.1 is "
-    "about ten per cent up or down.",
-    covariance_ratio,
+    name="covariance_ratio",
+    symbol="|log s*/s|",
+    title="Ratio of covariances",
+    range="0 upwards",
+    unit="natural logarithm of the ratio",
+    source="Oganian and Lesaja, ratios of covariance matrices by stratum",
+    meaning=(
+        "By what factor the variances and covariances of the numeric columns change on average, on a scale where 0.1 "
+        "is about ten per cent up or down."
+    ),
+    compute=covariance_ratio,
+    parameters={"by": NO_BY, "weighted": 0},
 )
 CORRELATION_CHANGE = _measure(
-    "correlation_change",
-    "|Δr|",
-    "Change of correlations",
-    "0 to 2",
-    "correlation",
-    "absolute difference of Pearson correlations",
-    "How much the correlations between the numeric columns change, on average over all pairs (or the largest, with "
-    "summary=max).",
-    correlation_change,
-    summary=SUMMARIES[0],
+    name="correlation_change",
+    symbol="|Δr|",
+    title="Change of correlations",
+    range="0 to 2",
+    unit="correlation",
+    source="absolute difference of Pearson correlations",
+    meaning=(
+        "How much the correlations between the numeric columns change, on average over all pairs (or the largest, with "
+        "summary=max)."
+    ),
+    compute=correlation_change,
+    parameters={"by": NO_BY, "weighted": 0, "summary": SUMMARIES[0]},
 )

@@ -14,6 +14,7 @@ doi:10.29012/jpc.748.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
@@ -269,84 +270,73 @@ def _check(**parameters: int | str) -> None:
         raise UsageError(f"leaf == {leaf}, must be at least 1, the records in a leaf of the tree.")
 
 
-def _measure(
-    name: str,
-    symbol: str,
-    title: str,
-    span: str,
-    unit: str,
-    source: str,
-    meaning: str,
-    compute: Callable[..., Figure],
-    **parameters: int,
-) -> Measure:
-    return Measure(
-        name,
-        symbol,
-        title,
-        "utility",
-        "lower",
-        span,
-        unit,
-        source,
-        meaning,
-        over="analyse",
-        compute=compute,
-        parameters=parameters,
-        check=_check,
-        undefined="no variable takes two values, so the model has nothing to tell records apart by",
-        needs="records",
-        cost="milliseconds for a thousand distinct rows; with numeric columns it grows with the records",
-    )
+_measure = partial(
+    Measure,
+    kind="utility",
+    better="lower",
+    over="analyse",
+    check=_check,
+    undefined="no variable takes two values, so the model has nothing to tell records apart by",
+    needs="records",
+    cost="milliseconds for a thousand distinct rows; with numeric columns it grows with the records",
+)
 
 
 _WOO = "Woo, Reiter, Oganian and Karr (2009), doi:10.29012/jpc.v1i1.568"
 
 PMSE = _measure(
-    "pmse",
-    "pMSE",
-    "Propensity mean squared error",
-    "0 to 1/4",
-    "squared propensity",
-    _WOO,
-    "How well a statistical model can tell released records from original ones (0: not at all, and then the release "
-    "serves as well for everything that the model looks at).",
-    pmse,
-    interactions=1,
+    name="pmse",
+    symbol="pMSE",
+    title="Propensity mean squared error",
+    range="0 to 1/4",
+    unit="squared propensity",
+    source=_WOO,
+    meaning=(
+        "How well a statistical model can tell released records from original ones (0: not at all, and then the "
+        "release serves as well for everything that the model looks at)."
+    ),
+    compute=pmse,
+    parameters={"interactions": 1},
 )
 PMSE_RATIO = _measure(
-    "pmse_ratio",
-    "pMSE/E",
-    "Propensity mean squared error, ratio",
-    "0 upwards",
-    "times the expected value",
-    "Snoke, Raab, Nowok, Dibben and Slavkovic (2018), doi:10.1111/rssa.12358",
-    "The propensity mean squared error as a multiple of what a freshly drawn sample of the same population would show; "
-    "below 1 the release differs less than another sample would.",
-    pmse_ratio,
-    interactions=1,
+    name="pmse_ratio",
+    symbol="pMSE/E",
+    title="Propensity mean squared error, ratio",
+    range="0 upwards",
+    unit="times the expected value",
+    source="Snoke, Raab, Nowok, Dibben and Slavkovic (2018), doi:10.1111/rssa.12358",
+    meaning=(
+        "The propensity mean squared error as a multiple of what a freshly drawn sample of the same population would "
+        "show; below 1 the release differs less than another sample would."
+    ),
+    compute=pmse_ratio,
+    parameters={"interactions": 1},
 )
 PMSE_TREE = _measure(
-    "pmse_tree",
-    "pMSE(tree)",
-    "Propensity mean squared error, tree",
-    "0 to 1/4",
-    "squared propensity",
-    _WOO + "; trees as in Snoke et al. (2018), doi:10.1111/rssa.12358",
-    "How well a decision tree can tell released records from original ones, which also finds changes in "
-    "combinations of three or more columns.",
-    pmse_tree,
-    leaf=5,
+    name="pmse_tree",
+    symbol="pMSE(tree)",
+    title="Propensity mean squared error, tree",
+    range="0 to 1/4",
+    unit="squared propensity",
+    source=_WOO + "; trees as in Snoke et al. (2018), doi:10.1111/rssa.12358",
+    meaning=(
+        "How well a decision tree can tell released records from original ones, which also finds changes in "
+        "combinations of three or more columns."
+    ),
+    compute=pmse_tree,
+    parameters={"leaf": 5},
 )
 SPECKS = _measure(
-    "specks",
-    "KS",
-    "Distance of propensities (SPECKS)",
-    "0 to 1",
-    "difference of shares",
-    "Bowen and Snoke (2021), doi:10.29012/jpc.748",
-    "The largest difference between original and released records in the share that a statistical model finds typical "
-    "of a release, up to any limit.",
-    specks,
-    interactions=1,
+    name="specks",
+    symbol="KS",
+    title="Distance of propensities (SPECKS)",
+    range="0 to 1",
+    unit="difference of shares",
+    source="Bowen and Snoke (2021), doi:10.29012/jpc.748",
+    meaning=(
+        "The largest difference between original and released records in the share that a statistical model finds "
+        "typical of a release, up to any limit."
+    ),
+    compute=specks,
+    parameters={"interactions": 1},
 )

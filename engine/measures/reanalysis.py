@@ -8,13 +8,13 @@ silence: the note names and counts them, and ``coefficients_lost`` is their numb
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from engine.common.errors import UsageError, did_you_mean
-from engine.measures.base import Direction, Figure, Measure
+from engine.measures.base import Figure, Measure
 from engine.models.analyses import Compared, chosen, compare
 from engine.models.combining import DF
 from engine.models.record_release import RecordRelease
@@ -235,114 +235,103 @@ _COST = (
 _UNDEFINED = "no coefficient of a declared analysis can be compared"
 
 
-def _measure(
-    name: str,
-    symbol: str,
-    title: str,
-    better: Direction,
-    span: str,
-    unit: str,
-    source: str,
-    meaning: str,
-    compute: Callable[..., Figure],
-    **parameters: int | str,
-) -> Measure:
-    return Measure(
-        name,
-        symbol,
-        title,
-        "utility",
-        better,
-        span,
-        unit,
-        source,
-        meaning,
-        over="all",
-        compute=compute,
-        parameters={"analysis": ALL, **parameters},
-        check=_check,
-        undefined=_UNDEFINED,
-        needs="records",
-        cost=_COST,
-    )
+_measure = partial(
+    Measure,
+    kind="utility",
+    over="all",
+    check=_check,
+    undefined=_UNDEFINED,
+    needs="records",
+    cost=_COST,
+)
 
 
 _KARR = "Karr, Kohnen, Oganian, Reiter and Sanil (2006), doi:10.1198/000313006X124640"
 
 CI_OVERLAP = _measure(
-    "ci_overlap",
-    "J",
-    "Confidence interval overlap",
-    "higher",
-    "below 0 to 1",
-    "share of the interval",
-    _KARR,
-    "How far the confidence intervals of the declared regressions coincide before and after (1: they are the same, "
-    "below 0: they do not even touch); with one released table the uncertainty that protection adds is not in them.",
-    ci_overlap,
-    df=DF[0],
+    name="ci_overlap",
+    symbol="J",
+    title="Confidence interval overlap",
+    better="higher",
+    range="below 0 to 1",
+    unit="share of the interval",
+    source=_KARR,
+    meaning=(
+        "How far the confidence intervals of the declared regressions coincide before and after (1: they are the same, "
+        "below 0: they do not even touch); with one released table the uncertainty that protection adds is not in them."
+    ),
+    compute=ci_overlap,
+    parameters={"analysis": ALL, "df": DF[0]},
 )
 CI_DISJOINT = _measure(
-    "ci_disjoint",
-    "#J<0",
-    "Disjoint confidence intervals",
-    "lower",
-    "0 to the number of coefficients",
-    "coefficients",
-    _KARR,
-    "The number of regression coefficients whose confidence intervals before and after have nothing in common, so that "
-    "a user of the release would reach another conclusion.",
-    ci_disjoint,
-    df=DF[0],
+    name="ci_disjoint",
+    symbol="#J<0",
+    title="Disjoint confidence intervals",
+    better="lower",
+    range="0 to the number of coefficients",
+    unit="coefficients",
+    source=_KARR,
+    meaning=(
+        "The number of regression coefficients whose confidence intervals before and after have nothing in common, so "
+        "that a user of the release would reach another conclusion."
+    ),
+    compute=ci_disjoint,
+    parameters={"analysis": ALL, "df": DF[0]},
 )
 COEFFICIENT_SHIFT = _measure(
-    "coefficient_shift",
-    "|Δβ|/SE",
-    "Shift of regression coefficients",
-    "lower",
-    "0 upwards",
-    "standard errors of the original",
-    "absolute change of an estimate over its standard error in the original",
-    "How far the coefficients of the declared regressions move, in units of their own statistical uncertainty (about 2 "
-    "is as much as chance alone would rarely do).",
-    coefficient_shift,
-    summary=SUMMARIES[0],
+    name="coefficient_shift",
+    symbol="|Δβ|/SE",
+    title="Shift of regression coefficients",
+    better="lower",
+    range="0 upwards",
+    unit="standard errors of the original",
+    source="absolute change of an estimate over its standard error in the original",
+    meaning=(
+        "How far the coefficients of the declared regressions move, in units of their own statistical uncertainty "
+        "(about 2 is as much as chance alone would rarely do)."
+    ),
+    compute=coefficient_shift,
+    parameters={"analysis": ALL, "summary": SUMMARIES[0]},
 )
 SIGN_CHANGES = _measure(
-    "sign_changes",
-    "±β",
-    "Sign changes of regression coefficients",
-    "lower",
-    "0 to the number of coefficients",
-    "coefficients",
-    "count of coefficients with opposite signs before and after",
-    "The number of regression coefficients that point in the opposite direction after protection.",
-    sign_changes,
-    significant=0,
+    name="sign_changes",
+    symbol="±β",
+    title="Sign changes of regression coefficients",
+    better="lower",
+    range="0 to the number of coefficients",
+    unit="coefficients",
+    source="count of coefficients with opposite signs before and after",
+    meaning="The number of regression coefficients that point in the opposite direction after protection.",
+    compute=sign_changes,
+    parameters={"analysis": ALL, "significant": 0},
 )
 COEFFICIENTS_LOST = _measure(
-    "coefficients_lost",
-    "β?",
-    "Coefficients that can no longer be estimated",
-    "lower",
-    "0 to the number of coefficients",
-    "coefficients",
-    "count of coefficients that are estimable in the original and not in the release",
-    "The number of regression coefficients that the original data give and the release does not give any more.",
-    coefficients_lost,
+    name="coefficients_lost",
+    symbol="β?",
+    title="Coefficients that can no longer be estimated",
+    better="lower",
+    range="0 to the number of coefficients",
+    unit="coefficients",
+    source="count of coefficients that are estimable in the original and not in the release",
+    meaning="The number of regression coefficients that the original data give and the release does not give any more.",
+    compute=coefficients_lost,
+    parameters={"analysis": ALL},
 )
 INFORMATION_LOSS = replace(
     _measure(
-        "information_loss",
-        "γ",
-        "Information lost to protection",
-        "lower",
-        "0 to 1",
-        "share of information",
-        "Reiter (2003), Survey Methodology 29(2), 181-188; Little and Liu, appendix",
-        "The share of the statistical information in the declared regressions that protection takes away, judged from "
-        "how far several released tables differ.",
-        information_loss,
+        name="information_loss",
+        symbol="γ",
+        title="Information lost to protection",
+        better="lower",
+        range="0 to 1",
+        unit="share of information",
+        source="Reiter (2003), Survey Methodology 29(2), 181-188; Little and Liu, appendix",
+        meaning=(
+            "The share of the statistical information in the declared regressions that protection takes away, judged "
+            "from how far several released tables differ."
+        ),
+        compute=information_loss,
+        parameters={"analysis": ALL},
     ),
     unit_kind="share",
     share_of="information",

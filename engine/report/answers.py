@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from engine.report.change_log import is_plan_change
 from engine.report.coherence import coherence
 from engine.report.facts import ShareRow
 from engine.report.public_wording import methods_paragraph
+from engine.report.questions import Answer, Question
 from engine.report.redaction import SPARSE, WITHHELD_WHY, is_count_title, is_one_digit_title, listed, lower_first
 from engine.report.words import about as mean_with_error
 from engine.report.words import figure, percent, plural, signed
@@ -18,29 +17,6 @@ if TYPE_CHECKING:
     from engine.report.facts import CoefficientRow, MeanRow
     from engine.report.findings import Findings
     from engine.report.map_facts import CandidateRow
-
-
-class Question(StrEnum):
-    """The ten questions, in the order in which a board asks them."""
-
-    DECISION = "What is decided?"
-    RISK = "What is the risk, against doing nothing?"
-    OMISSIONS = "What does this risk leave out?"
-    EXPOSED = "Who stays most exposed?"
-    LOSSES = "What do users lose?"
-    ALTERNATIVES = "Why not safer, or more useful?"
-    CERTAINTY = "How sure is this?"
-    PLAN = "What was fixed beforehand, and what changed since?"
-    COHERENCE = "Is the file coherent, and consistent with other releases?"
-    PUBLIC = "What may be said, and who can repeat it?"
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A question and its answer, a sentence or more each on a line of its own; the first says the most."""
-
-    question: Question
-    lines: tuple[str, ...]
 
 
 NOISE_WORDS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _WEBGL = 1_000
 _TITLE = 20
+_ANCHOR = {"color": QUIET, "symbol": "triangle-up", "size": 12}
 
 
 def splom(
@@ -35,47 +36,30 @@ def splom(
     from plotly.graph_objects import Scatter, Scattergl
     from plotly.subplots import make_subplots
 
-    k = len(names)
+    k, large = len(names), len(on) > _WEBGL
     figure = make_subplots(
         rows=k - 1, cols=k - 1, shared_xaxes=True, shared_yaxes=True, horizontal_spacing=0.03, vertical_spacing=0.03
     )
-    kind = Scattergl if len(on) > _WEBGL else Scatter
-    looks = (
-        (~on, "dominated", {"color": COLOURS[0], "symbol": "circle-open", "size": 6}),
-        (on, "frontier under these measures", {"color": COLOURS[1], "symbol": "diamond", "size": 8}),
+    parts = (
+        (np.flatnonzero(~on), "dominated", {"color": COLOURS[0], "symbol": "circle-open", "size": 6}),
+        (np.flatnonzero(on), "frontier under these measures", {"color": COLOURS[1], "symbol": "diamond", "size": 8}),
     )
-    anchor = {"color": QUIET, "symbol": "triangle-up", "size": 12}
     for row in range(1, k):
         for column in range(row):
-            at = {"row": row, "col": column + 1}
-            first = row == 1
-            for mask, label, marker in looks:
-                shown = np.flatnonzero(mask)
-                if not len(shown):
-                    continue
-                x, y = (sent(values[i][shown]) for i in (column, row))
-                trace = kind(x=x, y=y, mode="markers", marker=marker, name=label, legendgroup=label, showlegend=first)
-                trace.customdata = sent(place[shown])
-                trace.unselected = {"marker": {"opacity": 1}}
-                if len(hover):
-                    trace.hovertext = [hover[i] for i in shown.tolist()]
-                    trace.hovertemplate = "%{hovertext}<extra></extra>"
-                figure.add_trace(trace, **at)
-            ends = [original[column]], [original[row]]
-            figure.add_trace(
-                Scatter(
-                    x=ends[0],
-                    y=ends[1],
-                    mode="markers",
-                    marker=anchor,
-                    unselected={"marker": {"opacity": 1}},
-                    name="original data",
-                    legendgroup="original data",
-                    showlegend=first,
-                    hovertemplate="original data (do nothing)<extra></extra>",
-                ),
-                **at,
-            )
+            at, first = {"row": row, "col": column + 1}, row == 1
+            for shown, label, marker in parts:
+                if len(shown):
+                    trace = (Scattergl if large else Scatter)(
+                        x=sent(values[column][shown]), y=sent(values[row][shown]), marker=marker, **_entry(label, first)
+                    )
+                    trace.customdata = sent(place[shown])
+                    if len(hover):
+                        trace.hovertext = [hover[i] for i in shown.tolist()]
+                        trace.hovertemplate = "%{hovertext}<extra></extra>"
+                    figure.add_trace(trace, **at)
+            anchor = Scatter(x=[original[column]], y=[original[row]], marker=_ANCHOR, **_entry("original data", first))
+            anchor.hovertemplate = "original data (do nothing)<extra></extra>"
+            figure.add_trace(anchor, **at)
             if row == k - 1:
                 figure.update_xaxes(title_text=_title(names[column], ways[column][0], k), **at)
             if column == 0:
@@ -90,6 +74,12 @@ def splom(
         uirevision="measures",
     )
     return figure
+
+
+def _entry(label: str, first: bool) -> dict[str, Any]:
+    """A trace's part of the legend, which names what all panels share once; a selection fades nothing."""
+    unselected = {"marker": {"opacity": 1}}
+    return {"mode": "markers", "name": label, "legendgroup": label, "showlegend": first, "unselected": unselected}
 
 
 def _title(name: str, way: str, k: int) -> str:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from engine.report.describe import Changes
 from engine.report.inspection import SIZES, small_cells, weighted_levels
@@ -23,16 +27,7 @@ def distributions(study: Study, made: Remade, found: Changes, table: int) -> Non
     """One attribute's levels before and after, counted or weighted."""
     domain, now = made.data.domain, state.get()
     drawn_anew = any(made.tables[table].is_replaced(j) for j in range(len(domain)))
-    if found.marginals_kept:
-        st.success("Every attribute's own distribution is exactly as it was (checked).", icon=":material/check_circle:")
-    elif drawn_anew:
-        st.info(
-            "Distributions of attributes changed: this mechanism draws values anew and keeps distributions on average"
-            " or by its model only.",
-            icon=":material/info:",
-        )
-    else:
-        st.error("The distributions of attributes differ; a swap must keep them. Do not release; please report this.")
+    _distributions_kept(found, drawn_anew)
     order = sorted(domain.names, key=lambda name: -int(found.altered[domain.index(name)]))
     left, right = st.columns([2, 2], vertical_alignment="bottom")
     name = left.selectbox(
@@ -46,19 +41,10 @@ def distributions(study: Study, made: Remade, found: Changes, table: int) -> Non
         state.set_compare_view(attribute=name)
     j = domain.index(name)
     before, after, unit = found.before[j], found.after[j], "records"
-    if made.data.weight is not None:
-        weighted = right.toggle(
-            f"Weighted by {made.data.weight}",
-            now.compare_view.weighted,
-            key="inspect-weighted",
-            help="The weight stays with its record, so weighted totals can change where a swap keeps every count.",
-        )
-        if weighted != now.compare_view.weighted:
-            state.set_compare_view(weighted=weighted)
-        if weighted:
-            totals = weighted_levels(made, study.plan, j, table)
-            assert totals is not None
-            before, after, unit = *totals, f"total of {made.data.weight}"
+    if made.data.weight is not None and _weighted(right, made.data.weight):
+        totals = weighted_levels(made, study.plan, j, table)
+        assert totals is not None
+        before, after, unit = *totals, f"total of {made.data.weight}"
     levels = domain.attributes[j].levels
     chart, listed = st.columns([3, 2], gap="large")
     if len(levels) <= _LEVELS:
@@ -70,16 +56,47 @@ def distributions(study: Study, made: Remade, found: Changes, table: int) -> Non
             )
     else:
         chart.caption(f"{name} has {len(levels)} levels, too many to draw.")
-    digits = "%,.0f" if unit == "records" else "%,.1f"
-    listed.dataframe(
+    _level_table(listed, name, levels, before, after, "%,.0f" if unit == "records" else "%,.1f")
+
+
+def _distributions_kept(found: Changes, drawn_anew: bool) -> None:
+    if found.marginals_kept:
+        st.success("Every attribute's own distribution is exactly as it was (checked).", icon=":material/check_circle:")
+    elif drawn_anew:
+        st.info(
+            "Distributions of attributes changed: this mechanism draws values anew and keeps distributions on average"
+            " or by its model only.",
+            icon=":material/info:",
+        )
+    else:
+        st.error("The distributions of attributes differ; a swap must keep them. Do not release; please report this.")
+
+
+def _weighted(column: DeltaGenerator, weight: str) -> bool:
+    """Whether weighted totals are asked for in place of counts."""
+    before = state.get().compare_view.weighted
+    weighted = column.toggle(
+        f"Weighted by {weight}",
+        before,
+        key="inspect-weighted",
+        help="The weight stays with its record, so weighted totals can change where a swap keeps every count.",
+    )
+    if weighted != before:
+        state.set_compare_view(weighted=weighted)
+    return weighted
+
+
+def _level_table(
+    column: DeltaGenerator, name: str, levels: Sequence[str], before: np.ndarray, after: np.ndarray, digits: str
+) -> None:
+    pairs = list(zip(before, after, strict=True))
+    column.dataframe(
         {
             "level": levels,
             "original": before,
             "release": after,
-            "difference": [text.signed(float(b - a)) for a, b in zip(before, after, strict=True)],
-            "in percent": [
-                text.relative(float(b), float(a)) if b != a else "" for a, b in zip(before, after, strict=True)
-            ],
+            "difference": [text.signed(float(b - a)) for a, b in pairs],
+            "in percent": [text.relative(float(b), float(a)) if b != a else "" for a, b in pairs],
         },
         hide_index=True,
         width="stretch",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,9 @@ from frontier_app.charts.splom import splom
 from frontier_app.session import state
 from frontier_app.widgets import elements
 from frontier_app.wording import text
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 _DRAWN = 2_000  # points of a panel up to which dominated ones are drawn too
 _LISTED = 500
@@ -43,40 +46,52 @@ def measures(view: RiskUtilityMap) -> None:
         f"{text.plural(len(front), 'candidate')} of {len(on):,}: no other is, on average, at least as good on all"
         f" {len(chosen)} measures and better on one. The more measures count, the more candidates stay."
     )
-    shown = np.arange(len(on)) if len(on) <= _DRAWN else front[:_DRAWN]
-
-    def clicked() -> None:
-        points = (state.input_value("measures-matrix") or {}).get("selection", {}).get("points", [])
-        found = [p["customdata"] for p in points if p.get("customdata") is not None]
-        if found:
-            place = int(found[0][0] if isinstance(found[0], list) else found[0])
-            label = view.scenarios[place].label
-            state.put(selected=label, shown=label, picks=state.get().picks + 1)
-
     elements.chart(
-        splom(
-            [text.measure_title(view.measures[k]) for k in columns],
-            [text.better_ways(view.measures[k]) for k in columns],
-            [view.summary.mean[shown, k] for k in columns],
-            on[shown],
-            [float(view.original[k]) for k in columns],
-            shown,
-            [study_map.words(view, i) for i in shown.tolist()],
-        ),
+        _matrix(view, columns, on, np.arange(len(on)) if len(on) <= _DRAWN else front[:_DRAWN]),
         "measures-matrix",
         f"Scatter plots of {text.listed([names[name] for name in chosen])} against each other; the table below"
         " lists the frontier.",
-        chosen=clicked,
+        chosen=lambda: _select_clicked(view),
         toolbar=True,
     )
-    some = front[:_LISTED]
-    labels = [view.scenarios[i].label for i in some.tolist()]
-    made = {"Id": labels, "Candidate": [text.swap_short(view.scenarios[i].spec) for i in some.tolist()]}
+    _frontier_table(view, columns, front[:_LISTED])
+    if len(front) > _LISTED:
+        st.caption(f"The {_LISTED} with the least {_risk(view)} are listed.")
+
+
+def _matrix(view: RiskUtilityMap, columns: list[int], on: np.ndarray, shown: np.ndarray) -> Figure:
+    return splom(
+        [text.measure_title(view.measures[k]) for k in columns],
+        [text.better_ways(view.measures[k]) for k in columns],
+        [view.summary.mean[shown, k] for k in columns],
+        on[shown],
+        [float(view.original[k]) for k in columns],
+        shown,
+        [study_map.words(view, i) for i in shown.tolist()],
+    )
+
+
+def _select_clicked(view: RiskUtilityMap) -> None:
+    """Select the candidate whose point was clicked."""
+    points = (state.input_value("measures-matrix") or {}).get("selection", {}).get("points", [])
+    places = [point["customdata"] for point in points if point.get("customdata") is not None]
+    if places:
+        place = int(places[0][0] if isinstance(places[0], list) else places[0])
+        _select(view.scenarios[place].label)
+
+
+def _select(label: str) -> None:
+    state.put(selected=label, shown=label, picks=state.get().picks + 1)
+
+
+def _frontier_table(view: RiskUtilityMap, columns: list[int], listed: np.ndarray) -> None:
+    labels = [view.scenarios[i].label for i in listed.tolist()]
+    table = {"Id": labels, "Candidate": [text.swap_short(view.scenarios[i].spec) for i in listed.tolist()]}
     column = st.column_config
     config: dict[str, Any] = {"Id": column.TextColumn(width=80), "Candidate": column.TextColumn(width=210)}
     for k in columns:
         call = view.measures[k]
-        made[str(call)] = view.summary.mean[some, k]
+        table[str(call)] = view.summary.mean[listed, k]
         config[str(call)] = column.NumberColumn(
             text.measure_title(call),
             help=f"{text.measure_title(call)}; {text.DIRECTION[call.measure.better]}",
@@ -84,24 +99,22 @@ def measures(view: RiskUtilityMap) -> None:
             width=max(70, 240 // len(columns)),
         )
 
-    def picked() -> None:
+    def select_row() -> None:
         rows = (state.input_value("measures-table") or {}).get("selection", {}).get("rows", [])
         if rows and rows[0] < len(labels):
-            state.put(selected=labels[rows[0]], shown=labels[rows[0]], picks=state.get().picks + 1)
+            _select(labels[rows[0]])
 
     st.dataframe(
-        pd.DataFrame(made),
+        pd.DataFrame(table),
         key="measures-table",
         hide_index=True,
-        on_select=picked,
+        on_select=select_row,
         selection_mode="single-row",
         height=min(38 + 35 * max(1, len(labels)), 320),
         width="stretch",
         column_config=config,
         alt="The frontier under these measures; a selected row is shown in the card",
     )
-    if len(front) > len(some):
-        st.caption(f"The {len(some)} with the least {_risk(view)} are listed.")
 
 
 def _risk(view: RiskUtilityMap) -> str:

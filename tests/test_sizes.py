@@ -1,0 +1,52 @@
+"""Files, functions and lists of parameters stay small enough to be read."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+MOST_LINES_OF_FILE = 400
+MOST_LINES_OF_FUNCTION = 60
+MOST_PARAMETERS = 8
+KERNELS = {
+    ("engine/mechanisms/kernels.py", "draw_pairs"),
+    ("engine/release/exchanges.py", "arrive"),
+}
+"""Compiled kernels: arrays come one by one, and a call in the innermost loop would cost."""
+
+
+def _functions(path: Path) -> Iterator[tuple[str, int, int]]:
+    """Name, lines and parameters of every function; its docstring, ``self`` and ``cls`` are not counted."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            given = node.args
+            every = (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg)
+            names = [argument.arg for argument in every if argument and argument.arg not in ("self", "cls")]
+            lines = _lines(node) - (_lines(node.body[0]) if ast.get_docstring(node) is not None else 0)
+            yield node.name, lines, len(names)
+
+
+def _lines(node: ast.stmt) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def _files() -> list[Path]:
+    return sorted(path for package in ("engine", "frontier_app") for path in (ROOT / package).rglob("*.py"))
+
+
+def test_files_are_short() -> None:
+    lines = {path.relative_to(ROOT).as_posix(): len(path.read_text(encoding="utf-8").splitlines()) for path in _files()}
+    assert len(lines) > 300
+    assert {name: n for name, n in lines.items() if n > MOST_LINES_OF_FILE} == {}
+
+
+def test_functions_are_short_and_have_few_parameters() -> None:
+    large = {
+        (path.relative_to(ROOT).as_posix(), name): (lines, parameters)
+        for path in _files()
+        for name, lines, parameters in _functions(path)
+        if lines > MOST_LINES_OF_FUNCTION or parameters > MOST_PARAMETERS
+    }
+    assert set(large) == KERNELS, large
