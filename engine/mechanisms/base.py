@@ -7,7 +7,7 @@ faster over the cells of a table, many candidates at once, also has a :class:`Ba
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -63,14 +63,15 @@ class Mechanism:
 
     ``prepare(setting)`` checks the data and does once what all replicates share (distances, fits); ``draw(prepared,
     setting, derived)`` draws one replicate from its derived key.  ``rate`` says in words what its amount counts
-    (records, initiators, targets), ``when`` when to use it, ``changes`` the attributes that may change (default: the
-    keys), ``fit`` names the parameters that ``prepare`` depends on (candidates that agree on them share one fit).
+    (records, initiators, targets), ``when`` when to use it, ``fit`` names the parameters that ``prepare`` depends on
+    (candidates that agree on them share one fit).  ``changes(setting)`` gives the places of the attributes that may
+    change (default: the keys); where a parameter lists these attributes, ``altered_by`` names it.  One that publishes
+    ``many_tables`` together calls their number ``D``.
 
     ``by_roles`` marks a mechanism whose candidates are the specs and rates of the plan's space, not a grid of
     parameters; ``batched`` draws many of its candidates at once.  ``partners_differ`` says that every record it touches
     has changed on all attributes that it exchanges, ``redraws_levels`` that it draws the levels of each key for itself,
     where others move all keys as one, ``redrawable`` that whoever guesses the key can draw its pairs again and undo it.
-    ``diagnostics`` puts the names of what its draws count into words.
     """
 
     name: str
@@ -90,7 +91,7 @@ class Mechanism:
     partners_differ: bool = False
     redraws_levels: bool = False
     redrawable: bool = False
-    diagnostics: Mapping[str, str] = field(default_factory=dict)
+    altered_by: str = ""
 
     def parameter(self, name: str) -> Parameter:
         """The parameter called ``name``."""
@@ -100,6 +101,19 @@ class Mechanism:
         raise UsageError(
             f"mechanism '{self.name}' has no parameter '{name}'.{did_you_mean(name, [p.name for p in self.parameters])}"
         )
+
+    def altered(self, spec: ReleaseSpec) -> tuple[str, ...]:
+        """Names of the attributes that a scenario may change."""
+        return names_in(dict(spec.params).get(self.altered_by, "")) or spec.attributes.names_having("S")
+
+    def altered_in(self, grid: Iterable[tuple[str, Sequence[str]]], keys: Sequence[str]) -> frozenset[str]:
+        """Names of the attributes that some candidate of a grid may change: those named, else the ``keys``."""
+        named = (names_in(text) for name, values in grid if name == self.altered_by for text in values)
+        return frozenset(name for names in named for name in names) or frozenset(keys)
+
+    def n_tables(self, spec: ReleaseSpec) -> int:
+        """How many tables a scenario publishes together."""
+        return int(dict(spec.params).get("D", "1") or 1) if self.many_tables else 1
 
     def canonical(self, given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
         """All parameters as canonical texts in declared order, defaults filled in."""
@@ -129,6 +143,11 @@ class Mechanism:
         texts = self.canonical(given)
         values = {name: self.parameter(name).value(text) for name, text in texts}
         return Setting(data, values, texts, tuple(keys), tuple(numeric))
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """The names in a text that joins them by +."""
+    return tuple(filter(None, text.split("+")))
 
 
 def shared_stream(derived: bytes) -> np.random.Generator:

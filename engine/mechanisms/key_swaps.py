@@ -216,6 +216,7 @@ RDS = Mechanism(
             low="0",
             high="1",
             choices=("s2",),
+            label="Share of records that begin a swap",
         ),
         NumberOrWord(
             "n_init",
@@ -224,6 +225,7 @@ RDS = Mechanism(
             "number of initiators, or rate: as the rate says",
             low="0",
             choices=("rate",),
+            label="Number of records that begin a swap",
         ),
         Parameter(
             "partner_pool",
@@ -231,8 +233,15 @@ RDS = Mechanism(
             "any",
             "partners come from all records not yet swapped, or only from those of another key cell",
             choices=("any", "other_cell"),
+            label="Where partners come from",
         ),
-        Parameter("avoid_initiators", "truth", "no", "whether initiators are never drawn as partners"),
+        Parameter(
+            "avoid_initiators",
+            "truth",
+            "no",
+            "whether initiators are never drawn as partners",
+            label="Who begins a swap is nobody's partner",
+        ),
     ),
     fit=("s", "rule", "n_init", "partner_pool"),
     check=check_rds,

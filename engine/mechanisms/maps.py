@@ -163,16 +163,27 @@ MAPS = Mechanism(
     parameters=(
         *location.THRESHOLD,
         Parameter(
-            "w0", "decimal", "0.8", "smallest weight of a partner, 0 to 1; higher changes less and distorts less"
+            "w0",
+            "decimal",
+            "0.8",
+            "smallest weight of a partner, 0 to 1; higher changes less and distorts less",
+            label="Smallest weight of a partner",
         ),
-        Parameter("D", "whole", "10", "tables published together", low="1"),
-        Parameter("same_cell_partners", "truth", "yes", "whether a record of the same key cell may be the partner"),
+        Parameter("D", "whole", "10", "tables published together", low="1", label="Tables published together"),
+        Parameter(
+            "same_cell_partners",
+            "truth",
+            "yes",
+            "whether a record of the same key cell may be the partner",
+            label="Partners of the same key cell are allowed",
+        ),
         Parameter(
             "theta",
             "choice",
             "draw",
             "draw parameters for each table, or plug in estimates",
             choices=("draw", "plug-in"),
+            label="Parameters of the model for each table",
         ),
         *location.VARIABLES,
     ),

@@ -34,18 +34,37 @@ _FLAT = 1e-24  # mean square within cells, in overall variances, below which a v
 _DEPENDENT = 1e-11  # smallest eigenvalue of a correlation matrix within cells that counts as more than rounding
 
 THRESHOLD = (
-    Parameter("s", "whole", "3", "largest size of a sensitive key cell (a record less with rule lt)"),
+    Parameter(
+        "s",
+        "whole",
+        "3",
+        "largest size of a sensitive key cell (a record less with rule lt)",
+        label="Largest sensitive key cell, in records",
+    ),
     Parameter(
         "rule",
         "choice",
         "le",
         "le: cells of s or fewer records are sensitive; lt: of fewer than s",
         choices=("le", "lt"),
+        label="Whether a cell of exactly so many is sensitive",
     ),
 )
 VARIABLES = (
-    Parameter("y", "names", "", "numeric columns of the model, joined by +; by default those the plan names"),
-    Parameter("log", "names", "", "those of them that the model takes in logarithms; what is released is untouched"),
+    Parameter(
+        "y",
+        "names",
+        "",
+        "numeric columns of the model, joined by +; by default those the plan names",
+        label="Numeric columns of the model",
+    ),
+    Parameter(
+        "log",
+        "names",
+        "",
+        "those of them that the model takes in logarithms; what is released is untouched",
+        label="Columns that the model takes in logarithms",
+    ),
 )
 
 

@@ -22,6 +22,7 @@ class Parameter:
     """One parameter: its ``kind``, its default as text (None: it must be given), its legal range and its meaning.
 
     ``low`` and ``high`` bound decimals and whole numbers (inclusive); ``choices`` lists the words of a choice.
+    ``label`` is what a page calls it, ``symbol`` the sign of the literature; by default both follow from the name.
     """
 
     name: str
@@ -31,6 +32,8 @@ class Parameter:
     low: str | None = None
     high: str | None = None
     choices: tuple[str, ...] = ()
+    label: str = ""
+    symbol: str = ""
 
     def canonical(self, text: str) -> str:
         """The one text of equal values: ``"0.10"`` is ``"0.1"``; refuses what is out of range."""

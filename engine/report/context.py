@@ -179,10 +179,9 @@ def candidate_words(spec: ReleaseSpec, extents: Sequence[str] = ()) -> str:
     roles = spec.attributes
     swapped_names = tuple(roles.names_having("S"))
     if not spec.by_roles:
-        title = f"uses {lower_first(mechanism(spec.mechanism).title)}"  # after "candidate A", as "exchanges" is
-        strata = dict(spec.params).get("strata", "")  # what group swapping exchanges, whatever the keys are
-        swapped_names = tuple(filter(None, strata.split("+"))) or swapped_names
-        return f"{title}, which may change {_attributes(swapped_names)}" if swapped_names else title
+        made = mechanism(spec.mechanism)
+        title, altered = f"uses {lower_first(made.title)}", made.altered(spec)  # after "candidate A", as "exchanges" is
+        return f"{title}, which may change {_attributes(altered)}" if altered else title
     limits = [
         f"{verb} on {_attributes(names)}"
         for role, verb in (("F", "agree"), ("C", "differ"))

@@ -49,13 +49,11 @@ def unaltered(
     changed a record inside or outside of them; where it may do both, the number is unknown (NaN).
     """
     tabulated = set(keys if call.attributes is None else call.attributes)
-    strata = filter(
-        None, dict(spec.params).get("strata", "").split("+")
-    )  # what group swapping moves, whatever the keys
-    may_change = set(strata) or set(spec.attributes.names_having("S"))
+    made = mechanism(spec.mechanism)
+    may_change = set(made.altered(spec))
     if not may_change & tabulated:
         return np.full(np.shape(changed), float(n_records))
-    if not mechanism(spec.mechanism).partners_differ and not may_change <= tabulated:
+    if not made.partners_differ and not may_change <= tabulated:
         return np.full(np.shape(changed), np.nan)
     return n_records - np.asarray(changed, float)
 
@@ -102,7 +100,7 @@ def exposed(study: Study, view: RiskUtilityMap, place: int) -> Exposed | None:
         return None
     cells = small_words(int(call.values["n_rule"]))
     original = round(float(view.original[view.risk]) * n)
-    tables = int(dict(spec.params).get("D", 1))
+    tables = mechanism(spec.mechanism).n_tables(spec)
     return Exposed(n, original, float(counts.mean()), float(counts.min()), float(counts.max()), cells, tables)
 
 

@@ -253,10 +253,10 @@ def _may_part(plan: Plan, one: str | None, other: str | None, holding: Collectio
         elif len(may) == 1 or (may and (not asked.swap_sizes or asked.swap_sizes[0] < len(plan.swap_candidates))):
             return True
     for declared in plan.mechanisms:
-        if mechanism(declared.name).by_roles:
+        made = mechanism(declared.name)
+        if made.by_roles:
             continue
-        named = {name for key, values in declared.grid if key == "vars" for text in values for name in text.split("+")}
-        changed = both & ((named - {""}) or set(plan.keys))
-        if len(changed) == 1 or (changed and mechanism(declared.name).redraws_levels):
+        changed = both & made.altered_in(declared.grid, plan.keys)
+        if len(changed) == 1 or (changed and made.redraws_levels):
             return True
     return False

@@ -18,47 +18,6 @@ from engine.release.parameter import Parameter
 from engine.release.results import Note, NoteKind
 from engine.release.spec import RANDOM_SWAP, ReleaseSpec
 
-_SYMBOLS = {("pram", "theta"): "θ"}  # where it is not the name
-_LABELS: dict[str | tuple[str, str], str] = {
-    "s": "Largest sensitive key cell, in records",
-    "rule": "Whether a cell of exactly so many is sensitive",
-    "n_init": "Number of records that begin a swap",
-    "partner_pool": "Where partners come from",
-    "avoid_initiators": "Who begins a swap is nobody's partner",
-    ("rds", "rate"): "Share of records that begin a swap",
-    "vars": "Attributes to perturb",
-    "over": "The key as a whole, or each attribute by itself",
-    ("pram", "theta"): "Chance that a record of the smallest category moves",
-    "matrix": "Transition probabilities of your own",
-    "domain": "Categories of a key as a whole",
-    "w0": "Smallest weight of a partner",
-    "D": "Tables published together",
-    "same_cell_partners": "Partners of the same key cell are allowed",
-    ("maps", "theta"): "Parameters of the model for each table",
-    "y": "Numeric columns of the model",
-    "log": "Columns that the model takes in logarithms",
-    "selection": "Where similar records are looked for",
-    "n_mix": "Similar records for each sensitive one",
-    "fill": "How near cells are used up",
-    "model_set": "Records that the model is fitted on",
-    "proper": "Parameters drawn anew for each table",
-    ("smike", "within"): "Keys that must not change",
-    "within": "Strata in which covariances are taken",
-    "strata": "Attributes that make the strata",
-    "n_swap": "Records that move each way between two strata",
-    "rate": "The same as a share of the smallest stratum",
-    "mode": "Which records of a stratum move",
-    "distance": "How it is measured how far strata are apart",
-    "odd": "What happens to an odd last stratum",
-    "formula": "Model of who belongs to which stratum",
-    "pairs": "Pairs of strata by hand",
-    "cols": "Numeric columns that get noise",
-    "c": "Variance of the noise, as a share of the column's",
-    "rescale": "Keep variances as they are on average",
-    "round": "Round whole numbers to whole numbers again",
-    "clip": "Stay within the smallest and largest value",
-}
-"""Parameters in plain words, by name or, where mechanisms mean different things by one name, by mechanism and name."""
 _QUIET = {"s": "3"}  # numbers that short words leave out where they are this
 
 
@@ -75,7 +34,7 @@ def short(name: str) -> str:
 
 def tables_of(spec: ReleaseSpec) -> int:
     """How many tables a candidate publishes together."""
-    return int(dict(spec.params).get("D", "1") or 1)
+    return mechanism(spec.mechanism).n_tables(spec)
 
 
 def settings(spec: ReleaseSpec) -> str:
@@ -104,10 +63,10 @@ def parameter_rows(spec: ReleaseSpec) -> list[tuple[str, str, str]]:
     return [(name, value or "as usual", known.get(name, "")) for name, value in spec.params]
 
 
-def label(name: str, one: Parameter) -> str:
-    """What a parameter of the mechanism ``name`` is called on the page: plain words, then its symbol."""
-    words = _LABELS.get((name, one.name)) or _LABELS.get(one.name) or "Parameter"
-    return f"{words} ({_SYMBOLS.get((name, one.name), one.name)})"
+def label(parameter: Parameter) -> str:
+    """What a parameter is called on the page: plain words, then its symbol."""
+    words = parameter.label or parameter.name.replace("_", " ").capitalize()
+    return f"{words} ({parameter.symbol or parameter.name})"
 
 
 def legal(one: Parameter) -> str:

@@ -63,7 +63,7 @@ def grids(base: Plan, picked: list[str], tag: str, wrong: Complaints) -> list[Me
                 if at % 2 == 0:
                     places = st.columns(2)
                 given[parameter.name] = _parameter(
-                    mechanisms.label(name, parameter),
+                    mechanisms.label(parameter),
                     parameter,
                     had.get(parameter.name),
                     places[at % 2],

@@ -35,7 +35,7 @@ def test_a_mechanism_as_usual_has_an_empty_grid(name: str):
 
 @pytest.mark.parametrize("name", names())
 def test_every_parameter_has_plain_words_and_its_symbol(name: str):
-    labels = [mechanisms.label(name, one) for one in mechanism(name).parameters]
+    labels = [mechanisms.label(one) for one in mechanism(name).parameters]
     assert len(set(labels)) == len(labels)
     for words, one in zip(labels, mechanism(name).parameters, strict=True):
         plain, _, symbol = words.removesuffix(")").rpartition(" (")
@@ -43,7 +43,7 @@ def test_every_parameter_has_plain_words_and_its_symbol(name: str):
 
 
 def test_parameters_of_one_name_are_told_apart():
-    theta = {name: mechanisms.label(name, mechanism(name).parameter("theta")) for name in ("pram", "maps")}
+    theta = {name: mechanisms.label(mechanism(name).parameter("theta")) for name in ("pram", "maps")}
     assert theta["pram"] == "Chance that a record of the smallest category moves (θ)" and theta["maps"] != theta["pram"]
 
 
