@@ -34,7 +34,7 @@ def fault(path: Path) -> str:
     try:
         return "" if _LOOKS.get(path.suffix.lower(), _text)(path) else _DAMAGED
     except Unpacked as error:
-        return str(error).removeprefix(f"'{path.name}' ")
+        return error.why
     except (EngineError, OSError, ValueError, RecursionError, zipfile.BadZipFile, zlib.error, ExpatError):
         return _DAMAGED
     except (RuntimeError, NotImplementedError, EOFError):  # what archives of unknown kinds raise

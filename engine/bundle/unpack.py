@@ -58,7 +58,11 @@ class Part:
 
 
 class Unpacked(EngineError):
-    """A file unpacks to more than any file of a bundle does."""
+    """A file unpacks to more than any file of a bundle does; ``why`` says it without the file's name."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"'{name}' {why}")
+        self.why = why
 
 
 class Budget:
@@ -75,7 +79,7 @@ class Budget:
         """Count bytes that were unpacked; too many are refused (:class:`Unpacked`)."""
         self.left -= n_bytes
         if self.left < 0:
-            raise Unpacked(f"'{self.name}' unpacks to more than {in_words(self.most)}; it was not unpacked any further")
+            raise Unpacked(self.name, f"unpacks to more than {in_words(self.most)}; it was not unpacked any further")
 
     def piece(self) -> None:
         """Count one more piece: millions of tiny ones would take as long as gigabytes."""
@@ -278,15 +282,16 @@ def check_parquet(path: Path) -> None:
         held = parquet.read_metadata(file)
         if held.num_rows * max(1, held.num_columns) > _MOST_CELLS + _CELLS_A_BYTE * size:
             raise Unpacked(
-                f"'{path.name}' has {in_words(size)} and says that it holds {held.num_rows:,} records of "
-                f"{held.num_columns:,} columns; it was not read"
+                path.name,
+                f"has {in_words(size)} and says that it holds {held.num_rows:,} records of "
+                f"{held.num_columns:,} columns; it was not read",
             )
         try:
             much = unpacked_to(file, held)
         except Damaged as error:
-            raise Unpacked(f"'{path.name}' holds {error}, as no table of a bundle does; it was not read") from None
+            raise Unpacked(path.name, f"holds {error}, as no table of a bundle does; it was not read") from None
     if much > _MOST_VALUES + _VALUES_A_BYTE * size:
-        raise Unpacked(f"'{path.name}' has {in_words(size)} and unpacks to {in_words(much)}; it was not read")
+        raise Unpacked(path.name, f"has {in_words(size)} and unpacks to {in_words(much)}; it was not read")
 
 
 def _labelled(path: Path) -> Iterator[Part]:

@@ -80,18 +80,34 @@ class SweepInterruptedWarning(UserWarning):
     """A sweep was interrupted; what was done until then can be used."""
 
 
+class NoRecords(EngineError):
+    """A file has columns, and no record below them."""
+
+
+def nearest(got: str, known: Iterable[str]) -> list[str]:
+    """The known words that are like the one that was given, at most two."""
+    known = list(known)
+    near = difflib.get_close_matches(got, known, n=2, cutoff=0.6)
+    if near:
+        return near
+    folded = {name.casefold(): name for name in known}
+    return [folded[got.casefold()]] if got.casefold() in folded else []
+
+
+def near_words(near: Iterable[str]) -> str:
+    """A hint that names words like the one that was given; empty without any."""
+    named = " or ".join(repr(name) for name in near)
+    return f" Did you mean {named}?" if named else ""
+
+
 def did_you_mean(got: str, known: Iterable[str]) -> str:
     """A hint that names the nearest known words, or lists them all when they are few.
 
     Returns an empty string when there is nothing helpful to say.
     """
     known = list(known)
-    near = difflib.get_close_matches(got, known, n=2, cutoff=0.6)
-    if not near:
-        folded = {name.casefold(): name for name in known}
-        near = [folded[got.casefold()]] if got.casefold() in folded else []
-    if near:
-        return f" Did you mean {' or '.join(repr(name) for name in near)}?"
+    if near := nearest(got, known):
+        return near_words(near)
     if 0 < len(known) <= 12:
         return f" Known: {', '.join(known)}."
     return ""

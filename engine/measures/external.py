@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.common.errors import NoRecords, UsageError, did_you_mean
 from engine.data.domain import Domain
 from engine.data.table import occupied
 from engine.measures.base import Measure
@@ -101,9 +101,7 @@ def read_external(file: str, domain: Domain, places: tuple[int, ...]) -> Externa
 
     try:
         table = read_table(file)
-    except EngineError as error:
-        if "but no records" not in str(error):
-            raise
+    except NoRecords:
         return _without_records(file, domain, places)
     common = _common(table.names, table.source, domain, places)
     columns = []

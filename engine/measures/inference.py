@@ -20,7 +20,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from engine.common.errors import UsageError, did_you_mean
+from engine.common.errors import UsageError, near_words, nearest
 from engine.data.domain import Domain
 from engine.measures.base import Measure
 from engine.models.loglinear import Counts, Fit, FullTable, cell_numbers, fit, parse, pieces
@@ -197,8 +197,7 @@ def _check(model: str, mode: str, zero: str) -> None:
 
 
 def _near(got: str, known: tuple[str, ...]) -> str:
-    hint = did_you_mean(got, known)
-    return hint if "Did you mean" in hint else ""
+    return near_words(nearest(got, known))
 
 
 DU_LLM = Measure(

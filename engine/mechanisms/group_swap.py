@@ -95,9 +95,10 @@ def prepare(setting: Setting) -> Prepared:
     if chosen is None:
         found, separated = _distances(rows, setting["distance"])
         chosen = greedy(found, setting["odd"])
-    pairs = []
+    pairs, ridges = [], 0
     for a, b, again in chosen:
         fitted = propensity.fit(rows, a, b)
+        ridges += fitted.ridge
         who = f"{rows.names[a]},{rows.names[b]}"
         if fitted.reduced:
             warnings.append(f"strata {who} have fewer records than parameters; main effects only")
@@ -117,7 +118,7 @@ def prepare(setting: Setting) -> Prepared:
         "smallest_stratum": float(min(map(len, members))),
         "pairs": "; ".join(f"{rows.names[p.a]} ~ {rows.names[p.b]}" for p in pairs),
         "largest_distance": max(p.distance for p in pairs),
-        "separated_models": float(separated or sum("ridge" in text for text in warnings)),
+        "separated_models": float(separated or ridges),
     }
     return Prepared(tuple(places), rows.names, members, pairs, warnings, about)
 

@@ -42,11 +42,12 @@ class NumberOrWord(Parameter):
         text = str(text).strip()
         if text in self.choices:
             return text
-        try:
-            return super().canonical(text)
-        except UsageError as error:
-            said = str(error)
-            raise UsageError(f"{said[:-1]} or {self.choices[0]}." if said.endswith("number.") else said) from None
+        return super().canonical(text)
+
+    @property
+    def wanted(self) -> str:
+        """What it must be, in words."""
+        return f"{super().wanted} or {self.choices[0]}"
 
     def value(self, canonical: str) -> Any:
         """A number, or the word."""

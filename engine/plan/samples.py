@@ -25,14 +25,21 @@ from engine.plan import Plan, read_plan
 
 @dataclass(frozen=True)
 class Sample:
-    """One sample: ``here`` says whether it can be loaded now, ``synthetic`` that no record is a real one."""
+    """One sample: ``about`` says what it is, ``synthetic`` that no record is a real one, ``bundled`` that it comes with
+    the program, ``here`` whether it can be loaded now."""
 
     name: str
     n_records: int
     n_attributes: int
-    summary: str
+    about: str
     synthetic: bool
+    bundled: bool
     here: bool
+
+    @property
+    def summary(self) -> str:
+        """What it is in one line, with what to bear in mind."""
+        return f"{'SYNTHETIC ' * self.synthetic}{self.about}{'; to be added first' * (not self.bundled)}"
 
 
 def names() -> tuple[str, ...]:
@@ -43,8 +50,8 @@ def names() -> tuple[str, ...]:
 def describe() -> tuple[Sample, ...]:
     """All samples with one line about each."""
     return tuple(
-        Sample(name, n, d, summary, synthetic, _own_file(name).exists() if name == "cps8d" else True)
-        for name, (n, d, summary, synthetic, _) in _SAMPLES.items()
+        Sample(name, n, d, about, synthetic, name != "cps8d", name != "cps8d" or _own_file(name).exists())
+        for name, (n, d, about, synthetic, _) in _SAMPLES.items()
     )
 
 
@@ -172,21 +179,21 @@ _SAMPLES: dict[str, tuple[int, int, str, bool, Callable[[], RawTable]]] = {
     "nces": (
         5_000,
         8,
-        "SYNTHETIC school administrators with the attributes of an NCES extract",
+        "school administrators with the attributes of an NCES extract",
         True,
         lambda: _expand("nces"),
     ),
     "cps8d": (
         48_842,
         8,
-        "CPS-8D: UCI Adult (Current Population Survey 1994), recoded; to be added first",
+        "CPS-8D: UCI Adult (Current Population Survey 1994), recoded",
         False,
         _cps8d,
     ),
     "survey": (
         12_000,
         8,
-        "SYNTHETIC household survey of 300 labelled columns: recodes, skips, weights, ids",
+        "household survey of 300 labelled columns: recodes, skips, weights, ids",
         True,
         _survey,
     ),

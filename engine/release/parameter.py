@@ -51,6 +51,11 @@ class Parameter:
             return "+".join(part.strip() for part in text.split("+") if part.strip())
         return text
 
+    @property
+    def wanted(self) -> str:
+        """What a number must be, in words."""
+        return "a whole number" if self.kind == "whole" else "a number"
+
     def _number(self, text: str) -> str:
         try:
             value = Decimal(text)
@@ -60,7 +65,7 @@ class Parameter:
         if value.is_finite() and not -_MOST_DIGITS <= value.adjusted() <= _MOST_DIGITS:
             value = Decimal("nan") if value else Decimal(0)  # written out it would fill the memory
         if not value.is_finite() or (whole and value != int(value)):
-            raise UsageError(f"{self.name} == {text!r}, must be {'a whole number' if whole else 'a number'}.")
+            raise UsageError(f"{self.name} == {text!r}, must be {self.wanted}.")
         if (self.low is not None and value < Decimal(self.low)) or (
             self.high is not None and value > Decimal(self.high)
         ):

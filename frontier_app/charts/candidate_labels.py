@@ -31,12 +31,17 @@ def swappable(view: RiskUtilityMap) -> list[str]:
     return [name for j, name in enumerate(names) if any(role[j] == "S" for role in roles)]
 
 
+def _swaps(name: str) -> str:
+    """The colouring by whether an attribute is swapped, as a saved view names it."""
+    return f"swaps {name}"
+
+
 def colourings(view: RiskUtilityMap) -> dict[str, str]:
     """Ways to colour the map, with their words."""
     return {
         "rate": "Swap rate",
         "number": "Attributes swapped",
-        **{f"swaps {name}": f"Swaps {name}" for name in swappable(view)},
+        **{_swaps(name): f"Swaps {name}" for name in swappable(view)},
     }
 
 
@@ -47,8 +52,8 @@ def categories(view: RiskUtilityMap, colour: str) -> tuple[np.ndarray, tuple[str
     if colour == "number":
         kept, place = np.unique([role.count("S") for role in roles], return_inverse=True)
         return place[codes], tuple(str(n) for n in kept.tolist())
-    if colour.startswith("swaps ") and colour.removeprefix("swaps ") in names:
-        j = names.index(colour.removeprefix("swaps "))
+    swapped = {_swaps(name): j for j, name in enumerate(names)}
+    if (j := swapped.get(colour)) is not None:
         return np.array([0 if role[j] == "S" else 1 for role in roles])[codes], ("yes", "no")
     return rates(view)
 

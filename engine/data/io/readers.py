@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.common.errors import EngineError, UsageError
+from engine.common.errors import EngineError, NoRecords, UsageError
 from engine.common.os_support import arrow_file
 from engine.common.raw_values import index_codes, smallest
 from engine.common.untrusted import kind_of
@@ -112,9 +112,7 @@ def _read_csv(path: Path) -> RawTable:
     if unclosed or any(_holds_nul(column.values) for column in columns):
         raise EngineError(sniff.diagnose(path, names, delimiter))
     if n_records == 0:
-        raise EngineError(
-            f"file '{path.name}' has a header but no records; it needs at least one line below the header"
-        )
+        raise NoRecords(f"file '{path.name}' has a header but no records; it needs at least one line below the header")
     if grouped:
         again = Again(path.absolute(), before, partial(_some_of_csv, delimiter=delimiter, block_size=block_size))
         return RawTable(GroupedColumns(names, again), n_records, path.name)
@@ -208,7 +206,7 @@ def _read_parquet(path: Path) -> RawTable:
         names = schema.names
         check_names(path.name, names)
         if file.metadata.num_rows == 0:
-            raise EngineError(f"file '{path.name}' has columns but no records")
+            raise NoRecords(f"file '{path.name}' has columns but no records")
         if not names:
             raise EngineError(f"file '{path.name}' has no columns")
         for column in schema:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.common.errors import EngineError
+from engine.common.errors import EngineError, NoRecords
 from engine.common.raw_values import as_text, index_codes
 from engine.data.io.blocks import check_names, join
 from engine.data.io.reader_process import unreadable
@@ -90,7 +90,7 @@ def read_statistical(path: Path, beat: Callable[[], None] = lambda: None) -> Raw
             "are there; write or copy it again"
         )
     if n_records == 0:
-        raise EngineError(f"file '{path.name}' has columns but no records")
+        raise NoRecords(f"file '{path.name}' has columns but no records")
     columns = {}
     for name in names:
         about = _about(meta, name)

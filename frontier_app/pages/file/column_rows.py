@@ -25,13 +25,14 @@ _SHOWN = 4  # values shown as examples
 
 def looks(raw: RawTable) -> pd.DataFrame:
     """What each column looks like: what it holds, its number of distinct values and of records without one; and its
-    label, where the file has labels."""
+    label, where the file has labels; ``numeric`` marks columns of numbers."""
     rows = []
     for name, column in raw.columns.items():
         seen = facts(column, raw.n_records)
-        holds = _words(column, seen.numeric and not seen.labelled, seen.looks_like_id)
-        rows.append((name, column.about.label, holds, seen.n_distinct, seen.n_missing))
-    table = pd.DataFrame(rows, columns=["column", "label", "holds", "values", "missing"])
+        numeric = seen.numeric and not seen.labelled and not seen.looks_like_id
+        holds = _words(column, numeric, seen.looks_like_id)
+        rows.append((name, column.about.label, holds, seen.n_distinct, seen.n_missing, numeric))
+    table = pd.DataFrame(rows, columns=["column", "label", "holds", "values", "missing", "numeric"])
     return table if (table["label"] != "").any() else table.drop(columns="label")
 
 
@@ -66,7 +67,7 @@ def rows(raw: RawTable, plan: Plan | None, seen: pd.DataFrame) -> pd.DataFrame:
         table.append((fate, "", False, False, False, NONE))
     named = pd.DataFrame(table, columns=["fate", "attribute", *ROLES, "on_missing"])
     named = named.astype(dict.fromkeys(ROLES, "boolean"))  # the grid lets a mark be cleared, which is none
-    return pd.concat([seen.reset_index(drop=True), named], axis=1)
+    return pd.concat([seen.drop(columns="numeric").reset_index(drop=True), named], axis=1)
 
 
 def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Plan | None) -> Plan | None:

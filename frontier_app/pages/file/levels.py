@@ -32,7 +32,7 @@ def page(plan: Plan) -> None:
     raw = now.raw
     assert raw is not None
     seen = looks().set_index("column")
-    numeric = list(seen.index[seen["holds"].str.startswith("number") & (seen["values"] > 2)])
+    numeric = list(seen.index[seen["numeric"] & (seen["values"] > 2)])
     held = {c for a in plan.attributes for c in a.columns} | {plan.data.id, plan.data.weight}
     loose = [name for name in numeric if name not in held]
     options = [*plan.names, *(name for name in loose if name not in plan.names)]
@@ -61,7 +61,7 @@ def page(plan: Plan) -> None:
 
 def _needs_cut(plan: Plan, seen: pd.DataFrame) -> str | None:
     """The first attribute with so many numeric values that it surely wants a cut."""
-    many = set(seen.index[(seen["values"] > 30) & seen["holds"].str.startswith("number")])
+    many = set(seen.index[(seen["values"] > 30) & seen["numeric"]])
     return next((p.name for p in plan.attributes if not p.cut and not p.merge and set(p.view) & many), None)
 
 

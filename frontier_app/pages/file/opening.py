@@ -9,6 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from engine.common.wording import upper_first
 from engine.data.io.readers import EXTENSIONS
 from engine.plan.samples import Sample, describe
 from frontier_app.session import actions, state, workspace
@@ -80,8 +81,7 @@ def _cards(row: Sequence[Workspace]) -> None:
 
 def _sample(sample: Sample) -> None:
     st.markdown(markdown("**{}** :gray-badge[synthetic]" if sample.synthetic else "**{}**", sample.name))
-    summary = sample.summary.removeprefix("SYNTHETIC ").removesuffix("; to be added first")
-    st.caption(f"{summary[:1].upper()}{summary[1:]}. {sample.n_records:,} records, {sample.n_attributes} attributes.")
+    st.caption(f"{upper_first(sample.about)}. {sample.n_records:,} records, {sample.n_attributes} attributes.")
     if not sample.here:
         st.caption(markdown("Add it with *frontier datasets add {}*.", sample.name))
     elif st.button(

@@ -161,3 +161,11 @@ def test_an_edit_writes_all_columns_that_are_no_attributes_at_once(
     made = column_rows.plan_of(rows, before, raw, plan)
     assert made is not None and made.swap == ("c1",) and made.names == plan.names
     assert len(written) < 10
+
+
+def test_a_text_that_begins_like_a_number_is_none(tmp_path: Path) -> None:
+    lines = ["room,age,kind"] + [f"number {i % 9},{20 + i % 50},{'ab'[i % 2]}" for i in range(60)]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    seen = column_rows.looks(read_table(tmp_path / "a.csv")).set_index("column")
+    assert seen["holds"]["room"].startswith("number 0, number 1")
+    assert seen["numeric"].to_dict() == {"room": False, "age": True, "kind": False}

@@ -1,0 +1,187 @@
+"""No condition looks into a sentence: what the program decides on is a value, and sentences are made from it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PROSE = re.compile(r"[A-Za-z][,:;.]? [A-Za-z]|[A-Za-z]{2,}[,:;.]? $|^ [A-Za-z]{2,}")
+"""Text that people read: letters on both sides of a space, or a word with a space before or after it."""
+_METHODS = {
+    "startswith", "endswith", "removeprefix", "removesuffix", "find", "rfind", "index", "split", "rsplit", "partition",
+    "rpartition",
+}  # fmt: skip
+_PATTERNS = {"compile", "match", "fullmatch", "search", "split", "findall", "finditer"}
+_WORDS_MADE = re.compile(r"(^|_)(words|text|sentence|said|complaint)$")
+_ERRORS = {"error", "exception", "refused", "problem"}
+
+ALLOWED = {
+    "engine/bundle/verify.py:_methods": "the published paragraph itself is what is checked",
+    "engine/common/parsing.py": "msgspec says what is wrong in sentences alone",
+    "engine/common/parsing.py:_refusal": "msgspec says what is wrong in sentences alone",
+    "engine/data/io/readers.py:_read_csv": "Arrow tells a record across two blocks from other faults in words alone",
+    "engine/data/io/readers.py:_csv_columns": "Arrow tells an empty file from other faults in words alone",
+    "engine/decision/disclosure_text.py": "the analyst's own words are searched for rates",
+    "engine/plan/codebook_file.py:_ranges": "the analyst writes ranges as `-99 to -90`",
+    "engine/plan/rate_range.py": "the analyst writes the range that the public is told in words",
+    "engine/report/redaction.py:is_one_digit_title": "a bundle holds titles; this is their one reader",
+    "engine/report/redaction.py:is_withheld": "a bundle holds meanings; this is their one reader",
+    "engine/study/database.py:_sentence": "sqlite3 has no code for a text that it cannot decode",
+    "engine/sweeps/cluster.py:_why_not": "Dask raises a plain TypeError where certificates are missing",
+}
+"""Where a sentence may be looked into, by file and function, and why: texts of other libraries, of people, of files."""
+
+
+def _constants(root: Path) -> dict[str, str]:
+    """Texts that modules name, by name: the literal parts of what is assigned at their top."""
+    found = {}
+    for path in _files(root):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                found[node.targets[0].id] = _literal(node.value, {})
+    return {name: text for name, text in found.items() if text}
+
+
+def _files(root: Path) -> Iterator[Path]:
+    for package in ("engine", "frontier_app"):
+        yield from sorted((root / package).rglob("*.py"))
+
+
+def _literal(node: ast.AST, named: dict[str, str]) -> str:
+    """The literal text in an expression that is a text, a name of one, or several of them; empty for others."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_literal(part, named) or "\0" for part in node.values)
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        return "\n".join(_literal(part, named) for part in node.elts)
+    if isinstance(node, ast.BinOp):
+        return _literal(node.left, named) + _literal(node.right, named)
+    return named.get(node.id, "") if isinstance(node, ast.Name) else ""
+
+
+def _is_prose(node: ast.AST, named: dict[str, str]) -> bool:
+    return any(PROSE.search(text) for text in _literal(node, named).split("\n"))
+
+
+def _name(node: ast.AST) -> str:
+    """The last name in a name, an attribute or a call of one."""
+    if isinstance(node, ast.Call):
+        return _name(node.func)
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_sentence(node: ast.AST, made: set[str]) -> bool:
+    """Whether an expression is what a function that makes words gave, or the text of an error."""
+    if isinstance(node, ast.Call) and _name(node.func) == "str" and node.args:
+        return _name(node.args[0]) in _ERRORS
+    if isinstance(node, ast.Call | ast.Attribute):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("lower", "strip"):
+            return _is_sentence(node.func.value, made)
+        return isinstance(node, ast.Call) and _name(node) != "read_text" and bool(_WORDS_MADE.search(_name(node)))
+    return isinstance(node, ast.Name) and node.id in made
+
+
+def _looks(function: ast.AST, named: dict[str, str]) -> Iterator[int]:
+    """Lines of a function in which a condition looks into a sentence."""
+    made = {
+        target.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign) and _is_sentence(node.value, set())
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(function):
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+            text = isinstance(node.left, ast.Constant | ast.JoinedStr | ast.Name)
+            one = not isinstance(node.comparators[0], ast.Tuple | ast.List | ast.Set | ast.Dict)
+            if one and text and (_is_prose(node.left, named) or _is_sentence(node.comparators[0], made)):
+                yield node.lineno
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+            method, of_re = node.func.attr, _name(node.func.value) == "re"
+            if of_re and method in _PATTERNS:
+                second = node.args[1] if len(node.args) > 1 else ast.Constant(None)
+                if _is_prose(node.args[0], named) or _is_sentence(second, made):
+                    yield node.lineno
+            elif method in _METHODS and (_is_prose(node.args[0], named) or _is_sentence(node.func.value, made)):
+                yield node.lineno
+
+
+def looks(root: Path = ROOT) -> dict[str, list[int]]:
+    """Where conditions look into sentences: lines by file and function."""
+    named = _constants(root)
+    found: dict[str, list[int]] = {}
+    for path in _files(root):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        inside: set[int] = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                inside |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+                if lines := sorted(set(_looks(node, named))):
+                    found[f"{path.relative_to(root).as_posix()}:{node.name}"] = lines
+        if lines := sorted(set(_looks(tree, named)) - inside):
+            found[path.relative_to(root).as_posix()] = lines
+    return found
+
+
+def test_no_condition_looks_into_a_sentence() -> None:
+    found = looks()
+    assert not found.keys() - ALLOWED.keys(), {where: found[where] for where in found.keys() - ALLOWED.keys()}
+    assert not ALLOWED.keys() - found.keys(), "these are allowed and do not look into a sentence any more"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'text.startswith("the run to be released is partial")',
+        'text.startswith(("The plan was changed", "A deviation"))',
+        'line.removeprefix("warning: ")',
+        '"above the bound" in text',
+        '" of " not in rest',
+        '"Did you mean" in did_you_mean(a, b)',
+        '"records" in str(error)',
+        "text.startswith(NOTHING)",
+        'bound_words(a).endswith(".")',
+        'standing_words(a).partition(": ")',
+        're.search(r"an attack succeeded \\((.*)\\)", text)',
+        "re.match(pattern, str(error))",
+        'f"{name} is refused" in text',
+    ],
+)
+def test_a_look_into_a_sentence_is_seen(line: str) -> None:
+    assert [*_looks(ast.parse(line), {"NOTHING": "doing nothing is better"})] == [1]
+    words = "words = caution_text(caution)\nif words.startswith(a):\n    pass"
+    assert [*_looks(ast.parse(words), {})] == [2]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'name.startswith("about.")',
+        'text.split(",")',
+        'state in ("not run", "run")',
+        'kind == "a folder"',
+        'entry.partition(".")',
+        '"candidate" in detail',
+        'path.read_text().split("\\n")',
+        "column in table.columns",
+    ],
+)
+def test_names_signs_and_keys_may_be_looked_for(line: str) -> None:
+    assert [*_looks(ast.parse(line), {})] == []
+
+
+def test_no_template_looks_into_a_sentence() -> None:
+    tests = re.compile(r"\{%-?\s*(?:el)?if\b.*?%\}|\{\{.*?\bif\b.*?\}\}", re.DOTALL)
+    prose = r"""["'][^"']*[A-Za-z] [A-Za-z][^"']*["']\s+(?:not\s+)?in\b"""
+    looked = re.compile(prose + r"|\.(?:startswith|endswith|find|split)\(")
+    paths = sorted((ROOT / "engine").rglob("templates/*.txt"))
+    assert paths
+    for path in paths:
+        for test in tests.findall(path.read_text(encoding="utf-8")):
+            assert not looked.search(test), f"{path.name}: {test}"
