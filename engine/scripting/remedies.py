@@ -21,7 +21,7 @@ ARGUMENTS = {
     Remedy.MECHANISMS: "list_mechanisms()",
     Remedy.NEW_STUDY: "sweep(data, study='{study}')",
     Remedy.NUMERIC_COLUMN: "cut={{'{column}': [{edges}]}}, carry=['{column}'] or drop=['{column}']",
-    Remedy.ONE_WORKER: "workers=1",
+    Remedy.ONE_WORKER: "workers=1, or put the call under if __name__ == '__main__': a worker runs the script again",
     Remedy.REASON: "why='...'",
     Remedy.REPLICATES: "extend(data, replicates=20)",
     Remedy.RULE: "choose('ID'), choose(max_risk=A) or choose(slope=A)",
@@ -46,6 +46,6 @@ def naming_arguments(function: Callable[P, T]) -> Callable[P, T]:
             if error.remedy not in ARGUMENTS:
                 raise
             hint = ARGUMENTS[error.remedy].format(**error.values)
-            raise type(error)(f"{error} ({hint})") from error
+            raise type(error)(f"{error} ({hint})") from None
 
     return named

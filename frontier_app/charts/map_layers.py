@@ -153,7 +153,9 @@ def grounds(sheet: Sheet) -> None:
         sheet.band(marks.bound, marks.bound, line={"color": COLOURS[1], "width": 1.5, "dash": "dash"})
         if min(up) <= marks.bound <= max(up):
             text = f"maximum tolerable risk α = {marks.bound:.4g}"
-            low = (marks.bound - up[0]) / (up[1] - up[0]) < 0.15  # the words of no release stand there
+            high = up[1] - up[0]
+            low = (marks.bound - up[0]) / high < 0.15  # the words of no release stand there
+            low |= riskier and 0 <= (marks.bound - risk) / high < 0.15  # those on doing nothing do
             sheet.note(left, marks.bound, text, xanchor="left", yanchor="bottom" if low else "top")
     if marks.slope is not None and marks.optimum is not None:
         _straight(sheet)

@@ -24,7 +24,8 @@ def script_map(
     picked: int | None = None,
 ) -> Figure:
     """Return the figure ``drawn`` of a map; ``picked`` is the place of the candidate that the bound or slope picks."""
-    for what, given, known in (("drawn", drawn, list(DRAWN)), ("colour", colour, list(colourings(view)))):
+    figures = [name for name in DRAWN if name != "measures"]  # which is a figure of other parts
+    for what, given, known in (("drawn", drawn, figures), ("colour", colour, list(colourings(view)))):
         if given not in known:
             raise UsageError(f"{what} is '{given}', must be one of {', '.join(known)}.{did_you_mean(given, known)}")
     look = Look(drawn=drawn, colour=colour, bound=bound, slope=slope)

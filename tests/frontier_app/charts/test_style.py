@@ -304,6 +304,15 @@ def test_the_words_of_a_low_bound_stand_clear_of_those_of_no_release():
     assert side(low + 0.05 * (high - low)) == "bottom"
 
 
+def test_the_words_of_a_bound_just_above_doing_nothing_stand_clear_of_its_words():
+    low, high = sorted(map_figure.risk_utility(cloud(), MARKS).layout.yaxis.range)
+    nothing = low + 0.4 * (high - low)
+    marks = replace(MARKS, original=(MARKS.original[0], nothing), bound=nothing + 0.05 * (high - low))
+    sides = {note.text: note.yanchor for note in map_figure.risk_utility(cloud(), marks).layout.annotations}
+    (bound,) = [side for words, side in sides.items() if "maximum tolerable" in words]
+    assert sides["riskier than doing nothing"] == bound == "bottom"
+
+
 def test_a_mean_that_rounds_to_zero_has_no_sign():
     assert text.with_error(-0.00001, 0.0004) == "0.0000 ± 0.0004"
     assert text.with_error(-0.0012, 0.0004) == "-0.0012 ± 0.0004"
