@@ -8,6 +8,7 @@ folder.  Provenance: ``datasets/README.md``.
 from __future__ import annotations
 
 import importlib.util
+import runpy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -162,9 +163,10 @@ def _cps8d() -> RawTable:
 
 
 def _survey() -> RawTable:
-    from engine.data.survey import survey
-
-    return survey()[0]
+    """Records drawn by the generator that lies beside the plans of the samples."""
+    generator = runpy.run_path(str(resources.datasets_folder() / "make_survey.py"))
+    table: RawTable = generator["survey"]()[0]
+    return table
 
 
 _SAMPLES: dict[str, tuple[int, int, str, bool, Callable[[], RawTable]]] = {

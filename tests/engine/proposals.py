@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from datasets.make_survey import Truth, survey
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawColumn, RawTable
-from engine.data.survey import Truth, survey
 from engine.plan import Dependencies, Plan, Proposal, dependencies, first_plan
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from datasets.make_survey import survey
 from engine.common.resources import user_folder
-from engine.data.survey import survey
 from engine.plan import plan_to_toml
 from frontier_app.session.workspace import Workspace
 from tests.frontier_app.conftest import APP, launched

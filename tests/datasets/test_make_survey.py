@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from datasets.make_survey import N_COLUMNS, survey
 from engine.bundle import export
 from engine.common.errors import UsageError
 from engine.data.io.labelled_writers import write_sav
 from engine.data.io.readers import read_table
 from engine.data.microdata import RawTable
-from engine.data.survey import N_COLUMNS, survey
 from engine.plan import (
     Dependencies,
     Plan,
