@@ -30,6 +30,7 @@ from engine.mechanisms.smike import SMIKE
 from engine.models import location, regression, statsmodels_fit
 from engine.models.regression import FAST
 from engine.plan.analysis import FAMILIES
+from tests.location_draws import natural
 from tests.numeric_data import numbered
 from tests.twins import location as model_twin
 from tests.twins import maps as maps_twin
@@ -73,7 +74,7 @@ def main() -> None:
     x, y, sensitive = keys.x.tolist(), list(z), keys.records.tolist()
     fitted = location.fit(z, keys.x, len(keys.counts), ("y1", "y2"))
     theta = location.draw(fitted, np.random.default_rng(1))
-    mu, sigma = location.natural(theta, fitted)
+    mu, sigma = natural(theta, fitted)
     assert theta.log_pi is not None
     slow_theta = model_twin.Theta(np.exp(theta.log_pi).tolist(), list(mu), sigma)
     print(

@@ -14,7 +14,7 @@ import numpy as np
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.measures.base import Measure
 from engine.measures.distortion import check_summary
-from engine.measures.pairs import PairMargins, largest_over_pairs, mean_over_pairs, pair_margins, symmetric
+from engine.measures.pairs import PairMargins, largest_over_pairs, mean_over_pairs, pair_margins
 from engine.release.batch import ReleaseBatch
 
 STATISTICS = ("cramers_v", "contingency")
@@ -70,20 +70,6 @@ def association_change(batch: ReleaseBatch, statistic: str) -> np.ndarray:
     before, after = _associations(batch, statistic)
     result: np.ndarray = before - after
     return result
-
-
-def association_matrix(batch: ReleaseBatch, statistic: str = "cramers_v", which: str = "change") -> np.ndarray:
-    """Associations of all pairs as symmetric matrices, shape ``(candidates, attributes, attributes)``.
-
-    ``which`` is change (original less released, signed, diagonal 0), original or released (diagonal NaN: an attribute
-    with itself says nothing).
-    """
-    if which not in ("change", "original", "released"):
-        raise UsageError(f"which == '{which}', must be change, original or released.")
-    before, after = _associations(batch, statistic)
-    figures = {"change": before - after, "original": np.broadcast_to(before, after.shape), "released": after}[which]
-    diagonal = np.full((len(batch), len(batch.shape)), 0.0 if which == "change" else np.nan)
-    return symmetric(pair_margins(batch), figures, diagonal)
 
 
 def _associations(batch: ReleaseBatch, statistic: str) -> tuple[np.ndarray, np.ndarray]:

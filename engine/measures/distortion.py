@@ -14,7 +14,7 @@ import numpy as np
 from engine.common.errors import UsageError
 from engine.common.memo import Memory
 from engine.measures.base import Measure
-from engine.measures.pairs import largest_over_pairs, mean_over_pairs, pair_margins, symmetric
+from engine.measures.pairs import largest_over_pairs, mean_over_pairs, pair_margins
 from engine.release.batch import ReleaseBatch
 
 SUMMARIES = ("mean", "max")
@@ -98,13 +98,6 @@ def two_way_figures(batch: ReleaseBatch, distance: Distance) -> np.ndarray:
     """A distance on the margin of every pair of attributes, shape ``(candidates, pairs)``, pairs in order."""
     margins = pair_margins(batch)
     return margins.per_pair(distance(margins))
-
-
-def two_way_matrix(batch: ReleaseBatch, distance: Distance) -> np.ndarray:
-    """A distance on every two-way margin, shape ``(candidates, attributes, attributes)``; on the diagonal that of the
-    one-way margins."""
-    single = [distance(batch.project((j,))) for j in range(len(batch.shape))]
-    return symmetric(pair_margins(batch), two_way_figures(batch, distance), np.stack(single, axis=-1))
 
 
 def two_way(distance: Distance) -> Callable[..., np.ndarray]:

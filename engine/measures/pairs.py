@@ -70,16 +70,6 @@ def largest_over_pairs(figures: np.ndarray) -> np.ndarray:
     return result
 
 
-def symmetric(margins: PairMargins, figures: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
-    """Figures per pair as square matrices, shape ``(candidates, attributes, attributes)``."""
-    d = diagonal.shape[-1]
-    first, second = margins.matrix_places
-    matrix = np.zeros((margins.n_candidates, d, d))
-    matrix[:, np.arange(d), np.arange(d)] = diagonal
-    matrix[:, first, second] = matrix[:, second, first] = figures
-    return matrix
-
-
 def pair_margins(batch: ReleaseBatch) -> PairMargins:
     """The two-way margins of every pair of a batch's attributes; formed once per batch."""
     return batch.own.memo("pair margins", lambda: _pair_margins(batch))

@@ -97,11 +97,6 @@ class Ready:
     fitted: Fitted
     reported: bool
 
-    @property
-    def stratum_of(self) -> np.ndarray:
-        """The stratum of each coefficient, shape ``(m,)``."""
-        return np.repeat(np.arange(len(self.cells)), len(self.design.model.parameters))
-
 
 class Compared(NamedTuple):
     """One analysis before and after, ``(m,)`` each over strata and coefficients; NaN where there is no figure.

@@ -267,12 +267,6 @@ def plug_in(model: Model) -> Theta:
     return Theta(np.log(model.counts / model.counts.sum()), turned(model.means, turn), turn)
 
 
-def natural(theta: Theta, model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """A draw's μ (K, p) and Σ (p, p) in the units of the fitted numbers."""
-    root = np.linalg.solve(theta.turn, model.factor.T).T  # C A⁻ᵀ, whose square is Σ
-    return theta.mu @ root.T, root @ root.T
-
-
 def log_weights(theta: Theta, t: np.ndarray) -> np.ndarray:
     """``log π_k + y_iᵀ Σ⁻¹ μ_k - ½ μ_kᵀ Σ⁻¹ μ_k`` for numbers ``t`` (n, p) in the draw's units, shape ``(n, K)``: the
     logarithm of a cell's probability up to a constant per record (eq. 12 and 13)."""
@@ -281,15 +275,6 @@ def log_weights(theta: Theta, t: np.ndarray) -> np.ndarray:
     weights = t @ theta.mu.T
     weights += theta.log_pi - 0.5 * dot(theta.mu, theta.mu)
     result: np.ndarray = weights
-    return result
-
-
-def predictive(theta: Theta, t: np.ndarray) -> np.ndarray:
-    """Predictive probabilities of the cells for each record, shape ``(n, K)``, rows summing to 1."""
-    weights = log_weights(theta, t)
-    weights -= weights.max(axis=1, keepdims=True)
-    np.exp(weights, out=weights)
-    result: np.ndarray = weights / weights.sum(axis=1, keepdims=True)
     return result
 
 

@@ -112,32 +112,3 @@ def sums(x: np.ndarray, y: np.ndarray, matrix: np.ndarray) -> Estimate:
     squares = np.bincount(x, weights=np.square(y), minlength=size)
     covariance = (inverse.T * squares) @ inverse - np.diag(squares @ inverse)
     return Estimate(raw, np.full(size, np.nan), covariance)
-
-
-def covariance_of_released(original: np.ndarray, *matrices: np.ndarray) -> np.ndarray:
-    """Covariance V of released counts given original ones, cells in C order, shape ``(K, K)``.
-
-    With invariant matrices and one axis, released counts are unbiased and this is all there is to know about their
-    error; ``original`` may also be an estimate.
-    """
-    known = np.asarray(original, float)
-    if known.shape != tuple(len(matrix) for matrix in matrices):
-        raise UsageError(f"counts have shape {known.shape}, but there are {len(matrices)} matrices of other sizes")
-    matrix = kronecker(matrices)
-    result: np.ndarray = np.diag(known.ravel() @ matrix) - (matrix.T * known.ravel()) @ matrix
-    return result
-
-
-def invariant_determinant(original: np.ndarray, theta: float) -> float:
-    """Determinant of the invariant matrix in closed form, from the original counts (K,) above 0.
-
-    With ``u_k = θ T_min / T(k)`` and ``v_k = 1 - u_k K / (K - 1)`` it is ``Π v_k + Σ_k u_k Π_{j≠k} v_j / (K - 1)``.
-    0 means that counts could not be corrected by inversion.
-    """
-    known = np.asarray(original, float)
-    size = len(known)
-    u = theta * known.min() / known
-    v = 1 - u * size / (size - 1)
-    ahead = np.concatenate([[1.0], np.cumprod(v)])
-    behind = np.concatenate([np.cumprod(v[::-1])[::-1], [1.0]])
-    return float(ahead[-1] + np.sum(u * ahead[:-1] * behind[1:]) / (size - 1))

@@ -17,15 +17,13 @@ Other columns of the table are left alone.
 from __future__ import annotations
 
 import csv
-import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from engine.common.errors import UsageError
 from engine.common.raw_values import is_number, texts
 from engine.data.io.readers import read_table
-from engine.data.labels import ColumnLabels
 from engine.plan.codebook import FIELDS, Codebook, CodebookRow
 
 
@@ -68,39 +66,6 @@ def _row(entry: dict[str, str]) -> CodebookRow | None:
     )
 
 
-def write_codebook(path: str | Path, labels: Mapping[str, ColumnLabels]) -> None:
-    """Write what columns say about themselves as a table that :func:`read_codebook` reads back; equal labels give equal
-    bytes."""
-    from engine.data.io.writers import write_csv
-
-    rows = [
-        {
-            "name": name,
-            "label": about.label,
-            "missing": _joined([*about.missing, *(f"{low!r} to {high!r}" for low, high in about.missing_ranges)]),
-            "values": _joined([f"{_escaped(raw)}={label}" for raw, label in about.values if label.strip()]),
-            "measure": about.measure,
-        }
-        for name, about in labels.items()
-    ]
-    import pyarrow as pa
-
-    write_csv(
-        path,
-        {
-            field: pa.array([row[field] for row in rows], pa.string())
-            for field in ("name", "label", "missing", "values", "measure")
-        },
-    )
-
-
-def _joined(parts: Sequence[str]) -> str:
-    """Parts with ``;`` between, each in quotes where it holds one."""
-    text = io.StringIO()
-    csv.writer(text, delimiter=";", lineterminator="").writerow(parts)
-    return text.getvalue()
-
-
 def _list(entry: dict[str, str], field: str) -> tuple[str, ...]:
     text = entry.get(field, "")
     try:
@@ -110,10 +75,6 @@ def _list(entry: dict[str, str], field: str) -> tuple[str, ...]:
             f"column '{entry['name']}': {field} is no list with ; between; write a part that holds a line end in quotes"
         ) from None
     return tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
-
-
-def _escaped(raw: str) -> str:
-    return raw.replace("\\", "\\\\").replace("=", "\\=")
 
 
 def _pair(name: str, text: str) -> tuple[str, str]:

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from engine.common.errors import EngineError, UsageError
 from engine.measures import association as measures
 from engine.measures import call, evaluate
-from engine.measures.association import association_change, association_matrix, phi_squared, strength
+from engine.measures.association import association_change, phi_squared, strength
 from engine.measures.pairs import pair_margins
 from engine.release.batch import Cells, ReleaseBatch, TouchedCells, release_batch
 from tests.examples import examples
+from tests.pair_matrices import association_matrix
 from tests.small_tables import Small, release, releases, roles_for, smalls
 from tests.twins import random_swap as swap_twin
 from tests.twins import tables as twin
@@ -140,8 +141,6 @@ def test_unknown_names():
     batch = release(small, "SU", [])
     with pytest.raises(UsageError, match=r"statistic == 'cramer_v'.*Did you mean 'cramers_v'"):
         association_matrix(batch, "cramer_v")
-    with pytest.raises(UsageError, match="which == 'before'"):
-        association_matrix(batch, which="before")
     with pytest.raises(UsageError, match="summary == 'median'"):
         call("contingency_change[summary=median]")
     lists = {"keys": small.names, "analyse": small.names}

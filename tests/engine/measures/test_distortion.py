@@ -19,9 +19,9 @@ from engine.measures.distortion import (
     hellinger,
     small_share,
     total_variation,
-    two_way_matrix,
 )
 from tests.examples import examples
+from tests.pair_matrices import two_way_matrix
 from tests.small_tables import Small, release, releases, roles_for, smalls
 from tests.twins import measures as twin
 from tests.twins import random_swap as swap_twin

@@ -20,6 +20,7 @@ from engine.models import location
 from engine.release.records import ReleasedTable
 from engine.release.results import NOOP, OK
 from tests.examples import examples
+from tests.location_draws import natural, predictive
 from tests.numeric_data import numbered, with_numbers
 from tests.twins import location as model_twin
 from tests.twins import maps as twin
@@ -51,7 +52,7 @@ def test_swaps_are_the_twins_from_the_same_random_numbers(p: int, w0: str, same:
         fitted = location.fit(z, keys.x, len(keys.counts), ("u", "v")[:p])
         for d in range(3):
             rng = table_stream(DERIVED, d + 1)
-            mu, sigma = location.natural(location.draw(fitted, rng, with_pi=False), fitted)
+            mu, sigma = natural(location.draw(fitted, rng, with_pi=False), fitted)
             order, uniforms = rng.permutation(keys.records).tolist(), rng.random(len(keys.records)).tolist()
             theta = model_twin.Theta([], list(mu), sigma)
             slow = twin.swap(keys.x.tolist(), list(z), theta, order, uniforms, float(w0), same == "yes")
@@ -98,7 +99,7 @@ def test_odds_are_symmetric_and_the_ratio_of_predictive_probabilities():
         theta = location.draw(prepared.model, rng)
         t = location.turned(prepared.v, theta.turn)
         own = location.dot(t, theta.mu[x])
-        q = location.predictive(theta, t)
+        q = predictive(theta, t)
         odds = np.array([maps.log_odds(i, int(x[i]), t, x, own, theta.mu) for i in range(len(x))])
         assert np.allclose(odds, odds.T, atol=1e-10)
         ratio = np.log(q[:, x] * q[:, x].T) - np.log(np.outer(q[np.arange(40), x], q[np.arange(40), x]))

@@ -20,6 +20,7 @@ from engine.models import location
 from engine.release.records import ReleasedTable
 from engine.release.results import NOOP, OK
 from tests.examples import examples
+from tests.location_draws import natural, predictive
 from tests.numeric_data import numbered, with_numbers
 from tests.twins import location as model_twin
 from tests.twins import smike as twin
@@ -150,7 +151,7 @@ def test_imputations_are_the_twins_from_the_same_random_numbers(selection: str, 
         for d in range(3):
             rng = table_stream(DERIVED, d + 1)
             theta = same or location.draw(fitted, rng)
-            mu, sigma = location.natural(theta, fitted)
+            mu, sigma = natural(theta, fitted)
             assert theta.log_pi is not None
             slow_theta = model_twin.Theta(np.exp(theta.log_pi).tolist(), list(mu), sigma)
             slow = twin.impute(records, cells, list(z), slow_theta, rng.random(len(records)).tolist())
@@ -181,7 +182,7 @@ def test_cells_get_what_their_probabilities_promise():
     theta = location.draw(fitted, np.random.default_rng(2))
     grid = (np.arange(500) + 0.5) / 500
     got = np.array([smike.impute(one, theta, np.full(60, u)) for u in grid])
-    q = location.predictive(theta, location.turned(v, theta.turn))
+    q = predictive(theta, location.turned(v, theta.turn))
     for k in range(len(keys.counts)):
         assert np.abs((got == k).mean(axis=0) - q[:, k]).max() <= 1 / 500
 

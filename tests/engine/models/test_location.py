@@ -9,6 +9,7 @@ from scipy.stats import bartlett, beta, chi2, kstest
 from engine.common.errors import EngineError, UsageError
 from engine.mechanisms.maps import MAPS
 from engine.models import location
+from tests.location_draws import natural, predictive
 from tests.numeric_data import numbered
 from tests.twins import location as twin
 
@@ -26,7 +27,7 @@ def model(p: int = 3) -> location.Model:
 def draws(count: int, p: int = 3) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     fitted, rng = model(p), np.random.default_rng(7)
     thetas = [location.draw(fitted, rng) for _ in range(count)]
-    naturals = [location.natural(theta, fitted) for theta in thetas]
+    naturals = [natural(theta, fitted) for theta in thetas]
     log_pi = np.array([theta.log_pi for theta in thetas])
     return log_pi, np.array([mu for mu, _ in naturals]), np.array([sigma for _, sigma in naturals])
 
@@ -69,23 +70,23 @@ def test_probabilities_are_those_of_the_full_normal_density():
     fitted, rng = model(), np.random.default_rng(3)
     for _ in range(20):
         theta = location.draw(fitted, rng)
-        mu, sigma = location.natural(theta, fitted)
+        mu, sigma = natural(theta, fitted)
         assert theta.log_pi is not None
         pi = np.exp(theta.log_pi)
-        ours = location.predictive(theta, location.turned(location.whiten(Z, fitted.factor), theta.turn))
+        ours = predictive(theta, location.turned(location.whiten(Z, fitted.factor), theta.turn))
         slow = [twin.probabilities(twin.Theta(list(pi), list(mu), sigma), y) for y in Z]
         assert np.abs(ours - slow).max() < 1e-10
 
 
 def test_equal_cells_are_equally_likely():
     same = location.Theta(np.log(np.full(3, 1 / 3)), np.tile([0.3, -2.0], (3, 1)), np.eye(2))
-    assert np.allclose(location.predictive(same, np.random.default_rng(1).normal(size=(5, 2))), 1 / 3, atol=1e-15)
+    assert np.allclose(predictive(same, np.random.default_rng(1).normal(size=(5, 2))), 1 / 3, atol=1e-15)
 
 
 def test_plug_in_estimates_are_means_shares_and_the_pooled_covariance():
     fitted = model()
     theta = location.plug_in(fitted)
-    mu, sigma = location.natural(theta, fitted)
+    mu, sigma = natural(theta, fitted)
     assert np.allclose(mu, list(twin.cell_means(list(X), list(Z)).values()))
     assert np.allclose(sigma, twin.sum_of_squares(list(X), list(Z)) / 13)
     assert theta.log_pi is not None
@@ -136,7 +137,7 @@ def test_nearly_dependent_variables_are_accepted():
     noise = np.random.default_rng(5).normal(size=17)
     z = np.column_stack([Z[:, 0], Z[:, 0] + 1e-4 * noise])
     fitted = location.fit(z, X, 4, ("a", "b"))
-    _, sigma = location.natural(location.plug_in(fitted), fitted)
+    _, sigma = natural(location.plug_in(fitted), fitted)
     assert np.allclose(sigma, twin.sum_of_squares(list(X), list(z)) / 13, rtol=1e-9)
     assert 0.99999 < sigma[0, 1] / np.sqrt(sigma[0, 0] * sigma[1, 1]) < 1, "nearly dependent, and not quite"
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,9 +16,47 @@ from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawTable
 from engine.plan import AttributePlan, Plan, check_plan, first_plan
 from engine.plan.codebook import Codebook, CodebookRow, apply_codebook, with_labels
-from engine.plan.codebook_file import read_codebook, write_codebook
+from engine.plan.codebook_file import read_codebook
 from engine.plan.recode import code
 from tests.engine.data.io.labelled import COLUMNS, LABELS, columns_of, labels_of
+
+
+def write_codebook(path: str | Path, labels: Mapping[str, ColumnLabels]) -> None:
+    """Write what columns say about themselves as a table that :func:`read_codebook` reads back; equal labels give equal
+    bytes."""
+    from engine.data.io.writers import write_csv
+
+    rows = [
+        {
+            "name": name,
+            "label": about.label,
+            "missing": _joined([*about.missing, *(f"{low!r} to {high!r}" for low, high in about.missing_ranges)]),
+            "values": _joined([f"{_escaped(raw)}={label}" for raw, label in about.values if label.strip()]),
+            "measure": about.measure,
+        }
+        for name, about in labels.items()
+    ]
+    import pyarrow as pa
+
+    write_csv(
+        path,
+        {
+            field: pa.array([row[field] for row in rows], pa.string())
+            for field in ("name", "label", "missing", "values", "measure")
+        },
+    )
+
+
+def _joined(parts: Sequence[str]) -> str:
+    """Parts with ``;`` between, each in quotes where it holds one."""
+    text = io.StringIO()
+    csv.writer(text, delimiter=";", lineterminator="").writerow(parts)
+    return text.getvalue()
+
+
+def _escaped(raw: str) -> str:
+    return raw.replace("\\", "\\\\").replace("=", "\\=")
+
 
 BOOK = """\
 Name,Label,Role,Block,Missing,Skip,Values,Measure,Remarks

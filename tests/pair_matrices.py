@@ -1,0 +1,39 @@
+"""Figures of all pairs of attributes as symmetric matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.measures.association import _associations
+from engine.measures.distortion import Distance, two_way_figures
+from engine.measures.pairs import PairMargins, pair_margins
+from engine.release.batch import ReleaseBatch
+
+
+def symmetric(margins: PairMargins, figures: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
+    """Figures per pair as square matrices, shape ``(candidates, attributes, attributes)``."""
+    d = diagonal.shape[-1]
+    first, second = margins.matrix_places
+    matrix = np.zeros((margins.n_candidates, d, d))
+    matrix[:, np.arange(d), np.arange(d)] = diagonal
+    matrix[:, first, second] = matrix[:, second, first] = figures
+    return matrix
+
+
+def association_matrix(batch: ReleaseBatch, statistic: str = "cramers_v", which: str = "change") -> np.ndarray:
+    """Associations of all pairs as symmetric matrices, shape ``(candidates, attributes, attributes)``.
+
+    ``which`` is change (original less released, signed, diagonal 0), original or released (diagonal NaN: an attribute
+    with itself says nothing).
+    """
+    before, after = _associations(batch, statistic)
+    figures = {"change": before - after, "original": np.broadcast_to(before, after.shape), "released": after}[which]
+    diagonal = np.full((len(batch), len(batch.shape)), 0.0 if which == "change" else np.nan)
+    return symmetric(pair_margins(batch), figures, diagonal)
+
+
+def two_way_matrix(batch: ReleaseBatch, distance: Distance) -> np.ndarray:
+    """A distance on every two-way margin, shape ``(candidates, attributes, attributes)``; on the diagonal that of the
+    one-way margins."""
+    single = [distance(batch.project((j,))) for j in range(len(batch.shape))]
+    return symmetric(pair_margins(batch), two_way_figures(batch, distance), np.stack(single, axis=-1))
