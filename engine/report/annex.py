@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from engine.release.results import STATUS, NoteKind
 from engine.release.spec import percent as rate_percent
 from engine.report.chair import chair_facts
-from engine.report.context import stand
+from engine.report.context import report_context
 from engine.report.template_reader import document
 
 if TYPE_CHECKING:
-    from engine.report.context import Stand
+    from engine.report.context import ReportContext
     from engine.report.document import Document
     from engine.study.study import Study
     from engine.sweeps.remake import Remade
@@ -35,26 +35,26 @@ def chair_sections(study: Study, made: Remade) -> Document:
 
 def analyst_sections(study: Study, made: Remade) -> Document:
     """Annex B: names, specs and figures of the candidates, the runs of the chosen one, notes and the log."""
-    at, spec = stand(study, made), made.spec
-    frontier = at.view.frontier().tolist()
+    context, spec = report_context(study, made), made.spec
+    frontier = context.view.frontier().tolist()
     names = {
         "about": study.plan.about,
-        "candidate": at.scenario,
-        "letter": at.letter,
+        "candidate": context.scenario,
+        "letter": context.letter,
         "spec": spec,
         "rate": rate_percent(spec.rate) if spec.rate else "none",
-        "choice": at.choice,
+        "choice": context.choice,
         "status": STATUS[made.status],
         "changed": int(made.changed.sum()),
         "changed_in": _changed_in(len(made.tables)),
-        "letters": [(letter, at.view.scenarios[index]) for letter, index in at.letters.items()],
-        "risk": str(at.view.measures[at.view.risk]),
-        "utility": str(at.view.measures[at.view.utility]),
+        "letters": [(letter, context.view.scenarios[index]) for letter, index in context.letters.items()],
+        "risk": str(context.view.measures[context.view.risk]),
+        "utility": str(context.view.measures[context.view.utility]),
         "n_frontier": len(frontier),
-        "n_candidates": len(at.view.scenarios),
-        "frontier": [_candidate(at, index) for index in frontier[:_MOST]],
-        "runs": _runs(at),
-        "notes": _notes(study, at.scenario.index),
+        "n_candidates": len(context.view.scenarios),
+        "frontier": [_candidate(context, index) for index in frontier[:_MOST]],
+        "runs": _runs(context),
+        "notes": _notes(study, context.scenario.index),
         "begun": time.strftime("%Y-%m-%d", time.gmtime(float(study.about["created"]))),
         "log": _log(study),
     }
@@ -66,18 +66,25 @@ def _changed_in(tables: int) -> str:
     return f"Records changed in at least one of {tables} tables" if tables > 1 else "Records changed"
 
 
-def _candidate(at: Stand, index: int) -> tuple[Any, ...]:
+def _candidate(context: ReportContext, index: int) -> tuple[Any, ...]:
     """A candidate of the frontier: its scenario, records changed, mean and standard error of risk and of utility, and
     whether it is on the frontier by more than chance explains."""
-    summary = at.view.summary
-    figures = [(float(summary.mean[index, k]), float(summary.se[index, k])) for k in (at.view.risk, at.view.utility)]
-    return at.view.scenarios[index], float(summary.changed[index]), *figures, bool(at.view.dominance.clear[index])
+    summary = context.view.summary
+    figures = [
+        (float(summary.mean[index, k]), float(summary.se[index, k])) for k in (context.view.risk, context.view.utility)
+    ]
+    return (
+        context.view.scenarios[index],
+        float(summary.changed[index]),
+        *figures,
+        bool(context.view.dominance.clear[index]),
+    )
 
 
-def _runs(at: Stand) -> list[tuple[Any, ...]]:
+def _runs(context: ReportContext) -> list[tuple[Any, ...]]:
     """Replicate, status, records changed, risk and utility of every run of the candidate."""
-    results, columns = at.view.results, [at.view.risk, at.view.utility]
-    mine = (results.scenario == at.scenario.index).nonzero()[0][:_MOST].tolist()
+    results, columns = context.view.results, [context.view.risk, context.view.utility]
+    mine = (results.scenario == context.scenario.index).nonzero()[0][:_MOST].tolist()
     return [
         (
             int(results.replicate[i]),

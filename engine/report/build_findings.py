@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from engine.report.audit import checks
 from engine.report.change_log import CHANGE_TEXTS, LOG_TEXTS
-from engine.report.context import Stand, measure_rows, stand, the_map
+from engine.report.context import ReportContext, measure_rows, report_context, the_map
 from engine.report.decision_history import late_words, recommendation
 from engine.report.exposed import exposure
 from engine.report.facts import (
@@ -21,7 +21,7 @@ from engine.report.facts import (
 )
 from engine.report.findings import FORMAT, Findings
 from engine.report.parameters import ROLE_WORDS, SWAP_TITLE, coding_words, file_names, parameters, rule_words
-from engine.report.redaction import Safe, upper_first
+from engine.report.redaction import Redactor, upper_first
 from engine.report.utility import utility
 
 if TYPE_CHECKING:
@@ -52,32 +52,32 @@ def findings(study: Study, made: Remade) -> Findings:
     from engine.models.record_release import RecordRelease
     from engine.release.records import ReleasedTable
 
-    at, plan = stand(study, made), study.plan
+    context, plan = report_context(study, made), study.plan
     release = RecordRelease(ReleasedTable(made.data), made.tables, plan, made.spec)
-    risk = at.view.measures[at.view.risk]
+    risk = context.view.measures[context.view.risk]
     fewest = int(risk.values.get("n_rule", 3))
-    exposed = exposure(release, plan, fewest, at.exposed)
+    exposed = exposure(release, plan, fewest, context.exposed)
     return Findings(
         format=FORMAT,
-        cover=_cover(at),
-        design=_design(at, made),
-        threat=_threat(at, made),
-        approved=_approved(at),
-        recommendation=recommendation(at),
-        measures=measure_rows(at, made),
+        cover=_cover(context),
+        design=_design(context, made),
+        threat=_threat(context, made),
+        approved=_approved(context),
+        recommendation=recommendation(context),
+        measures=measure_rows(context, made),
         exposure=exposed,
         utility=utility(release, plan, fewest),
-        map=the_map(at, made),
+        map=the_map(context, made),
         checks=checks(made, release, plan),
-        publish=_publish(at),
-        certificate=_certificate(at, made),
+        publish=_publish(context),
+        certificate=_certificate(context, made),
     )
 
 
-def _cover(at: Stand) -> Cover:
-    about, publish, safe = at.study.plan.about, at.study.plan.publish, at.safe
-    mine = at.choice is not None or at.status.state == "withheld"
-    state = at.status.state if mine else "none"
+def _cover(context: ReportContext) -> Cover:
+    about, publish, redact = context.study.plan.about, context.study.plan.publish, context.redact
+    mine = context.choice is not None or context.status.state == "withheld"
+    state = context.status.state if mine else "none"
     from engine.decision.states import STATES
 
     return Cover(
@@ -89,13 +89,13 @@ def _cover(at: Stand) -> Cover:
         contact=about.contact,
         authority=about.authority,
         release_type=about.release_type,
-        changes=safe(about.changes),
-        overlaps=safe(about.overlaps),
+        changes=redact(about.changes),
+        overlaps=redact(about.overlaps),
         state=state,
         state_words=STATES[state],
-        recommended=_day(at.choice.at) if at.choice else "",
-        number=at.status.number if mine else "",
-        conditions=safe(at.status.conditions) if mine else "",
+        recommended=_day(context.choice.at) if context.choice else "",
+        number=context.status.number if mine else "",
+        conditions=redact(context.status.conditions) if mine else "",
     )
 
 
@@ -103,13 +103,13 @@ def _day(at: float) -> str:
     return time.strftime("%Y-%m-%d", time.gmtime(at))
 
 
-def _design(at: Stand, made: Remade) -> Design:
+def _design(context: ReportContext, made: Remade) -> Design:
     import numpy as np
 
     from engine.mechanisms import mechanism
     from engine.models.columns import numeric_columns
 
-    plan, data, spec = at.study.plan, made.data, made.spec
+    plan, data, spec = context.study.plan, made.data, made.spec
     parts = {part.name: part for part in plan.attributes}
     swap = spec.by_roles
     rows = []
@@ -136,7 +136,7 @@ def _design(at: Stand, made: Remade) -> Design:
         has_weight=data.weight is not None,
         has_id=data.id is not None,
         numeric=numeric_columns(plan, data),
-        design=at.safe(plan.about.design),
+        design=context.redact(plan.about.design),
         geography=plan.about.geography,
         method=SWAP_TITLE if swap else mechanism(spec.mechanism).title,
         swap=swap,
@@ -144,16 +144,16 @@ def _design(at: Stand, made: Remade) -> Design:
     )
 
 
-def _threat(at: Stand, made: Remade) -> Threat:
+def _threat(context: ReportContext, made: Remade) -> Threat:
     from engine.report.describe import occupancy
 
-    plan = at.study.plan
+    plan = context.study.plan
     found = occupancy(made.data.table, plan.keys)
     return Threat(
         keys=plan.keys,
-        intruder=at.safe(plan.threat.intruder),
-        public_files=at.safe.all(file_names(plan)),
-        harm=at.safe(plan.threat.harm),
+        intruder=context.redact(plan.threat.intruder),
+        public_files=context.redact.all(file_names(plan)),
+        harm=context.redact(plan.threat.harm),
         combinations=found.combinations,
         cells=found.cells,
         ones=found.ones,
@@ -161,71 +161,77 @@ def _threat(at: Stand, made: Remade) -> Threat:
     )
 
 
-def _approved(at: Stand) -> Approved:
+def _approved(context: ReportContext) -> Approved:
     from engine.plan.lock import departures
 
-    plan = at.study.plan
-    said = [change_text(departure.entry, departure.words, at.safe) for departure in departures(plan).values()]
-    if plan.lock and at.is_off_rule:
+    plan = context.study.plan
+    said = [change_text(departure.entry, departure.words, context.redact) for departure in departures(plan).values()]
+    if plan.lock and context.is_off_rule:
         said.append("The selection rule: the recommended candidate is not the one that it picks.")
     return Approved(
         number=plan.lock.number if plan.lock else "",
         at=plan.lock.at[:10] if plan.lock else "",
-        rule=_rule(at),
-        parameters=_parameters(at),
+        rule=_rule(context),
+        parameters=_parameters(context),
         departures=tuple(said),
-        changes=_changes(at),
+        changes=_changes(context),
     )
 
 
-def change_text(entry: str, words: str, safe: Safe) -> str:
+def change_text(entry: str, words: str, redact: Redactor) -> str:
     """A change of the plan as a sentence, without values that a member may not see; ``entry`` may be empty."""
     for name, without_values in _ENTRIES.items():
         if entry == name or entry.startswith(name + "."):
             return f"Different: {without_values}"
     title = entry.replace(".", " ").replace("_", " ")
-    return upper_first(safe(f"{title}: {words}" if title else words))
+    return upper_first(redact(f"{title}: {words}" if title else words))
 
 
-def _changes(at: Stand) -> tuple[tuple[str, str], ...]:
+def _changes(context: ReportContext) -> tuple[tuple[str, str], ...]:
     from engine.study.decision_log import entries
 
-    return tuple((entry.at[:10], _entry_text(entry, at.safe)) for entry in entries(at.study) if entry.event in _LOGGED)
+    return tuple(
+        (entry.at[:10], _entry_text(entry, context.redact))
+        for entry in entries(context.study)
+        if entry.event in _LOGGED
+    )
 
 
-def _entry_text(entry: Entry, safe: Safe) -> str:
+def _entry_text(entry: Entry, redact: Redactor) -> str:
     """An entry of the decision log as a member may read it."""
     begin = CHANGE_TEXTS.get(entry.event)
     if begin is None:
         return LOG_TEXTS[entry.event]
-    what = "; ".join(change_text(change.entry, change.words, safe).rstrip(".") for change in entry.changes)
-    why = safe(str(entry.detail.get("why", "")))
+    what = "; ".join(change_text(change.entry, change.words, redact).rstrip(".") for change in entry.changes)
+    why = redact(str(entry.detail.get("why", "")))
     return f"{begin}: {what}." + (f" Reason given: {why}" if why else "")
 
 
-def _rule(at: Stand) -> str:
-    risk, utility = (at.view.measures[k] for k in (at.view.risk, at.view.utility))
-    words = rule_words(at.study.plan, risk, utility, late_words(at))
-    return f"{words}; it does not pick the recommended candidate" if at.is_off_rule else words
+def _rule(context: ReportContext) -> str:
+    risk, utility = (context.view.measures[k] for k in (context.view.risk, context.view.utility))
+    words = rule_words(context.study.plan, risk, utility, late_words(context))
+    return f"{words}; it does not pick the recommended candidate" if context.is_off_rule else words
 
 
-def _parameters(at: Stand) -> tuple[tuple[str, str], ...]:
-    view = at.view
+def _parameters(context: ReportContext) -> tuple[tuple[str, str], ...]:
+    view = context.view
     candidates = f"{len(view.scenarios):,}"
-    return parameters(at.study.plan, view.measures[view.risk], view.measures[view.utility], candidates, late_words(at))
+    return parameters(
+        context.study.plan, view.measures[view.risk], view.measures[view.utility], candidates, late_words(context)
+    )
 
 
-def _publish(at: Stand) -> Publish:
-    plan = at.study.plan
+def _publish(context: ReportContext) -> Publish:
+    plan = context.study.plan
     return Publish(
         title=plan.publish.title,
-        wording=at.safe(plan.publish.wording),
+        wording=context.redact(plan.publish.wording),
         extent=plan.publish.rate_range if plan.publish.rate_policy == "range" else "",
         include=plan.publish.include,
     )
 
 
-def _certificate(at: Stand, made: Remade) -> Certificate:
+def _certificate(context: ReportContext, made: Remade) -> Certificate:
     import platform
     from importlib.metadata import PackageNotFoundError, version
 
@@ -234,10 +240,14 @@ def _certificate(at: Stand, made: Remade) -> Certificate:
     from engine.common.version import __version__
     from engine.study.study_map import realisation_of
 
-    results, place = at.view.results, at.scenario.index
-    recorded = at.choice.replicate if at.choice else realisation_of(at.study, results, place, at.view.allow_partial)
+    results, place = context.view.results, context.scenario.index
+    recorded = (
+        context.choice.replicate
+        if context.choice
+        else realisation_of(context.study, results, place, context.view.allow_partial)
+    )
     mine = results.values[(results.scenario == place) & (results.replicate == recorded)]
-    got = np.array([made.figures[str(call)] for call in at.view.measures])
+    got = np.array([made.figures[str(call)] for call in context.view.measures])
     close = (np.abs(mine - got) <= _CLOSE * np.maximum(1, np.abs(mine))) | (np.isnan(mine) & np.isnan(got))
     equal = int(close.sum())  # one run at most
     parts = [("Python", platform.python_version())]
@@ -246,5 +256,5 @@ def _certificate(at: Stand, made: Remade) -> Certificate:
             parts.append((name, version(name)))
         except PackageNotFoundError:
             parts.append((name, "absent"))
-    about = at.study.about
+    about = context.study.about
     return Certificate(len(got), equal, __version__, int(about.get("stream_version", 0)), tuple(parts))

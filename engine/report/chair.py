@@ -61,7 +61,7 @@ def chair_facts(study: Study, made: Remade) -> ChairFacts:
     from engine.models.columns import numeric_columns
     from engine.models.record_release import RecordRelease
     from engine.release.records import ReleasedTable
-    from engine.report.context import stand
+    from engine.report.context import report_context
 
     data, n = made.data, made.data.n_records
     rows = []
@@ -78,7 +78,7 @@ def chair_facts(study: Study, made: Remade) -> ChairFacts:
     swap = spec.by_roles
     title = "Random swap" if swap else mechanism(spec.mechanism).title
     return ChairFacts(
-        letter=stand(study, made).letter,
+        letter=report_context(study, made).letter,
         n_records=n,
         mechanism=title,
         amount=SWAP_AMOUNT if swap else mechanism(spec.mechanism).rate,

@@ -18,7 +18,7 @@ from engine.report.parameters import bound_words as in_words
 from engine.report.redaction import (
     ONE_DIGIT,
     SPARSE_CELLS,
-    Safe,
+    Redactor,
     coarse,
     digits,
     error_beside,
@@ -48,7 +48,7 @@ _ENOUGH = 5  # runs from which a standard error of exactly 0 is believed
 
 
 @dataclass(frozen=True)
-class Stand:
+class ReportContext:
     """A study seen from one scenario: its map, its letters (letter to place) and what was recorded about it;
     ``sparse`` says whether most cells of the tabulated table are small; ``exposed`` is the largest share of records in
     small cells of the original that any measure shows, ``withheld`` the places of measures whose figures would tell how
@@ -60,7 +60,7 @@ class Stand:
     letters: Mapping[str, int]
     status: DecisionStatus
     choice: Choice | None
-    safe: Safe
+    redact: Redactor
     results: Results
     summary: Summary
     sparse: bool = False
@@ -110,7 +110,7 @@ class Stand:
         return self.choice is not None and self.choice.record.get("planned") is False
 
 
-def stand(study: Study, made: Remade) -> Stand:
+def report_context(study: Study, made: Remade) -> ReportContext:
     """Look at a study from the scenario of a remade release."""
     from engine.common.errors import UsageError
     from engine.decision.choice import measures_of
@@ -131,9 +131,11 @@ def stand(study: Study, made: Remade) -> Stand:
     results = in_counts(study, view.scenarios, view.results)
     figures = [call.measure for call in view.measures]
     summary = summarise(results, figures, len(view.scenarios), view.allow_partial)
-    safe, exposed = Safe.of(study, labels), largest_exposed(study, view, made.data)
+    redact, exposed = Redactor.of(study, labels), largest_exposed(study, view, made.data)
     withheld = saturated(study.plan, view.measures, made.data)
-    return Stand(study, scenario, view, letters, status, choice, safe, results, summary, sparse, exposed, withheld)
+    return ReportContext(
+        study, scenario, view, letters, status, choice, redact, results, summary, sparse, exposed, withheld
+    )
 
 
 def in_counts(study: Study, scenarios: Sequence[Scenario], results: Results) -> Results:
@@ -197,50 +199,50 @@ def candidate_words(spec: ReleaseSpec, extents: Sequence[str] = ()) -> str:
     return words
 
 
-def the_map(at: Stand, made: Remade) -> Map:
+def the_map(context: ReportContext, made: Remade) -> Map:
     """The frontier as the board sees it."""
-    view, summary = at.view, at.summary
+    view, summary = context.view, context.summary
     risk, utility = view.measures[view.risk], view.measures[view.utility]
     known = np.flatnonzero(~np.isnan(view.risk_loss) & ~np.isnan(view.utility_loss))
-    all_risk = at.drawn(view.risk, _shown(risk, summary.loss[known, view.risk]))
-    all_utility = at.drawn(view.utility, _shown(utility, view.utility_loss[known]))
+    all_risk = context.drawn(view.risk, _shown(risk, summary.loss[known, view.risk]))
+    all_utility = context.drawn(view.utility, _shown(utility, view.utility_loss[known]))
     on = view.dominance.undominated[known]
     front = sorted(zip(all_utility[on].tolist(), all_risk[on].tolist(), strict=True))
-    bound, better = at.bound, risk.measure.better
+    bound, better = context.bound, risk.measure.better
     within = None
     if bound is not None:
         within = int(np.count_nonzero(view.risk_loss[known] <= (-bound if better == "higher" else bound)))
-    n = int(at.study.about["n_records"])
+    n = int(context.study.about["n_records"])
     nothing = _shown(risk, view.original_losses[view.risk]) * (n if is_count_risk(risk) else 1)
     return Map(
-        risk_title=at.axis(view.risk),
+        risk_title=context.axis(view.risk),
         risk_unit=unit_of(risk),
         risk_better="lower" if better == "zero" else better,
-        utility_title=at.axis(view.utility),
+        utility_title=context.axis(view.utility),
         utility_unit=unit_of(utility),
         utility_better="lower" if utility.measure.better == "zero" else utility.measure.better,
         n_candidates=len(view.scenarios),
         n_frontier=int(view.dominance.undominated.sum()),
         n_within=within,
-        runs=int(summary.counted[at.scenario.index]),
-        failed=int(summary.failed[at.scenario.index]),
-        bound=bound_words(at),
+        runs=int(summary.counted[context.scenario.index]),
+        failed=int(summary.failed[context.scenario.index]),
+        bound=bound_words(context),
         nothing_risk=optional(float(nothing)),
         nothing_utility=optional(float(_shown(utility, view.original_losses[view.utility]))),
-        candidates=_candidates(at),
+        candidates=_candidates(context),
         frontier=tuple((float(u), float(r)) for u, r in front),
         others=_rough(all_utility[~on], all_risk[~on], all_utility, all_risk),
-        spreads=tuple(_spread(at, k, made) for k in (view.risk, view.utility)),
-        rechecked=_fresh(at) is not None,
+        spreads=tuple(_spread(context, k, made) for k in (view.risk, view.utility)),
+        rechecked=_fresh(context) is not None,
     )
 
 
-def bound_words(at: Stand, bound: float | None = None) -> str:
+def bound_words(context: ReportContext, bound: float | None = None) -> str:
     """A bound on risk in words, the one that counts if none is named; empty without one."""
-    bound = at.bound if bound is None else bound
+    bound = context.bound if bound is None else bound
     if bound is None:
         return ""
-    return in_words(at.view.measures[at.view.risk], bound)
+    return in_words(context.view.measures[context.view.risk], bound)
 
 
 def _rough(
@@ -257,10 +259,10 @@ def _rough(
     return tuple(sorted(set(zip(*(axis.tolist() for axis in axes), strict=True))))
 
 
-def _candidates(at: Stand) -> tuple[CandidateRow, ...]:
-    view, summary = at.view, at.summary
-    places = np.array(list(at.letters.values()))
-    mine = list(at.letters.values()).index(at.scenario.index)
+def _candidates(context: ReportContext) -> tuple[CandidateRow, ...]:
+    view, summary = context.view, context.summary
+    places = np.array(list(context.letters.values()))
+    mine = list(context.letters.values()).index(context.scenario.index)
     quantiles = t_thresholds(2 * max(1, len(places) - 1))
     columns: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
     for k in (view.risk, view.utility):
@@ -271,15 +273,15 @@ def _candidates(at: Stand) -> tuple[CandidateRow, ...]:
         margin[np.hypot(trusted, trusted[mine]) == 0] = 0
         clear = np.abs(loss[mine] - loss) > margin
         exact = _shown(view.measures[k], loss)
-        shown = at.drawn(k, exact)
+        shown = context.drawn(k, exact)
         gain = shown[mine] - shown if view.measures[k].measure.better != "higher" else shown - shown[mine]
-        columns.append((shown, at.error(k, exact, se), gain, clear))
+        columns.append((shown, context.error(k, exact, se), gain, clear))
     risk, utility = columns
     better = view.measures[view.risk].measure.better
-    extents = sorted({rate for rate in at.study.plan.space.rates if rate}, key=float)
+    extents = sorted({rate for rate in context.study.plan.space.rates if rate}, key=float)
     rows = []
-    for i, (letter, place) in enumerate(at.letters.items()):
-        bound = None if at.bound is None else (-at.bound if better == "higher" else at.bound)
+    for i, (letter, place) in enumerate(context.letters.items()):
+        bound = None if context.bound is None else (-context.bound if better == "higher" else context.bound)
         rows.append(
             CandidateRow(
                 letter=letter,
@@ -303,13 +305,13 @@ def _candidates(at: Stand) -> tuple[CandidateRow, ...]:
     return tuple(rows)
 
 
-def _released(at: Stand, made: Remade, k: int) -> float:
+def _released(context: ReportContext, made: Remade, k: int) -> float:
     """The remade run's figure as it is shown."""
-    call = at.view.measures[k]
+    call = context.view.measures[k]
     figure = float(_shown(call, losses(np.array([[made.figures[str(call)]]]), [call.measure]))[0, 0])
     if not is_count_risk(call):
         return figure
-    return unaltered_small(made, made.data.domain.indices(call.attributes or at.study.plan.keys), call)
+    return unaltered_small(made, made.data.domain.indices(call.attributes or context.study.plan.keys), call)
 
 
 def unaltered_small(made: Remade, places: Sequence[int], call: MeasureCall) -> float:
@@ -326,58 +328,58 @@ def unaltered_small(made: Remade, places: Sequence[int], call: MeasureCall) -> f
     return float(np.mean(found))
 
 
-def _spread(at: Stand, k: int, made: Remade) -> Spread:
-    view = at.view
-    mine = (view.results.scenario == at.scenario.index) & view.results.counted(view.allow_partial)
+def _spread(context: ReportContext, k: int, made: Remade) -> Spread:
+    view = context.view
+    mine = (view.results.scenario == context.scenario.index) & view.results.counted(view.allow_partial)
     call = view.measures[k]
-    runs = _shown(call, losses(at.results.values[mine][:, [k]], [call.measure])[:, 0])
+    runs = _shown(call, losses(context.results.values[mine][:, [k]], [call.measure])[:, 0])
     runs = runs[np.isfinite(runs)]
     least, mean, most = (runs.min(), runs.mean(), runs.max()) if len(runs) else (np.nan,) * 3
-    figures = at.shown(k, np.array([least, mean, most, _released(at, made, k)]))
+    figures = context.shown(k, np.array([least, mean, most, _released(context, made, k)]))
     return Spread(title_of(call), *map(optional, figures.tolist()))
 
 
-def _fresh(at: Stand) -> Summary | None:
+def _fresh(context: ReportContext) -> Summary | None:
     """The candidate on fresh runs, a summary of one scenario; None before there are any."""
     from engine.decision.choice import runs_of
 
-    runs = in_counts(at.study, at.view.scenarios, runs_of(at.study, at.scenario.index, "fresh"))
+    runs = in_counts(context.study, context.view.scenarios, runs_of(context.study, context.scenario.index, "fresh"))
     if not len(runs):
         return None
-    measures = [call.measure for call in at.view.measures]
+    measures = [call.measure for call in context.view.measures]
     alone = replace(runs, scenario=np.zeros(len(runs), np.int64))
-    return summarise(alone, measures, 1, at.view.allow_partial)
+    return summarise(alone, measures, 1, context.view.allow_partial)
 
 
-def measure_rows(at: Stand, made: Remade) -> tuple[MeasureRow, ...]:
+def measure_rows(context: ReportContext, made: Remade) -> tuple[MeasureRow, ...]:
     """Every measure of the study on the recommended candidate: risks first, those that chose before others."""
-    view, place = at.view, at.scenario.index
-    fresh = _fresh(at)
-    n, rows = int(at.study.about["n_records"]), []
+    view, place = context.view, context.scenario.index
+    fresh = _fresh(context)
+    n, rows = int(context.study.about["n_records"]), []
     order = [view.risk, view.utility, *(k for k in range(len(view.measures)) if k not in (view.risk, view.utility))]
     for k in order:
         call = view.measures[k]
 
         def plain(value: float, k: int = k) -> float | None:
-            return optional(float(at.shown(k, value)))
+            return optional(float(context.shown(k, value)))
 
         def error(value: float, se: float, k: int = k) -> float | None:
-            return optional(float(at.error(k, value, se)))
+            return optional(float(context.error(k, value, se)))
 
-        mean = float(_shown(call, at.summary.loss[place, k]))
+        mean = float(_shown(call, context.summary.loss[place, k]))
         again = None if fresh is None else float(_shown(call, fresh.loss[0, k]))
         size = abs if call.measure.better == "zero" else float
         rows.append(
             MeasureRow(
                 title=title_of(call),
                 kind=call.measure.kind,
-                meaning=withheld_meaning(meaning_of(call)) if k in at.withheld else meaning_of(call),
+                meaning=withheld_meaning(meaning_of(call)) if k in context.withheld else meaning_of(call),
                 unit=unit_of(call),
                 better="lower" if call.measure.better == "zero" else call.measure.better,
                 before=optional(size(float(view.original[k])) * (n if is_count_risk(call) else 1)),
                 mean=plain(mean),
-                se=error(mean, float(at.summary.loss_se[place, k])),
-                released=plain(_released(at, made, k)),
+                se=error(mean, float(context.summary.loss_se[place, k])),
+                released=plain(_released(context, made, k)),
                 fresh=None if again is None else plain(again),
                 fresh_se=None if fresh is None or again is None else error(again, float(fresh.loss_se[0, k])),
                 chosen_by=k in (view.risk, view.utility),

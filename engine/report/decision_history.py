@@ -8,7 +8,7 @@ from engine.common.errors import UsageError
 from engine.decision.cautions import Caution, CautionKind, caution_text
 from engine.decision.choice import NAMED_BY_HAND, cautions_now
 from engine.decision.comparison import differences
-from engine.report.context import Stand, bound_words
+from engine.report.context import ReportContext, bound_words
 from engine.report.map_facts import Alternative, Recommendation
 from engine.report.parameters import trade_words
 from engine.report.redaction import is_count_risk, upper_first
@@ -17,39 +17,42 @@ if TYPE_CHECKING:
     from engine.release.scenarios import Choice
 
 
-def recommendation(at: Stand) -> Recommendation:
+def recommendation(context: ReportContext) -> Recommendation:
     """What was recorded about the candidate."""
-    choice = at.choice
+    choice = context.choice
     if choice is None:
-        return Recommendation(at.letter, False, "", "", (), ())
+        return Recommendation(context.letter, False, "", "", (), ())
     alternatives = []
     others = choice.record.get("others", [])
     for one in others:
         label = str(one.get("candidate", ""))
-        letter = at.safe.letters.get(label, "")
-        words = _difference(at, label, len(others))
-        alternatives.append(Alternative(letter or "?", words, at.safe(str(one.get("why", "")))))
+        letter = context.redact.letters.get(label, "")
+        words = _difference(context, label, len(others))
+        alternatives.append(Alternative(letter or "?", words, context.redact(str(one.get("why", "")))))
     # as they are today: what was true when the choice was made may have been mended since, by fresh runs for one
-    cautions = [*_count_misleads(at, choice), *(member_text(caution) for caution in cautions_now(at.study, choice))]
+    cautions = [
+        *_count_misleads(context, choice),
+        *(member_text(caution) for caution in cautions_now(context.study, choice)),
+    ]
     return Recommendation(
-        letter=at.letter,
+        letter=context.letter,
         recorded=True,
-        rule=_rule_words(at, choice),
-        why=at.safe(choice.why),
-        cautions=tuple(upper_first(at.safe(text)).rstrip(".") + "." for text in cautions if text),
+        rule=_rule_words(context, choice),
+        why=context.redact(choice.why),
+        cautions=tuple(upper_first(context.redact(text)).rstrip(".") + "." for text in cautions if text),
         alternatives=tuple(a for a in alternatives if a.letter != "?" or a.why),
     )
 
 
-def _count_misleads(at: Stand, choice: Choice) -> list[str]:
+def _count_misleads(context: ReportContext, choice: Choice) -> list[str]:
     """That fewer exposed records are counted although the risk by which candidates are compared is no less than doing
     nothing's; on average or in the run to be released."""
-    view, k, place = at.view, at.view.risk, at.scenario.index
+    view, k, place = context.view, context.view.risk, context.scenario.index
     if not is_count_risk(view.measures[k]) or not view.risk_loss[place] >= view.original_losses[k]:
         return []
-    mine = (at.results.scenario == place) & (at.results.replicate == choice.replicate)
-    least = min(at.summary.mean[place, k], *at.results.values[mine, k])
-    if not least < view.original[k] * int(at.study.about["n_records"]):
+    mine = (context.results.scenario == place) & (context.results.replicate == choice.replicate)
+    least = min(context.summary.mean[place, k], *context.results.values[mine, k])
+    if not least < view.original[k] * int(context.study.about["n_records"]):
         return []
     return [
         "fewer unaltered records are exposed than if nothing were done, but only because altered ones are not counted "
@@ -57,40 +60,45 @@ def _count_misleads(at: Stand, choice: Choice) -> list[str]:
     ]
 
 
-def _difference(at: Stand, label: str, together: int) -> str:
+def _difference(context: ReportContext, label: str, together: int) -> str:
     """How one of ``together`` alternatives differs, in words alone: what was recorded has the analyst's figures, among
     them shares of eq. 6, which beside a count would give the rate."""
     try:
-        other = at.study.find(label)[0].index
+        other = context.study.find(label)[0].index
     except UsageError:
         return ""
-    found, said, noise = differences(at.view, other, at.scenario.index, together=together), [], []
-    for k, better, worse in ((at.view.risk, "safer", "riskier"), (at.view.utility, "more useful", "less useful")):
+    found, said, noise = differences(context.view, other, context.scenario.index, together=together), [], []
+    for k, better, worse in (
+        (context.view.risk, "safer", "riskier"),
+        (context.view.utility, "more useful", "less useful"),
+    ):
         if way := {1: better, -1: worse}.get(found[k].better):
             said.append(way)
-            noise += [] if found[k].clear else [at.view.measures[k].measure.kind]
+            noise += [] if found[k].clear else [context.view.measures[k].measure.kind]
     about_noise = f", in {' and '.join(noise)} within noise" if noise else ""
     return f"{' and '.join(said)} on average{about_noise}" if said else ""
 
 
-def _rule_words(at: Stand, choice: Choice) -> str:
+def _rule_words(context: ReportContext, choice: Choice) -> str:
     """The rule that picked the candidate, without shares of eq. 6 beside its counts."""
     if choice.record.get("bound") is not None:
-        late = late_words(at)
-        own = bound_words(at, float(choice.record["bound"]))
+        late = late_words(context)
+        own = bound_words(context, float(choice.record["bound"]))
         return f"The most useful candidate within the bound on risk: {own}" + (f"; {late}." if late else ".")
     if choice.rule == NAMED_BY_HAND:
         return "Chosen by judgement among the candidates, for the reason given."
     if (slope := choice.record.get("slope")) is not None:
-        risk, utility = (at.view.measures[k] for k in (at.view.risk, at.view.utility))
-        return at.safe(f"The best candidate on a straight trade-off: {trade_words(risk, utility, float(slope))}.")
-    return upper_first(at.safe(choice.rule)) + "."
+        risk, utility = (context.view.measures[k] for k in (context.view.risk, context.view.utility))
+        return context.redact(
+            f"The best candidate on a straight trade-off: {trade_words(risk, utility, float(slope))}."
+        )
+    return upper_first(context.redact(choice.rule)) + "."
 
 
-def late_words(at: Stand) -> str:
+def late_words(context: ReportContext) -> str:
     """That the bound of the choice is not one that the plan fixed beforehand; empty where it is, or there is none."""
-    bound = at.choice.record.get("bound") if at.choice else None
-    planned = at.study.plan.decision.max_risk
+    bound = context.choice.record.get("bound") if context.choice else None
+    planned = context.study.plan.decision.max_risk
     if bound is None or (planned is not None and float(planned) == float(bound)):
         return ""
     return "the bound was set when the choice was made, after results were seen"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.report.context import candidate_words
-from engine.report.redaction import Safe
+from engine.report.redaction import Redactor
 from engine.report.sentences import headline
 from engine.report.template_reader import texts
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def reason(study: Study, why: str) -> str:
     """The reason given, without what identifies a run."""
-    return Safe.of(study, {})(why)
+    return Redactor.of(study, {})(why)
 
 
 def considered(study: Study, view: RiskUtilityMap) -> list[str]:

@@ -13,7 +13,7 @@ from engine.report import parameters as in_words
 from engine.report.memo import BANNER
 from engine.report.plan_counts import NO_DATA, at_most, candidates_words
 from engine.report.public_wording import methods_paragraph
-from engine.report.redaction import Safe, listed, meaning_of, title_of, upper_first
+from engine.report.redaction import Redactor, listed, meaning_of, title_of, upper_first
 from engine.report.template_reader import document
 from engine.report.words import plural
 
@@ -42,17 +42,17 @@ def plan_document(plan: Plan, counts: PlanCounts | None = None, *, rates: bool =
     from engine.measures import call
 
     calls = tuple(call(text) for text in plan.measures)
-    safe = Safe.of_plan(plan, calls, settings=rates)
+    redact = Redactor.of_plan(plan, calls, settings=rates)
     names = {
         "chair": rates,
         "has_data": counts is not None,
         "NO_DATA": NO_DATA,
-        **_about(plan, safe, chair=rates),
+        **_about(plan, redact, chair=rates),
         **_data(plan, counts.data if counts else None),
         **_candidates(plan, counts, chair=rates),
         **_rule(plan, calls, candidates_words(plan, counts)),
-        **_public(plan, safe),
-        "methods": [_method(declared, safe, chair=rates) for declared in plan.mechanisms if not declared.by_roles],
+        **_public(plan, redact),
+        "methods": [_method(declared, redact, chair=rates) for declared in plan.mechanisms if not declared.by_roles],
     }
     return document("plan.txt", names)
 
@@ -72,32 +72,32 @@ def judged(plan: Plan, calls: tuple[MeasureCall, ...]) -> tuple[MeasureCall | No
     return found[0], found[1]
 
 
-def _about(plan: Plan, safe: Safe, *, chair: bool) -> dict[str, Any]:
+def _about(plan: Plan, redact: Redactor, *, chair: bool) -> dict[str, Any]:
     """Who asks for what, the approval, and the texts of the plan."""
     about, lock = plan.about, plan.lock
-    texts = {name: safe(value) for name, value in vars(about).items() if name != "release_type"}
+    texts = {name: redact(value) for name, value in vars(about).items() if name != "release_type"}
     banners = [about.classification, CHAIR_BANNER] if chair else [about.classification or BANNER]
     return {
         "about": SimpleNamespace(**texts, release_type=about.release_type),
         "banner": ". ".join(filter(None, banners)),
-        "title": safe(plan.publish.title),
+        "title": redact(plan.publish.title),
         "lock": lock
         and SimpleNamespace(number=lock.number, by=lock.by, at=lock.at, digest=lock.digest if chair else ""),
-        "departures": _departures(plan, safe, rates=chair),
-        "intruder": safe(plan.threat.intruder),
-        "harm": safe(plan.threat.harm),
-        "public_files": safe.all(in_words.file_names(plan)),
+        "departures": _departures(plan, redact, rates=chair),
+        "intruder": redact(plan.threat.intruder),
+        "harm": redact(plan.threat.harm),
+        "public_files": redact.all(in_words.file_names(plan)),
     }
 
 
-def _departures(plan: Plan, safe: Safe, *, rates: bool) -> tuple[str, ...]:
+def _departures(plan: Plan, redact: Redactor, *, rates: bool) -> tuple[str, ...]:
     from engine.plan.lock import departures
     from engine.report.build_findings import change_text
 
     found = departures(plan)
     if rates:
-        return tuple(upper_first(safe(departure.sentence)) for departure in found.values())
-    return tuple(change_text(departure.entry, departure.words, safe) for departure in found.values())
+        return tuple(upper_first(redact(departure.sentence)) for departure in found.values())
+    return tuple(change_text(departure.entry, departure.words, redact) for departure in found.values())
 
 
 def _data(plan: Plan, data: Microdata | None) -> dict[str, Any]:
@@ -140,24 +140,24 @@ def _attribute(part: AttributePlan, data: Microdata | None, j: int) -> tuple[Att
     return part, label, data.domain.shape[j], in_words.coding_words(part, levels)
 
 
-def _method(declared: MechanismPlan, safe: Safe, *, chair: bool) -> tuple[Any, list[tuple[Parameter, str]]]:
+def _method(declared: MechanismPlan, redact: Redactor, *, chair: bool) -> tuple[Any, list[tuple[Parameter, str]]]:
     """A method and its parameters with what is tried of them."""
     from engine.mechanisms import mechanism
 
     made, given = mechanism(declared.name), dict(declared.grid)
     for name in given:
         made.parameter(name)  # refuses an unknown one
-    return made, [(p, _values(p, given.get(p.name), safe, settings=chair)) for p in made.parameters]
+    return made, [(p, _values(p, given.get(p.name), redact, settings=chair)) for p in made.parameters]
 
 
-def _values(parameter: Parameter, given: tuple[str, ...] | None, safe: Safe, *, settings: bool) -> str:
+def _values(parameter: Parameter, given: tuple[str, ...] | None, redact: Redactor, *, settings: bool) -> str:
     """What is tried of a parameter; numbers and free texts may tell the extent, and whether it is the default too."""
     values = given or (() if parameter.default is None else (parameter.default,))
     if given is None and parameter.kind == "text" and not parameter.default:
         return "none (default)"
     if not settings and parameter.kind in ("decimal", "whole", "text"):
         return f"{plural(max(1, len(values)), 'value')}, which the chair has"
-    shown = [safe(parameter.canonical(value)).replace("+", ", ") or "none named" for value in values]
+    shown = [redact(parameter.canonical(value)).replace("+", ", ") or "none named" for value in values]
     return "; ".join(shown) + ("" if given else " (default)")
 
 
@@ -209,13 +209,13 @@ def _rule(plan: Plan, calls: tuple[MeasureCall, ...], candidates: str) -> dict[s
     }
 
 
-def _public(plan: Plan, safe: Safe) -> dict[str, Any]:
+def _public(plan: Plan, redact: Redactor) -> dict[str, Any]:
     """What is said in public: the paragraph on methods of a random swap, of another method, or both."""
     from engine.mechanisms import mechanism
 
     publish, names = plan.publish, in_words.mechanisms_of(plan)
     extent = publish.rate_range if publish.rate_policy == "range" else ""
-    title, wording = safe(publish.title), safe(publish.wording)
+    title, wording = redact(publish.title), redact(publish.wording)
     return {
         "extent": extent,
         "released_besides": in_words.besides_words(publish.include),

@@ -28,7 +28,7 @@ _RUN = re.compile(r"\breplicate\s*(?:no\.?|number|#)?\s*\d+", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Safe:
+class Redactor:
     """Takes out of a free text what identifies a run: internal names become letters; rates and other settings,
     paths, specs, numbers of replicates and anything that looks like a key are withheld."""
 
@@ -38,12 +38,12 @@ class Safe:
     calls: tuple[MeasureCall, ...] = ()
 
     @classmethod
-    def of(cls, study: Study, letters: Mapping[str, str]) -> Safe:
+    def of(cls, study: Study, letters: Mapping[str, str]) -> Redactor:
         """For a study whose scenarios have these letters (label to letter)."""
         return cls(letters, _settings(study.plan), study.names, study.measures)
 
     @classmethod
-    def of_plan(cls, plan: Plan, calls: tuple[MeasureCall, ...], *, settings: bool = False) -> Safe:
+    def of_plan(cls, plan: Plan, calls: tuple[MeasureCall, ...], *, settings: bool = False) -> Redactor:
         """For a plan that nobody has run yet; ``settings`` lets rates and settings stand, for the chair."""
         from engine.plan.lock import approved_plan
 

@@ -10,7 +10,7 @@ import pytest
 from engine.measures import call
 from engine.report.redaction import (
     ONE_DIGIT,
-    Safe,
+    Redactor,
     coarse,
     error_beside,
     is_count_risk,
@@ -23,7 +23,9 @@ from engine.report.redaction import (
 )
 from engine.report.words import about, figure
 
-SAFE = Safe({"x7f3": "B"}, frozenset({Decimal("0.1"), Decimal("0.025")}), ("Age", "Age group"), (call("hellinger"),))
+SAFE = Redactor(
+    {"x7f3": "B"}, frozenset({Decimal("0.1"), Decimal("0.025")}), ("Age", "Age group"), (call("hellinger"),)
+)
 
 
 @pytest.mark.parametrize(
@@ -54,8 +56,8 @@ def test_what_goes_and_what_stays(text: str, wanted: str):
 
 def test_a_column_may_have_any_name():
     odd = ("a\\x", r"b\1", r"c\g<0>")
-    safe = Safe({}, frozenset(), odd)
-    assert safe(" and ".join(f"{name}:S" for name in odd)) == " and ".join(odd)
+    redact = Redactor({}, frozenset(), odd)
+    assert redact(" and ".join(f"{name}:S" for name in odd)) == " and ".join(odd)
 
 
 def test_titles():

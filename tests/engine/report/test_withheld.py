@@ -14,7 +14,7 @@ from engine.data.microdata import RawColumn, RawTable
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan
 from engine.report.answers import risk_sentence, ten_questions, utility_words
 from engine.report.build_findings import findings
-from engine.report.context import stand
+from engine.report.context import report_context
 from engine.report.describe import remade
 from engine.report.redaction import WITHHELD_WORDS, two_digits
 from engine.sweeps.sweep import sweep
@@ -72,7 +72,7 @@ def keys_of(plain: Any) -> set[str]:
 
 
 def test_other_candidates_are_only_roughly_placed(case: Case):
-    view = stand(case.study, case.made).view
+    view = report_context(case.study, case.made).view
     exact = set(np.round(view.utility_loss, 12).tolist())
     off = [u for u, _ in case.found.map.others if round(u, 12) in exact]
     assert len(off) <= 2  # the ends of the grid are places of candidates
