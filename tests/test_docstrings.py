@@ -34,7 +34,7 @@ def faults(sentence: str) -> list[str]:
         found.append("begins with a clause without a subject")
     if not 8 <= len(sentence) <= LONGEST:
         found.append(f"has {len(sentence)} characters, not 8 to {LONGEST}")
-    if re.search(r"[a-z)]\. +[A-Z]", sentence):
+    if re.search(r"[a-z)]\. +[A-Z`]", sentence):
         found.append("is more than one sentence")
     return found
 

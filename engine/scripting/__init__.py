@@ -1,1 +1,4 @@
-"""The engine from Python: DataFrames in, DataFrames out.  ``import engine`` offers these names (docs/api.md)."""
+"""The engine from Python: DataFrames in, DataFrames out.
+
+``import engine`` offers these names (docs/api.md).
+"""
