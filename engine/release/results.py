@@ -38,8 +38,8 @@ class Note(NamedTuple):
 
 @dataclass(frozen=True)
 class Results:
-    """Realisations as columns: places of their scenarios, replicates, statuses, changed records, and one column of
-    ``values`` per measure."""
+    """Realisations as columns: indices of their scenarios, replicates, statuses (of :data:`STATUS`), changed records,
+    and one column of ``values`` per measure."""
 
     scenario: np.ndarray
     replicate: np.ndarray
@@ -56,22 +56,26 @@ class Results:
 
 
 class StoredResults(Results):
-    """Realisations that are read from the study when somebody looks at one of them; ``n`` is how many there are."""
+    """Realisations that are read from the study when a column of them is first looked at; ``n`` is their number."""
+
+    _n: int
+    _read: Callable[[], Results]
 
     def __init__(self, n: int, read: Callable[[], Results]) -> None:
         object.__setattr__(self, "_n", n)
         object.__setattr__(self, "_read", read)
 
     def __len__(self) -> int:
-        return int(self.__dict__["_n"])
+        return self._n
 
     def __getattr__(self, name: str) -> np.ndarray:
-        if name not in {f.name for f in fields(Results)}:
+        columns = [field.name for field in fields(Results)]
+        if name not in columns:
             raise AttributeError(name)
-        read = self.__dict__["_read"]()
-        for f in fields(Results):
-            object.__setattr__(self, f.name, getattr(read, f.name))
-        return np.asarray(getattr(read, name))
+        results = self._read()
+        for column in columns:
+            object.__setattr__(self, column, getattr(results, column))
+        return np.asarray(getattr(results, name))
 
 
 def first_runs(results: Results, runs: np.ndarray) -> Results:

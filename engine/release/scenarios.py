@@ -24,7 +24,7 @@ _CHUNK = 50_000  # rows read at once: Python's own objects for all of them would
 
 @dataclass(frozen=True)
 class Scenario:
-    """A release spec in a study: its place, its short label (such as ``x7f3``) and what it is."""
+    """A release spec in a study: its index, its short label (such as ``x7f3``) and what it is."""
 
     index: int
     label: str
@@ -32,7 +32,7 @@ class Scenario:
 
 
 class Scenarios(Sequence[Scenario]):
-    """Scenarios by place, each made when it is looked at: a study may hold a million.
+    """Scenarios by index, each made when it is looked at: a study may hold a million.
 
     Labels are an array, all else codes into the few different values that occur.
     """
@@ -46,7 +46,7 @@ class Scenarios(Sequence[Scenario]):
         self._values = {name: tuple(arrays[f"{name} values"].tolist()) for name in CODED}
         self._names = names
         self._attributes: dict[int, AttributeSpec] = {}  # by code, as they are met
-        self._specs = specs  # by place, where they are at hand
+        self._specs = specs  # by index, where they are at hand
 
     @classmethod
     def of_rows(
@@ -57,8 +57,8 @@ class Scenarios(Sequence[Scenario]):
         *,
         sums: bool = False,
     ) -> Scenarios:
-        """Those of the rows (place, label, mechanism, rate, rule, roles, params), in the order of their places; with
-        ``sums`` each ends with its check sum.  :class:`ValueError` says what in them cannot be."""
+        """Return those of the rows (index, label, mechanism, rate, rule, roles, params), in the order of their indices;
+        with ``sums`` each ends with its check sum.  :class:`ValueError` says what in them cannot be."""
         labels: list[bytes] = []
         where: dict[str, dict[str, int]] = {name: {} for name in CODED}
         parts: dict[str, list[np.ndarray]] = {name: [np.zeros(0, np.int32)] for name in CODED}
@@ -83,40 +83,40 @@ class Scenarios(Sequence[Scenario]):
         return cls(names, arrays, specs)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """What they are made of, to be kept: ``Scenarios(names, arrays)`` are the same."""
-        kept = {"label": self._labels, "order": self._sorted()}
+        """Return the arrays that they are made of, to be stored: ``Scenarios(names, arrays)`` are the same."""
+        arrays = {"label": self._labels, "order": self._sorted()}
         for name in CODED:
-            kept |= {name: self._codes[name], f"{name} values": np.array(self._values[name], np.str_)}
-        return kept
+            arrays |= {name: self._codes[name], f"{name} values": np.array(self._values[name], np.str_)}
+        return arrays
 
     def __len__(self) -> int:
         return len(self._labels)
 
     def __iter__(self) -> Iterator[Scenario]:
         codes = zip(*(column.tolist() for column in self._codes.values()), strict=True)
-        for place, (label, said) in enumerate(zip(self.labels(), codes, strict=True)):
-            yield Scenario(place, label, self._spec(place, *said))
+        for index, (label, own_codes) in enumerate(zip(self.labels(), codes, strict=True)):
+            yield Scenario(index, label, self._spec(index, *own_codes))
 
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
 
     @overload
-    def __getitem__(self, place: int) -> Scenario: ...
+    def __getitem__(self, index: int) -> Scenario: ...
 
     @overload
-    def __getitem__(self, place: slice) -> list[Scenario]: ...
+    def __getitem__(self, index: slice) -> list[Scenario]: ...
 
-    def __getitem__(self, place: int | slice) -> Scenario | list[Scenario]:
-        found = range(len(self))[place]  # an IndexError beyond the end, places from the end
-        return self._made(found) if isinstance(found, int) else [self._made(one) for one in found]
+    def __getitem__(self, index: int | slice) -> Scenario | list[Scenario]:
+        chosen = range(len(self))[index]  # an IndexError beyond the end, negative ones from the end
+        return self._made(chosen) if isinstance(chosen, int) else [self._made(i) for i in chosen]
 
-    def mechanism(self, place: int) -> str:
+    def mechanism(self, index: int) -> str:
         """The mechanism of one scenario, without making it."""
-        result: str = self._values["mechanism"][self._codes["mechanism"][place]]
+        result: str = self._values["mechanism"][self._codes["mechanism"][index]]
         return result
 
     def labels(self) -> list[str]:
-        """The labels of all, by place."""
+        """The labels of all, by index."""
         return [label.decode() for label in self._labels.tolist()]
 
     def coded(self, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -125,28 +125,28 @@ class Scenarios(Sequence[Scenario]):
         return self._codes[name], self._values[name]
 
     def index_of(self, label: str | None) -> int | None:
-        """The place of a scenario by its label; None where there is no such one."""
+        """Return the index of a scenario by its label; None where there is no such one."""
         if not label or not label.isascii() or len(label) > self._labels.dtype.itemsize or not len(self):
             return None
         order, wanted = self._sorted(), np.array(label.encode(), self._labels.dtype)
         at = int(np.searchsorted(self._labels, wanted, sorter=order))
-        found = at < len(order) and self._labels[order[at]] == wanted
-        return int(order[at]) if found else None
+        exists = at < len(order) and self._labels[order[at]] == wanted
+        return int(order[at]) if exists else None
 
     def _sorted(self) -> np.ndarray:
-        """Places in the order of their labels."""
+        """Indices in the order of their labels."""
         if self._order is None:  # made when somebody asks: a sweep never does
             self._order = np.argsort(self._labels)
         return self._order
 
-    def _made(self, place: int) -> Scenario:
-        label = self._labels[place].decode()
-        return Scenario(place, label, self._spec(place, *(codes.item(place) for codes in self._codes.values())))
+    def _made(self, index: int) -> Scenario:
+        label = self._labels[index].decode()
+        return Scenario(index, label, self._spec(index, *(codes.item(index) for codes in self._codes.values())))
 
-    def _spec(self, place: int, mechanism: int, rate: int, rule: int, roles: int, params: int) -> ReleaseSpec:
+    def _spec(self, index: int, mechanism: int, rate: int, rule: int, roles: int, params: int) -> ReleaseSpec:
         """The spec of one scenario from its codes."""
         if self._specs is not None:
-            return self._specs[place]
+            return self._specs[index]
         values = self._values
         attributes = self._attributes.get(roles)
         if attributes is None:
