@@ -32,7 +32,6 @@ from engine.common.messages import Message, report_json, report_words
 from engine.common.os_support import external_beside, open_to_others, private_files
 from engine.common.output import escape_unknown_signs, say
 from engine.common.version import __version__
-from engine.study.keys import key_path
 
 _TOPICS = (
     dashboard,
@@ -110,6 +109,8 @@ def _say_open_key(args: argparse.Namespace) -> None:
     study, named = getattr(args, "study", None), getattr(args, "key_file", None)
     if not (study or named):
         return
+    from engine.study.keys import key_path
+
     key = key_path(study or "", named)
     if mode := open_to_others(key):
         say(
