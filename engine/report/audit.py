@@ -61,20 +61,22 @@ def _unswapped(made: Remade, release: RecordRelease) -> Check:
     for j, attribute in enumerate(data.domain.attributes):
         if j not in may and j in differ:
             return Check(name, f"{attribute.name} was not to be changed and differs.", False)
-    rest = [a.name for j, a in enumerate(data.domain.attributes) if j not in may]
+    unchanged = [a.name for j, a in enumerate(data.domain.attributes) if j not in may]
     renumbered = [c for c in data.raw.names if any(t.is_renumbered(c) for t in release.tables)]
     stay = [c for c in data.carried if c not in renumbered]
-    said = [
-        f"{plural(len(rest), 'attribute')} ({listed(rest)}) {'equals' if len(rest) == 1 else 'equal'} the original in "
-        "every record"
-        if rest
+    clauses = [
+        f"{plural(len(unchanged), 'attribute')} ({listed(unchanged)}) "
+        f"{'equals' if len(unchanged) == 1 else 'equal'} the original in every record"
+        if unchanged
         else "every attribute was exchanged or changed"
     ]
     if stay:
-        said.append(f"{plural(len(stay), 'further column')} {'stays' if len(stay) == 1 else 'stay'} with their record")
+        clauses.append(
+            f"{plural(len(stay), 'further column')} {'stays' if len(stay) == 1 else 'stay'} with their record"
+        )
     if renumbered:
-        said.append(f"the numbers of {listed(renumbered)} were changed by the method")
-    return Check(name, upper_first("; ".join(said)) + ".", True)
+        clauses.append(f"the numbers of {listed(renumbered)} were changed by the method")
+    return Check(name, upper_first("; ".join(clauses)) + ".", True)
 
 
 def _blocks(release: RecordRelease) -> Check:
@@ -87,31 +89,35 @@ def _blocks(release: RecordRelease) -> Check:
         for a in several
         for t in release.tables
     )
-    found = "move as one" if whole else "were torn apart"
-    return Check("Blocks of columns kept whole", f"The columns of {names} {found}.", whole)
+    outcome = "move as one" if whole else "were torn apart"
+    return Check("Blocks of columns kept whole", f"The columns of {names} {outcome}.", whole)
 
 
 def _recodes(made: Remade) -> Check:
-    found = released_recodes(made)
-    if not found:
+    recodes = released_recodes(made)
+    if not recodes:
         return Check(RECODES, "No released column decides another one in every record.", None)
-    broken = [one for one in found if one.broken]
+    broken = [recode for recode in recodes if recode.broken]
     if not broken:
-        held = "its decision holds" if len(found) == 1 else "their decisions hold"
+        holds = "its decision holds" if len(recodes) == 1 else "their decisions hold"
         return Check(
             RECODES,
-            f"{upper_first(plural(len(found), 'pair'))} of columns of which one decides the other: "
-            f"{held} in every released record.",
+            f"{upper_first(plural(len(recodes), 'pair'))} of columns of which one decides the other: "
+            f"{holds} in every released record.",
             True,
         )
     # how many records contradict themselves would tell how many were exchanged
-    one = next((one for one in broken if one.undone), broken[0])
-    what = f"recomputing {one.decided} undoes the exchange" if one.undone else "this shows which records were altered"
+    recode = next((recode for recode in broken if recode.undone), broken[0])
+    what = (
+        f"recomputing {recode.decided} undoes the exchange"
+        if recode.undone
+        else "this shows which records were altered"
+    )
     more = f" So it is with {plural(len(broken) - 1, 'further pair')} of columns." if len(broken) > 1 else ""
     return Check(
         RECODES,
-        f"{one.decider} decides {one.decided} in every original record, and in the release some records contradict "
-        f"themselves: {what}, by anybody who has the file. No public bundle can be made of it.{more}",
+        f"{recode.decider} decides {recode.decided} in every original record, and in the release some records "
+        f"contradict themselves: {what}, by anybody who has the file. No public bundle can be made of it.{more}",
         False,
     )
 
@@ -120,7 +126,7 @@ def _edits(release: RecordRelease, plan: Plan) -> list[Check]:
     data = release.data
     if not plan.edits:
         return [Check(EDITS, "The plan declares no edit rules, so none could be checked.", None)]
-    found = []
+    checks_of_rules = []
     every = range(len(data.domain))
     before, own = occupied(list(data.codes), data.domain.shape, data.n_records)
     counts = np.bincount(own, minlength=len(before))
@@ -132,10 +138,10 @@ def _edits(release: RecordRelease, plan: Plan) -> list[Check]:
             for cells, inverse in after
         ]
         most = max(new)
-        found.append(
+        checks_of_rules.append(
             Check(f"Edit rule “{rule.name}”", f"Broken by {old:,} records before and {most:,} after.", most <= old)
         )
-    return found
+    return checks_of_rules
 
 
 def _partners(made: Remade) -> Check:

@@ -11,21 +11,23 @@ if TYPE_CHECKING:
     from engine.report.findings import Findings
 
 
-def coherence(found: Findings) -> list[str]:
+def coherence(findings: Findings) -> list[str]:
     """Whether the file is coherent and fits other releases."""
-    broken = [check for check in found.checks if check.holds is False]
-    held = [check.name for check in found.checks if check.holds]
-    said = [f"Not in order: {check.found}" for check in broken if check.name == RECODES]
-    said += [f"Checked and in order: {listed(lower_first(name) for name in held)}."] if held else []
-    said += [f"{check.name}: {check.found}" for check in broken if check.name != RECODES]
-    said += [f"{check.name}: {check.found}" for check in found.checks if check.holds is None and check.name == EDITS]
-    if found.cover.release_type != "new":
-        changed = f": {found.cover.changes}" if found.cover.changes else ""
-        said.append(f"This is a {found.cover.release_type}{changed}.")
-    overlaps = found.cover.overlaps.rstrip(".")
-    said.append(
+    broken = [check for check in findings.checks if check.holds is False]
+    in_order = [check.name for check in findings.checks if check.holds]
+    sentences = [f"Not in order: {check.found}" for check in broken if check.name == RECODES]
+    sentences += [f"Checked and in order: {listed(lower_first(name) for name in in_order)}."] if in_order else []
+    sentences += [f"{check.name}: {check.found}" for check in broken if check.name != RECODES]
+    sentences += [
+        f"{check.name}: {check.found}" for check in findings.checks if check.holds is None and check.name == EDITS
+    ]
+    if findings.cover.release_type != "new":
+        changed = f": {findings.cover.changes}" if findings.cover.changes else ""
+        sentences.append(f"This is a {findings.cover.release_type}{changed}.")
+    overlaps = findings.cover.overlaps.rstrip(".")
+    sentences.append(
         f"Other releases of the same data: {overlaps}. Two differently protected releases can undo each other."
         if overlaps
         else "No other release of the same data is named in the plan; if there is one, the two can undo each other."
     )
-    return said
+    return sentences

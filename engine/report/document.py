@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from engine.common.printable import printable
 
 
-class _Words:
+class _Printable:
     """What a reader sees: signs that would steer a terminal or turn the direction of writing are written out, some of
     which no document can hold."""
 
     def __post_init__(self) -> None:
-        for one in fields(self):  # type: ignore[arg-type]
-            object.__setattr__(self, one.name, _printable(getattr(self, one.name)))
+        for field_ in fields(self):  # type: ignore[arg-type]
+            object.__setattr__(self, field_.name, _printable(getattr(self, field_.name)))
 
 
 def _printable(value: Any) -> Any:
@@ -25,7 +24,7 @@ def _printable(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Paragraph(_Words):
+class Paragraph(_Printable):
     """Text; ``kind`` is plain, lead (larger), note (smaller) or warning (set apart)."""
 
     text: str
@@ -33,14 +32,14 @@ class Paragraph(_Words):
 
 
 @dataclass(frozen=True)
-class Bullets(_Words):
+class Bullets(_Printable):
     """A list."""
 
     items: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Grid(_Words):
+class Grid(_Printable):
     """A table with a caption and a header row; ``right`` are the places of columns that hold figures, ``widths`` says
     how wide the columns are beside one another (empty: all alike); the first column names the row."""
 
@@ -52,7 +51,7 @@ class Grid(_Words):
 
 
 @dataclass(frozen=True)
-class Picture(_Words):
+class Picture(_Printable):
     """A PNG with what it shows in words (for who does not see it) and a caption."""
 
     png: bytes = field(repr=False)
@@ -62,7 +61,7 @@ class Picture(_Words):
 
 
 @dataclass(frozen=True)
-class Entries(_Words):
+class Entries(_Printable):
     """Names with values; an empty value is a line to be filled in by hand."""
 
     rows: tuple[tuple[str, str], ...]
@@ -72,7 +71,7 @@ Block = Paragraph | Bullets | Grid | Picture | Entries
 
 
 @dataclass(frozen=True)
-class Section(_Words):
+class Section(_Printable):
     """A numbered or named part."""
 
     title: str
@@ -87,7 +86,7 @@ class Section(_Words):
 
 
 @dataclass(frozen=True)
-class Document(_Words):
+class Document(_Printable):
     """A document: ``banner`` stands on every page; without one there is none."""
 
     title: str
@@ -98,14 +97,3 @@ class Document(_Words):
 
 BLANK = "_" * 30
 """What stands for an entry to be filled in by hand."""
-
-
-def grid(
-    caption: str,
-    header: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    right: Sequence[int] = (),
-    widths: Sequence[float] = (),
-) -> Grid:
-    """A :class:`Grid` from any sequences."""
-    return Grid(caption, tuple(header), tuple(tuple(row) for row in rows), tuple(right), tuple(widths))

@@ -61,9 +61,9 @@ def _cut(name: str) -> str:
 
 
 @lru_cache(maxsize=4)
-def frontier(found: Findings) -> Picture:
+def frontier(findings: Findings) -> Picture:
     """The map: frontier, recommendation and lettered neighbours, other candidates, doing nothing."""
-    at, row = found.map, recommended(found)
+    at, row = findings.map, recommended(findings)
     made, axes = _canvas(7.2, 4.3)
     if at.others:
         axes.scatter(
@@ -76,24 +76,25 @@ def frontier(found: Findings) -> Picture:
         [u for u, _ in at.frontier], [r for _, r in at.frontier], s=26, facecolor="white", edgecolor=BLUE, zorder=3,
         label="frontier: no candidate is better in both",
     )  # fmt: skip
-    for one in at.candidates:
-        if one.risk is None or one.utility is None:
+    for candidate in at.candidates:
+        x, y = candidate.utility, candidate.risk
+        if x is None or y is None:
             continue
-        mine = one.recommended
+        is_recommended, colour = candidate.recommended, VERMILLION if candidate.recommended else BLUE
         axes.errorbar(
-            one.utility, one.risk, xerr=bar(one.utility, one.utility_se), yerr=bar(one.risk, one.risk_se),
-            fmt="*" if mine else "o", markersize=17 if mine else 8, color=VERMILLION if mine else BLUE,
-            ecolor=VERMILLION if mine else BLUE, elinewidth=1, zorder=5 if mine else 4,
-            label=f"{one.letter}: recommended" if mine else None,
+            x, y, xerr=bar(x, candidate.utility_se), yerr=bar(y, candidate.risk_se),
+            fmt="*" if is_recommended else "o", markersize=17 if is_recommended else 8, color=colour, ecolor=colour,
+            elinewidth=1, zorder=5 if is_recommended else 4,
+            label=f"{candidate.letter}: recommended" if is_recommended else None,
         )  # fmt: skip
         axes.annotate(
-            one.letter, (one.utility, one.risk), xytext=(7, -15), textcoords="offset points",
-            fontsize=14 if mine else 12, fontweight="bold", color=VERMILLION if mine else BLUE, zorder=6,
+            candidate.letter, (x, y), xytext=(7, -15), textcoords="offset points",
+            fontsize=14 if is_recommended else 12, fontweight="bold", color=colour, zorder=6,
         )  # fmt: skip
     if at.nothing_risk is not None and at.nothing_utility is not None:
         axes.scatter([at.nothing_utility], [at.nothing_risk], marker="D", s=70, color="black", zorder=4,
                      label="doing nothing")  # fmt: skip
-    beyond = _zoom(axes, found)
+    beyond = _zoom(axes, findings)
     if at.utility_better == "lower":
         axes.invert_xaxis()
     if at.risk_better == "higher":
@@ -110,14 +111,14 @@ def frontier(found: Findings) -> Picture:
         f"Lettered candidates from the safest to the most useful, with risk and utility: {words}. "
         f"Recommended is {row.letter}. Doing nothing has risk {figure(at.nothing_risk)}.",
         f"The frontier of {plural(at.n_candidates, 'candidate')}, averages over runs ({at.runs} for {row.letter}); "
-        + bars_words(found)
+        + bars_words(findings)
         + (f". Zoomed: {beyond} further out are not shown" if beyond else ""),
     )
 
 
-def _zoom(axes: Any, found: Findings) -> str:
+def _zoom(axes: Any, findings: Findings) -> str:
     """Look at the lettered candidates and at doing nothing; returns how much of the rest lies outside, in words."""
-    at = found.map
+    at = findings.map
     ranges = window(at, 0.09)
     if ranges is None:
         return ""
@@ -145,9 +146,9 @@ def _by_flag(rows: Sequence[Row], tolerance: str) -> Iterator[tuple[list[Row], s
 
 
 @lru_cache(maxsize=4)
-def percentages(found: Findings) -> Picture | None:
+def percentages(findings: Findings) -> Picture | None:
     """Percentages before and after with the 45-degree line; None without any."""
-    rows = [r for r in found.utility.shares if not r.weighted]
+    rows = [r for r in findings.utility.shares if not r.weighted]
     if not rows:
         return None
     made, axes = _canvas(5.2, 4.6)
@@ -173,9 +174,9 @@ def percentages(found: Findings) -> Picture | None:
 
 
 @lru_cache(maxsize=4)
-def coefficients(found: Findings) -> Picture | None:
+def coefficients(findings: Findings) -> Picture | None:
     """Coefficients of declared analyses before and after with 1.96 standard errors; None without any."""
-    rows = [r for r in found.utility.coefficients if r.before is not None and r.after is not None][:60]
+    rows = [r for r in findings.utility.coefficients if r.before is not None and r.after is not None][:60]
     if not rows:
         return None
     made, axes = _canvas(5.2, 4.6)
@@ -203,9 +204,9 @@ def coefficients(found: Findings) -> Picture | None:
 
 
 @lru_cache(maxsize=4)
-def small_cells(found: Findings) -> Picture:
+def small_cells(findings: Findings) -> Picture:
     """Records in small cells before and after."""
-    exposed = found.exposure
+    exposed = findings.exposure
     made, axes = _canvas(6.4, 2.5)
     names = ["after: unaltered", "after: all", "before"]
     values = [exposed.unaltered_after, exposed.small_after, exposed.small_before]
@@ -215,19 +216,19 @@ def small_cells(found: Findings) -> Picture:
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.bar_label(bars, [f"{value:,}" for value in values], padding=4)
     axes.set_xlim(0, max(*values, 1) * 1.15)
-    axes.set_xlabel(f"records in {small_words(found)}")
+    axes.set_xlabel(f"records in {small_words(findings)}")
     return Picture(
         _png(made),
         f"Bars of records in small cells: {exposed.small_before:,} before, {exposed.small_after:,} after in all, of "
         f"which {exposed.unaltered_after:,} are unaltered.",
-        f"Records in {small_words(found)}, of what an intruder knows",
+        f"Records in {small_words(findings)}, of what an intruder knows",
     )
 
 
 @lru_cache(maxsize=4)
-def associations(found: Findings) -> Picture | None:
+def associations(findings: Findings) -> Picture | None:
     """The associations that change most, before and after, as pairs of marks; None without any."""
-    rows = [r for r in found.utility.associations if r.statistic == "Cramér's V" and r.before is not None][:12]
+    rows = [r for r in findings.utility.associations if r.statistic == "Cramér's V" and r.before is not None][:12]
     if not rows:
         return None
     made, axes = _canvas(6.6, 0.9 + 0.32 * len(rows))

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from engine.report.findings import Findings
 
 
-def write_findings(found: Findings, folder: Path) -> list[Path]:
+def write_findings(findings: Findings, folder: Path) -> list[Path]:
     """Memo, tables, slides and ``board.json`` in an existing folder; returns what was written."""
-    written = write_document(memo(found), folder, "memo", pdf=True)
+    written = write_document(memo(findings), folder, "memo", pdf=True)
     for name, content in (
-        ("tables.xlsx", tables_bytes(found)),
-        ("slides.pptx", slides_bytes(found)),
-        (BOARD, found.to_json().encode()),
+        ("tables.xlsx", tables_bytes(findings)),
+        ("slides.pptx", slides_bytes(findings)),
+        (BOARD, findings.to_json().encode()),
     ):
         path = folder / name
         path.write_bytes(content)

@@ -153,5 +153,5 @@ def file_names(plan: Plan) -> list[str]:
 def besides_words(include: Sequence[str]) -> str:
     """What is released besides the attributes and carried columns."""
     words = {"weight": "the weight of each record", "id": "a new id of each record"}
-    said = " and ".join(words[role] for role in include)
-    return f"Released with the file: {said or 'neither weights nor ids'}."
+    roles = " and ".join(words[role] for role in include)
+    return f"Released with the file: {roles or 'neither weights nor ids'}."

@@ -48,7 +48,7 @@ def count_plan(plan: Plan, data: Microdata) -> PlanCounts:
     return counted(plan, data, space_or_count(plan, data), scenarios_of(plan, data, listed=False)[0])
 
 
-def counted(plan: Plan, data: Microdata, found: Space | Counted | None, others: Sequence[ReleaseSpec]) -> PlanCounts:
+def counted(plan: Plan, data: Microdata, space: Space | Counted | None, others: Sequence[ReleaseSpec]) -> PlanCounts:
     """The same where the space and the scenarios of other mechanisms are known already."""
     complete = None
     if plan.swaps_at_random and plan.space.search:
@@ -56,7 +56,7 @@ def counted(plan: Plan, data: Microdata, found: Space | Counted | None, others: 
 
         asked = plan.space
         complete = n_specs(data.table, plan.swap, asked.fix, asked.change, asked.rule, data.has_carried_columns)
-    return PlanCounts(data, found, complete, tuple(Counter(spec.mechanism for spec in others).items()))
+    return PlanCounts(data, space, complete, tuple(Counter(spec.mechanism for spec in others).items()))
 
 
 def at_most(plan: Plan) -> int | None:

@@ -59,17 +59,17 @@ def plan_document(plan: Plan, counts: PlanCounts | None = None, *, rates: bool =
 
 def judged(plan: Plan, calls: tuple[MeasureCall, ...]) -> tuple[MeasureCall | None, MeasureCall | None]:
     """The measures of risk and of utility that candidates are judged by: the plan's, else the first of each kind."""
-    found = []
-    for kind, asked in (("risk", plan.decision.risk), ("utility", plan.decision.utility)):
-        mine = [
-            one
-            for one, text in zip(calls, plan.measures, strict=True)
-            if one.measure.kind == kind and (asked is None or asked in (text, str(one), one.measure.name))
-        ]
-        if asked is not None and not mine:
-            raise UsageError(f"decision {kind} is '{asked}', which is not a measure of {kind}; name one of them")
-        found.append(mine[0] if mine else None)
-    return found[0], found[1]
+    decision = plan.decision
+    return _judged("risk", decision.risk, plan, calls), _judged("utility", decision.utility, plan, calls)
+
+
+def _judged(kind: str, asked: str | None, plan: Plan, calls: tuple[MeasureCall, ...]) -> MeasureCall | None:
+    for call, text in zip(calls, plan.measures, strict=True):
+        if call.measure.kind == kind and (asked is None or asked in (text, str(call), call.measure.name)):
+            return call
+    if asked is not None:
+        raise UsageError(f"decision {kind} is '{asked}', which is not a measure of {kind}; name one of them")
+    return None
 
 
 def _about(plan: Plan, redact: Redactor, *, chair: bool) -> dict[str, Any]:
@@ -94,10 +94,10 @@ def _departures(plan: Plan, redact: Redactor, *, rates: bool) -> tuple[str, ...]
     from engine.plan.lock import departures
     from engine.report.build_findings import change_text
 
-    found = departures(plan)
+    departed = departures(plan)
     if rates:
-        return tuple(upper_first(redact(departure.sentence)) for departure in found.values())
-    return tuple(change_text(departure.entry, departure.words, redact) for departure in found.values())
+        return tuple(upper_first(redact(departure.sentence)) for departure in departed.values())
+    return tuple(change_text(departure.entry, departure.words, redact) for departure in departed.values())
 
 
 def _data(plan: Plan, data: Microdata | None) -> dict[str, Any]:
@@ -198,7 +198,7 @@ def _rule(plan: Plan, calls: tuple[MeasureCall, ...], candidates: str) -> dict[s
     risk, utility = judged(plan, calls)
     bound, slope = plan.decision.max_risk, plan.decision.slope
     return {
-        "measures": [(title_of(one), one.measure, meaning_of(one), one in (risk, utility)) for one in calls],
+        "measures": [(title_of(call), call.measure, meaning_of(call), call in (risk, utility)) for call in calls],
         "risk": title_of(risk) if risk else "",
         "utility": title_of(utility) if utility else "",
         "rule": in_words.rule_words(plan, risk, utility),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _Row = TypeVar("_Row", ShareRow, MeanRow)
 MOST = 200
-"""Most rows of a kind that are kept; those that change most come first, and tallies count all."""
+"""Most rows of a kind in the findings; those that change most come first, and tallies count all."""
 _MOST_CELLS = 1 << 22
 _SMALL = 3  # a cell of fewer records is small, whatever the risk measure says
 _MANY = 20  # attributes from which on pairs that cannot have changed are passed over
@@ -130,35 +130,35 @@ def percentages(
     names, shape = data.domain.names, data.domain.shape
     levels = [attribute.levels for attribute in data.domain.attributes]
     weights, n = weights_of(original), data.n_records
-    kept: list[ShareRow] = []
+    largest: list[ShareRow] = []
     tallies = []
-    one: dict[bool, list[ShareRow]] = {False: [], True: []}
-    two: dict[bool, list[ShareRow]] = {False: [], True: []}
+    one_way: dict[bool, list[ShareRow]] = {False: [], True: []}
+    two_way: dict[bool, list[ShareRow]] = {False: [], True: []}
     forms = [(False, None)] + ([(True, weights)] if weights is not None else [])
     for j, name in enumerate(names):
         counts = np.bincount(data.codes[j], minlength=shape[j])
         for weighted, by in forms:
-            found = _Shares(data.codes[j], [t.codes(j) for t in release.tables], shape[j], by, counts)
-            one[weighted] += found.rows(name, levels[j], weighted, tolerances)
+            shares = _Shares(data.codes[j], [t.codes(j) for t in release.tables], shape[j], by, counts)
+            one_way[weighted] += shares.rows(name, levels[j], weighted, tolerances)
     for i, j in pairs(release, places):
         size = shape[i] * shape[j]
         if size > max(_MOST_CELLS, 4 * n):
             continue
         old = data.codes[i].astype(np.int64) * shape[j] + data.codes[j]
         new = [t.codes(i).astype(np.int64) * shape[j] + t.codes(j) for t in release.tables]
-        words = [f"{a}, {b}" for a in levels[i] for b in levels[j]]
+        pairs_of_levels = [f"{a}, {b}" for a in levels[i] for b in levels[j]]
         counts = np.bincount(old, minlength=size)
         for weighted, by in forms:
-            found = _Shares(old, new, size, by, counts)
-            two[weighted] += found.rows(f"{names[i]} × {names[j]}", words, weighted, tolerances)
+            shares = _Shares(old, new, size, by, counts)
+            two_way[weighted] += shares.rows(f"{names[i]} × {names[j]}", pairs_of_levels, weighted, tolerances)
     for weighted, _ in forms:
         how = "weighted " if weighted else ""
-        tallies.append(_tally(f"{how}percentages of one attribute", one[weighted], tolerances))
-        if two[weighted]:
+        tallies.append(_tally(f"{how}percentages of one attribute", one_way[weighted], tolerances))
+        if two_way[weighted]:
             which = " of which one has changed" if len(places) > _MANY else ""
-            tallies.append(_tally(f"{how}percentages of two attributes{which}", two[weighted], tolerances))
-        kept += _largest(one[weighted], tolerances.min_n) + _largest(two[weighted], tolerances.min_n)
-    return kept, tallies
+            tallies.append(_tally(f"{how}percentages of two attributes{which}", two_way[weighted], tolerances))
+        largest += _largest(one_way[weighted], tolerances.min_n) + _largest(two_way[weighted], tolerances.min_n)
+    return largest, tallies
 
 
 @dataclass(frozen=True)
@@ -283,7 +283,7 @@ def associations(release: RecordRelease, places: Sequence[int]) -> list[PairRow]
 
 def named_tables(release: RecordRelease, plan: Plan) -> list[NamedTable]:
     """The tables that the plan names, before and after; of long ones the cells that changed most."""
-    data, found = release.data, []
+    data, tables = release.data, []
     for table in plan.tables:
         places = data.domain.indices(table.attributes)
         cells, before, after = _counts(release, places)
@@ -299,8 +299,8 @@ def named_tables(release: RecordRelease, plan: Plan) -> list[NamedTable]:
             for i in order.tolist()
         )
         changed = int(np.count_nonzero(np.rint(after) != before))
-        found.append(NamedTable(table.name, table.attributes, len(cells), changed, rows))
-    return found
+        tables.append(NamedTable(table.name, table.attributes, len(cells), changed, rows))
+    return tables
 
 
 def _counts(release: RecordRelease, places: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -326,11 +326,11 @@ def distance(release: RecordRelease, places: Sequence[int], fewest: int) -> Dist
         roots = (np.sqrt(after) - np.sqrt(before)) ** 2
         everything.append(np.sqrt(roots.sum() / (2 * n)))
         large.append(np.sqrt(roots[before >= fewest].sum() / (2 * n)) if (before >= fewest).any() else np.nan)
-        held = before > 0
-        share = float(np.count_nonzero(held & (before < fewest)) / np.count_nonzero(held))
+        occupied_before = before > 0
+        share = float(np.count_nonzero(occupied_before & (before < fewest)) / np.count_nonzero(occupied_before))
         records = float(before[before < max(fewest, _SMALL)].sum() / n)
-    found = np.array([np.mean(everything), np.mean(large)])
+    distances = np.array([np.mean(everything), np.mean(large)])
     if share > SPARSE_CELLS:
-        found = two_digits(found)
-    whole = None if records > SATURATED else float(found[0])
-    return Distance(whole, optional(found[1]), fewest, share)
+        distances = two_digits(distances)
+    whole = None if records > SATURATED else float(distances[0])
+    return Distance(whole, optional(distances[1]), fewest, share)

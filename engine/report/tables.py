@@ -31,18 +31,18 @@ def _cell(value: Any) -> Any:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else value
 
 
-def sheets(found: Findings) -> dict[str, tuple[list[str], list[list[Any]]]]:
+def sheets(findings: Findings) -> dict[str, tuple[list[str], list[list[Any]]]]:
     """Name, header and rows of every sheet that has rows."""
-    use, at = found.utility, found.map
+    use, at = findings.utility, findings.map
     made = {
         "Ten questions": (
             ["question", "answer"],
-            [[a.question, line] for a in ten_questions(found) for line in a.lines],
+            [[a.question, line] for a in ten_questions(findings) for line in a.lines],
         ),
         "Candidates": _rows(at.candidates),
         "Spread": _rows(at.spreads),
-        "Measures": _rows(found.measures),
-        "Exposed groups": _rows(found.exposure.groups),
+        "Measures": _rows(findings.measures),
+        "Exposed groups": _rows(findings.exposure.groups),
         "Percentages": _rows([r for r in use.shares if not r.weighted], ("weighted",)),
         "Percentages weighted": _rows([r for r in use.shares if r.weighted], ("weighted",)),
         "Means": _rows(use.means),
@@ -50,9 +50,9 @@ def sheets(found: Findings) -> dict[str, tuple[list[str], list[list[Any]]]]:
         "Associations": _rows(use.associations),
         "Coefficients": _rows(use.coefficients),
         "Flags": _rows(use.tallies),
-        "Checks": _rows(found.checks),
-        "Attributes": _rows(found.design.attributes),
-        "Parameters": (["parameter", "as planned"], [list(pair) for pair in found.approved.parameters]),
+        "Checks": _rows(findings.checks),
+        "Attributes": _rows(findings.design.attributes),
+        "Parameters": (["parameter", "as planned"], [list(pair) for pair in findings.approved.parameters]),
     }
     for number, table in enumerate(use.tables, 1):
         header = [*table.attributes, "before", "after"]
@@ -60,7 +60,7 @@ def sheets(found: Findings) -> dict[str, tuple[list[str], list[list[Any]]]]:
     return {name: (header, rows) for name, (header, rows) in made.items() if rows}
 
 
-def tables_bytes(found: Findings) -> bytes:
+def tables_bytes(findings: Findings) -> bytes:
     """The workbook's content."""
     from xlsxwriter import Workbook
 
@@ -71,7 +71,7 @@ def tables_bytes(found: Findings) -> bytes:
     # Marked as a quote, what may be a formula stays text when somebody edits the cell too.
     bold, quoted_bold = (book.add_format({**head, "quote_prefix": on}) for on in (False, True))
     wrap, quoted = (book.add_format({**text, "quote_prefix": on}) for on in (False, True))
-    for name, (header, rows) in sheets(found).items():
+    for name, (header, rows) in sheets(findings).items():
         sheet = book.add_worksheet(name)
         sheet.freeze_panes(1, 1)
         for j, title in enumerate(header):

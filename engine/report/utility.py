@@ -49,26 +49,26 @@ def _coefficients(
     original does not estimate, which are not counted as losses."""
     rows = []
     for analysis in plan.analyses:
-        found = compare(release, analysis, reported=True)
+        comparison = compare(release, analysis, reported=True)
         with np.errstate(divide="ignore", invalid="ignore"):
-            shift = np.abs(found.after - found.before.estimate) / found.before.se
-            ratio = found.se_after / found.before.se
-        for i, usable in enumerate(found.usable.tolist()):
-            name = _LEVEL.sub(r": \1", found.ready.names[i])
+            shift = np.abs(comparison.after - comparison.before.estimate) / comparison.before.se
+            ratio = comparison.se_after / comparison.before.se
+        for i, usable in enumerate(comparison.usable.tolist()):
+            name = _LEVEL.sub(r": \1", comparison.ready.names[i])
             if not usable:
-                never = f"not in the original either: {WHY[int(found.before.why[i])]}"
+                never = f"not in the original either: {WHY[int(comparison.before.why[i])]}"
                 rows.append(CoefficientRow(analysis.name, name, None, None, None, None, None, None, False, never))
                 continue
-            lost = "" if np.isfinite(found.after[i]) else WHY[int(found.why[i])]
+            lost = "" if np.isfinite(comparison.after[i]) else WHY[int(comparison.why[i])]
             wide = bool(ratio[i] > tolerances.se_ratio or ratio[i] < 1 / tolerances.se_ratio)
             rows.append(
                 CoefficientRow(
                     analysis=analysis.name,
                     name=name,
-                    before=shares.optional(found.before.estimate[i]),
-                    se_before=shares.optional(found.before.se[i]),
-                    after=shares.optional(found.after[i]),
-                    se_after=shares.optional(found.se_after[i]),
+                    before=shares.optional(comparison.before.estimate[i]),
+                    se_before=shares.optional(comparison.before.se[i]),
+                    after=shares.optional(comparison.after[i]),
+                    se_after=shares.optional(comparison.se_after[i]),
                     shift=shares.optional(shift[i]),
                     ratio=shares.optional(ratio[i]),
                     flagged=bool(lost) or bool(shift[i] > tolerances.se) or wide,
