@@ -13,7 +13,7 @@ from engine.release.batch import ReleaseBatch
 def symmetric(margins: PairMargins, figures: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
     """Figures per pair as square matrices, shape ``(candidates, attributes, attributes)``."""
     d = diagonal.shape[-1]
-    first, second = margins.matrix_places
+    first, second = np.array(margins.pairs, np.int64).reshape(-1, 2).T
     matrix = np.zeros((margins.n_candidates, d, d))
     matrix[:, np.arange(d), np.arange(d)] = diagonal
     matrix[:, first, second] = matrix[:, second, first] = figures

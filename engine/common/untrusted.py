@@ -105,20 +105,20 @@ def plain_json(text: str, what: str) -> Any:
     if text.count(",") > MOST_ENTRIES:
         raise EngineError(f"{what} holds more than {MOST_ENTRIES:,} entries, the most that such a file may have")
     try:
-        found = json.loads(text, parse_int=_whole, parse_float=_finite, parse_constant=_no_figure)
+        values = json.loads(text, parse_int=_whole, parse_float=_finite, parse_constant=_no_figure)
     except RecursionError:
         raise EngineError(_deep(what)) from None
     except ValueError as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
         raise EngineError(f"{what} cannot be read: it is no JSON of plain figures and texts ({reason})") from None
-    _check_values(found, what)
-    return found
+    _check_values(values, what)
+    return values
 
 
-def _check_values(found: Any, what: str) -> None:
+def _check_values(values: Any, what: str) -> None:
     """Refuse nesting deeper than any file of this program has, and texts that UTF-8 cannot hold: halves of surrogate
     pairs."""
-    level, depth = [found], 0
+    level, depth = [values], 0
     while level:
         if depth > _DEEPEST:
             raise EngineError(_deep(what))
@@ -128,7 +128,7 @@ def _check_values(found: Any, what: str) -> None:
                     text.encode()
                 except UnicodeEncodeError:
                     raise EngineError(f"{what} holds a text that UTF-8 cannot hold: half of a surrogate pair") from None
-        level = [value for one in level if isinstance(one, dict | list) for value in _inner(one)]
+        level = [value for container in level if isinstance(container, dict | list) for value in _inner(container)]
         depth += 1
 
 

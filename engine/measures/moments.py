@@ -104,11 +104,11 @@ def _formed(release: RecordRelease, table: ReleasedTable, setting: _Setting) -> 
     if not setting.places:
         return Moments(*(part[None] for part in moments(values, weights)))
     cells = table.cells(setting.places)
-    found = []
+    per_stratum = []
     for cell in setting.cells.tolist():
         at = np.flatnonzero(cells == cell)
-        found.append(moments(values[at], None if weights is None else weights[at]))
-    return Moments(*(np.array(part) for part in zip(*found, strict=True)))
+        per_stratum.append(moments(values[at], None if weights is None else weights[at]))
+    return Moments(*(np.array(part) for part in zip(*per_stratum, strict=True)))
 
 
 def _over_tables(
@@ -119,10 +119,10 @@ def _over_tables(
     if setting is None:
         return Figure(np.nan, NO_COLUMNS)
     before = _moments(release, release.original, setting)
-    found = [figure(before, _moments(release, table, setting), setting) for table in release.tables]
-    values = np.array([value for value, _ in found])
+    figures = [figure(before, _moments(release, table, setting), setting) for table in release.tables]
+    values = np.array([value for value, _ in figures])
     worst = int(np.argmax(np.where(np.isnan(values), np.inf, values)))
-    return Figure(float(values.sum() / len(values)), found[worst][1])
+    return Figure(float(values.sum() / len(values)), figures[worst][1])
 
 
 def _where(setting: _Setting, stratum: int, *columns: int) -> str:

@@ -7,7 +7,6 @@ candidate are a few dozen numbers, and three distances and two associations read
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import combinations
 from math import prod
 
@@ -48,12 +47,6 @@ class PairMargins:
     def per_pair(self, values: np.ndarray) -> np.ndarray:
         """Figures per table, shape ``(candidates, pairs)``."""
         return values.reshape(self.n_candidates, len(self.pairs))
-
-    @cached_property
-    def matrix_places(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and columns of the pairs in a square matrix over the attributes."""
-        first, second = np.array(self.pairs, np.int64).reshape(-1, 2).T
-        return first, second
 
 
 def mean_over_pairs(figures: np.ndarray) -> np.ndarray:

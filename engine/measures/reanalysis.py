@@ -64,34 +64,34 @@ class Joined:
 
     def strata(self) -> list[tuple[str, np.ndarray]]:
         """Name and coefficients of every stratum of every analysis that has strata."""
-        found, begin = [], 0
+        results, begin = [], 0
         for c in self.compared:
             m, k = len(c.usable), len(c.ready.design.model.parameters)
             if c.ready.places:
                 for s, stratum in enumerate(c.ready.strata):
-                    found.append((f"{c.ready.design.analysis.name}, {stratum}", np.arange(k) + begin + s * k))
+                    results.append((f"{c.ready.design.analysis.name}, {stratum}", np.arange(k) + begin + s * k))
             begin += m
-        return found
+        return results
 
     def remarks(self) -> list[str]:
         """What cannot be compared, in words; the first of the lost ones by name."""
-        said = []
+        remarks = []
         lost = np.flatnonzero(self.lost)
         if len(lost):
             first = lost[0]
-            said.append(
+            remarks.append(
                 f"{len(lost)} of {int(self.usable.sum())} coefficients cannot be estimated from the release, first "
                 f"{self.names[first]} ({WHY[self.why[first]]})"
             )
         if not self.usable.all():
-            said.append(f"{int((~self.usable).sum())} of {len(self.usable)} cannot be estimated from the original")
-        return said
+            remarks.append(f"{int((~self.usable).sum())} of {len(self.usable)} cannot be estimated from the original")
+        return remarks
 
 
 def joined(release: RecordRelease, analysis: str, df: str = DF[0]) -> Joined | None:
     """The analysis of that name, or all of them, on a release; None where the plan declares none."""
     wanted = chosen(release.plan, analysis)
-    return Joined([compare(release, one, df) for one in wanted]) if wanted else None
+    return Joined([compare(release, declared, df) for declared in wanted]) if wanted else None
 
 
 def _figure(value: float, notes: list[str], reason: str = "no coefficient can be compared") -> Figure:
@@ -100,10 +100,10 @@ def _figure(value: float, notes: list[str], reason: str = "no coefficient can be
     return Figure(value, "; ".join(notes))
 
 
-def _overlaps(found: Joined) -> tuple[np.ndarray, list[str]]:
-    overlap = interval_overlap(found.before, found.half, found.after, found.half_after)
-    notes = found.remarks()
-    flat = int((found.usable & ~found.lost & np.isnan(overlap)).sum())
+def _overlaps(results: Joined) -> tuple[np.ndarray, list[str]]:
+    overlap = interval_overlap(results.before, results.half, results.after, results.half_after)
+    notes = results.remarks()
+    flat = int((results.usable & ~results.lost & np.isnan(overlap)).sum())
     if flat:
         notes.append(f"{flat} with an interval of no width")
     return overlap, notes
@@ -116,17 +116,17 @@ def ci_overlap(release: RecordRelease, places: tuple[int, ...], analysis: str, d
     One released table: its naive interval.  Several: the interval of Reiter's rules.  NaN when no coefficient can be
     compared.
     """
-    found = joined(release, analysis, df)
-    if found is None:
+    results = joined(release, analysis, df)
+    if results is None:
         return Figure(np.nan, NO_ANALYSES)
-    overlap, notes = _overlaps(found)
+    overlap, notes = _overlaps(results)
     if np.isnan(overlap).all():
         return _figure(np.nan, notes)
     worst = int(np.nanargmin(overlap))
     if overlap[worst] < 1:
-        first = [f"worst {found.names[worst]}: J = {overlap[worst]:.2f}"]
+        first = [f"worst {results.names[worst]}: J = {overlap[worst]:.2f}"]
         by_stratum = [
-            (float(np.nanmean(overlap[at])), name) for name, at in found.strata() if not np.isnan(overlap[at]).all()
+            (float(np.nanmean(overlap[at])), name) for name, at in results.strata() if not np.isnan(overlap[at]).all()
         ]
         if by_stratum:
             mean, name = min(by_stratum)
@@ -137,16 +137,16 @@ def ci_overlap(release: RecordRelease, places: tuple[int, ...], analysis: str, d
 
 def ci_disjoint(release: RecordRelease, places: tuple[int, ...], analysis: str, df: str) -> Figure:
     """Number of coefficients whose 95 % intervals before and after do not overlap (J < 0).  Lower is better."""
-    found = joined(release, analysis, df)
-    if found is None:
+    results = joined(release, analysis, df)
+    if results is None:
         return Figure(np.nan, NO_ANALYSES)
-    overlap, notes = _overlaps(found)
+    overlap, notes = _overlaps(results)
     if np.isnan(overlap).all():
         return _figure(np.nan, notes)
     disjoint = np.flatnonzero(overlap < 0)
     if len(disjoint):
         worst = disjoint[np.argmin(overlap[disjoint])]
-        notes = [f"worst {found.names[worst]}: J = {overlap[worst]:.2f}", *notes]
+        notes = [f"worst {results.names[worst]}: J = {overlap[worst]:.2f}", *notes]
     return _figure(float(len(disjoint)), notes)
 
 
@@ -156,66 +156,66 @@ def coefficient_shift(release: RecordRelease, places: tuple[int, ...], analysis:
     Several released tables: the mean of their estimates.  Coefficients without a standard error in the original do not
     count.
     """
-    found = joined(release, analysis)
-    if found is None:
+    results = joined(release, analysis)
+    if results is None:
         return Figure(np.nan, NO_ANALYSES)
-    shift = np.full(len(found.usable), np.nan)
-    np.divide(np.abs(found.after - found.before), found.se, out=shift, where=found.se > 0)
-    notes = found.remarks()
+    shift = np.full(len(results.usable), np.nan)
+    np.divide(np.abs(results.after - results.before), results.se, out=shift, where=results.se > 0)
+    notes = results.remarks()
     if np.isnan(shift).all():
         return _figure(np.nan, notes)
     worst = int(np.nanargmax(shift))
     if shift[worst] > 0:
-        notes = [f"worst {found.names[worst]}: {shift[worst]:.2f} standard errors", *notes]
+        notes = [f"worst {results.names[worst]}: {shift[worst]:.2f} standard errors", *notes]
     return _figure(float(np.nanmean(shift) if summary == "mean" else shift[worst]), notes)
 
 
 def sign_changes(release: RecordRelease, places: tuple[int, ...], analysis: str, significant: int) -> Figure:
     """Number of coefficients whose sign is opposite after; with ``significant=1`` only among those whose 95 % interval
     in the original leaves out zero.  Lower is better."""
-    found = joined(release, analysis)
-    if found is None:
+    results = joined(release, analysis)
+    if results is None:
         return Figure(np.nan, NO_ANALYSES)
-    known = found.usable & ~found.lost
-    clear = known & (np.abs(found.before) > found.half)
-    turned = np.flatnonzero((clear if significant else known) & (found.before * found.after < 0))
-    notes = found.remarks()
+    known = results.usable & ~results.lost
+    clear = known & (np.abs(results.before) > results.half)
+    turned = np.flatnonzero((clear if significant else known) & (results.before * results.after < 0))
+    notes = results.remarks()
     if not known.any():
         return _figure(np.nan, notes)
     if len(turned):
-        strength = np.divide(np.abs(found.before), found.half, out=np.zeros(len(known)), where=found.half > 0)
+        strength = np.divide(np.abs(results.before), results.half, out=np.zeros(len(known)), where=results.half > 0)
         worst = turned[np.argmax(strength[turned])]
-        words = "clear of zero in the original" if clear[worst] else "not clear of zero in the original"
-        notes = [f"worst {found.names[worst]}, {words}", *notes]
+        clarity = "clear of zero in the original" if clear[worst] else "not clear of zero in the original"
+        notes = [f"worst {results.names[worst]}, {clarity}", *notes]
     return _figure(float(len(turned)), notes)
 
 
 def coefficients_lost(release: RecordRelease, places: tuple[int, ...], analysis: str) -> Figure:
     """Number of coefficients that the original estimates and the release does not (a level gone from a stratum,
     separation, too few records).  Lower is better."""
-    found = joined(release, analysis)
-    if found is None:
+    results = joined(release, analysis)
+    if results is None:
         return Figure(np.nan, NO_ANALYSES)
-    if not found.usable.any():
-        return _figure(np.nan, found.remarks())
-    return _figure(float(found.lost.sum()), found.remarks())
+    if not results.usable.any():
+        return _figure(np.nan, results.remarks())
+    return _figure(float(results.lost.sum()), results.remarks())
 
 
 def information_loss(release: RecordRelease, places: tuple[int, ...], analysis: str) -> Figure:
     """Mean fraction of information lost, ``gamma = (B/D) / T`` of Reiter's rules, over all coefficients.  In [0, 1),
     lower is better; NaN for one released table, from which it cannot be known."""
-    found = joined(release, analysis)
-    if found is None:
+    results = joined(release, analysis)
+    if results is None:
         return Figure(np.nan, NO_ANALYSES)
     if len(release.tables) == 1:
         return Figure(np.nan, "one released table does not show what the mechanism adds to the uncertainty")
-    if np.isnan(found.gamma).all():
-        return _figure(np.nan, found.remarks())
-    worst = int(np.nanargmax(found.gamma))
-    notes = found.remarks()
-    if found.gamma[worst] > 0:
-        notes = [f"worst {found.names[worst]}: {found.gamma[worst]:.3f}", *notes]
-    return _figure(float(np.nanmean(found.gamma)), notes)
+    if np.isnan(results.gamma).all():
+        return _figure(np.nan, results.remarks())
+    worst = int(np.nanargmax(results.gamma))
+    notes = results.remarks()
+    if results.gamma[worst] > 0:
+        notes = [f"worst {results.names[worst]}: {results.gamma[worst]:.3f}", *notes]
+    return _figure(float(np.nanmean(results.gamma)), notes)
 
 
 def _check(**parameters: int | str) -> None:

@@ -132,11 +132,11 @@ def chosen(plan: Plan, name: str) -> tuple[AnalysisPlan, ...]:
     """The analysis of that name, or all of them."""
     if name == ALL:
         return plan.analyses
-    found = tuple(analysis for analysis in plan.analyses if analysis.name == name)
-    if not found:
+    matching = tuple(analysis for analysis in plan.analyses if analysis.name == name)
+    if not matching:
         known = [analysis.name for analysis in plan.analyses]
         raise UsageError(f"analysis == '{name}', which the plan does not declare.{did_you_mean(name, known)}")
-    return found
+    return matching
 
 
 def _places(analysis: AnalysisPlan, data: Microdata) -> tuple[int, ...]:
@@ -172,9 +172,9 @@ def _cells(ready: Design, table: ReleasedTable, places: tuple[int, ...]) -> _Inp
         counts = all_counts[occupied]
     else:
         occupied, counts = np.unique(numbers, return_counts=True)
-    codes, rest = {}, occupied
+    codes, remaining = {}, occupied
     for j in reversed(used):
-        rest, codes[j] = np.divmod(rest, domain.shape[j])
+        remaining, codes[j] = np.divmod(remaining, domain.shape[j])
     y, x, _ = ready.evaluate(Rows(domain, len(occupied), codes.__getitem__), {})
     strata = np.zeros(len(occupied), np.int64)
     for j in places:
@@ -189,16 +189,16 @@ def ready(analysis: AnalysisPlan, original: ReleasedTable, plan: Plan, reported:
 
 
 def _ready(analysis: AnalysisPlan, original: ReleasedTable, plan: Plan, reported: bool) -> Ready:
-    found, places = design(analysis, original, plan), _places(analysis, original.data)
-    given = _given(found, original, original, places)
+    prepared, places = design(analysis, original, plan), _places(analysis, original.data)
+    given = _given(prepared, original, original, places)
     if not len(given.y):
         raise EngineError(f"analysis '{analysis.name}': no record has all that it uses")
     cells = np.unique(given.cells) if given.cells is not None else np.zeros(1, np.int64)
     strata = strata_names(original.data, places, cells) if places else [""]
-    names = tuple(f"{s}: {name}" if s else name for s in strata for name in found.model.parameters)
+    names = tuple(f"{s}: {name}" if s else name for s in strata for name in prepared.model.parameters)
     parts = tuple(given.rows(cell) for cell in cells.tolist())
-    fitted = _stack([_solve(part, found.model, reported) for part in parts])
-    return Ready(found, tuple(cells.tolist()), tuple(strata), names, places, given, parts, fitted, reported)
+    fitted = _stack([_solve(part, prepared.model, reported) for part in parts])
+    return Ready(prepared, tuple(cells.tolist()), tuple(strata), names, places, given, parts, fitted, reported)
 
 
 def _solve(part: _Input, model: Model, reported: bool, start: np.ndarray | None = None) -> Solved:
@@ -211,10 +211,10 @@ def _solve(part: _Input, model: Model, reported: bool, start: np.ndarray | None 
 
 def _stack(solved: list[Solved]) -> Fitted:
     return Fitted(
-        np.concatenate([one.estimate for one in solved]),
-        np.concatenate([one.se for one in solved]),
-        np.concatenate([np.full(len(one.estimate), one.df) for one in solved]),
-        np.concatenate([one.why for one in solved]),
+        np.concatenate([result.estimate for result in solved]),
+        np.concatenate([result.se for result in solved]),
+        np.concatenate([np.full(len(result.estimate), result.df) for result in solved]),
+        np.concatenate([result.why for result in solved]),
     )
 
 
@@ -257,7 +257,7 @@ def _compare(release: RecordRelease, analysis: AnalysisPlan, df: str, reported: 
     fits = [fit(made, table, release.original) for table in release.tables]
     before = made.fitted
     usable = before.why == OK
-    why = np.max([one.why for one in fits], axis=0)
+    why = np.max([result.why for result in fits], axis=0)
     good = usable & (why == OK)
     after, se, half = (np.full(len(usable), np.nan) for _ in range(3))
     gamma = half.copy()
@@ -265,13 +265,13 @@ def _compare(release: RecordRelease, analysis: AnalysisPlan, df: str, reported: 
         after[good], se[good] = fits[0].estimate[good], fits[0].se[good]
         half[good] = quantile(fits[0].df[good]) * se[good]
     else:
-        variances = np.array([one.se[good] ** 2 for one in fits])
+        variances = np.array([result.se[good] ** 2 for result in fits])
         # Estimates without any variance in any table (a perfect fit) have no interval to combine.
         some = variances.mean(axis=0) > 0
         at = np.flatnonzero(good)[some]
-        complete = np.min([one.df[at] for one in fits], axis=0) if len(at) else np.zeros(0)
-        joined = combine(np.array([one.estimate[at] for one in fits]), variances[:, some], complete, df)
-        after[good] = mean_over_releases(np.array([one.estimate[good] for one in fits]))
+        complete = np.min([result.df[at] for result in fits], axis=0) if len(at) else np.zeros(0)
+        joined = combine(np.array([result.estimate[at] for result in fits]), variances[:, some], complete, df)
+        after[good] = mean_over_releases(np.array([result.estimate[good] for result in fits]))
         se[good], half[good] = 0.0, 0.0
         se[at], gamma[at] = np.sqrt(joined.total), joined.gamma
         half[at] = quantile(joined.df) * se[at]

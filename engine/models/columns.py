@@ -59,13 +59,13 @@ def numeric_columns(plan: Plan, data: Microdata) -> tuple[str, ...]:
             if name in data.dropped:
                 raise UsageError(f"numeric names column '{name}', which never leaves; use columns that stay")
         return plan.data.numeric
-    found = []
+    used_columns = []
     for analysis in plan.analyses:
         for name in analysis.columns:
             used = variable(name, plan, data, f"analysis '{analysis.name}'")
             if used.column is not None:
-                found.append(used.column)
-    return tuple(dict.fromkeys(found))
+                used_columns.append(used.column)
+    return tuple(dict.fromkeys(used_columns))
 
 
 def numbers_of(table: ReleasedTable, original: ReleasedTable, column: str, plan: Plan) -> np.ndarray:

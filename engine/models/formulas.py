@@ -72,11 +72,11 @@ class Design:
         evaluated = [self._values(factor, rows, numbers, complete) for factor in self.factors]
         parts = []
         for block in self.blocks:
-            found = [evaluated[f] if matrix is None else matrix[evaluated[f]] for f, matrix in block]
-            if not found:
+            factor_values = [evaluated[f] if matrix is None else matrix[evaluated[f]] for f, matrix in block]
+            if not factor_values:
                 parts.append(np.ones((len(y), 1)))
             else:  # the leftmost factor varies fastest, as in patsy's names
-                parts.append(reduce(lambda a, b: (b[:, :, None] * a[:, None, :]).reshape(len(a), -1), found))
+                parts.append(reduce(lambda a, b: (b[:, :, None] * a[:, None, :]).reshape(len(a), -1), factor_values))
         self._finite(y, complete, self.analysis.sides[0])
         x = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
         return y, x, complete
@@ -154,8 +154,8 @@ def design(analysis: AnalysisPlan, original: ReleasedTable, plan: Plan) -> Desig
     return Design(analysis, plan, tuple(info.column_names), tuple(factors), tuple(blocks), columns, levels)
 
 
-def _contrast(found: Any) -> np.ndarray | None:
-    return None if found is None else np.ascontiguousarray(found.matrix, dtype=float)
+def _contrast(coding: Any) -> np.ndarray | None:
+    return None if coding is None else np.ascontiguousarray(coding.matrix, dtype=float)
 
 
 def _categories(table: ReleasedTable, attribute: int, rows: np.ndarray) -> Any:
@@ -182,8 +182,8 @@ def _attribute(code: str, who: str, attributes: dict[str, int]) -> int | None:
                 f"{who}: {code} needs an attribute in C(...).{did_you_mean(name or '', attributes)} "
                 "Make the column an attribute to use it as categories"
             )
-        for rest in (*tree.args[1:], *(word.value for word in tree.keywords)):
-            _check_coding(rest, who, code)
+        for argument in (*tree.args[1:], *(word.value for word in tree.keywords)):
+            _check_coding(argument, who, code)
         return attributes[name]
     name = quoted(tree)
     if name in attributes:

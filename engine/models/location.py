@@ -197,8 +197,8 @@ def fit(z: np.ndarray, x: np.ndarray, n_cells: int, names: Sequence[str], counts
 def within(z: np.ndarray, x: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Cell means (K, p) and the sum-of-squares matrix within cells (p, p)."""
     means = np.column_stack([np.bincount(x, weights=column, minlength=len(sizes)) for column in z.T]) / sizes[:, None]
-    rest = z - means[x]
-    return means, rest.T @ rest
+    residuals = z - means[x]
+    return means, residuals.T @ residuals
 
 
 def _check_rank(ss: np.ndarray, n: int, names: Sequence[str]) -> None:
@@ -221,10 +221,10 @@ def whiten(z: np.ndarray, factor: np.ndarray) -> np.ndarray:
     """``C⁻¹ z`` for each row, by forward substitution, shape kept."""
     v = np.empty_like(z)
     for c in range(z.shape[1]):
-        rest = z[:, c]
+        residuals = z[:, c]
         for b in range(c):
-            rest = rest - factor[c, b] * v[:, b]
-        v[:, c] = rest / factor[c, c]
+            residuals = residuals - factor[c, b] * v[:, b]
+        v[:, c] = residuals / factor[c, c]
     return v
 
 
@@ -289,27 +289,28 @@ def checks(v: np.ndarray, x: np.ndarray, sizes: np.ndarray) -> dict[str, float]:
     from scipy.special import chdtrc, ndtr
 
     p = v.shape[1]
-    found = {"normal_skewness_p": np.nan, "normal_kurtosis_p": np.nan, "common_covariance_p": np.nan}
+    p_values = {"normal_skewness_p": np.nan, "normal_kurtosis_p": np.nan, "common_covariance_p": np.nan}
     means, _ = within(v, x, sizes)
     several = sizes[x] > 1
-    rest = (v - means[x])[several] * np.sqrt(sizes[x] / np.maximum(sizes[x] - 1, 1))[several, None]
-    m = len(rest)
-    if m > p + 1 and np.linalg.matrix_rank(rest.T @ rest) == p:
-        rest = whiten(rest, np.linalg.cholesky(rest.T @ rest / m))
-        third = np.einsum("ia,ib,ic->abc", rest, rest, rest) / m
-        found["normal_skewness_p"] = float(chdtrc(p * (p + 1) * (p + 2) / 6, m / 6 * np.sum(third**2)))
-        fourth = float(np.mean(dot(rest, rest) ** 2))
-        found["normal_kurtosis_p"] = float(2 * ndtr(-abs(fourth - p * (p + 2)) / np.sqrt(8 * p * (p + 2) / m)))
-    found["common_covariance_p"] = _box(v - means[x], x, sizes)
-    return found
+    residuals = (v - means[x])[several] * np.sqrt(sizes[x] / np.maximum(sizes[x] - 1, 1))[several, None]
+    m = len(residuals)
+    if m > p + 1 and np.linalg.matrix_rank(residuals.T @ residuals) == p:
+        residuals = whiten(residuals, np.linalg.cholesky(residuals.T @ residuals / m))
+        third = np.einsum("ia,ib,ic->abc", residuals, residuals, residuals) / m
+        p_values["normal_skewness_p"] = float(chdtrc(p * (p + 1) * (p + 2) / 6, m / 6 * np.sum(third**2)))
+        fourth = float(np.mean(dot(residuals, residuals) ** 2))
+        p_values["normal_kurtosis_p"] = float(2 * ndtr(-abs(fourth - p * (p + 2)) / np.sqrt(8 * p * (p + 2) / m)))
+    p_values["common_covariance_p"] = _box(v - means[x], x, sizes)
+    return p_values
 
 
-def _box(rest: np.ndarray, x: np.ndarray, sizes: np.ndarray) -> float:
+def _box(residuals: np.ndarray, x: np.ndarray, sizes: np.ndarray) -> float:
     from scipy.special import chdtrc
 
-    p = rest.shape[1]
+    p = residuals.shape[1]
     products = [
-        [np.bincount(x, weights=rest[:, a] * rest[:, b], minlength=len(sizes)) for b in range(p)] for a in range(p)
+        [np.bincount(x, weights=residuals[:, a] * residuals[:, b], minlength=len(sizes)) for b in range(p)]
+        for a in range(p)
     ]
     squares = np.moveaxis(np.array(products), -1, 0)  # (K, p, p)
     freedom = sizes - 1

@@ -142,8 +142,8 @@ def outcome(analysis: AnalysisPlan, rows: Rows, numbers: Mapping[str, np.ndarray
         result = (same == level[2]).astype(float)
         return result
     gone = np.zeros(rows.n, bool)
-    for found in _names(tree):
-        gone |= np.isnan(numbers[found])
+    for column in _names(tree):
+        gone |= np.isnan(numbers[column])
     with np.errstate(all="ignore"):
         value = np.broadcast_to(np.asarray(_evaluate(tree, numbers), dtype=float), gone.shape)
     value = np.where(gone, np.nan, value)
@@ -206,7 +206,7 @@ def _names(tree: ast.AST) -> list[str]:
     name = quoted(tree)
     if name is not None:
         return [name]
-    return [found for part in ast.iter_child_nodes(tree) if not _is_call_name(tree, part) for found in _names(part)]
+    return [column for part in ast.iter_child_nodes(tree) if not _is_call_name(tree, part) for column in _names(part)]
 
 
 def _is_call_name(tree: ast.AST, part: ast.AST) -> bool:

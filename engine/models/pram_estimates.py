@@ -57,9 +57,11 @@ def _inverses(matrices: Sequence[np.ndarray], shape: Sequence[int]) -> list[np.n
     sizes = tuple(len(matrix) for matrix in matrices)
     if tuple(shape) != sizes:
         raise UsageError(f"counts have shape {tuple(shape)}, but the transition matrices are for {sizes}")
-    found = condition(*matrices)
-    if not found <= MOST:
-        raise EngineError(f"transition matrix is nearly singular (cond {_words(found)}); counts cannot be corrected")
+    condition_number = condition(*matrices)
+    if not condition_number <= MOST:
+        raise EngineError(
+            f"transition matrix is nearly singular (cond {_words(condition_number)}); counts cannot be corrected"
+        )
     return [np.linalg.inv(matrix) for matrix in matrices]
 
 
@@ -79,10 +81,10 @@ def kronecker(matrices: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _clipped(raw: np.ndarray) -> np.ndarray:
-    kept = np.maximum(raw, 0.0)
-    if not kept.any():
+    positive = np.maximum(raw, 0.0)
+    if not positive.any():
         return np.full_like(raw, np.nan)
-    result: np.ndarray = kept * (raw.sum() / kept.sum())
+    result: np.ndarray = positive * (raw.sum() / positive.sum())
     return result
 
 

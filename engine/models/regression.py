@@ -125,23 +125,23 @@ def _basis(x: np.ndarray, alive: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         diagonal = np.abs(np.diagonal(np.linalg.qr(x, mode="r")))
         if diagonal.min() > tolerance:
             return np.arange(k), np.ones(k, bool)
-    kept: list[int] = []
+    independent: list[int] = []
     basis = np.zeros((n, 0))
     for j in range(k):
-        rest = x[:, j]
+        residual = x[:, j]
         for _ in range(2):  # twice is enough (Kahan)
-            rest = rest - basis @ (basis.T @ rest)
-        length = np.sqrt(rest @ rest)
-        if length > tolerance and len(kept) < n:
-            kept.append(j)
-            basis = np.column_stack([basis, rest / length])
-    others = [j for j in range(k) if j not in kept]
+            residual = residual - basis @ (basis.T @ residual)
+        length = np.sqrt(residual @ residual)
+        if length > tolerance and len(independent) < n:
+            independent.append(j)
+            basis = np.column_stack([basis, residual / length])
+    dependent = [j for j in range(k) if j not in independent]
     estimable = np.ones(k, bool)
-    estimable[others] = False
-    if others:
-        involved = np.linalg.lstsq(x[:, kept], x[:, others], rcond=None)[0]
-        estimable[kept] = np.abs(involved).max(axis=1) < 1e-7
-    return np.array(kept, np.int64), estimable
+    estimable[dependent] = False
+    if dependent:
+        involved = np.linalg.lstsq(x[:, independent], x[:, dependent], rcond=None)[0]
+        estimable[independent] = np.abs(involved).max(axis=1) < 1e-7
+    return np.array(independent, np.int64), estimable
 
 
 def _least_squares(

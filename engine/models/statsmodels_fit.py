@@ -160,7 +160,9 @@ def _multinomial(model: Model, problem: Scaled, y: np.ndarray) -> Solved:
         for i, level in enumerate(present[1:].tolist()):
             fits[level] = _Fit(*(part[i * k : i * k + k] for part in (fit.estimate, fit.variance, fit.moving)))
     equations = [fits.get(level) or _unsettled(k) for level in range(1, len(model.levels))]
-    return _joined(*(problem.solved(one.estimate, one.variance, np.inf, one.moving) for one in equations))
+    return _joined(
+        *(problem.solved(equation.estimate, equation.variance, np.inf, equation.moving) for equation in equations)
+    )
 
 
 def _ordered(model: Model, problem: Scaled, y: np.ndarray) -> Solved:
@@ -190,9 +192,9 @@ def _ordered(model: Model, problem: Scaled, y: np.ndarray) -> Solved:
     if slopes.why[0] != OK:  # other columns add up to the ones
         thresholds = nothing(len(model.levels) - 1, int(slopes.why[0]))
     else:
-        found = _plain(fit, slice(k, None))
+        fitted_cuts = _plain(fit, slice(k, None))
         at = [(i, low) for i, low in enumerate(present[:-1].tolist()) if present[i + 1] == low + 1]
-        for part, own in zip(thresholds[:2] + thresholds[3:], found[:2] + found[3:], strict=True):
+        for part, own in zip(thresholds[:2] + thresholds[3:], fitted_cuts[:2] + fitted_cuts[3:], strict=True):
             for i, low in at:
                 part[low] = own[i]
     return _joined(Solved(slopes.estimate[1:], slopes.se[1:], np.inf, slopes.why[1:]), thresholds)

@@ -62,18 +62,18 @@ class Matrices(Parameter):
         except json.JSONDecodeError as error:
             raise UsageError(f"{self.name}: not a matrix ({error}); wanted: {FORMS}.") from None
         named = read if isinstance(read, dict) else {"": read}
-        shaped = {name: _shaped(one, name) for name, one in sorted(named.items())}
+        shaped = {name: _shaped(matrix, name) for name, matrix in sorted(named.items())}
         return json.dumps(shaped, ensure_ascii=False, separators=(",", ":"))
 
     def value(self, canonical: str) -> Any:
         """The matrices by attribute name."""
-        found = json.loads(canonical) if canonical else {}
+        parsed = json.loads(canonical) if canonical else {}
         return {
             name: Given(
-                None if one["levels"] is None else tuple(one["levels"]),
-                tuple(tuple(float(entry) for entry in row) for row in one["rows"]),
+                None if matrix["levels"] is None else tuple(matrix["levels"]),
+                tuple(tuple(float(entry) for entry in row) for row in matrix["rows"]),
             )
-            for name, one in found.items()
+            for name, matrix in parsed.items()
         }
 
 
