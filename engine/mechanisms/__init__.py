@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from engine.common.registry import Registry
-from engine.mechanisms.base import Mechanism
+from engine.mechanisms.base import Drawn, Mechanism, shared_stream, table_stream
 
 _FILES = {
     "random_swap": ("random_swap", "SWAP"),
@@ -55,4 +55,4 @@ def mechanism(name: str) -> Mechanism:
     return MECHANISMS.find(name)
 
 
-__all__ = ["MECHANISMS", "Mechanism", "mechanism", "names", "register"]
+__all__ = ["MECHANISMS", "Drawn", "Mechanism", "mechanism", "names", "register", "shared_stream", "table_stream"]
