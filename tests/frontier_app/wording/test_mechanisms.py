@@ -39,7 +39,7 @@ def test_every_parameter_has_plain_words_and_its_symbol(name: str):
     assert len(set(labels)) == len(labels)
     for words, one in zip(labels, mechanism(name).parameters, strict=True):
         plain, _, symbol = words.removesuffix(")").rpartition(" (")
-        assert len(plain) > len("Parameter") and symbol in (one.name, "θ")
+        assert plain == one.label and symbol in (one.name, "θ")
 
 
 def test_parameters_of_one_name_are_told_apart():
