@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
@@ -31,7 +31,7 @@ _NAMED = ("attributes", "plan")
 def risk_utility(
     original: Data,
     released: Data,
-    attributes: Sequence[str] | None = None,
+    attributes: Iterable[str] | None = None,
     *,
     plan: PlanSource | None = None,
     **options: Unpack[SweepOptions],

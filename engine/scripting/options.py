@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
 
 from engine.common.errors import UsageError, did_you_mean
 from engine.data.frames import category_order
@@ -24,6 +26,7 @@ PlanSource = Plan | str | Path
 """A plan, the path of a plan.toml, or its text."""
 Mechanisms = Mapping[str, Any] | Sequence[str | tuple[str, Mapping[str, Any]]]
 """Mechanisms by name with their parameters, or names alone; a list of (name, parameters) may name one twice."""
+_LISTS = ("keys", "swap", "analyse", "carry", "drop", "swap_sizes", "specs", "fix", "change", "rates", "measures")
 _FIRST_PLAN = ("cut", "carry", "drop", "weight", "id")
 
 
@@ -59,11 +62,19 @@ class SweepOptions(TypedDict, total=False):
 
 
 def check_options(options: Mapping[str, object], named: Sequence[str]) -> None:
-    """Refuse (:class:`UsageError`) an argument that there is not, with the nearest ones."""
+    """Refuse (:class:`UsageError`) an argument that there is not, with the nearest ones, and one value for a list."""
     known = [*SweepOptions.__annotations__, *named]
-    for name in options:
+    for name, value in options.items():
         if name not in SweepOptions.__annotations__:
             raise UsageError(f"there is no argument '{name}'.{did_you_mean(name, known)}")
+        if name in _LISTS:
+            check_list(name, value)
+
+
+def check_list(name: str, value: object) -> None:
+    """Refuse (:class:`UsageError`) one value in the place of a list; a text is no list of its letters."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise UsageError(f"{name} is {value!r}, must be a list such as [{value!r}]")
 
 
 def plan_of(source: PlanSource) -> Plan:
@@ -76,9 +87,12 @@ def plan_of(source: PlanSource) -> Plan:
 
 
 def described_plan(
-    data: Data, raw: RawTable, attributes: Sequence[str] | None, base: Plan | None, options: SweepOptions
+    data: Data, raw: RawTable, attributes: Iterable[str] | None, base: Plan | None, options: SweepOptions
 ) -> Plan:
     """Return the plan that arguments describe: ``base`` edited, or a first one from the columns of the data."""
+    if attributes is not None:
+        check_list("attributes", attributes)
+        attributes = tuple(attributes)
     if base is None:
         base = first_plan(data, raw, attributes, options)
     elif given := [name for name in _FIRST_PLAN if name in options]:
@@ -87,12 +101,15 @@ def described_plan(
             "instead"
         )
     changes: dict[str, Any] = {name: value for name, value in options.items() if name not in _FIRST_PLAN}
+    for name in _LISTS:
+        if name in changes:  # whole numbers of an array are no whole numbers of a plan
+            changes[name] = [one.item() if isinstance(one, np.generic) else one for one in changes[name]]
     for name in ("max_risk", "slope"):
         if name in changes:
             changes[name] = str(changes[name])
     if "mechanisms" in changes:
         changes["mechanisms"] = mechanism_plans(changes["mechanisms"])
-    return edit_plan(base, attributes=None if attributes is None else tuple(attributes), **changes)
+    return edit_plan(base, attributes=attributes, **changes)
 
 
 def mechanism_plans(mechanisms: Mechanisms) -> list[MechanismPlan]:
@@ -104,7 +121,7 @@ def mechanism_plans(mechanisms: Mechanisms) -> list[MechanismPlan]:
     return [MechanismPlan.of(name, dict(grid)) for name, grid in named]
 
 
-def first_plan(data: Data, raw: RawTable, attributes: Sequence[str] | None, options: SweepOptions) -> Plan:
+def first_plan(data: Data, raw: RawTable, attributes: tuple[str, ...] | None, options: SweepOptions) -> Plan:
     """Return a plan from the columns of the data.
 
     Where attributes are named, all columns that nothing names stay with their record, but for those that look like ids,
@@ -118,7 +135,7 @@ def first_plan(data: Data, raw: RawTable, attributes: Sequence[str] | None, opti
         carry += [name for name in unnamed if not facts(raw.columns[name], raw.n_records).looks_like_id]
     plan = guess_plan(
         raw,
-        attributes=None if attributes is None else tuple(attributes),
+        attributes=attributes,
         carry=carry,
         drop=drop,
         weight=options.get("weight"),

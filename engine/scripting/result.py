@@ -106,8 +106,8 @@ class Sweep:
         state = "" if self.is_complete else f" ({progress.state}: {progress.total:,} planned)"
         return (
             f"<Sweep of {about['n_records']:,} records by {', '.join(study.names[:4])}"
-            f"{' and so on' if len(study.names) > 4 else ''}: {len(self):,} candidates, {progress.done:,} runs{state}"
-            f"{front}>"
+            f"{' and so on' if len(study.names) > 4 else ''}: {len(self):,} candidate{'s' if len(self) != 1 else ''}, "
+            f"{progress.done:,} runs{state}{front}>"
         )
 
     # -- tables and the map ------------------------------------------------------------------------------------------
@@ -116,13 +116,16 @@ class Sweep:
     def frontier(self, **view: Unpack[View]) -> pd.DataFrame:
         """Return the candidates that no other one dominates, from least to most risk.
 
-        One row a candidate, by its id: ``mechanism``, ``rate`` (share of records in swaps, 0 to 1; NaN for other
-        mechanisms), ``spec`` (what is
-        swapped, or the parameters), ``replicates`` and ``failed`` (runs), ``records_changed`` (mean); for each measure
-        a column of its name with the mean over the runs and one with ``_se`` behind it with the standard error of that
-        mean; ``undominated``, ``dominance`` ("clear" or "uncertain", given the noise of the means),
-        ``share_undominated`` (share of replicates in which it is on the frontier), ``riskier_than_original`` (more
-        risk than the unaltered data have).  Undefined figures are NaN.
+        One row a candidate, by its id, with these columns:
+
+        * ``mechanism``, ``rate`` (share of records in swaps, 0 to 1; NaN for other mechanisms), ``spec`` (what is
+          swapped, or the parameters);
+        * ``replicates`` and ``failed`` (runs), ``records_changed`` (mean over the runs);
+        * for each measure a column of its name, the mean over the runs in the measure's own unit, and one with ``_se``
+          behind the name, the standard error of that mean; undefined figures are NaN;
+        * ``undominated``, ``dominance`` ("clear" or "uncertain", given the noise of the means), ``share_undominated``
+          (share of replicates in which it is on the frontier), ``riskier_than_original`` (more risk than the unaltered
+          data have).
 
         Example::
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Unpack
 
@@ -25,7 +25,7 @@ _NAMED = ("attributes", "plan", "study", "key", "workers", "progress")
 @naming_arguments
 def sweep(
     data: Data,
-    attributes: Sequence[str] | None = None,
+    attributes: Iterable[str] | None = None,
     *,
     plan: PlanSource | None = None,
     study: str | Path | None = None,

@@ -161,6 +161,9 @@ def test_interrupted_it_holds_what_was_done(request):
             "unknown measure 'helinger'. Did you mean",
         ),
         ({"attributes": ["age", "sex"], "mechanisms": {"rdss": {}}}, "unknown mechanism 'rdss'"),
+        ({"attributes": "age"}, "attributes is 'age', must be a list such as ['age']"),
+        ({"attributes": ["age", "sex"], "swap_sizes": 2}, "swap_sizes is 2, must be a list such as [2]"),
+        ({"attributes": ["age", "sex"], "measures": "hellinger"}, "must be a list such as ['hellinger']"),
         ({"attributes": ["age", "sex"], "workers": 0}, "workers == 0, must be at least 1"),
         ({"attributes": ["age", "sex"], "key": b"short"}, "key has 5 bytes, must have 16"),
     ],
@@ -169,6 +172,13 @@ def test_what_is_wrong_is_refused_in_a_sentence(arguments, sentence):
     with pytest.raises(sf.UsageError) as refused:
         sf.sweep(people(), **{**SPACE, **arguments})
     assert sentence in str(refused.value)
+
+
+def test_arrays_are_lists(swaps):
+    arrays = {"swap_sizes": np.array([1, 2]), "rates": np.array([0.05, 0.2])}
+    attributes = people().columns[:3]
+    other = sf.sweep(people(), attributes, key=KEY, **{**SPACE, **arrays})
+    assert other.plan == swaps.plan
 
 
 def test_other_records_are_refused(swaps):
