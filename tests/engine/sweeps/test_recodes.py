@@ -100,6 +100,12 @@ def test_methods_that_move_all_keys_as_one_part_no_keys(raw: RawTable, mechanism
     assert loose_recodes(code(raw, plan), plan), "a key that another column decides"
 
 
+@pytest.mark.parametrize(("strata", "named"), [("AGEGRP", True), ("AGE+AGEGRP", False)])
+def test_group_swapping_moves_its_strata_and_not_the_keys(raw: RawTable, strata: str, named: bool) -> None:
+    plan = apart(f'[[mechanism]]\nname = "cgs"\nstrata = "{strata}"\nn_swap = 5\n')
+    assert bool(loose_recodes(code(raw, plan), plan)) == named
+
+
 def test_columns_of_the_same_information_stand_for_each_other(tmp_path: Path) -> None:
     ages = [20 + i % 40 for i in range(1600)]
     lines = [f"{a},{a // 10},{'abcdef'[a // 10]},{i % 3}" for i, a in enumerate(ages)]
