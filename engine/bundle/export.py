@@ -13,7 +13,7 @@ from engine.bundle.files import SUMS, sha256, write_sums
 from engine.bundle.folder import check_new, new_folder
 from engine.bundle.package import Package, PackageOptions, package
 from engine.bundle.refusal import Refused
-from engine.bundle.tiers import ALL, check_files, tiers_of
+from engine.bundle.tiers import ALL, Tier, check_files, tiers_of
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.messages import Message, Report
 from engine.data.microdata import RawTable
@@ -143,7 +143,7 @@ def _check_range(made: Package) -> None:
         )
 
 
-def _warnings(made: Package, tiers: tuple[str, ...]) -> list[Message]:
+def _warnings(made: Package, tiers: tuple[Tier, ...]) -> list[Message]:
     """What to think about before anything leaves: a document that cannot be made here, and other releases of the same
     data, which undo each other."""
     messages = []
@@ -171,7 +171,7 @@ def _warnings(made: Package, tiers: tuple[str, ...]) -> list[Message]:
     return messages
 
 
-def _write(made: Package, out: Path, tier: str, tiers: tuple[str, ...], say: Report) -> Path:
+def _write(made: Package, out: Path, tier: str, tiers: tuple[Tier, ...], say: Report) -> Path:
     found: dict[str, Any] | None = None
     if "public" in tiers:
         say(Message("step", "attacking the release itself"))
@@ -179,7 +179,7 @@ def _write(made: Package, out: Path, tier: str, tiers: tuple[str, ...], say: Rep
     search = leaks.search_of(made, out)
     published = {"public": ".", ALL: "public"}.get(tier)
     with new_folder(out, public=[published] if published else ()) as (aside, finish):
-        digests: dict[str, dict[str, str]] = {}
+        digests: dict[Tier, dict[str, str]] = {}
         sums: dict[str, str] = {}
         for name in reversed(tiers):  # the analyst's last: it says which the others are
             say(Message("step", f"writing the {name} bundle"))
@@ -226,7 +226,7 @@ def _public(made: Package, folder: Path, found: dict[str, Any] | None, sums: dic
     return public.write(made, folder)
 
 
-_WRITERS: dict[str, Callable[[Package, Path, dict[str, Any] | None, dict[str, str]], dict[str, str] | None]] = {
+_WRITERS: dict[Tier, Callable[[Package, Path, dict[str, Any] | None, dict[str, str]], dict[str, str] | None]] = {
     "analyst": analyst.write,
     "chair": _chair,
     "member": _member,

@@ -19,7 +19,7 @@ from engine.bundle.integrity import changed_inside
 from engine.bundle.leaks import here
 from engine.bundle.manifest import RELEASE, read_manifest
 from engine.bundle.public import METHODS
-from engine.bundle.tiers import TIERS, bundles_in, contents_of, is_folder
+from engine.bundle.tiers import TIERS, Tier, bundles_in, contents_of, is_folder
 from engine.bundle.unpack import parts_of, prose
 from engine.bundle.xml_names import read_elements
 from engine.common.errors import EngineError
@@ -77,7 +77,7 @@ def verify(path: str | Path, study: str | Path | None = None) -> list[Checked]:
     return found
 
 
-def _openable(bundle: Path, tier: str) -> tuple[Contents, list[Checked]]:
+def _openable(bundle: Path, tier: Tier) -> tuple[Contents, list[Checked]]:
     """The files of a bundle, those refused that no other check may open, and the two checks that tell them apart:
     what lies there is looked at before any of it is opened, and what is in it before any of that is used."""
     files = contents_of(bundle, tier)
@@ -104,7 +104,7 @@ def _spoken(check: Callable[[Contents], Iterator[str]], files: Contents) -> Iter
         yield "a file of the bundle is damaged, so that this could not be looked at"
 
 
-def _bound(bundle: Path, tier: str, study: Path | None) -> Checked:
+def _bound(bundle: Path, tier: Tier, study: Path | None) -> Checked:
     what = "it is a bundle that was exported"
     try:
         problems, note = compare(bundle, tier, study)
@@ -276,7 +276,7 @@ def _methods(files: Contents) -> Iterator[str]:
         yield f"'{METHODS}' says something of how the release was drawn"
 
 
-def _same_release(bundles: dict[str, Path]) -> Iterator[str]:
+def _same_release(bundles: dict[Tier, Path]) -> Iterator[str]:
     inside = bundles["analyst"] / RELEASE
     for file in sorted(inside.iterdir()) if is_folder(inside) else ():
         other = bundles["public"] / file.name

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from engine.bundle.tiers import bundles_in
+from engine.bundle.tiers import Tier, bundles_in
 from engine.common.errors import EngineError
 from engine.common.messages import Message, read_messages
 from engine.common.os_support import aside
@@ -35,14 +35,14 @@ class Export:
     """One export on disk: its folder and the bundles in it, by reader."""
 
     folder: Path
-    bundles: dict[str, Path]
+    bundles: dict[Tier, Path]
 
-    def files(self, tier: str) -> list[tuple[str, int]]:
+    def files(self, tier: Tier) -> list[tuple[str, int]]:
         """What a bundle holds: relative names and sizes in bytes."""
         bundle = self.bundles[tier]
         return sorted((p.relative_to(bundle).as_posix(), p.stat().st_size) for p in bundle.rglob("*") if p.is_file())
 
-    def archive(self, tier: str) -> Path:
+    def archive(self, tier: Tier) -> Path:
         """A bundle as one zip, made on disk the first time."""
         made = self.folder.with_name(f"{self.folder.name}.{tier}.zip")
         if not made.exists():

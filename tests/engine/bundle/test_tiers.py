@@ -15,7 +15,7 @@ import pytest
 
 from engine.bundle import export, read_manifest, replay
 from engine.bundle.contents import members
-from engine.bundle.tiers import TIERS, check_files, strangers, tiers_of
+from engine.bundle.tiers import TIERS, Tier, check_files, strangers, tiers_of
 from engine.common.errors import EngineError, UsageError
 from engine.data.microdata import RawTable
 from engine.decision.choice import choose
@@ -310,7 +310,7 @@ def test_where_nothing_is_to_be_released_no_bundle_is_written(tmp_path: Path) ->
     ("tier", "name"),
     [("public", "manifest.json"), ("public", "release.csv.bak"), ("member", "chair.json"), ("chair", "memo.docx")],
 )
-def test_a_file_that_a_tier_does_not_name_refuses_the_bundle(tmp_path: Path, tier: str, name: str) -> None:
+def test_a_file_that_a_tier_does_not_name_refuses_the_bundle(tmp_path: Path, tier: Tier, name: str) -> None:
     check_files(tmp_path, tier)
     (tmp_path / name).write_text("x")
     with pytest.raises(EngineError, match=f"the {tier} bundle would hold '{name}'"):
