@@ -45,7 +45,7 @@ def add_commands(commands: Commands) -> None:
 def run_choose(args: argparse.Namespace) -> None:
     """Record a choice."""
     from engine.decision.choice import choose, fresh_figures
-    from engine.decision.disclosure_text import told
+    from engine.decision.disclosure_text import disclosure_warning
     from engine.study.study import Study
 
     with Study.open(args.study) as study:
@@ -54,7 +54,7 @@ def run_choose(args: argparse.Namespace) -> None:
             study, view, args.why, candidate=args.candidate, max_risk=args.max_risk, slope=args.slope, by=args.by
         )
         scenario, _ = study.find(choice.label)
-        complaint = told(study, scenario, args.why)
+        complaint = disclosure_warning(study, scenario, args.why)
         fresh = fresh_figures(study, scenario.index, args.allow_partial)
     record = choice.record
     what = ("swap " if scenario.spec.by_roles else "") + str(scenario.spec)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,26 +20,49 @@ EXTENT = "the share of records changed"
 EXPOSED = "a small-cell risk as a share, which together with its count gives the rate"
 
 
-def tells(study: Study, scenario: Scenario | None, text: str) -> str:
-    """What a text tells, in words; empty where it tells nothing.
+DisclosureKind = Literal["candidate", "spec", "rate", "extent", "exposed"]
+_DISCLOSED: dict[DisclosureKind, str] = {
+    "candidate": "the id of a candidate ({name})",
+    "spec": "a role as it is written in specs ({name})",
+    "rate": "the swap rate",
+    "extent": EXTENT,
+    "exposed": EXPOSED,
+}
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """What a text discloses; ``name`` is the id or the spec that it names."""
+
+    kind: DisclosureKind
+    name: str = ""
+
+    @property
+    def words(self) -> str:
+        """What it is, within a sentence."""
+        return _DISCLOSED[self.kind].format(name=self.name)
+
+
+def disclosure_in(study: Study, scenario: Scenario | None, text: str) -> Disclosure | None:
+    """The first thing that a text discloses; None where it discloses nothing.
 
     Ids of candidates in the study and their specs; of ``scenario`` the rate, how many records were changed in any of
     its runs, and its small-cell risk as a share.
     """
     for match in LABEL.finditer(text):
         if study.scenarios.index_of(match[0].partition("/")[0]) is not None:
-            return f"the id of a candidate ({match[0]})"
-    if found := _spec_in(study, text):
-        return f"a role as it is written in specs ({found})"
+            return Disclosure("candidate", match[0])
+    if spec := _spec_in(study, text):
+        return Disclosure("spec", spec)
     if scenario is None:
-        return ""
-    return "the swap rate" if says_rate(text, scenario.spec.rate) else _counted(study, scenario, text)
+        return None
+    return Disclosure("rate") if says_rate(text, scenario.spec.rate) else _extent_in(study, scenario, text)
 
 
-def told(study: Study, scenario: Scenario | None, text: str) -> str:
-    """:func:`tells` as a sentence for whoever writes; empty where nothing is told."""
-    what = tells(study, scenario, text)
-    return f"this text names {what}, so the members' bundle would be refused; say it without" if what else ""
+def disclosure_warning(study: Study, scenario: Scenario | None, text: str) -> str:
+    """A sentence on what a text discloses, for whoever writes it; empty where it discloses nothing."""
+    found = disclosure_in(study, scenario, text)
+    return f"this text names {found.words}, so the members' bundle would be refused; say it without" if found else ""
 
 
 def check_extent(
@@ -47,15 +71,19 @@ def check_extent(
     """Refuse (:class:`UsageError`) texts that tell how many records a candidate changes: a report takes ids, specs and
     rates out of them, but not that, so the bundle would be refused.  ``record`` is a choice that is not stored yet."""
     for text in texts:
-        if what := _counted(study, scenario, text, record):
-            raise UsageError(f"this text names {what}, so the members' bundle would be refused; say it without: {text}")
+        if found := _extent_in(study, scenario, text, record):
+            raise UsageError(
+                f"this text names {found.words}, so the members' bundle would be refused; say it without: {text}"
+            )
 
 
 def check_public(study: Study, scenario: Scenario, texts: Iterable[str]) -> None:
     """Refuse (:class:`UsageError`) words for the public that tell anything at all: they are published as they are."""
     for text in texts:
-        if what := tells(study, scenario, text):
-            raise UsageError(f"this text names {what}, so the public bundle would be refused; say it without: {text}")
+        if found := disclosure_in(study, scenario, text):
+            raise UsageError(
+                f"this text names {found.words}, so the public bundle would be refused; say it without: {text}"
+            )
 
 
 def names_candidate(study: Study, text: str) -> str:
@@ -72,16 +100,19 @@ def _spec_in(study: Study, text: str) -> str:
     return found[0] if found else ""
 
 
-def _counted(study: Study, scenario: Scenario, text: str, record: Mapping[str, Any] | None = None) -> str:
-    """What a text tells of the extent of a candidate's changes; empty where it tells nothing."""
+def _extent_in(
+    study: Study, scenario: Scenario, text: str, record: Mapping[str, Any] | None = None
+) -> Disclosure | None:
+    """What a text discloses of the extent of a candidate's changes; None where it discloses nothing."""
     text = _without_rates(study, text)
     if not re.search(r"\d", _plain_numbers(text)):
-        return ""
+        return None
     n_records = int(study.about["n_records"])
     changed = np.unique(study.runs_of([scenario.index]).changed)
     if any(says_extent(text, number, n_records) for number in changed.tolist()):
-        return EXTENT
-    return EXPOSED if any(says_share(text, share) for share in exposed_shares(study, scenario, record)) else ""
+        return Disclosure("extent")
+    shared = any(says_share(text, share) for share in exposed_shares(study, scenario, record))
+    return Disclosure("exposed") if shared else None
 
 
 def _without_rates(study: Study, text: str) -> str:

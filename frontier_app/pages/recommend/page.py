@@ -9,7 +9,7 @@ import streamlit as st
 from engine.common.errors import EngineError
 from engine.common.wording import upper_first
 from engine.decision.choice import choose, planned_places
-from engine.decision.disclosure_text import told
+from engine.decision.disclosure_text import disclosure_warning
 from engine.decision.slope import beaten_by_original, beaten_text
 from engine.decision.states import DecisionStatus, decision_status, withhold
 from engine.frontier.neighbours import lettered
@@ -238,8 +238,8 @@ def _record(
     by = right.text_input("Who recommends it" if how != "nothing" else "Who decides it", now.by, key="recommend-by")
     scenario = None if place is None else view.scenarios[place]
     for words in (why, *(one["why"] for one in others)):
-        if complaint := told(study, scenario, words):
-            st.warning(complaint[:1].upper() + complaint[1:] + ".", icon=":material/visibility_off:")
+        if warning := disclosure_warning(study, scenario, words):
+            st.warning(f"{upper_first(warning)}.", icon=":material/visibility_off:")
             break
     if (why, by) != (now.why, now.by):
         state.set_draft(why=why, by=by)

@@ -11,8 +11,9 @@ from engine.cli.main import main
 from engine.common.errors import UsageError
 from engine.data.microdata import RawTable
 from engine.decision.choice import choose
-from engine.decision.disclosure_text import names_candidate, says_extent, says_rate, tells, told
+from engine.decision.disclosure_text import disclosure_in, disclosure_warning, names_candidate, says_extent, says_rate
 from engine.decision.states import decide
+from engine.release.scenarios import Scenario
 from engine.study.decision_log import entries
 from engine.study.plan_changes import change_plan
 from engine.study.study import Study
@@ -27,19 +28,24 @@ def study(tmp_path):
         yield made
 
 
+def _disclosed(study: Study, scenario: Scenario | None, text: str) -> str:
+    disclosure = disclosure_in(study, scenario, text)
+    return "" if disclosure is None else disclosure.words
+
+
 def test_ids_specs_and_the_rate_are_named(study: Study) -> None:
     scenario = study.scenarios[0]
     name, rate = study.names[0], float(scenario.spec.rate)
-    assert tells(study, scenario, "the least loss within the bound") == ""
-    assert scenario.label in tells(study, scenario, f"better than {scenario.label}")
-    assert tells(study, scenario, "xabc is no candidate of this study") == ""
-    assert f"{name}:S" in tells(study, scenario, f"because {name}:S is enough")
-    assert tells(study, scenario, f"{100 * rate:g} % are enough") == "the swap rate"
-    assert tells(study, None, f"{100 * rate:g} % are enough") == ""
-    assert told(study, scenario, f"{100 * rate:g} % are enough").endswith("say it without")
-    assert told(study, scenario, "fine") == ""
-    assert tells(study, scenario, "it changes 2 records") == "the share of records changed"
-    assert tells(study, None, "it changes 2 records") == ""
+    assert disclosure_in(study, scenario, "the least loss within the bound") is None
+    assert scenario.label in _disclosed(study, scenario, f"better than {scenario.label}")
+    assert disclosure_in(study, scenario, "xabc is no candidate of this study") is None
+    assert f"{name}:S" in _disclosed(study, scenario, f"because {name}:S is enough")
+    assert _disclosed(study, scenario, f"{100 * rate:g} % are enough") == "the swap rate"
+    assert disclosure_in(study, None, f"{100 * rate:g} % are enough") is None
+    assert disclosure_warning(study, scenario, f"{100 * rate:g} % are enough").endswith("say it without")
+    assert disclosure_warning(study, scenario, "fine") == ""
+    assert _disclosed(study, scenario, "it changes 2 records") == "the share of records changed"
+    assert disclosure_in(study, None, "it changes 2 records") is None
 
 
 def test_ids_and_specs_in_words(study: Study) -> None:
@@ -124,7 +130,7 @@ def test_a_reason_that_tells_the_extent_is_not_recorded(fresh: Path, capsys: pyt
         view, label = risk_utility_map(study), label_of(study, "town")
         risk = view.summary.mean[study.find(label)[0].index, view.risk]
         share = f"its risk of {risk:.4f} is small"
-        assert told(study, study.find(label)[0], why) == SENTENCE
+        assert disclosure_warning(study, study.find(label)[0], why) == SENTENCE
         for reason, by, other in ((why, "", ""), ("fine", "", why), ("fine", "fifteen percent", "")):
             with pytest.raises(UsageError, match=SENTENCE):
                 choose(study, view, reason, candidate=label, by=by, others=[{"why": other}])
