@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.__main__ import INTRODUCTION
+
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(path for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")] if path.name != "CHANGELOG.md")
 ROOTS = ("engine", "frontier_app", "tests", "benchmarks", "datasets", "docs", ".ci", ".streamlit")
@@ -96,6 +98,12 @@ def test_every_target_of_make_is_explained() -> None:
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.search(r"^\.PHONY: (.*)$", text, re.MULTILINE)[1].split()) - {"help"}  # type: ignore[index]
     assert targets == set(re.findall(r'echo "make ([a-z]+)', text))
+
+
+def test_the_page_on_performance_is_that_of_the_benchmarks() -> None:
+    text = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    there = {path.stem for path in (ROOT / "benchmarks").glob("[a-z]*.py")}
+    assert text.startswith(INTRODUCTION) and set(re.findall(r"^## (\w+)$", text, re.MULTILINE)) == there
 
 
 def test_the_versions_of_python_are_said_alike() -> None:
