@@ -17,6 +17,7 @@ import numpy as np
 
 from engine.bundle.files import Tables
 from engine.common.raw_values import numbers, texts
+from engine.data.io.arrow_columns import one_array, plain
 from engine.data.labels import ColumnLabels
 from engine.report.template import html_of
 
@@ -116,7 +117,6 @@ def _coded(values: pa.Array) -> tuple[pa.Array, np.ndarray]:
     """Distinct values and one code per record, -1 for none."""
     import pyarrow as pa
 
-    from engine.data.io.writers import one_array, plain
 
     coded = one_array(plain(values)).dictionary_encode()
     indices = coded.indices.fill_null(-1)

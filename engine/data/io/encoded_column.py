@@ -10,6 +10,7 @@ import numpy as np
 
 from engine.common.errors import EngineError
 from engine.common.raw_values import as_text, is_number, numbers
+from engine.data.io.arrow_columns import one_array, plain
 from engine.data.labels import ColumnLabels
 
 if TYPE_CHECKING:
@@ -65,7 +66,6 @@ def hold(shown: str, name: str, values: Any, about: ColumnLabels, form: str, fil
     """
     import pyarrow as pa
 
-    from engine.data.io.writers import one_array, plain
 
     values = one_array(plain(values))
     kind = values.type

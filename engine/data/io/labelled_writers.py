@@ -20,6 +20,7 @@ import numpy as np
 from engine.common.errors import EngineError
 from engine.common.os_support import aside
 from engine.common.raw_values import is_number
+from engine.data.io.arrow_columns import one_length
 from engine.data.io.column_names import short_names
 from engine.data.io.encoded_column import TAG, Held, fitting, hold
 from engine.data.io.read_back import check_labelled
@@ -139,7 +140,6 @@ def _frame(
     """The columns as the library takes them, and notes on names and labels."""
     import pandas as pd
 
-    from engine.data.io.writers import one_length
 
     one_length(columns)
     file, notes, held = Path(path).name, [], []

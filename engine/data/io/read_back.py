@@ -15,6 +15,7 @@ import numpy as np
 
 from engine.common.errors import EngineError
 from engine.common.os_support import arrow_file
+from engine.data.io.arrow_columns import one_array, plain
 from engine.data.io.truncation import refuse_cut
 
 if TYPE_CHECKING:
@@ -62,7 +63,6 @@ def check_parquet(part: Path, file: str, columns: Mapping[str, pa.Array | pa.Chu
 def _same_bits(written: pa.Array | pa.ChunkedArray, read: pa.ChunkedArray) -> bool:
     import pyarrow as pa
 
-    from engine.data.io.writers import one_array, plain
 
     a, b = one_array(plain(written)), one_array(read)
     if not a.type.equals(b.type):

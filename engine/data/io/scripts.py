@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine.common.errors import UsageError, did_you_mean
 from engine.common.raw_values import as_text, is_number, numbers
+from engine.data.io.arrow_columns import one_array, plain
 from engine.data.io.column_names import short_names
 from engine.data.io.sas_formats import comment, quoted
 from engine.data.labels import NO_LABELS, ColumnLabels
@@ -74,7 +75,6 @@ def load_script(package: str, csv_name: str, columns: list[_Column]) -> str:
 def _described(name: str, values: pa.Array | pa.ChunkedArray, about: ColumnLabels) -> _Column:
     import pyarrow as pa
 
-    from engine.data.io.writers import one_array, plain
 
     distinct = one_array(plain(values)).unique().drop_null()
     kind = distinct.type

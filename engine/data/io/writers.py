@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.common.errors import EngineError
 from engine.common.os_support import arrow_file, aside
 from engine.common.raw_values import as_text
+from engine.data.io.arrow_columns import one_array, one_length, plain
 from engine.data.io.read_back import check_bytes, check_parquet
 
 if TYPE_CHECKING:
@@ -99,33 +99,3 @@ def write_parquet(path: str | Path, columns: Mapping[str, pa.Array | pa.ChunkedA
                 parts = [plain(values.slice(start, _GROUP)) for values in columns.values()]
                 file.write_table(pa.table(parts, schema=schema), row_group_size=_GROUP)
         check_parquet(part, Path(path).name, columns)
-
-
-def plain(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Plain values of a dictionary-coded column; others as they are."""
-    import pyarrow as pa
-
-    return values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
-
-
-def one_array(values: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """The chunks of a column as one array."""
-    import pyarrow as pa
-
-    if isinstance(values, pa.ChunkedArray):
-        combined = values.combine_chunks()
-        return combined if isinstance(combined, pa.Array) else pa.concat_arrays(combined.chunks)
-    return values
-
-
-def one_length(columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> int:
-    """The common length of the columns; none, or unequal ones, are refused."""
-    lengths = {name: len(values) for name, values in columns.items()}
-    if not lengths:
-        raise EngineError("there is no column to write; release at least one")
-    if len(set(lengths.values())) > 1:
-        a, b = next((a, b) for a in lengths for b in lengths if lengths[a] != lengths[b])
-        raise EngineError(
-            f"column '{a}' has {lengths[a]} values and column '{b}' {lengths[b]}; all must be equally long"
-        )
-    return next(iter(lengths.values()))

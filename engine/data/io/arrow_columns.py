@@ -1,0 +1,41 @@
+"""Columns as Arrow arrays: plain values, one array, one length."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from engine.common.errors import EngineError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def plain(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Plain values of a dictionary-coded column; others as they are."""
+    import pyarrow as pa
+
+    return values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
+
+
+def one_array(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """The chunks of a column as one array."""
+    import pyarrow as pa
+
+    if isinstance(values, pa.ChunkedArray):
+        combined = values.combine_chunks()
+        return combined if isinstance(combined, pa.Array) else pa.concat_arrays(combined.chunks)
+    return values
+
+
+def one_length(columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> int:
+    """The common length of the columns; none, or unequal ones, are refused."""
+    lengths = {name: len(values) for name, values in columns.items()}
+    if not lengths:
+        raise EngineError("there is no column to write; release at least one")
+    if len(set(lengths.values())) > 1:
+        a, b = next((a, b) for a in lengths for b in lengths if lengths[a] != lengths[b])
+        raise EngineError(
+            f"column '{a}' has {lengths[a]} values and column '{b}' {lengths[b]}; all must be equally long"
+        )
+    return next(iter(lengths.values()))
