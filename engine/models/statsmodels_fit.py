@@ -89,7 +89,8 @@ def solve(
             return _negative_binomial(problem, y)
         fit = _quantile(model.tau, problem, y) if model.family.name == QUANTILE else _glm(model.family, problem, y)
     df = problem.n - problem.design.shape[1] if model.family.outcome == "number" else np.inf
-    return problem.solved(fit.estimate, fit.variance, df, fit.moving)
+    infinite = ~(np.isfinite(fit.estimate) & np.isfinite(fit.variance))  # of numbers whose squares are none
+    return problem.solved(fit.estimate, fit.variance, df, fit.moving | infinite)
 
 
 def _glm(family: Family, problem: Scaled, y: np.ndarray) -> _Fit:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
+from engine.plan.analysis import FAMILIES
 from tests.hunt.case import Case, Content, Link, Pipe, Sparse
 
 DATA = "A,B,C,x,w\n" + "".join(
@@ -16,7 +17,7 @@ KEYS = {
     "attribute": (*("name", "columns", "view", "cut", "labels", "levels", "merge", "skip", "missing", "on_missing"),),
     "roles": ("keys", "swap", "analyse"),
     "edit": ("name", "forbid"),
-    "analysis": ("name", "formula", "family", "by", "weighted"),
+    "analysis": ("name", "formula", "family", "tau", "by", "weighted"),
     "mechanism": ("name", "D", "w0", "s", "theta", "n_init", "matrix", "rate", "m", "vars", "share"),
     "space": (
         *("swap_sizes", "all_specs", "specs", "fix", "change", "rule", "rates", "replicates"),
@@ -40,7 +41,7 @@ TEXTS = (
     *("", " ", "A", "B", "x", "C", "w", "A,B", "A:S", "A:S B:F", "A:Q", "*", "[", "[!", "?", "nobody", "\\u0000"),
     *("\\u001b[2J", "\\u202e", "a\\nb", "0.1", "nan", "1e400", "1e-999999999", "1e999999999", "sNaN", "-1", "first"),
     *("random_swap", "rds", "maps", "pram", "small_cells", "hellinger", "hellinger[", "x" * 100_000, "../etc", "\\\\"),
-    *("all", "strict", "loose", "linear", "logistic", "poisson", "level", "refuse", "\U0001f600"),
+    *("all", "strict", "loose", *FAMILIES, "level", "refuse", "\U0001f600"),
 )
 FORMULAS = (
     *("x ~ A", "x ~ A + B", "x ~ A * B * C", "x ~", "~ x", "x", "x ~ A ~ B", "x ~ nobody", "A ~ x", "B ~ x"),

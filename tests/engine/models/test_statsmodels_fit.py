@@ -260,6 +260,11 @@ def test_columns_that_depend_on_each_other_are_not_estimable(family: str) -> Non
     assert found == [ALIASED if gone else OK for gone in aliased]
 
 
+def test_an_outcome_too_large_to_be_squared_has_no_figure() -> None:
+    x, eta, _ = matrix()
+    assert set(told(fit("linear", x, 1e200 * (eta + np.arange(N))))) == {SEPARATED}
+
+
 def test_a_first_fit_prints_no_warning() -> None:
     code = (
         "import numpy as np\n"
