@@ -5,6 +5,7 @@ A new one is a file of this package and a line here; :func:`register` adds one f
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 
 from engine.common.registry import Registry
@@ -23,6 +24,7 @@ _FILES = {
 }
 
 
+@cache
 def _load(name: str) -> Mechanism:
     module, attribute = _FILES[name]
     loaded: Mechanism = getattr(import_module(f"engine.mechanisms.{module}"), attribute)
