@@ -117,7 +117,6 @@ def _coded(values: pa.Array) -> tuple[pa.Array, np.ndarray]:
     """Distinct values and one code per record, -1 for none."""
     import pyarrow as pa
 
-
     coded = one_array(plain(values)).dictionary_encode()
     indices = coded.indices.fill_null(-1)
     return coded.dictionary, indices.cast(pa.int64()).to_numpy(zero_copy_only=False)

@@ -193,7 +193,7 @@ def parse_call(text: str, measures: Registry[Measure]) -> MeasureCall:
     return call
 
 
-def places_of(call: MeasureCall, domain: Domain, lists: Mapping[str, tuple[str, ...]]) -> tuple[int, ...]:
+def attribute_indices(call: MeasureCall, domain: Domain, lists: Mapping[str, tuple[str, ...]]) -> tuple[int, ...]:
     """Places of the attributes that a measure tabulates: those asked for, else the plan's list for it."""
     names = call.attributes or (domain.names if call.measure.over == "all" else lists[call.measure.over])
     if len(set(names)) < len(names):
@@ -208,7 +208,7 @@ def evaluate(
 
     ``lists`` gives the plan's keys and analyse lists.
     """
-    places = places_of(call, domain, lists)
+    places = attribute_indices(call, domain, lists)
     if call.measure.named:
         values = call.measure.compute(batch, domain, places, **call.values)
     else:
@@ -226,7 +226,7 @@ def evaluate_records(call: MeasureCall, release: RecordRelease) -> Figure:
 
     A measure that cannot be formed on this release gives NaN and the reason; it never stops a sweep.
     """
-    places = places_of(call, release.data.domain, {"keys": release.plan.keys, "analyse": release.plan.analyse})
+    places = attribute_indices(call, release.data.domain, {"keys": release.plan.keys, "analyse": release.plan.analyse})
     try:
         value, note = call.measure.compute(release, places, **call.values)
     except UsageError:

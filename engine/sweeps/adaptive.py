@@ -36,7 +36,7 @@ from engine.frontier.undominated import undominated
 from engine.measures import Measure
 from engine.release.results import Results, first_runs
 from engine.study.study_map import objective_indices
-from engine.sweeps.runner import Filling
+from engine.sweeps.runner import Runner
 
 CONFIDENCE = 0.95
 """Confidence of one comparison of a scenario with a rival."""
@@ -72,24 +72,24 @@ def judge(
     return on, settled
 
 
-def run_adaptively(filling: Filling) -> None:
+def run_adaptively(runner: Runner) -> None:
     """Run the scenarios of a study as its plan asks, and those on the frontier on fresh replicates too."""
-    study = filling.study
+    study = runner.study
     replicates = study.plan.space.replicates
     objectives = objective_indices(study)
     measures = [call.measure for call in study.measures]
     levels = looks(study.plan.space.screen, replicates)
     runs = np.full(len(study.scenarios), levels[0])
-    filling.bring(None, levels[0])
+    runner.bring(None, levels[0])
     at = 0
     while True:
         on, settled = judge(study.results(), measures, objectives, runs)
-        filling.total = int(np.where(settled, runs, replicates).sum() + replicates * on.sum())
+        runner.total = int(np.where(settled, runs, replicates).sum() + replicates * on.sum())
         short = ~settled & (runs < replicates)
         if not short.any():
             break
         at = min(at + 1, len(levels) - 1)
         runs[short] = levels[at]
-        filling.bring(np.flatnonzero(short).tolist(), levels[at])
-    filling.bring(np.flatnonzero(on).tolist(), replicates, fresh=True)
-    filling.done = filling.total
+        runner.bring(np.flatnonzero(short).tolist(), levels[at])
+    runner.bring(np.flatnonzero(on).tolist(), replicates, fresh=True)
+    runner.done = runner.total

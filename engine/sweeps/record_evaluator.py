@@ -13,7 +13,7 @@ from engine.common.blas_threads import one_thread
 from engine.common.memo import Memory
 from engine.data.table import occupied
 from engine.measures import MeasureCall, evaluate_records
-from engine.measures.base import places_of
+from engine.measures.base import attribute_indices
 from engine.mechanisms import mechanism
 from engine.mechanisms.base import Drawn
 from engine.models.record_release import RecordRelease
@@ -81,7 +81,7 @@ def figure(call: MeasureCall, release: RecordRelease) -> tuple[float, str]:
     if call.measure.on_records:
         return evaluate_records(call, release)
     domain = release.data.domain
-    places = places_of(call, domain, {"keys": release.plan.keys, "analyse": release.plan.analyse})
+    places = attribute_indices(call, domain, {"keys": release.plan.keys, "analyse": release.plan.analyse})
     if call.measure.named:
         everything = batch_of(release, range(len(domain)))
         values = np.asarray(call.measure.compute(everything, domain, places, **call.values), dtype=float)
@@ -97,7 +97,7 @@ def unaltered_in_small(call: MeasureCall, release: RecordRelease) -> float:
     It cannot be had from the share: tables leave unlike numbers of records unaltered, and a mean of shares is none of
     the unaltered records of all.
     """
-    places = places_of(call, release.data.domain, {"keys": release.plan.keys, "analyse": release.plan.analyse})
+    places = attribute_indices(call, release.data.domain, {"keys": release.plan.keys, "analyse": release.plan.analyse})
     batch = batch_of(release, places)
     shares = np.asarray(call.measure.compute(batch, **call.values), dtype=float)
     counts = np.rint(np.nan_to_num(shares) * (batch.n_records - batch.changed))

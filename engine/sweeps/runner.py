@@ -42,7 +42,7 @@ class Cancelled(Exception):
     """Somebody asked the sweep to stop; everything done is kept."""
 
 
-class Filling:
+class Runner:
     """A study being filled by an executor.
 
     ``done`` and ``total`` count realisations; whoever fills in stages keeps ``total`` up to date.

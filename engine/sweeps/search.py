@@ -34,7 +34,7 @@ from engine.release.results import first_runs
 from engine.release.space_size import n_specs
 from engine.release.spec import AttributeSpec
 from engine.study.study_map import objective_indices
-from engine.sweeps.runner import Filling
+from engine.sweeps.runner import Runner
 
 NONE_TO_START = "no candidate release is possible: no swap of one or two attributes can work on these data"
 _START = 300  # most specs to start with
@@ -172,9 +172,9 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g} %" if share >= 1e-5 or share == 0 else "less than 0.001 %"
 
 
-def run_search(filling: Filling, search: Search) -> SearchReport:
+def run_search(runner: Runner, search: Search) -> SearchReport:
     """Look at specs until the budget is used up: each is added to the study at all rates and run ``screen`` times."""
-    study, asked = filling.study, search.plan.space
+    study, asked = runner.study, search.plan.space
     objectives = list(objective_indices(study))
     measures = [call.measure for call in study.measures]
     rates = asked.rates
@@ -187,7 +187,7 @@ def run_search(filling: Filling, search: Search) -> SearchReport:
         index_of = {s.spec: s.index for s in study.scenarios}
         here = [index_of[spec] for spec in wanted]
         indices.extend(here[i : i + len(rates)] for i in range(0, len(here), len(rates)))
-        filling.bring(here, asked.screen)
+        runner.bring(here, asked.screen)
         runs = np.full(len(study.scenarios), asked.screen)
         summary = summarise(first_runs(study.results(), runs), measures, len(runs))
         return np.asarray(summary.loss[:, objectives][np.array(indices)])

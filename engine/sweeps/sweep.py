@@ -30,7 +30,7 @@ from engine.sweeps.cluster import check_address, open_cluster
 from engine.sweeps.evaluator import Question
 from engine.sweeps.readiness import Ready, ready
 from engine.sweeps.release_warnings import ReleaseWarning, release_warnings
-from engine.sweeps.runner import Cancelled, Filling, RunOptions, announce_compilation, no_collection
+from engine.sweeps.runner import Cancelled, Runner, RunOptions, announce_compilation, no_collection
 from engine.sweeps.search import Search, run_search, search_of
 from engine.sweeps.workers import Executor, check_workers, default_workers, open_local_executor
 
@@ -264,14 +264,14 @@ def fill(
         if done < total or staged:
             announce_compilation(options.get("announce"))
             with open_executor(asked, key, total - done, **options) as executor:
-                filling = Filling(study, asked, executor, on_progress)
-                filling.done, filling.total = done, total
+                runner = Runner(study, asked, executor, on_progress)
+                runner.done, runner.total = done, total
                 if search is not None:
-                    message = str(run_search(filling, search))
+                    message = str(run_search(runner, search))
                 if staged:
-                    run_adaptively(filling)
+                    run_adaptively(runner)
                 else:
-                    filling.bring(None, replicates)
+                    runner.bring(None, replicates)
         with suppress(UsageError):  # without a risk and a utility measure there is no map
             risk_utility_map(study, as_writer=True)
         study.release_lease("finished", message)

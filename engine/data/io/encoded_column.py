@@ -66,7 +66,6 @@ def hold(shown: str, name: str, values: Any, about: ColumnLabels, form: str, fil
     """
     import pyarrow as pa
 
-
     values = one_array(plain(values))
     kind = values.type
     if pa.types.is_null(kind):

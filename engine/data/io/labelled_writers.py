@@ -140,7 +140,6 @@ def _frame(
     """The columns as the library takes them, and notes on names and labels."""
     import pandas as pd
 
-
     one_length(columns)
     file, notes, held = Path(path).name, [], []
     names = short_names(list(columns), form)

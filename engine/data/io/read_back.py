@@ -63,7 +63,6 @@ def check_parquet(part: Path, file: str, columns: Mapping[str, pa.Array | pa.Chu
 def _same_bits(written: pa.Array | pa.ChunkedArray, read: pa.ChunkedArray) -> bool:
     import pyarrow as pa
 
-
     a, b = one_array(plain(written)), one_array(read)
     if not a.type.equals(b.type):
         a = a.cast(b.type)

@@ -75,7 +75,6 @@ def load_script(package: str, csv_name: str, columns: list[_Column]) -> str:
 def _described(name: str, values: pa.Array | pa.ChunkedArray, about: ColumnLabels) -> _Column:
     import pyarrow as pa
 
-
     distinct = one_array(plain(values)).unique().drop_null()
     kind = distinct.type
     if pa.types.is_null(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
