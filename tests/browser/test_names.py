@@ -53,7 +53,7 @@ def test_names_fetch_nothing_and_stay_text(
 SCRIPT = """
 import json, streamlit as st
 from pathlib import Path
-from frontier_app import markup
+from frontier_app.wording import markup
 markup.prepare()
 for i, text in enumerate(json.loads(Path("texts.json").read_text())):
     with st.container(key=f"text-{i}"):
