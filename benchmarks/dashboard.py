@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from frontier_app.session.workspace import Workspace
 
-APP = Path(__file__).resolve().parents[1] / "frontier_app" / "app.py"
+APP = Path(__file__).resolve().parents[1] / "frontier_app" / "app" / "main.py"
 MANY = 1_000_000
 LIMITS = {"small": 0.5, "large": 1.5}
 """Seconds within which an interaction should answer."""

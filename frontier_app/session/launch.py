@@ -107,8 +107,8 @@ def launch(
     at = str(workspace.folder.absolute()) if workspace else ""
     told = {"token": digest(token), "mark": mark, "workspace": at}
     # Streamlit prints an address of its own on standard output, without the token.
-    # Its look is beside the script when installed, and at the top of a checkout.
-    here = None if (_HERE / ".streamlit").exists() else _HERE.parent
+    # Its look is in the package when installed, and at the top of a checkout.
+    here = _HERE if (_HERE / ".streamlit").exists() else _HERE.parent
     with standard_input(told) as given:
         server = subprocess.Popen(command(port), env=environment(), cwd=here, stdin=given, stdout=subprocess.DEVNULL)
     try:

@@ -49,8 +49,8 @@ BOARD_PAGES = ("board", "glossary")
 
 
 def script(name: str) -> str:
-    """The script of a page, as Streamlit names it when pages are switched."""
-    return PAGES[name].path.relative_to(_PAGES.parent).as_posix()
+    """The script of a page as Streamlit names it when pages are switched: seen from the folder of the frame."""
+    return f"../pages/{PAGES[name].file}"
 
 
 def go_to(name: str) -> None:

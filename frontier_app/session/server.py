@@ -16,7 +16,7 @@ from frontier_app.session import access
 from frontier_app.session.guard import Guard, Receive, Scope, Send
 from frontier_app.session.settings import PRIVACY
 
-SCRIPT = Path(__file__).resolve().parents[1] / "app.py"
+SCRIPT = Path(__file__).resolve().parents[1] / "app" / "main.py"
 
 
 class Dashboard(App):

@@ -18,7 +18,7 @@ from frontier_app.session.workspace import Workspace
 from frontier_app.wording import markup
 from tests.frontier_app.finished_studies import FinishedStudies
 
-APP = Path(__file__).resolve().parents[2] / "frontier_app" / "app.py"
+APP = Path(__file__).resolve().parents[2] / "frontier_app" / "app" / "main.py"
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -341,7 +341,7 @@ def test_arguments_come_by_standard_input_too(here: Path, monkeypatch: pytest.Mo
     assert "age" in capsys.readouterr().out
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(["show", "gone-é.study"])))
     assert run("-") != 0
-    assert "gone-é.study" in capsys.readouterr().err
+    assert "gone-é.study" in json.loads(capsys.readouterr().err)["text"]
 
 
 @pytest.mark.parametrize("told", ["", "sweep", '{"a": 1}', '["show", 3]', "null"])

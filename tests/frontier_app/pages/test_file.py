@@ -87,7 +87,7 @@ def test_without_the_owners_address_no_path_is_read(tmp_path: Path) -> None:
     assert not any(box.key == "open-path-text" for box in made.text_input)
     assert "the address that *frontier app* printed" in _words(made)
     script = (
-        f"import sys; sys.path.insert(0, {str(APP.parents[1])!r})\n"
+        f"import sys; sys.path.insert(0, {str(APP.parents[2])!r})\n"
         "from frontier_app.session import actions\nfrom frontier_app.widgets import elements\n"
         f"with elements.spoken():\n    actions.open_path({str(path)!r})\n"
     )
@@ -212,7 +212,7 @@ def test_an_attribute_of_one_level_is_said_to_be_of_no_use(tmp_path: Path) -> No
 def test_a_codebook_gives_labels_and_roles_and_is_kept(tmp_path: Path) -> None:
     made = _open(_people(tmp_path))
     script = (
-        f"import sys; sys.path.insert(0, {str(APP.parents[1])!r})\n"
+        f"import sys; sys.path.insert(0, {str(APP.parents[2])!r})\n"
         "from frontier_app.session import actions, state, workspace\nfrom frontier_app.widgets import elements\n"
         f"if state.get().raw is None:\n    actions.open_workspace(workspace.find({_at(made).token!r}))\n"
         "with elements.spoken():\n    actions.use_codebook('book.csv', state.input_value('book'))\n"

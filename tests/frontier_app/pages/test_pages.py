@@ -211,7 +211,7 @@ def test_the_first_page_loads_no_heavy_library(home: Path):
         "print([m for m in ('statsmodels', 'scipy', 'numba', 'plotly.express') if m in sys.modules])\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, cwd=APP.parents[1], timeout=120
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=APP.parents[2], timeout=120
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[]"
