@@ -13,6 +13,7 @@ from engine.common.streams import derive, generator
 from engine.data.table import occupied
 from engine.measures.base import Figure, Measure
 from engine.models.columns import known_numbers
+from engine.plan.decimals import decimal_text
 
 if TYPE_CHECKING:
     from engine.models.record_release import RecordRelease
@@ -222,7 +223,6 @@ def check_names(measure: str, parameter: str, text: str) -> None:
 
 def decimal_parameter(measure: str, parameter: str, text: str) -> Decimal:
     """A parameter that is written as a decimal number."""
-    from engine.plan.decimals import decimal_text
 
     return Decimal(decimal_text(text, f"{measure}: {parameter}"))
 

@@ -11,6 +11,7 @@ import numpy as np
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.data.table import occupied
 from engine.measures.base import Figure, Measure
+from engine.models.loglinear import Counts, Model, fit
 from engine.models.record_release import RecordRelease
 from engine.release.batch import ReleaseBatch
 from engine.release.records import ReleasedTable
@@ -128,7 +129,6 @@ def _alone(
 def _fit(table: ReleasedTable, places: tuple[int, ...], model: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
     """Each record's key cell (in the order of the cells' numbers), the cells' counts, their fitted counts, and what is
     to be said about the fit."""
-    from engine.models.loglinear import Counts, Model, fit
 
     shape = [table.data.domain.shape[j] for j in places]
     cells, cell = occupied([table.codes(j) for j in places], shape, table.data.n_records)

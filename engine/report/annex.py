@@ -11,6 +11,7 @@ from engine.release.spec import percent as rate_percent
 from engine.report.chair import chair_facts
 from engine.report.context import report_context
 from engine.report.template_reader import document
+from engine.study.decision_log import EVENTS, entries
 
 if TYPE_CHECKING:
     from engine.report.context import ReportContext
@@ -104,7 +105,6 @@ def _notes(study: Study, place: int) -> list[tuple[int, str]]:
 
 def _log(study: Study) -> list[tuple[Any, str, str]]:
     """Entries of the decision log, each with its event in words and its detail cut to some 300 letters."""
-    from engine.study.decision_log import EVENTS, entries
 
     rows = []
     for entry in entries(study):

@@ -5,10 +5,18 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from engine.common.version import __version__
+from engine.decision.states import STATES
+from engine.mechanisms import mechanism
+from engine.models.columns import numeric_columns
+from engine.models.record_release import RecordRelease
+from engine.plan.lock import departures
+from engine.release.records import ReleasedTable
 from engine.report.audit import checks
 from engine.report.change_log import CHANGE_TEXTS, LOG_TEXTS
 from engine.report.context import ReportContext, measure_rows, report_context, the_map
 from engine.report.decision_history import late_words, recommendation
+from engine.report.describe import occupancy
 from engine.report.exposed import exposure
 from engine.report.facts import (
     Approved,
@@ -23,6 +31,8 @@ from engine.report.findings import FORMAT, Findings
 from engine.report.parameters import ROLE_WORDS, SWAP_TITLE, coding_words, file_names, parameters, rule_words
 from engine.report.redaction import Redactor, upper_first
 from engine.report.utility import utility
+from engine.study.decision_log import entries
+from engine.study.study_map import realisation_of
 
 if TYPE_CHECKING:
     from engine.study.decision_log import Entry
@@ -49,8 +59,6 @@ def findings(study: Study, made: Remade) -> Findings:
     ``made`` is the realisation to be released, as :func:`engine.report.describe.remade` gives it; its scenario must be
     one of the study's.
     """
-    from engine.models.record_release import RecordRelease
-    from engine.release.records import ReleasedTable
 
     context, plan = report_context(study, made), study.plan
     release = RecordRelease(ReleasedTable(made.data), made.tables, plan, made.spec)
@@ -78,7 +86,6 @@ def _cover(context: ReportContext) -> Cover:
     about, publish, redact = context.study.plan.about, context.study.plan.publish, context.redact
     mine = context.choice is not None or context.status.state == "withheld"
     state = context.status.state if mine else "none"
-    from engine.decision.states import STATES
 
     return Cover(
         classification=about.classification,
@@ -105,9 +112,6 @@ def _day(at: float) -> str:
 
 def _design(context: ReportContext, made: Remade) -> Design:
     import numpy as np
-
-    from engine.mechanisms import mechanism
-    from engine.models.columns import numeric_columns
 
     plan, data, spec = context.study.plan, made.data, made.spec
     parts = {part.name: part for part in plan.attributes}
@@ -145,8 +149,6 @@ def _design(context: ReportContext, made: Remade) -> Design:
 
 
 def _threat(context: ReportContext, made: Remade) -> Threat:
-    from engine.report.describe import occupancy
-
     plan = context.study.plan
     found = occupancy(made.data.table, plan.keys)
     return Threat(
@@ -162,8 +164,6 @@ def _threat(context: ReportContext, made: Remade) -> Threat:
 
 
 def _approved(context: ReportContext) -> Approved:
-    from engine.plan.lock import departures
-
     plan = context.study.plan
     said = [change_text(departure.entry, departure.words, context.redact) for departure in departures(plan).values()]
     if plan.lock and context.is_off_rule:
@@ -188,8 +188,6 @@ def change_text(entry: str, words: str, redact: Redactor) -> str:
 
 
 def _changes(context: ReportContext) -> tuple[tuple[str, str], ...]:
-    from engine.study.decision_log import entries
-
     return tuple(
         (entry.at[:10], _entry_text(entry, context.redact))
         for entry in entries(context.study)
@@ -236,9 +234,6 @@ def _certificate(context: ReportContext, made: Remade) -> Certificate:
     from importlib.metadata import PackageNotFoundError, version
 
     import numpy as np
-
-    from engine.common.version import __version__
-    from engine.study.study_map import realisation_of
 
     results, place = context.view.results, context.scenario.index
     recorded = (

@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from engine.mechanisms import mechanism
+from engine.models.columns import numeric_columns
+from engine.models.record_release import RecordRelease
+from engine.release.records import ReleasedTable
 from engine.report import codec
+from engine.report.context import report_context
 from engine.report.parameters import SWAP_AMOUNT
 
 if TYPE_CHECKING:
@@ -56,12 +61,6 @@ class ChairFacts:
 def chair_facts(study: Study, made: Remade) -> ChairFacts:
     """The extent of the change in one realisation."""
     import numpy as np
-
-    from engine.mechanisms import mechanism
-    from engine.models.columns import numeric_columns
-    from engine.models.record_release import RecordRelease
-    from engine.release.records import ReleasedTable
-    from engine.report.context import report_context
 
     data, n = made.data, made.data.n_records
     rows = []

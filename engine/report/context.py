@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.common.errors import UsageError
+from engine.decision.choice import measures_of, runs_of
+from engine.decision.states import decision_status
+from engine.frontier.neighbours import lettered
 from engine.frontier.summary import Summary, losses, summarise, t_thresholds
 from engine.measures.distortion import small_share
 from engine.mechanisms import mechanism
 from engine.release.results import FAILED, Results
+from engine.report.exposed import sizes
 from engine.report.facts import MeasureRow
 from engine.report.map_facts import CandidateRow, Map, Spread
 from engine.report.parameters import bound_words as in_words
@@ -33,6 +38,7 @@ from engine.report.redaction import (
 from engine.report.sentences import counted, unaltered
 from engine.report.shares import optional
 from engine.report.sparse import largest_exposed, saturated
+from engine.study.study_map import objective_indices, risk_utility_map
 
 if TYPE_CHECKING:
     from engine.decision.states import DecisionStatus
@@ -96,7 +102,6 @@ class ReportContext:
     @property
     def bound(self) -> float | None:
         """The bound on risk that counts: of the plan, where it is about the same measure, else of the choice."""
-        from engine.study.study_map import objective_indices
 
         planned = self.study.plan.decision.max_risk
         if planned is not None and self.view.risk == objective_indices(self.study)[0]:
@@ -112,11 +117,6 @@ class ReportContext:
 
 def report_context(study: Study, made: Remade) -> ReportContext:
     """Look at a study from the scenario of a remade release."""
-    from engine.common.errors import UsageError
-    from engine.decision.choice import measures_of
-    from engine.decision.states import decision_status
-    from engine.frontier.neighbours import lettered
-    from engine.study.study_map import risk_utility_map
 
     scenario = next((s for s in study.scenarios if s.spec == made.spec), None)
     if scenario is None:
@@ -176,7 +176,6 @@ def candidate_words(spec: ReleaseSpec, extents: Sequence[str] = ()) -> str:
 
     Among several ``extents`` (rates, ascending) its place is said where it is the first, the last or between.
     """
-    from engine.mechanisms import mechanism
 
     roles = spec.attributes
     swapped_names = tuple(roles.names_having("S"))
@@ -316,7 +315,6 @@ def _released(context: ReportContext, made: Remade, k: int) -> float:
 
 def unaltered_small(made: Remade, places: Sequence[int], call: MeasureCall) -> float:
     """Records of eq. 6, counted: unaltered on some attributes and in a small cell of them; a mean over tables."""
-    from engine.report.exposed import sizes
 
     data, found = made.data, []
     shape = [data.domain.shape[j] for j in places]
@@ -341,7 +339,6 @@ def _spread(context: ReportContext, k: int, made: Remade) -> Spread:
 
 def _fresh(context: ReportContext) -> Summary | None:
     """The candidate on fresh runs, a summary of one scenario; None before there are any."""
-    from engine.decision.choice import runs_of
 
     runs = in_counts(context.study, context.view.scenarios, runs_of(context.study, context.scenario.index, "fresh"))
     if not len(runs):

@@ -13,6 +13,11 @@ import numpy as np
 from engine.common.raw_values import texts
 from engine.data.microdata import Microdata, RawColumn, RawTable
 from engine.data.table import ContingencyTable, occupied
+from engine.plan.recode import code
+from engine.study.keys import key_path, read_key
+from engine.sweeps.evaluator import question
+from engine.sweeps.remake import remake, stream_of
+from engine.sweeps.sweep import check_same
 
 if TYPE_CHECKING:
     from engine.study.study import Study
@@ -115,11 +120,6 @@ def changes(made: Remade, keys: Sequence[str]) -> Changes:
 
 def remade(study: Study, raw: RawTable, label: str, replicate: int) -> Remade:
     """One realisation of a study down to records, with the key beside the study; the figures are not compared here."""
-    from engine.plan.recode import code
-    from engine.study.keys import key_path, read_key
-    from engine.sweeps.evaluator import question
-    from engine.sweeps.remake import remake, stream_of
-    from engine.sweeps.sweep import check_same
 
     key = read_key(key_path(study.path))
     check_same(study, raw, key)

@@ -14,7 +14,12 @@ import numpy as np
 
 from engine.common.errors import EngineError
 from engine.data.table import occupied
+from engine.measures.association import phi_squared, strength
+from engine.measures.reanalysis import interval_overlap
+from engine.models.analyses import compare
+from engine.models.columns import numbers_of
 from engine.models.record_release import RecordRelease
+from engine.models.regression import WHY
 from engine.release.records import ReleasedTable
 
 if TYPE_CHECKING:
@@ -48,7 +53,6 @@ def associations(made: Remade, found: Changes, table: int = 0) -> list[Associati
 
     All other pairs are as they were, exactly.
     """
-    from engine.measures.association import phi_squared, strength
 
     data = made.data
     shape, d = data.domain.shape, len(data.domain)
@@ -116,7 +120,6 @@ def weighted_levels(made: Remade, plan: Plan, attribute: int, table: int = 0) ->
     The weight stays with its record, so that weighted totals may change where a swap keeps all counts.  A missing
     weight counts as 0.
     """
-    from engine.models.columns import numbers_of
 
     data = made.data
     if data.weight is None:
@@ -156,9 +159,6 @@ class Coefficients:
 
 def coefficients(made: Remade, plan: Plan) -> list[Coefficients]:
     """Every declared analysis on the original and on all tables of the release together; an empty list without any."""
-    from engine.measures.reanalysis import interval_overlap
-    from engine.models.analyses import compare
-    from engine.models.regression import WHY
 
     release = RecordRelease(ReleasedTable(made.data), made.tables, plan, made.spec)
     found = []

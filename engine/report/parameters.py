@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from engine.mechanisms import mechanism
 from engine.release.spec import RANDOM_SWAP
 from engine.report.redaction import is_count_risk, listed, lower_first, title_of
 
@@ -31,7 +32,6 @@ def parameters(
     ``risk`` and ``utility`` are the measures that candidates are judged by (None: the plan names none), ``candidates``
     how many there are in words; ``late`` says that a bound is not one that the plan fixed.
     """
-    from engine.mechanisms import mechanism
 
     mechanisms = mechanisms_of(plan)
     methods = ["random swapping" if made.by_roles else lower_first(made.title) for made in map(mechanism, mechanisms)]

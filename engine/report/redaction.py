@@ -13,6 +13,7 @@ import numpy as np
 from engine.common.wording import lower_first as lower_first
 from engine.common.wording import upper_first as upper_first
 from engine.measures import MeasureCall
+from engine.plan.lock import approved_plan
 
 if TYPE_CHECKING:
     from engine.plan import Plan
@@ -45,7 +46,6 @@ class Redactor:
     @classmethod
     def of_plan(cls, plan: Plan, calls: tuple[MeasureCall, ...], *, settings: bool = False) -> Redactor:
         """For a plan that nobody has run yet; ``settings`` lets rates and settings stand, for the chair."""
-        from engine.plan.lock import approved_plan
 
         known = frozenset() if settings else _settings(plan) | _settings(approved_plan(plan) or plan)
         return cls({}, known, plan.names, calls)

@@ -5,6 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.report.annex import analyst_sections, chair_sections
+from engine.report.build_findings import findings
+from engine.report.member import write_findings
+
 if TYPE_CHECKING:
     from engine.study.study import Study
     from engine.sweeps.remake import Remade
@@ -15,15 +19,12 @@ def write_member(study: Study, made: Remade, folder: str | Path) -> list[Path]:
 
     ``folder`` must exist; returns the files written.  They hold nothing that a member may not see.
     """
-    from engine.report.build_findings import findings
-    from engine.report.member import write_findings
 
     return write_findings(findings(study, made), Path(folder))
 
 
 def write_chair(study: Study, made: Remade, folder: str | Path) -> list[Path]:
     """Annex A, for the chair of the board only: the extent of the change (DOCX and HTML)."""
-    from engine.report.annex import chair_sections
     from engine.report.document_files import write_document
 
     return write_document(chair_sections(study, made), Path(folder), "annex-a-chair")
@@ -31,7 +32,6 @@ def write_chair(study: Study, made: Remade, folder: str | Path) -> list[Path]:
 
 def write_analyst(study: Study, made: Remade, folder: str | Path) -> list[Path]:
     """Annex B, for the analyst: every candidate under its own name, runs, notes and the decision log (DOCX, HTML)."""
-    from engine.report.annex import analyst_sections
     from engine.report.document_files import write_document
 
     return write_document(analyst_sections(study, made), Path(folder), "annex-b-analyst")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from engine.data.microdata import Microdata
 from engine.measures import call
 from engine.plan.types import Plan
+from engine.sweeps.evaluator import Question
 
 
 def doing_nothing(plan: Plan, data: Microdata, measure: str) -> float | None:
@@ -13,7 +14,6 @@ def doing_nothing(plan: Plan, data: Microdata, measure: str) -> float | None:
     None for a measure that works on records: it takes long, and a study has its figure.  Parameters or attributes that
     do not fit are a :class:`~engine.common.errors.UsageError`.
     """
-    from engine.sweeps.evaluator import Question
 
     wanted = call(measure)
     if wanted.measure.on_records:

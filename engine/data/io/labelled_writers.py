@@ -24,6 +24,7 @@ from engine.data.io.arrow_columns import one_length
 from engine.data.io.column_names import short_names
 from engine.data.io.encoded_column import TAG, Held, fitting, hold
 from engine.data.io.read_back import check_labelled
+from engine.data.io.sas_formats import formats_program
 from engine.data.labels import NO_LABELS, ColumnLabels
 
 if TYPE_CHECKING:
@@ -109,8 +110,6 @@ def write_xpt(path: str | Path, columns: Columns, labels: Mapping[str, ColumnLab
     labels and formats back; :func:`engine.data.io.column_names.short_names` says which name became which.
     """
     import pyreadstat
-
-    from engine.data.io.sas_formats import formats_program
 
     path = Path(path)
     frame, held, notes = _frame(path, columns, labels or {}, "xpt")
