@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from engine.decision.choice import runs_of
@@ -27,14 +27,19 @@ class Candidate:
     those of another mechanism than the random swap, as texts.
     """
 
-    def __init__(self, study: Study, view: RiskUtilityMap, place: int) -> None:
-        self._study, self._view, self._place = study, view, place
-        scenario = view.scenarios[place]
+    def __init__(self, study: Study, place: int, current_view: Callable[[], RiskUtilityMap]) -> None:
+        self._study, self._place, self._current_view = study, place, current_view
+        scenario = self._view.scenarios[place]
         self.id = scenario.label
         self.spec = scenario.spec.text
         self.mechanism = scenario.spec.mechanism
         self.rate = float(scenario.spec.rate) if scenario.spec.rate else None
         self.parameters = dict(scenario.spec.params)
+
+    @property
+    def _view(self) -> RiskUtilityMap:
+        """The map as it is now: runs and measures may have been added since the candidate was taken."""
+        return self._current_view()
 
     def __repr__(self) -> str:
         view, spec = self._view, self._view.scenarios[self._place].spec

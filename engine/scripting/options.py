@@ -27,6 +27,21 @@ PlanSource = Plan | str | Path
 Mechanisms = Mapping[str, Any] | Sequence[str | tuple[str, Mapping[str, Any]]]
 """Mechanisms by name with their parameters, or names alone; a list of (name, parameters) may name one twice."""
 _LISTS = ("keys", "swap", "analyse", "carry", "drop", "swap_sizes", "specs", "fix", "change", "rates", "measures")
+_TEXT_LISTS = (
+    "attributes",
+    "keys",
+    "swap",
+    "analyse",
+    "carry",
+    "drop",
+    "specs",
+    "fix",
+    "change",
+    "measures",
+    "objectives",
+)
+_TEXTS = ("weight", "id", "rule", "risk", "utility")
+_SWITCHES = ("all_specs", "search", "adaptive")
 _FIRST_PLAN = ("cut", "carry", "drop", "weight", "id")
 
 
@@ -67,8 +82,7 @@ def check_options(options: Mapping[str, object], named: Sequence[str]) -> None:
     for name, value in options.items():
         if name not in SweepOptions.__annotations__:
             raise UsageError(f"there is no argument '{name}'.{did_you_mean(name, known)}")
-        if name in _LISTS:
-            check_list(name, value)
+        check_kind(name, value)
 
 
 def check_list(name: str, value: object) -> None:
@@ -77,12 +91,34 @@ def check_list(name: str, value: object) -> None:
         raise UsageError(f"{name} is {value!r}, must be a list such as [{value!r}]")
 
 
+def check_kind(name: str, value: object) -> None:
+    """Refuse (:class:`UsageError`) what is no list, no text, no truth value or no mapping where an argument is one; the
+    texts and switches that are None stand for what the plan says."""
+    if name in _LISTS or name in _TEXT_LISTS:
+        check_list(name, value)
+    if name in _TEXT_LISTS and isinstance(value, Iterable):
+        for one in value:
+            if not isinstance(one, str):
+                raise UsageError(f"{name} holds {one!r}, must hold texts such as 'a'")
+    if name in _TEXTS and not isinstance(value, str | None):
+        raise UsageError(f"{name} is {value!r}, must be a text such as 'a'")
+    if name in _SWITCHES and not isinstance(value, bool | None):
+        raise UsageError(f"{name} is {value!r}, must be True or False")
+    if name == "cut" and value is not None:
+        if not isinstance(value, Mapping):
+            raise UsageError(f"cut is {value!r}, must name columns with their edges such as {{'age': [25, 55]}}")
+        for column, edges in value.items():
+            check_list(f"cut of {column!r}", edges)
+
+
 def plan_of(source: PlanSource) -> Plan:
     """Return the plan of a path, a text or a plan; a text of several lines is the plan itself."""
     if isinstance(source, Plan):
         return source
-    if isinstance(source, str) and "\n" in source:
-        return plan_from_toml(source)
+    if not isinstance(source, str | Path):
+        raise UsageError(f"plan is of type {type(source).__name__}, must be a Plan, a path or the text of one")
+    if "\n" in str(source):
+        return plan_from_toml(str(source))
     return read_plan(source)
 
 
@@ -93,6 +129,7 @@ def described_plan(
     if attributes is not None:
         check_list("attributes", attributes)
         attributes = tuple(attributes)
+        check_kind("attributes", attributes)
     if base is None:
         base = first_plan(data, raw, attributes, options)
     elif given := [name for name in _FIRST_PLAN if name in options]:
@@ -118,6 +155,11 @@ def mechanism_plans(mechanisms: Mechanisms) -> list[MechanismPlan]:
         raise UsageError(f"mechanisms is {mechanisms!r}, must be names with parameters such as {{'rds': {{'s': 3}}}}")
     pairs = mechanisms.items() if isinstance(mechanisms, Mapping) else mechanisms
     named = [(pair, {}) if isinstance(pair, str) else pair for pair in pairs]
+    for name, grid in named:
+        if not isinstance(name, str) or not isinstance(grid, Mapping):
+            raise UsageError(
+                f"mechanisms has {grid!r} for {name!r}, must be names with parameters such as {{'rds': {{'s': 3}}}}"
+            )
     return [MechanismPlan.of(name, dict(grid)) for name, grid in named]
 
 

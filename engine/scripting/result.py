@@ -13,7 +13,7 @@ from engine.plan import Plan, extended_plan
 from engine.report.candidate_table import columns_of, realisation_rows, scenario_rows
 from engine.scripting.candidate import Candidate
 from engine.scripting.data import Data, records_of
-from engine.scripting.options import SweepOptions, check_options, described_plan
+from engine.scripting.options import SweepOptions, check_kind, check_list, check_options, described_plan
 from engine.scripting.releases import key_of
 from engine.scripting.remedies import naming_arguments
 from engine.scripting.running import fill_study
@@ -48,6 +48,7 @@ class Sweep:
 
     def __init__(self, study: Study) -> None:
         self.study = study
+        self._growth = 0  # how often runs or measures were added: candidates taken before look at the study again
 
     # -- what it is about --------------------------------------------------------------------------------------------
 
@@ -89,11 +90,11 @@ class Sweep:
 
     def __iter__(self) -> Iterator[Candidate]:
         view = self._map({})
-        return (Candidate(self.study, view, place) for place in range(len(self)))
+        return (self._candidate(place, view, {}) for place in range(len(self)))
 
     def __getitem__(self, candidate: int | str) -> Candidate:
         place = self.study.find(candidate)[0].index if isinstance(candidate, str) else range(len(self))[candidate]
-        return Candidate(self.study, self._map({}), place)
+        return self._candidate(place, self._map({}), {})
 
     def __repr__(self) -> str:
         study = self.study
@@ -204,7 +205,7 @@ class Sweep:
         if why:
             choose(self.study, made, why, candidate=candidate, max_risk=max_risk, slope=slope, by=by)
         picked = pick(self.study, made, candidate=candidate, max_risk=max_risk, slope=slope)
-        return Candidate(self.study, made, picked.index)
+        return self._candidate(picked.index, made, view)
 
     # -- more runs ---------------------------------------------------------------------------------------------------
 
@@ -214,6 +215,7 @@ class Sweep:
 
         ``data`` are the records that were swept; ``workers`` and ``progress`` are as in :func:`sweep`.
         """
+        self._growth += 1
         fill_study(open_sweep(records_of(data)[0], None, self.study, key=key_of(self.study)), workers, progress)
         return self
 
@@ -230,6 +232,7 @@ class Sweep:
         check_options(options, ("workers", "progress"))
         raw = records_of(data)[0]
         plan = extended_plan(self.plan, described_plan(data, raw, None, self.plan, options))
+        self._growth += 1
         fill_study(open_sweep(raw, plan, self.study, key=key_of(self.study), extend=True), workers, progress)
         return self
 
@@ -241,6 +244,8 @@ class Sweep:
 
             swaps.add_measures(df, ["cramers_v_change"])
         """
+        check_kind("measures", measures)
+        self._growth += 1
         add_measures(self.study, records_of(data)[0], key_of(self.study), measures, workers=workers)
         return self
 
@@ -257,6 +262,7 @@ class Sweep:
 
             swaps.recheck(df, [best.id], replicates=50)
         """
+        check_list("candidates", candidates)
         indices = [self.study.find(one)[0].index for one in candidates] or self._map(view).frontier().tolist()
         reevaluate(self.study, records_of(data)[0], key_of(self.study), indices, replicates)
         made = risk_utility_map(self.study, fresh=True, **view)
@@ -283,7 +289,14 @@ class Sweep:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
+    def _candidate(self, place: int, made: RiskUtilityMap, view: View) -> Candidate:
+        growth = self._growth
+        return Candidate(self.study, place, lambda: made if self._growth == growth else self._map(view))
+
     def _map(self, view: View) -> RiskUtilityMap:
+        for name, value in view.items():
+            if value is not None:
+                check_kind(name, value)
         return risk_utility_map(self.study, **view)
 
 

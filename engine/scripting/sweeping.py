@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Unpack
 
-from engine.common.errors import DisclosureWarning
+from engine.common.errors import DisclosureWarning, UsageError
 from engine.common.progress import announce
 from engine.scripting.data import Data, records_of
 from engine.scripting.options import PlanSource, SweepOptions, check_options, described_plan, plan_of
@@ -81,6 +81,7 @@ def sweep(
     """
     check_options(options, _NAMED)
     check_workers(workers)
+    _check_key(key)
     raw, own_plan = records_of(data)
     target = study if study is None or not Path(study).exists() else Study.open(study)
     try:
@@ -119,6 +120,7 @@ def open_study(path: str | Path, key: bytes | str | Path | None = None) -> Sweep
 
         swaps = sf.open_study("czech.study")
     """
+    _check_key(key)
     study = Study.open(path)
     try:
         if key is not None:
@@ -127,3 +129,10 @@ def open_study(path: str | Path, key: bytes | str | Path | None = None) -> Sweep
     except BaseException:
         study.close()
         raise
+
+
+def _check_key(key: object) -> None:
+    if not isinstance(key, bytes | str | Path | None):
+        raise UsageError(
+            f"key is of type {type(key).__name__}, must be 16 bytes or the path of the file that holds them"
+        )

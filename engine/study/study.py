@@ -145,6 +145,8 @@ class Study(runs.Runs):
     def find(self, text: str) -> tuple[Scenario, int | None]:
         """Return the scenario, and the replicate if one is named, of an id such as ``x7f3`` or ``x7f3/12``;
         :class:`UsageError` where there is none."""
+        if not isinstance(text, str):
+            raise UsageError(f"a candidate is of type {type(text).__name__}, must be an id such as 'x7f3'")
         label, slash, replicate = text.strip().partition("/")
         index = self.scenarios.index_of(label)
         if index is None:

@@ -234,7 +234,9 @@ def check_same(study: Study, raw: RawTable, key: bytes) -> None:
         detail = f"{about['n_records']:,} records of '{about['source']}'"
         raise UsageError(
             f"study '{study.name}' was made on other data: {detail}, given {raw.n_records:,} records of "
-            f"'{raw.source}'" + ("; the values differ" if about["n_records"] == raw.n_records else "")
+            f"'{raw.source}'"
+            + ("; the values differ" if about["n_records"] == raw.n_records else "")
+            + "; give the records that were swept, in their order and with all their columns"
         )
     study.key = key
 

@@ -108,6 +108,8 @@ def default_workers(candidates: int, asked: Question) -> int:
 
 def check_workers(workers: int | None) -> None:
     """Refuse (:class:`UsageError`) a number of processes that cannot be; None leaves it to the program."""
+    if workers is not None and not isinstance(workers, int):
+        raise UsageError(f"workers is {workers!r}, must be a whole number such as 2.")
     if workers is not None and workers < 1:
         raise UsageError(f"workers == {workers}, must be at least 1.")
     if workers is not None and workers > MOST_WORKERS:

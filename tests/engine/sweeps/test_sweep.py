@@ -92,6 +92,7 @@ def test_other_data_are_refused(path):
         with pytest.raises(UsageError) as got:
             sweep(Small(records, SHAPE).raw("other"), None, path, workers=1)
         assert "study 's.study' was made on other data" in str(got.value)
+        assert str(got.value).endswith("; give the records that were swept, in their order and with all their columns")
         assert words.replace("120", str(len(SMALL.records))).replace("119", str(len(SMALL.records) - 1)) in str(
             got.value
         )
