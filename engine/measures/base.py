@@ -11,11 +11,11 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.common.errors import EngineError, UsageError, did_you_mean, near_words, nearest
 from engine.common.registry import Registry
 from engine.data.domain import Domain
 from engine.release.batch import Cells, ReleaseBatch, TouchedCells, release_batch
@@ -30,6 +30,15 @@ Tabulates = Literal["keys", "analyse", "all"]
 Needs = Literal["counts", "records"]
 UnitKind = Literal["count", "share_of_records", "share", "other"]
 Rounding = Literal["exact", "sparse", "exposed", "always"]
+
+_CHOICES = {
+    "kind": Kind,
+    "better": Direction,
+    "over": Tabulates,
+    "needs": Needs,
+    "unit_kind": UnitKind,
+    "rounding": Rounding,
+}
 
 
 @dataclass(frozen=True)
@@ -84,6 +93,15 @@ class Measure:
     judges_jointly: tuple[str, ...] = ()
     rounding: Rounding = "exact"
     follows_changes: bool = False
+
+    def __post_init__(self) -> None:
+        for name, choice in _CHOICES.items():
+            got, allowed = getattr(self, name), get_args(choice)
+            if got not in allowed:
+                raise UsageError(
+                    f"measure '{self.name}': {name} == {got!r}, must be {', '.join(allowed[:-1])} or {allowed[-1]}."
+                    + near_words(nearest(str(got), allowed))
+                )
 
     @classmethod
     def of(cls, compute: Callable[..., Any], kind: Kind, better: Direction = "lower", **fields: Any) -> Measure:

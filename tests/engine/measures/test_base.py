@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -61,6 +62,27 @@ def test_a_measure_without_a_meaning_is_refused():
 
     with pytest.raises(UsageError, match="measure 'silent' has no meaning; give its function a docstring"):
         Measure.of(silent, "risk")
+
+
+@pytest.mark.parametrize(
+    ("field", "got", "answer"),
+    [
+        ("kind", "utilty", "must be risk or utility. Did you mean 'utility'?"),
+        ("better", "smaller", "must be lower, higher or zero."),
+        ("better", "highest", "must be lower, higher or zero. Did you mean 'higher'?"),
+        ("over", "analyze", "must be keys, analyse or all. Did you mean 'analyse'?"),
+        ("needs", "record", "must be counts or records. Did you mean 'records'?"),
+        ("unit_kind", "shares", "must be count, share_of_records, share or other. Did you mean 'share'?"),
+        ("rounding", "never", "must be exact, sparse, exposed or always."),
+        ("rounding", None, "must be exact, sparse, exposed or always."),
+    ],
+)
+def test_a_measure_whose_field_has_no_such_value_is_refused_when_it_is_made(field, got, answer):
+    with pytest.raises(UsageError) as refused:
+        Measure.of(changed_cells, **{"kind": "utility", field: got})
+    assert str(refused.value) == f"measure 'changed_cells': {field} == {got!r}, {answer}"
+    with pytest.raises(UsageError, match=f"{field} == {got!r}"):
+        replace(MEASURES["small_cells"], **{field: got})
 
 
 def test_a_measure_that_gives_no_figure_per_candidate_is_refused(registered):
