@@ -12,7 +12,7 @@ READY := $(VENV)/ready
 help:
 	@echo "make demo    open the dashboard on a sample"
 	@echo "make test    lint, type checks and all tests (browser tests need Chromium)"
-	@echo "make unit    the quick tests only, with fewer random examples (under a minute)"
+	@echo "make unit    the quick tests only, with fewer random examples (2.5 minutes on two cores)"
 	@echo "make lint    lint and type checks only"
 	@echo "make api     write docs/api.md from docstrings"
 	@echo "make architecture   write the tables and lists of docs/architecture.md from the code"

@@ -1,4 +1,4 @@
-"""Export: the recommended release as a bundle for each reader, searched and attacked before it is written."""
+"""Export: the recommended release as a bundle for each reader, searched first, and attacked too if it is public."""
 
 from __future__ import annotations
 
