@@ -129,6 +129,17 @@ class Mechanism:
             self.check({name: self.parameter(name).value(text) for name, text in texts})
         return tuple(texts)
 
+    def draw_replicate(self, prepared: Any, setting: Setting, derived: bytes) -> Drawn:
+        """What ``draw`` gives, refused (:class:`UsageError`) unless it is a :class:`Drawn` whose ``touched`` fits its
+        tables and the records."""
+        drawn = self.draw(prepared, setting, derived)
+        if not isinstance(drawn, Drawn):
+            raise UsageError(f"mechanism '{self.name}': draw returned {_kind(drawn)}, must return a Drawn.")
+        got, wanted = _kind(drawn.touched), f"an array of bool, shape {(len(drawn.tables), setting.data.n_records)}"
+        if got != wanted:
+            raise UsageError(f"mechanism '{self.name}': touched is {got}, must be {wanted} (tables by records).")
+        return drawn
+
     def stream(self, key: bytes, spec: ReleaseSpec, table: ContingencyTable, replicate: int) -> bytes:
         """The derived key of one replicate of a scenario; everything about its randomness follows from it."""
         if self.batched is not None:
@@ -143,6 +154,12 @@ class Mechanism:
         texts = self.canonical(given)
         values = {name: self.parameter(name).value(text) for name, text in texts}
         return Setting(data, values, texts, tuple(keys), tuple(numeric))
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype}, shape {value.shape}"
+    return f"an object of type {type(value).__name__}"
 
 
 def names_in(text: str) -> tuple[str, ...]:

@@ -105,14 +105,14 @@ def pipeline(name: str, title: str, when: str, steps: Sequence[Mechanism]) -> Me
         return steps[0].prepare(part(setting, steps[0], setting.data))
 
     def draw(prepared: Any, setting: Setting, derived: bytes) -> Drawn:
-        first = steps[0].draw(prepared, part(setting, steps[0], setting.data), derived)
+        first = steps[0].draw_replicate(prepared, part(setting, steps[0], setting.data), derived)
         tables, touched, statuses = list(first.tables), first.touched, [first.status]
         diagnostics = {f"{steps[0].name}.{key}": value for key, value in first.diagnostics.items()}
         for k, step in enumerate(steps[1:], 1):
             made, marks = [], []
             for d, table in enumerate(tables):
                 own = part(setting, step, as_microdata(table))
-                drawn = step.draw(step.prepare(own), own, derive(derived, "step", (k, d)))
+                drawn = step.draw_replicate(step.prepare(own), own, derive(derived, "step", (k, d)))
                 made += [compose(table, later) for later in drawn.tables]
                 marks.append(drawn.touched | touched[d])
                 statuses.append(drawn.status)

@@ -128,7 +128,7 @@ def record_scenarios(declared: MechanismPlan, plan: Plan, data: Microdata) -> li
         fit = fit_key(made, setting.texts)
         if fit not in fitted:
             fitted[fit] = made.prepare(setting)
-        made.draw(fitted[fit], setting, bytes(32))
+        made.draw_replicate(fitted[fit], setting, bytes(32))
         changes = made.changes(setting) if made.changes else setting.keys
         roles = "".join("S" if j in changes else "U" for j in range(len(data.domain)))
         specs.append(

@@ -142,7 +142,7 @@ class RecordRuns:
         if self._fitted is None or self._fitted[0] != fit:
             self._fitted = None  # never two at once in memory
             self._fitted = fit, made.prepare(settings[0])
-        return [partial(made.draw, self._fitted[1], setting) for setting in settings]
+        return [partial(made.draw_replicate, self._fitted[1], setting) for setting in settings]
 
     def _measure(self, head: tuple[int, int], spec: ReleaseSpec, drawn: Drawn, notes: list[Note]) -> list[float]:
         """The row of one realisation of a scenario and replicate (``head``); adds to the notes."""
