@@ -13,6 +13,7 @@ from engine.mechanisms import mechanism, names
 from engine.plan import MechanismPlan
 from engine.plan.recode import code
 from engine.plan.samples import open_data
+from engine.release.parameter import Parameter
 from engine.release.results import Note, NoteKind
 from engine.release.spec import RANDOM_SWAP, AttributeSpec, ReleaseSpec
 from frontier_app.pages.file import column_rows
@@ -25,11 +26,17 @@ def spec(name: str, **given: str) -> ReleaseSpec:
     return ReleaseSpec(AttributeSpec(("A", "B"), "SU"), "", "strict", name, mechanism(name).canonical(given))
 
 
+def a_value(one: Parameter) -> str:
+    """A legal value of a parameter that has no default."""
+    return {"choice": "".join(one.choices[:1]), "truth": "yes", "names": "A", "text": "A"}.get(one.kind, one.low or "1")
+
+
 @pytest.mark.parametrize("name", names())
 def test_a_mechanism_as_usual_has_an_empty_grid(name: str):
     made = mechanism(name)
     given = {one.name: (one.default,) for one in made.parameters if one.default}
-    assert mechanisms.grid_of(made, given, None) == MechanismPlan(name)
+    required = {one.name: (a_value(one),) for one in made.parameters if one.default is None}
+    assert mechanisms.grid_of(made, given | required, None) == MechanismPlan(name, tuple(required.items()))
     assert all(mechanisms.legal(one) for one in made.parameters)
 
 
