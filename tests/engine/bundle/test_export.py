@@ -318,7 +318,9 @@ MECHANISMS = {
 
 
 def test_every_mechanism_is_replayed_below() -> None:
-    assert {"random_swap", *MECHANISMS} == set(names())
+    for name in names():
+        assert name in {"random_swap", *MECHANISMS}, f"add parameters of {name} to MECHANISMS in {__name__}"
+    assert set(MECHANISMS) <= set(names())
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
