@@ -1,1 +1,3 @@
 """The ``frontier`` command."""
+
+__all__ = ["main"]

@@ -1,1 +1,23 @@
 """Foundations that every package uses: errors, raw values, the operating system, compiled kernels, keyed streams."""
+
+__all__ = [
+    "blas_threads",
+    "compiled",
+    "errors",
+    "memo",
+    "messages",
+    "os_support",
+    "output",
+    "parsing",
+    "printable",
+    "progress",
+    "raw_values",
+    "registry",
+    "resources",
+    "spreadsheets",
+    "stored_values",
+    "streams",
+    "untrusted",
+    "version",
+    "wording",
+]

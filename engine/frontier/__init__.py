@@ -1,1 +1,12 @@
 """The risk–utility frontier: maxima, means and errors, dominance, and rules that choose."""
+
+__all__ = [
+    "indistinguishable",
+    "maxima",
+    "neighbours",
+    "risk_utility_map",
+    "selection",
+    "summary",
+    "tradeoff",
+    "undominated",
+]

@@ -2,3 +2,5 @@
 
 ``import engine`` offers these names (docs/api.md).
 """
+
+__all__ = ["candidate", "catalogue", "data", "measuring", "result", "sweeping"]

@@ -1,1 +1,3 @@
 """The pages, a package each."""
+
+__all__ = []
