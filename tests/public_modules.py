@@ -23,8 +23,9 @@ def listed(package: str) -> list[str] | None:
     """The ``__all__`` of a package as it is written, or None."""
     tree = ast.parse((ROOT / package.replace(".", "/") / "__init__.py").read_text(encoding="utf-8"))
     for node in tree.body:
-        if isinstance(node, ast.Assign) and [getattr(target, "id", "") for target in node.targets] == ["__all__"]:
-            return list(ast.literal_eval(node.value))
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if [getattr(target, "id", "") for target in targets] == ["__all__"]:
+            return list(ast.literal_eval(node.value))  # type: ignore[attr-defined]
     return None
 
 

@@ -1,4 +1,4 @@
-"""What a package is for others stands in its ``__all__``: names that it offers itself, or modules that others import."""
+"""A package lists in ``__all__`` what it is for others: names that it offers itself, or modules that others import."""
 
 from __future__ import annotations
 
