@@ -92,7 +92,7 @@ def _arrow(name: str, series: pd.Series) -> pa.Array:
     plain = "wanted are plain values (numbers, text, truth values, dates)"
     try:
         values = pa.Array.from_pandas(series)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, UnicodeEncodeError, OverflowError):
         raise EngineError(
             f"column '{name}' holds values of several types or of a type that no file holds, {plain}; "
             f"make them texts with df['{name}'].astype(str)"

@@ -6,6 +6,7 @@ of which one decides the other.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -26,19 +27,19 @@ _PAIRS_NAMED = 3
 
 
 @dataclass(frozen=True)
-class ReleaseWarning:
+class ReleaseWarning(ABC):
     """A warning about released columns: what is wrong, how the analyst can mend it, and whether a public bundle with
     them is or may be ``refused``."""
 
     @property
+    @abstractmethod
     def what(self) -> str:
         """What is wrong, without a full stop."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def mend(self) -> str:
         """What the analyst can do about it."""
-        raise NotImplementedError
 
     @property
     def refused(self) -> bool:

@@ -72,6 +72,8 @@ def test_categories_keep_their_order_and_only_those_that_occur():
         (pd.DataFrame({"a": []}), EngineError, "no records"),
         (pd.DataFrame(index=[1, 2]), EngineError, "no columns"),
         (pd.DataFrame({"a": [1, "x"]}), EngineError, "column 'a' holds values of several types"),
+        (pd.DataFrame({"a": ["\ud800", "x"]}, dtype=object), EngineError, "of a type that no file holds"),
+        (pd.DataFrame({"a": [10**30, 1]}, dtype=object), EngineError, "of a type that no file holds"),
         (pd.DataFrame({"a": [[1], [2]]}), EngineError, "column 'a' has the type ListType"),
     ],
 )
