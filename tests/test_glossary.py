@@ -9,7 +9,7 @@ import pytest
 
 from engine.measures import MEASURES
 
-TEXT = (Path(__file__).parents[1] / "docs" / "GLOSSARY.md").read_text(encoding="utf-8")
+TEXT, CODE = (Path(__file__).parents[1] / "docs" / "GLOSSARY.md").read_text(encoding="utf-8").split("\n# ")
 INTRODUCTION, *SECTIONS = re.split(r"^## ", TEXT, flags=re.MULTILINE)
 TERMS = [section.split("\n", 1)[0] for section in SECTIONS]
 
@@ -17,6 +17,15 @@ TERMS = [section.split("\n", 1)[0] for section in SECTIONS]
 def test_it_begins_with_one_title():
     assert INTRODUCTION.startswith("# Glossary\n\n")
     assert len(re.findall("^#", TEXT, flags=re.MULTILINE)) == 1 + len(SECTIONS)
+
+
+def test_a_table_of_words_of_the_code_follows_and_gives_each_a_meaning():
+    title, *rest = CODE.splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in rest if line.startswith("|")][2:]
+    words = [name for first, _, _ in rows for name in first.split(", ")]
+    assert title == "Words of the code" and {"run", "remake", "replay", "recheck", "block", "member"} <= set(words)
+    assert all(meaning for _, meaning, _ in rows)
+    assert len(set(words)) == len(words)
 
 
 def test_terms_are_in_alphabetical_order_and_occur_once():

@@ -16,8 +16,8 @@ Entry = tuple[str, str]
 def page() -> None:
     """All entries, or those that hold a word."""
     st.title("Glossary", anchor=False)
-    whole = glossary_path().read_text(encoding="utf-8")
-    head, *entries = whole.split("\n## ")
+    glossary, _, _ = glossary_path().read_text(encoding="utf-8").partition("\n# ")  # words of the code follow
+    head, *entries = glossary.split("\n## ")
     st.caption(Markdown(head.partition("\n")[2].strip().replace("\n", " ")))
     word = st.text_input("Find a word or a symbol", placeholder="such as frontier", key="glossary-find").strip()
     words: list[Entry] = [
