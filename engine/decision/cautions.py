@@ -79,53 +79,59 @@ def caution_text(caution: Caution) -> str:
     return beaten_text(caution.beaten) if caution.beaten else _TEXTS[caution.kind].format(**vars(caution))
 
 
-def cautions(study: Study, view: RiskUtilityMap, place: int, run: Results, record: Mapping[str, Any]) -> list[Caution]:
-    """What a board should know about a choice before it relies on it; ``run`` is the one to be released."""
+def cautions(
+    study: Study, view: RiskUtilityMap, index: int, released: Results, record: Mapping[str, Any]
+) -> list[Caution]:
+    """What a board should know about a choice before it relies on it; ``released`` is the run to be released."""
     measure = view.measures[view.risk].measure
-    title, mean = measure.title.lower(), float(view.summary.mean[place, view.risk])
-    found = []
+    title, mean = measure.title.lower(), float(view.summary.mean[index, view.risk])
+    collected = []
     if np.isnan(mean):
-        found.append(Caution(CautionKind.RISK_UNDEFINED, title, reason=measure.undefined))
-    elif view.riskier_than_original[place]:
-        found.append(Caution(CautionKind.RISKIER_THAN_ORIGINAL))
+        collected.append(Caution(CautionKind.RISK_UNDEFINED, title, reason=measure.undefined))
+    elif view.riskier_than_original[index]:
+        collected.append(Caution(CautionKind.RISKIER_THAN_ORIGINAL))
     slope = slope_of(study, record)
-    if slope is not None and (beaten := beaten_by_original(view, place, slope)):
-        found.append(Caution(CautionKind.BEATEN_BY_ORIGINAL, beaten=beaten))
+    if slope is not None and (beaten := beaten_by_original(view, index, slope)):
+        collected.append(Caution(CautionKind.BEATEN_BY_ORIGINAL, beaten=beaten))
     if record.get("planned") is False:
-        found.append(Caution(CautionKind.OFF_PLAN))
-    if run.status[0] == NOOP:
-        found.append(Caution(CautionKind.CHANGES_NOTHING))
-    if run.status[0] == FAILED:
-        found.append(Caution(CautionKind.PARTIAL_RUN, changed=int(run.changed[0])))
-    found += _bound_cautions(study, view, place, run, record)
+        collected.append(Caution(CautionKind.OFF_PLAN))
+    if released.status[0] == NOOP:
+        collected.append(Caution(CautionKind.CHANGES_NOTHING))
+    if released.status[0] == FAILED:
+        collected.append(Caution(CautionKind.PARTIAL_RUN, changed=int(released.changed[0])))
+    collected += _bound_cautions(study, view, index, released, record)
     if record["fresh"] is None:
-        found.append(Caution(CautionKind.NOT_RECHECKED))
+        collected.append(Caution(CautionKind.NOT_RECHECKED))
     progress = study.progress
     if progress.state != "finished":
-        found.append(
+        collected.append(
             Caution(CautionKind.SWEEP_UNFINISHED, sweep=progress.state, done=progress.done, total=progress.total)
         )
-    return found
+    return collected
 
 
 def _bound_cautions(
-    study: Study, view: RiskUtilityMap, place: int, run: Results, record: Mapping[str, Any]
+    study: Study, view: RiskUtilityMap, index: int, released: Results, record: Mapping[str, Any]
 ) -> list[Caution]:
     """Where the risk stands against the plan's bound and the choice's own."""
-    call = view.measures[view.risk]
-    title, found = call.measure.title.lower(), []
-    mean, se = float(view.summary.mean[place, view.risk]), float(view.summary.se[place, view.risk])
-    released, bound, fresh = float(run.values[0, view.risk]), record["bound"], record["fresh"]
-    planned = study.plan.decision.max_risk
-    passed_over = planned is not None and bound != float(planned) and view.risk == objective_indices(study)[0]
-    if planned is not None and passed_over and mean > float(planned):  # one's own bound does not undo the plan's
-        found.append(Caution(CautionKind.ABOVE_PLANNED_BOUND, title, value=mean, bound=float(planned)))
+    risk = view.measures[view.risk]
+    title, collected = risk.measure.title.lower(), []
+    mean, se = float(view.summary.mean[index, view.risk]), float(view.summary.se[index, view.risk])
+    released_risk, bound, fresh = float(released.values[0, view.risk]), record["bound"], record["fresh"]
+    planned_bound = study.plan.decision.max_risk
+    uses_own_bound = (
+        planned_bound is not None and bound != float(planned_bound) and view.risk == objective_indices(study)[0]
+    )
+    if (
+        planned_bound is not None and uses_own_bound and mean > float(planned_bound)
+    ):  # one's own bound does not undo the plan's
+        collected.append(Caution(CautionKind.ABOVE_PLANNED_BOUND, title, value=mean, bound=float(planned_bound)))
     if bound is None:
-        return found
-    if released > bound:
-        found.append(Caution(CautionKind.RUN_ABOVE_BOUND, title, value=released, bound=bound))
+        return collected
+    if released_risk > bound:
+        collected.append(Caution(CautionKind.RUN_ABOVE_BOUND, title, value=released_risk, bound=bound))
     if mean + 2 * se > bound:
-        found.append(Caution(CautionKind.NEAR_BOUND, title, value=mean, bound=bound))
-    if fresh and (again := fresh[str(call)]["mean"] or 0) > bound:
-        found.append(Caution(CautionKind.FRESH_ABOVE_BOUND, title, value=again, bound=bound))
-    return found
+        collected.append(Caution(CautionKind.NEAR_BOUND, title, value=mean, bound=bound))
+    if fresh and (fresh_mean := fresh[str(risk)]["mean"] or 0) > bound:
+        collected.append(Caution(CautionKind.FRESH_ABOVE_BOUND, title, value=fresh_mean, bound=bound))
+    return collected

@@ -26,9 +26,9 @@ NAMED_BY_HAND = "named by hand"
 """The rule of a choice that follows none."""
 
 
-def runs_of(study: Study, place: int, table: RunTable = "realisation") -> Results:
+def runs_of(study: Study, index: int, table: RunTable = "realisation") -> Results:
     """The runs of one scenario (``table`` realisation or fresh), by replicate: a study may hold millions of others."""
-    return study.runs_of([place], table)
+    return study.runs_of([index], table)
 
 
 def planned_places(study: Study, view: RiskUtilityMap) -> list[int]:
@@ -68,33 +68,33 @@ def pick(
     if candidate is None and max_risk is None and slope is None:
         max_risk = None if plan.max_risk is None else float(plan.max_risk)
         slope = None if plan.slope is None else float(plan.slope)
-    if sum(given is not None for given in (candidate, max_risk, slope)) != 1:
+    if sum(option is not None for option in (candidate, max_risk, slope)) != 1:
         raise UsageError(
             "choose by exactly one of candidate, max_risk and slope (the plan's rule counts when none is given)",
             Remedy.RULE,
         )
-    asked = None
+    named_replicate = None
     if candidate is not None:
-        scenario, asked = study.find(candidate)
-        place, rule = scenario.index, NAMED_BY_HAND
+        scenario, named_replicate = study.find(candidate)
+        index, rule = scenario.index, NAMED_BY_HAND
     elif max_risk is not None:
-        place = view.under_bound(max_risk)
+        index = view.under_bound(max_risk)
         rule = f"most useful with {view.measures[view.risk].measure.title.lower()} at or below {max_risk:g}"
     else:
         assert slope is not None
-        places = view.by_slope(slope)
-        if len(places) > 1:
-            ends = " and ".join(view.scenarios[i].label for i in places)
-            raise UsageError(f"at slope {slope:g} {ends} are equally good; choose one of them", Remedy.CANDIDATE)
-        place, rule = places[0], slope_words(view, slope)
-    replicate = realisation_of(study, runs_of(study, place), place, view.allow_partial)
-    if asked is not None and asked != replicate:
+        indices = view.by_slope(slope)
+        if len(indices) > 1:
+            labels = " and ".join(view.scenarios[i].label for i in indices)
+            raise UsageError(f"at slope {slope:g} {labels} are equally good; choose one of them", Remedy.CANDIDATE)
+        index, rule = indices[0], slope_words(view, slope)
+    replicate = realisation_of(study, runs_of(study, index), index, view.allow_partial)
+    if named_replicate is not None and named_replicate != replicate:
         raise UsageError(
-            f"the plan releases replicate {replicate} of {view.scenarios[place].label}, not {asked}: choosing among "
-            "runs by their figures is selection on noise. Leave the replicate out, or fix it in the plan before the "
-            "sweep."
+            f"the plan releases replicate {replicate} of {view.scenarios[index].label}, not {named_replicate}: "
+            "choosing among runs by their figures is selection on noise. Leave the replicate out, or fix it in the "
+            "plan before the sweep."
         )
-    return Pick(place, replicate, rule, max_risk, slope)
+    return Pick(index, replicate, rule, max_risk, slope)
 
 
 def choose(
@@ -119,27 +119,27 @@ def choose(
     if not why.strip():
         raise UsageError("a decision needs its reason in words", Remedy.REASON)
     picked = pick(study, view, candidate=candidate, max_risk=max_risk, slope=slope)
-    place, first = picked.index, picked.replicate
-    if int(view.summary.counted[place]) == 1:
+    index, replicate = picked.index, picked.replicate
+    if int(view.summary.counted[index]) == 1:
         raise UsageError(
             "no decision is recorded on one replicate that counts; add more to the study", Remedy.REPLICATES
         )
-    runs = runs_of(study, place)
-    record = _record(view, place)
-    row = check_realisation(runs, place, first, view.scenarios[place].label, view.allow_partial)
+    runs = runs_of(study, index)
+    record = _record(view, index)
+    row = check_realisation(runs, index, replicate, view.scenarios[index].label, view.allow_partial)
     released = one_run(runs, row)
     record["released"] = {str(call): _number(released.values[0, k]) for k, call in enumerate(view.measures)}
-    record["fresh"] = fresh_figures(study, place, view.allow_partial)
+    record["fresh"] = fresh_figures(study, index, view.allow_partial)
     record["bound"], record["slope"] = picked.bound, picked.slope
-    record["planned"] = _follows_the_plan(study, view, place)
-    record["cautions"] = [caution_text(caution) for caution in cautions(study, view, place, released, record)]
-    record["others"] = [dict(one) for one in others]
-    check_extent(study, view.scenarios[place], (why, by, *(one.get("why", "") for one in others)), record)
+    record["planned"] = _follows_the_plan(study, view, index)
+    record["cautions"] = [caution_text(caution) for caution in cautions(study, view, index, released, record)]
+    record["others"] = [dict(other) for other in others]
+    check_extent(study, view.scenarios[index], (why, by, *(other.get("why", "") for other in others)), record)
     check_seal(study)
-    choice = study.decide(view.scenarios[place], first, picked.rule, why.strip(), record)
-    shown = {name: record[name] for name in ("figures", "released", "fresh", "cautions", "others")}
-    detail = {"choice": len(study.decisions), "candidate": choice.label, "replicate": first, "rule": picked.rule}
-    append(study, "chosen", {**detail, "why": choice.why, **shown}, by=by.strip())
+    choice = study.decide(view.scenarios[index], replicate, picked.rule, why.strip(), record)
+    shown_figures = {name: record[name] for name in ("figures", "released", "fresh", "cautions", "others")}
+    detail = {"choice": len(study.decisions), "candidate": choice.label, "replicate": replicate, "rule": picked.rule}
+    append(study, "chosen", {**detail, "why": choice.why, **shown_figures}, by=by.strip())
     return choice
 
 
@@ -151,7 +151,7 @@ def measures_of(study: Study, choice: Choice | None) -> tuple[str | None, str | 
     return risk, utility
 
 
-def _follows_the_plan(study: Study, view: RiskUtilityMap, place: int) -> bool | None:
+def _follows_the_plan(study: Study, view: RiskUtilityMap, index: int) -> bool | None:
     """Whether a scenario is what the plan's rule picks under the plan's measures; None where the plan has no rule."""
     plan = study.plan.decision
     if plan.max_risk is None and plan.slope is None:
@@ -159,20 +159,20 @@ def _follows_the_plan(study: Study, view: RiskUtilityMap, place: int) -> bool | 
     if (view.risk, view.utility) != objective_indices(study):
         return False
     try:
-        return place in planned_places(study, view)
+        return index in planned_places(study, view)
     except UsageError:  # the rule picks nothing
         return False
 
 
-def fresh_figures(study: Study, place: int, allow_partial: bool = False) -> dict[str, Any] | None:
+def fresh_figures(study: Study, index: int, allow_partial: bool = False) -> dict[str, Any] | None:
     """Means and standard errors of a scenario on fresh replicates, by measure; None before it was re-evaluated."""
-    runs = runs_of(study, place, "fresh")
+    runs = runs_of(study, index, "fresh")
     if not len(runs):
         return None
     measures = [call.measure for call in study.measures]
-    found = summarise(replace(runs, scenario=np.zeros(len(runs), np.int64)), measures, 1, allow_partial)
+    summary = summarise(replace(runs, scenario=np.zeros(len(runs), np.int64)), measures, 1, allow_partial)
     return {
-        str(call): {"mean": _number(found.mean[0, k]), "se": _number(found.se[0, k])}
+        str(call): {"mean": _number(summary.mean[0, k]), "se": _number(summary.se[0, k])}
         for k, call in enumerate(study.measures)
     }
 
@@ -181,10 +181,10 @@ def cautions_now(study: Study, choice: Choice, allow_partial: bool = False) -> l
     """The cautions of a recorded choice as they are today: fresh replicates may have come since, or further runs."""
     record = choice.record
     view = risk_utility_map(study, record["risk"], record["utility"], allow_partial=allow_partial)
-    place = study.find(choice.label)[0].index
-    runs = runs_of(study, place)
-    released = one_run(runs, check_realisation(runs, place, choice.replicate, choice.label, allow_partial=True))
-    return cautions(study, view, place, released, {**record, "fresh": fresh_figures(study, place, allow_partial)})
+    index = study.find(choice.label)[0].index
+    runs = runs_of(study, index)
+    released = one_run(runs, check_realisation(runs, index, choice.replicate, choice.label, allow_partial=True))
+    return cautions(study, view, index, released, {**record, "fresh": fresh_figures(study, index, allow_partial)})
 
 
 def one_run(runs: Results, row: int) -> Results:
@@ -192,28 +192,28 @@ def one_run(runs: Results, row: int) -> Results:
     return Results(*(getattr(runs, f.name)[row : row + 1] for f in fields(Results)))
 
 
-def _record(view: RiskUtilityMap, place: int) -> dict[str, Any]:
+def _record(view: RiskUtilityMap, index: int) -> dict[str, Any]:
     """The figures that the choice rests on."""
     figures = {
         str(call): {
-            "mean": _number(view.summary.mean[place, k]),
-            "se": _number(view.summary.se[place, k]),
+            "mean": _number(view.summary.mean[index, k]),
+            "se": _number(view.summary.se[index, k]),
             "original": _number(view.original[k]),
         }
         for k, call in enumerate(view.measures)
     }
     return {
-        "spec": view.scenarios[place].spec.text,
-        "rate": view.scenarios[place].spec.rate,
+        "spec": view.scenarios[index].spec.text,
+        "rate": view.scenarios[index].spec.rate,
         "risk": str(view.measures[view.risk]),
         "utility": str(view.measures[view.utility]),
         "figures": figures,
-        "replicates": int(view.summary.counted[place]),
-        "failed": int(view.summary.failed[place]),
-        "undominated": bool(view.dominance.undominated[place]),
-        "clear": bool(view.dominance.clear[place]),
-        "share": _number(view.dominance.share[place]),
-        "riskier_than_original": bool(view.riskier_than_original[place]),
+        "replicates": int(view.summary.counted[index]),
+        "failed": int(view.summary.failed[index]),
+        "undominated": bool(view.dominance.undominated[index]),
+        "clear": bool(view.dominance.clear[index]),
+        "share": _number(view.dominance.share[index]),
+        "riskier_than_original": bool(view.riskier_than_original[index]),
     }
 
 

@@ -39,7 +39,7 @@ class Difference:
 
 
 def differences(
-    view: RiskUtilityMap, place: int, reference: int | None = None, *, together: int = 1
+    view: RiskUtilityMap, index: int, reference: int | None = None, *, together: int = 1
 ) -> list[Difference]:
     """A scenario against another one, or against the unaltered data (None), on every measure of the study.
 
@@ -49,47 +49,49 @@ def differences(
     """
     quantiles = t_thresholds(len(view.measures) * max(1, together))
     original = view.original_losses
-    found = []
+    rows = []
     for k, call in enumerate(view.measures):
         sign = -1.0 if call.measure.better == "higher" else 1.0
-        loss, se, n = _mean(view, place, k)
-        other, other_se, other_n = (float(original[k]), 0.0, 0) if reference is None else _mean(view, reference, k)
-        gap = loss - other
-        if reference == place:
+        loss, se, n = _mean(view, index, k)
+        reference_loss, reference_se, reference_n = (
+            (float(original[k]), 0.0, 0) if reference is None else _mean(view, reference, k)
+        )
+        gap = loss - reference_loss
+        if reference == index:
             gap = 0.0
-        margin = _margin((se, n), None if reference is None else (other_se, other_n), quantiles)
+        margin = _margin((se, n), None if reference is None else (reference_se, reference_n), quantiles)
         absolute = sign * gap
-        found.append(
+        rows.append(
             Difference(
                 measure=k,
                 value=sign * loss,
                 value_se=se,
-                reference=sign * other,
-                reference_se=other_se,
+                reference=sign * reference_loss,
+                reference_se=reference_se,
                 absolute=absolute,
-                relative=absolute / abs(other) if other else np.nan,
+                relative=absolute / abs(reference_loss) if reference_loss else np.nan,
                 better=0 if np.isnan(gap) else int(np.sign(-gap)),
                 clear=bool(gap != 0 and abs(gap) > margin),
             )
         )
-    return found
+    return rows
 
 
-def _mean(view: RiskUtilityMap, place: int, k: int) -> tuple[float, float, int]:
+def _mean(view: RiskUtilityMap, index: int, k: int) -> tuple[float, float, int]:
     """Mean loss, its standard error and the number of runs."""
     return (
-        float(view.summary.loss[place, k]),
-        float(view.summary.loss_se[place, k]),
-        int(view.summary.counted[place]),
+        float(view.summary.loss[index, k]),
+        float(view.summary.loss_se[index, k]),
+        int(view.summary.counted[index]),
     )
 
 
-def _margin(one: tuple[float, int], other: tuple[float, int] | None, quantiles: np.ndarray) -> float:
+def _margin(mean: tuple[float, int], reference: tuple[float, int] | None, quantiles: np.ndarray) -> float:
     """What a difference of two means has to exceed: each is a standard error and a number of runs; the unaltered data
     (None) are known exactly.  Infinite where noise is unknown."""
-    se, n = np.array([one, other or (0.0, 2)]).T
+    se, n = np.array([mean, reference or (0.0, 2)]).T
     unknown = np.isnan(se) | ((se == 0) & (n < _FEW))
-    unknown[1] &= other is not None
+    unknown[1] &= reference is not None
     se[unknown] = np.inf
     return float(margins(se[:, None], n, 0, quantiles)[1, 0])
 
@@ -104,18 +106,18 @@ class Spread:
     fresh: np.ndarray
 
 
-def spread(study: Study, place: int, allow_partial: bool = False) -> Spread:
+def spread(study: Study, index: int, allow_partial: bool = False) -> Spread:
     """The counted runs of a scenario, those on fresh replicates after the sweep's own."""
-    parts = [runs_of(study, place, table) for table in ("realisation", "fresh")]
-    use = [part.counted(allow_partial) for part in parts]
+    tables = [runs_of(study, index, name) for name in ("realisation", "fresh")]
+    counted = [table.counted(allow_partial) for table in tables]
     return Spread(
-        replicate=np.concatenate([part.replicate[mask] for part, mask in zip(parts, use, strict=True)]),
-        values=np.concatenate([part.values[mask] for part, mask in zip(parts, use, strict=True)]),
-        fresh=np.repeat([False, True], [int(mask.sum()) for mask in use]),
+        replicate=np.concatenate([table.replicate[mask] for table, mask in zip(tables, counted, strict=True)]),
+        values=np.concatenate([table.values[mask] for table, mask in zip(tables, counted, strict=True)]),
+        fresh=np.repeat([False, True], [int(mask.sum()) for mask in counted]),
     )
 
 
 def starting_points(view: RiskUtilityMap) -> Sequence[int]:
     """Up to three scenarios of the frontier to begin a comparison with: the safest, the knee, and the most useful."""
-    on = view.frontier().tolist()
-    return list(dict.fromkeys(place for place in (*on[:1], view.knee(), *on[-1:]) if place is not None))
+    frontier = view.frontier().tolist()
+    return list(dict.fromkeys(index for index in (*frontier[:1], view.knee(), *frontier[-1:]) if index is not None))

@@ -61,8 +61,12 @@ def disclosure_in(study: Study, scenario: Scenario | None, text: str) -> Disclos
 
 def disclosure_warning(study: Study, scenario: Scenario | None, text: str) -> str:
     """A sentence on what a text discloses, for whoever writes it; empty where it discloses nothing."""
-    found = disclosure_in(study, scenario, text)
-    return f"this text names {found.words}, so the members' bundle would be refused; say it without" if found else ""
+    disclosure = disclosure_in(study, scenario, text)
+    return (
+        f"this text names {disclosure.words}, so the members' bundle would be refused; say it without"
+        if disclosure
+        else ""
+    )
 
 
 def check_extent(
@@ -71,18 +75,18 @@ def check_extent(
     """Refuse (:class:`UsageError`) texts that tell how many records a candidate changes: a report takes ids, specs and
     rates out of them, but not that, so the bundle would be refused.  ``record`` is a choice that is not stored yet."""
     for text in texts:
-        if found := _extent_in(study, scenario, text, record):
+        if disclosure := _extent_in(study, scenario, text, record):
             raise UsageError(
-                f"this text names {found.words}, so the members' bundle would be refused; say it without: {text}"
+                f"this text names {disclosure.words}, so the members' bundle would be refused; say it without: {text}"
             )
 
 
 def check_public(study: Study, scenario: Scenario, texts: Iterable[str]) -> None:
     """Refuse (:class:`UsageError`) words for the public that tell anything at all: they are published as they are."""
     for text in texts:
-        if found := disclosure_in(study, scenario, text):
+        if disclosure := disclosure_in(study, scenario, text):
             raise UsageError(
-                f"this text names {found.words}, so the public bundle would be refused; say it without: {text}"
+                f"this text names {disclosure.words}, so the public bundle would be refused; say it without: {text}"
             )
 
 
@@ -96,8 +100,8 @@ def names_candidate(study: Study, text: str) -> str:
 
 def _spec_in(study: Study, text: str) -> str:
     names = "|".join(re.escape(name) for name in sorted(study.names, key=len, reverse=True))
-    found = re.search(rf"(?<!\w)(?:{names}):[SFCU](?!\w)", text)
-    return found[0] if found else ""
+    match = re.search(rf"(?<!\w)(?:{names}):[SFCU](?!\w)", text)
+    return match[0] if match else ""
 
 
 def _extent_in(
@@ -119,22 +123,22 @@ def _without_rates(study: Study, text: str) -> str:
     """The text without the plan's rates in digits, which reports take out themselves."""
     rates = {Decimal(rate) for rate in study.plan.space.rates}
 
-    def kept(match: re.Match[str]) -> str:
+    def without_rate(match: re.Match[str]) -> str:
         return " " if Decimal(match[1]) / (100 if match[2] else 1) in rates else match[0]
 
-    return _NUMBER.sub(kept, text)
+    return _NUMBER.sub(without_rate, text)
 
 
 def exposed_shares(study: Study, scenario: Scenario, record: Mapping[str, Any] | None = None) -> list[float]:
     """Eq. 6 of a candidate as a share: means over runs and the run to be released, as its choices recorded them."""
     calls = [str(call) for call in study.measures if call.measure.of_unaltered]
-    found = []
-    for one in (record or {}, *(choice.record for choice in study.decisions if choice.label == scenario.label)):
-        released = one.get("released") or {}
-        found += [released[name] for name in calls if name in released]
-        for means in (one.get("figures") or {}, one.get("fresh") or {}):
-            found += [means[name]["mean"] for name in calls if name in means]
-    return [float(share) for share in found if share is not None]
+    shares = []
+    for figures in (record or {}, *(choice.record for choice in study.decisions if choice.label == scenario.label)):
+        released = figures.get("released") or {}
+        shares += [released[name] for name in calls if name in released]
+        for means in (figures.get("figures") or {}, figures.get("fresh") or {}):
+            shares += [means[name]["mean"] for name in calls if name in means]
+    return [float(share) for share in shares if share is not None]
 
 
 _WORDS = re.findall(r"\w+", "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen")
@@ -174,12 +178,12 @@ def says_rate(text: str, rate: str) -> bool:
     return bool(re.search(rf"(?<![\d.,]){re.escape(percent)}(?:\.0+)?\s*{_PERCENT}", text, re.IGNORECASE))
 
 
-def _ratio(found: re.Match[str]) -> Decimal | None:
+def _ratio(match: re.Match[str]) -> Decimal | None:
     """The share that "2 in 100" names; None where it names none."""
-    part, whole = (word.lower() for word in found.groups())
-    above = Decimal(_WORDS.index(part) + 1) if part in _WORDS else Decimal(part)
-    below = Decimal({"hundred": 100, "thousand": 1000}.get(whole) or whole)
-    return above / below if below else None
+    count_text, total_text = (word.lower() for word in match.groups())
+    numerator = Decimal(_WORDS.index(count_text) + 1) if count_text in _WORDS else Decimal(count_text)
+    denominator = Decimal({"hundred": 100, "thousand": 1000}.get(total_text) or total_text)
+    return numerator / denominator if denominator else None
 
 
 def says_extent(text: str, number: int, n_records: int) -> bool:
@@ -187,9 +191,9 @@ def says_extent(text: str, number: int, n_records: int) -> bool:
     more, or their number in a sentence about changing."""
     if not number:
         return False
-    ways = "|".join({str(number), f"{number:,}", f"{number:_}".replace("_", " ")})
+    spellings = "|".join({str(number), f"{number:,}", f"{number:_}".replace("_", " ")})
     for sentence in re.split(r"(?<=[.;!?])\s", text):
-        counted = re.search(rf"(?<![\d.,])(?:{ways})(?![\d]|[.,]\d)", sentence)
+        counted = re.search(rf"(?<![\d.,])(?:{spellings})(?![\d]|[.,]\d)", sentence)
         if counted and re.search(r"swap|chang|alter|perturb|modif", sentence, re.IGNORECASE):
             return True
     return says_share(text, number / n_records)
@@ -203,8 +207,8 @@ def says_share(text: str, share: float) -> bool:
         digits = match[1]
         if len(digits.replace(".", "").lstrip("0")) < 2 or not (match[2] or digits.startswith(("0.", "."))):
             continue
-        places = len(digits.partition(".")[2])
+        decimals = len(digits.partition(".")[2])
         exact = Decimal(share) * (100 if match[2] else 1)
-        if round(exact, places) == Decimal(digits):
+        if round(exact, decimals) == Decimal(digits):
             return True
     return False

@@ -50,16 +50,16 @@ def slope_of(study: Study, record: Mapping[str, Any]) -> float | None:
     return None if own is None else float(own)
 
 
-def beaten_by_original(view: RiskUtilityMap, place: int, slope: float) -> BeatenByOriginal | None:
+def beaten_by_original(view: RiskUtilityMap, index: int, slope: float) -> BeatenByOriginal | None:
     """Compare a scenario with the data unchanged by a straight trade-off; None where the scenario is as good."""
-    sums = view.beaten_by_nothing(place, slope)
+    sums = view.beaten_by_nothing(index, slope)
     return None if sums is None else BeatenByOriginal(*sums, utility_only=slope == np.inf)
 
 
 def beaten_text(beaten: BeatenByOriginal) -> str:
     """For the analyst: that doing nothing is better, with both sums, to the digits in which they differ."""
     sums = (beaten.candidate, beaten.original)
-    digits = next((few for few in (4, 6, 9) if len({f"{total:.{few}g}" for total in sums}) == 2), 17)
+    digits = next((n for n in (4, 6, 9) if len({f"{total:.{n}g}" for total in sums}) == 2), 17)
     candidate, original = (f"{total:.{digits}g}" for total in sums)
     scale = "loss of utility" if beaten.utility_only else "risk + slope × loss of utility"
     return (

@@ -6,6 +6,7 @@ from the latest choice on.  A new choice begins again at draft, whatever was app
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -90,8 +91,6 @@ def _status(log: Sequence[Entry], choices: Sequence[Choice]) -> DecisionStatus:
 
 
 def _drafted(choice: Choice, entry: Entry | None = None) -> DecisionStatus:
-    import time
-
     at = entry.at if entry else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(choice.at))
     return DecisionStatus("draft", choice, entry.by if entry else "", at=at, why=choice.why)
 
@@ -100,8 +99,8 @@ def _after(status: DecisionStatus, entry: Entry, choices: Sequence[Choice]) -> D
     """The status after one more entry; entries that say nothing about states leave it as it is."""
     detail = entry.detail
     if entry.event == "chosen":
-        place = int(detail["choice"])
-        choice = choices[place - 1] if 0 < place <= len(choices) else None
+        choice_number = int(detail["choice"])
+        choice = choices[choice_number - 1] if 0 < choice_number <= len(choices) else None
         _check_same(entry, choice, ("rule", "why"))
         assert choice is not None
         return _drafted(choice, entry)
@@ -124,11 +123,11 @@ def _step(name: str) -> Step | None:
     return next((step for step in _STEPS if step == name), None)
 
 
-def _check_same(entry: Entry, choice: Choice | None, more: Sequence[str] = ()) -> None:
+def _check_same(entry: Entry, choice: Choice | None, fields: Sequence[str] = ()) -> None:
     """Refuse a choice that is not the one an entry speaks of: the chain of the log does not cover stored choices, and
     an approval of one candidate must never count for another."""
-    words = {"candidate": "label", "replicate": "replicate", **{name: name for name in more}}
-    for name, stored in words.items():
+    names = {"candidate": "label", "replicate": "replicate", **{name: name for name in fields}}
+    for name, stored in names.items():
         if choice is None or (name in entry.detail and entry.detail[name] != getattr(choice, stored)):
             raise EngineError(
                 f"entry {entry.number} of the decision log is about another choice than the one stored in the study: "
@@ -148,13 +147,13 @@ def decide(
     """
     by, number, conditions, why = (text.strip() for text in (by, number, conditions, why))
     log = entries(study)
-    now = _status(log, study.decisions)
+    status = _status(log, study.decisions)
     step = _step(state)
     if step is None:
         raise UsageError(f"state == '{state}', must be one of {', '.join(_STEPS)}")
-    if step not in now.possible:
-        remedy = Remedy.RECOMMEND if now.state in _NEW_CHOICE else None
-        raise UsageError(f"the recommendation cannot be {state}: {_refusal(now)}", remedy)
+    if step not in status.possible:
+        remedy = Remedy.RECOMMEND if status.state in _NEW_CHOICE else None
+        raise UsageError(f"the recommendation cannot be {state}: {_refusal(status)}", remedy)
     if not by:
         raise UsageError(f"who says that it is {state}? Give a name", Remedy.NAME)
     if state == "approved" and not number:
@@ -163,21 +162,21 @@ def decide(
         raise UsageError("a number and conditions belong to an approval; leave them out")
     if state == "returned" and not why:
         raise UsageError("the board returns a recommendation for a reason; give it in words", Remedy.REASON)
-    assert now.choice is not None
-    scenario = study.find(now.choice.label)[0]
+    assert status.choice is not None
+    scenario = study.find(status.choice.label)[0]
     check_extent(study, scenario, (by, number, conditions, why))
-    detail: dict[str, Any] = {"candidate": now.choice.label, "replicate": now.choice.replicate}
+    detail: dict[str, Any] = {"candidate": status.choice.label, "replicate": status.choice.replicate}
     if step == "submitted":
         _check_plan(study, scenario)
         fresh = fresh_figures(study, scenario.index)
         if fresh is None:
             raise UsageError(
-                f"{now.choice.label} has only the figures that led to its choice; run it on fresh replicates first",
+                f"{status.choice.label} has only the figures that led to its choice; run it on fresh replicates first",
                 Remedy.RECHECK,
                 study=study.name,
-                candidate=now.choice.label,
+                candidate=status.choice.label,
             )
-        texts = [caution_text(caution) for caution in cautions_now(study, now.choice)]
+        texts = [caution_text(caution) for caution in cautions_now(study, status.choice)]
         detail |= {"fresh": fresh, "cautions": texts}
     if step == "approved":
         _check_as_submitted(log)
@@ -245,8 +244,8 @@ def withhold(study: Study, by: str, why: str) -> DecisionStatus:
     """Record the decision to release nothing, with its reason; a later choice begins again at draft."""
     by, why = by.strip(), why.strip()
     log = entries(study)
-    now = _status(log, study.decisions)
-    if now.state == "released":
+    status = _status(log, study.decisions)
+    if status.state == "released":
         raise UsageError("the release is published already; it cannot be withheld any more")
     if not by:
         raise UsageError("who decides to release nothing? Give a name", Remedy.NAME)
@@ -268,8 +267,10 @@ _NEW_CHOICE: dict[str, str] = {
 """States from which only a new choice leads on."""
 
 
-def _refusal(now: DecisionStatus) -> str:
+def _refusal(status: DecisionStatus) -> str:
     """What stands in the way, and what is possible."""
-    if now.state in _NEW_CHOICE:
-        return _NEW_CHOICE[now.state]
-    return f"it is {'a draft' if now.state == 'draft' else now.state}, so it can be {' or '.join(now.possible)}"
+    if status.state in _NEW_CHOICE:
+        return _NEW_CHOICE[status.state]
+    return (
+        f"it is {'a draft' if status.state == 'draft' else status.state}, so it can be {' or '.join(status.possible)}"
+    )

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 _MOST = 200
 
 
-def chair_sections(study: Study, made: Remade) -> Document:
+def chair_sections(study: Study, realisation: Remade) -> Document:
     """Annex A: the rate asked for, and what was changed."""
-    facts = chair_facts(study, made)
+    facts = chair_facts(study, realisation)
     names = {
         "about": study.plan.about,
         "facts": facts,
@@ -34,9 +34,9 @@ def chair_sections(study: Study, made: Remade) -> Document:
     return document("annex_chair.txt", names)
 
 
-def analyst_sections(study: Study, made: Remade) -> Document:
+def analyst_sections(study: Study, realisation: Remade) -> Document:
     """Annex B: names, specs and figures of the candidates, the runs of the chosen one, notes and the log."""
-    context, spec = report_context(study, made), made.spec
+    context, spec = report_context(study, realisation), realisation.spec
     frontier = context.view.frontier().tolist()
     names = {
         "about": study.plan.about,
@@ -45,9 +45,9 @@ def analyst_sections(study: Study, made: Remade) -> Document:
         "spec": spec,
         "rate": rate_percent(spec.rate) if spec.rate else "none",
         "choice": context.choice,
-        "status": STATUS[made.status],
-        "changed": int(made.changed.sum()),
-        "changed_in": _changed_in(len(made.tables)),
+        "status": STATUS[realisation.status],
+        "changed": int(realisation.changed.sum()),
+        "changed_in": _changed_in(len(realisation.tables)),
         "letters": [(letter, context.view.scenarios[index]) for letter, index in context.letters.items()],
         "risk": str(context.view.measures[context.view.risk]),
         "utility": str(context.view.measures[context.view.utility]),
@@ -85,7 +85,7 @@ def _candidate(context: ReportContext, index: int) -> tuple[Any, ...]:
 def _runs(context: ReportContext) -> list[tuple[Any, ...]]:
     """Replicate, status, records changed, risk and utility of every run of the candidate."""
     results, columns = context.view.results, [context.view.risk, context.view.utility]
-    mine = (results.scenario == context.scenario.index).nonzero()[0][:_MOST].tolist()
+    rows = (results.scenario == context.scenario.index).nonzero()[0][:_MOST].tolist()
     return [
         (
             int(results.replicate[i]),
@@ -93,13 +93,13 @@ def _runs(context: ReportContext) -> list[tuple[Any, ...]]:
             int(results.changed[i]),
             *results.values[i, columns].tolist(),
         )
-        for i in mine
+        for i in rows
     ]
 
 
-def _notes(study: Study, place: int) -> list[tuple[int, str]]:
+def _notes(study: Study, index: int) -> list[tuple[int, str]]:
     """What measures noted on the runs of a candidate, by replicate."""
-    notes = [note for note in study.notes(place) if note.kind is not NoteKind.COUNT]
+    notes = [note for note in study.notes(index) if note.kind is not NoteKind.COUNT]
     return [(note.replicate, note.text) for note in notes[:_MOST]]
 
 

@@ -29,64 +29,64 @@ BEATS = "is at least as safe and as useful, and better in one of the two"
 """What it means that a candidate dominates another one."""
 
 
-def recommended(found: Findings) -> CandidateRow:
+def recommended(findings: Findings) -> CandidateRow:
     """The candidate that the report is about."""
-    return next(row for row in found.map.candidates if row.recommended)
+    return next(row for row in findings.map.candidates if row.recommended)
 
 
-def decision_words(found: Findings) -> str:
+def decision_words(findings: Findings) -> str:
     """What the board is asked to decide."""
-    if found.cover.state == "withheld":
+    if findings.cover.state == "withheld":
         return "To note that it is recommended to release nothing."
-    if not found.recommendation.recorded:
-        return f"Nothing yet: candidate {found.recommendation.letter} is shown, and no recommendation is recorded."
-    return f"To approve the release of candidate {found.recommendation.letter}."
+    if not findings.recommendation.recorded:
+        return f"Nothing yet: candidate {findings.recommendation.letter} is shown, and no recommendation is recorded."
+    return f"To approve the release of candidate {findings.recommendation.letter}."
 
 
-def small_words(found: Findings) -> str:
+def small_words(findings: Findings) -> str:
     """What a small cell is here."""
-    fewest = found.exposure.fewest
+    fewest = findings.exposure.fewest
     return "combinations that nobody shares" if fewest == 2 else f"combinations that fewer than {fewest} records share"
 
 
-def is_rounded(found: Findings) -> bool:
+def is_rounded(findings: Findings) -> bool:
     """Whether counts of unaltered records are rounded, see :mod:`engine.report.exposed`."""
-    counts = [found.exposure.small_before, *(row.before or 0 for row in found.measures if row.unit == "records")]
-    return max(counts) > SPARSE * found.design.n_records
+    counts = [findings.exposure.small_before, *(row.before or 0 for row in findings.measures if row.unit == "records")]
+    return max(counts) > SPARSE * findings.design.n_records
 
 
-def risk_sentence(found: Findings) -> str:
+def risk_sentence(findings: Findings) -> str:
     """Risk against doing nothing, in counts."""
-    exposed, n = found.exposure, found.design.n_records
-    about = "about " if is_rounded(found) else ""
-    letter = found.recommendation.letter
-    one = "one does" if exposed.unaltered_after == 1 else "ones do"
+    exposed, n = findings.exposure, findings.design.n_records
+    approximately = "about " if is_rounded(findings) else ""
+    letter = findings.recommendation.letter
+    ones = "one does" if exposed.unaltered_after == 1 else "ones do"
     return (
-        f"Of {plural(n, 'record')}, {exposed.small_before:,} stand in {small_words(found)} if nothing is done; "
-        f"{about}{exposed.unaltered_after:,} unaltered {one} in the release of candidate {letter}"
-        + (f"; {average}." if (average := average_words(found)) else ".")
+        f"Of {plural(n, 'record')}, {exposed.small_before:,} stand in {small_words(findings)} if nothing is done; "
+        f"{approximately}{exposed.unaltered_after:,} unaltered {ones} in the release of candidate {letter}"
+        + (f"; {average}." if (average := average_words(findings)) else ".")
     )
 
 
-def average_words(found: Findings) -> str:
+def average_words(findings: Findings) -> str:
     """The same count on average over runs; empty where the study does not compare candidates by it."""
-    for row in found.measures:
+    for row in findings.measures:
         counted = row.chosen_by and row.kind == "risk" and is_count_title(row.title, of_keys=True)
         if counted and row.mean is not None:
-            runs = plural(found.map.runs, "run")
+            runs = plural(findings.map.runs, "run")
             return f"over {runs} that differ only in chance the average is {mean_with_error(row.mean, row.se)}"
     return ""
 
 
-def distance_words(found: Findings) -> str:
+def distance_words(findings: Findings) -> str:
     """The Hellinger distance of the tabulated attributes, or why it is not shown."""
-    value = found.utility.distance.hellinger
+    value = findings.utility.distance.hellinger
     return f"withheld ({WITHHELD_WHY})" if value is None else figure(value)
 
 
-def utility_words(found: Findings, row: CandidateRow) -> str:
+def utility_words(findings: Findings, row: CandidateRow) -> str:
     """A candidate's mean utility with its standard error, with no more digits than it was rounded to."""
-    if is_one_digit_title(found.map.utility_title):
+    if is_one_digit_title(findings.map.utility_title):
         return figure(row.utility, 1)
     return mean_with_error(row.utility, row.utility_se)
 
@@ -94,49 +94,49 @@ def utility_words(found: Findings, row: CandidateRow) -> str:
 _NOTHING = 0.005  # a shift below so many standard errors would be told as none
 
 
-def worst(found: Findings) -> list[str]:
+def worst(findings: Findings) -> list[str]:
     """The three largest losses to users in standard errors, at most: of coefficients if any shifts, else of others."""
-    use = found.utility
+    utility = findings.utility
     lost = [
         f"{row.analysis}, {row.name}: can no longer be estimated ({row.lost})"
-        for row in use.coefficients
+        for row in utility.coefficients
         if row.lost and row.before is not None
     ]
-    rows: list[CoefficientRow] = [row for row in use.coefficients if (row.shift or 0) >= _NOTHING]
-    said = lost + [
+    rows: list[CoefficientRow] = [row for row in utility.coefficients if (row.shift or 0) >= _NOTHING]
+    coefficients = lost + [
         f"{row.analysis}, {row.name}: {figure(row.before)} becomes {figure(row.after)}, a shift of "
         f"{figure(row.shift, 2)} standard errors"
         for row in sorted(rows, key=lambda row: -(row.shift or 0))
     ]
-    if said:
-        return said[:3]
-    others: list[ShareRow | MeanRow] = [*use.shares, *use.means]
-    others = [r for r in others if r.n > use.tolerances.min_n and (r.errors or 0) >= _NOTHING]
-    others.sort(key=lambda r: -(r.errors or 0))
-    return [f"{_named(row)}, {figure(row.errors, 2)} standard errors" for row in others[:3]]
+    if coefficients:
+        return coefficients[:3]
+    table_rows: list[ShareRow | MeanRow] = [*utility.shares, *utility.means]
+    table_rows = [r for r in table_rows if r.n > utility.tolerances.min_n and (r.errors or 0) >= _NOTHING]
+    table_rows.sort(key=lambda r: -(r.errors or 0))
+    return [f"{_named(row)}, {figure(row.errors, 2)} standard errors" for row in table_rows[:3]]
 
 
 def _named(row: ShareRow | MeanRow) -> str:
-    how = "weighted, " if row.weighted else ""
+    weighting = "weighted, " if row.weighted else ""
     if isinstance(row, ShareRow):
-        return f"{row.table}, {row.level}: {how}{percent(row.before)} becomes {percent(row.after)}"
-    return f"mean of {row.column}, {row.group}: {how}{figure(row.before, 4)} becomes {figure(row.after, 4)}"
+        return f"{row.table}, {row.level}: {weighting}{percent(row.before)} becomes {percent(row.after)}"
+    return f"mean of {row.column}, {row.group}: {weighting}{figure(row.before, 4)} becomes {figure(row.after, 4)}"
 
 
-def flags_sentence(found: Findings) -> str:
+def flags_sentence(findings: Findings) -> str:
     """How many figures are beyond the tolerances."""
-    use = found.utility
-    parts = [f"{t.flagged:,} of {t.eligible:,} {t.kind}" for t in use.tallies if t.eligible]
+    utility = findings.utility
+    parts = [f"{t.flagged:,} of {t.eligible:,} {t.kind}" for t in utility.tallies if t.eligible]
     if not parts:
         return "No figure rests on enough records to be held against the tolerances."
     return f"Beyond the tolerances are {listed(parts)}."
 
 
-def neighbour_sentence(found: Findings, row: CandidateRow, *, safer: bool) -> str:
+def neighbour_sentence(findings: Findings, row: CandidateRow, *, safer: bool) -> str:
     """What a neighbour would gain and cost."""
-    unit = found.map.risk_unit
+    unit = findings.map.risk_unit
     gain, cost = (row.safer_by, row.more_useful_by) if safer else (row.more_useful_by, row.safer_by)
-    risk, use = (gain, cost) if safer else (cost, gain)
+    risk, utility = (gain, cost) if safer else (cost, gain)
     side = "safer" if safer else "more useful"
     noise = []
     if not row.risk_clear:
@@ -144,9 +144,9 @@ def neighbour_sentence(found: Findings, row: CandidateRow, *, safer: bool) -> st
     if not row.utility_clear:
         noise.append("utility")
     text = (
-        f"Candidate {row.letter} ({row.words}) is {side} on average: {lower_first(found.map.risk_title)} "
+        f"Candidate {row.letter} ({row.words}) is {side} on average: {lower_first(findings.map.risk_title)} "
         f"{signed(None if risk is None else -risk)} {unit if unit == 'records' else ''}".rstrip()
-        + f", {lower_first(found.map.utility_title)} {signed(_utility_change(found, use))}."
+        + f", {lower_first(findings.map.utility_title)} {signed(_utility_change(findings, utility))}."
     )
     if noise:
         text += f" The difference in {listed(noise)} is within the noise of the runs."
@@ -155,224 +155,234 @@ def neighbour_sentence(found: Findings, row: CandidateRow, *, safer: bool) -> st
     return text
 
 
-def _utility_change(found: Findings, more: float | None) -> float | None:
+def _utility_change(findings: Findings, gain: float | None) -> float | None:
     """How the utility figure itself changes: a distance grows where usefulness falls."""
-    if more is None:
+    if gain is None:
         return None
-    return more if found.map.utility_better == "higher" else -more
+    return gain if findings.map.utility_better == "higher" else -gain
 
 
-def neighbours(found: Findings) -> tuple[CandidateRow | None, CandidateRow | None]:
+def neighbours(findings: Findings) -> tuple[CandidateRow | None, CandidateRow | None]:
     """The nearest safer and the nearest more useful lettered candidate."""
-    rows = found.map.candidates
-    place = next(i for i, row in enumerate(rows) if row.recommended)
+    rows = findings.map.candidates
+    index = next(i for i, row in enumerate(rows) if row.recommended)
     # figures that are shown coarsely may be equal although the candidates are told apart
-    safer = [row for row in rows[:place] if (row.safer_by or 0) > 0 or (row.safer_by == 0 and row.risk_clear)]
+    safer = [row for row in rows[:index] if (row.safer_by or 0) > 0 or (row.safer_by == 0 and row.risk_clear)]
     useful = [
         row
-        for row in rows[place + 1 :]
+        for row in rows[index + 1 :]
         if (row.more_useful_by or 0) > 0 or (row.more_useful_by == 0 and row.utility_clear)
     ]
     return (safer[-1] if safer else None), (useful[0] if useful else None)
 
 
-def sureness(found: Findings) -> list[str]:
+def sureness(findings: Findings) -> list[str]:
     """How sure the choice is."""
-    at, row = found.map, recommended(found)
-    said = [
-        f"Candidates are compared by averages; this one's are over {plural(at.runs, 'run')} that differ only in chance"
-        + (f"; {plural(at.failed, 'further run')} failed and are not counted" if at.failed else "")
+    board_map, row = findings.map, recommended(findings)
+    sentences = [
+        f"Candidates are compared by averages; this one's are over {plural(board_map.runs, 'run')} that differ only in "
+        "chance"
+        + (f"; {plural(board_map.failed, 'further run')} failed and are not counted" if board_map.failed else "")
         + "."
     ]
     if row.undominated:
-        place = "by more than chance explains" if row.clear else "but others are within what chance explains"
-        said.append(f"Candidate {row.letter} is on the frontier, {place}.")
+        certainty = "by more than chance explains" if row.clear else "but others are within what chance explains"
+        sentences.append(f"Candidate {row.letter} is on the frontier, {certainty}.")
     else:
         doubt = "" if row.clear else ", though by no more than chance explains"
-        said.append(f"Candidate {row.letter} is not on the frontier: another one {BEATS}{doubt}.")
+        sentences.append(f"Candidate {row.letter} is not on the frontier: another one {BEATS}{doubt}.")
     if row.share is not None:
-        said.append(f"It is on the frontier of {100 * row.share:.0f} % of the runs, taken one at a time.")
-    for spread in at.spreads:
+        sentences.append(f"It is on the frontier of {100 * row.share:.0f} % of the runs, taken one at a time.")
+    for spread in board_map.spreads:
         if spread.least is not None:
-            least, most, released = (figure(one) for one in (spread.least, spread.most, spread.released))
-            said.append(
+            least, most, released = (figure(value) for value in (spread.least, spread.most, spread.released))
+            sentences.append(
                 f"{spread.title}: {least} in every run, the one to be released among them."
                 if least == most == released
                 else f"{spread.title}: {least} to {most} over the runs, {released} in the one to be released."
             )
-    again = [row for row in found.measures if row.chosen_by and row.fresh is not None]
-    if again:
-        parts = [f"{lower_first(r.title)} {figure(r.fresh)} (before: {figure(r.mean)})" for r in again]
-        said.append(f"On fresh runs, made after the choice of finalists: {listed(parts)}.")
+    fresh = [row for row in findings.measures if row.chosen_by and row.fresh is not None]
+    if fresh:
+        parts = [f"{lower_first(r.title)} {figure(r.fresh)} (before: {figure(r.mean)})" for r in fresh]
+        sentences.append(f"On fresh runs, made after the choice of finalists: {listed(parts)}.")
     else:
-        said.append("The candidate has not been run again on fresh draws, so its figures may flatter it a little.")
-    return said
+        sentences.append("The candidate has not been run again on fresh draws, so its figures may flatter it a little.")
+    return sentences
 
 
-def omissions(found: Findings) -> list[str]:
+def omissions(findings: Findings) -> list[str]:
     """What the risk figure leaves out."""
-    said = [
+    sentences = [
         "It is a count of exposed records and not the chance that somebody is identified.",
-        f"It assumes an intruder who knows exactly {listed(found.threat.keys)}, and nothing else.",
+        f"It assumes an intruder who knows exactly {listed(findings.threat.keys)}, and nothing else.",
         "It does not count what can be learnt about a person without singling out a record.",
         "It does not count altered records, which an intruder may take for true.",
     ]
-    others = [row for row in found.measures if row.kind == "risk" and not row.chosen_by]
-    if others:
-        parts = [f"{lower_first(r.title)} {figure(r.before)} before, {figure(r.released)} after" for r in others]
-        said.append(f"Other risk measures: {'; '.join(parts)}.")
+    other_risks = [row for row in findings.measures if row.kind == "risk" and not row.chosen_by]
+    if other_risks:
+        parts = [f"{lower_first(r.title)} {figure(r.before)} before, {figure(r.released)} after" for r in other_risks]
+        sentences.append(f"Other risk measures: {'; '.join(parts)}.")
     else:
-        said.append("No other risk measure was computed for this study.")
-    return said
+        sentences.append("No other risk measure was computed for this study.")
+    return sentences
 
 
-def ten_questions(found: Findings) -> tuple[Answer, ...]:
+def ten_questions(findings: Findings) -> tuple[Answer, ...]:
     """The questions in the order in which a board asks them."""
-    row, cover, at = recommended(found), found.cover, found.map
+    row, cover, board_map = recommended(findings), findings.cover, findings.map
     letter = row.letter
-    decided = [decision_words(found), f"Candidate {letter} {row.words}."]
-    if found.recommendation.recorded:
-        decided += [found.recommendation.rule, f"Reason given: {found.recommendation.why}"]
+    decided = [decision_words(findings), f"Candidate {letter} {row.words}."]
+    if findings.recommendation.recorded:
+        decided += [findings.recommendation.rule, f"Reason given: {findings.recommendation.why}"]
     decided.append(cover.state_words)
     groups = [
         f"{g.group}: {g.after:,} of {plural(g.people, 'record')} stand in small cells unaltered ({g.before:,} before)"
-        for g in found.exposure.groups
+        for g in findings.exposure.groups
         if g.after
     ][:3]
-    use, distance = found.utility, found.utility.distance
+    utility, distance = findings.utility, findings.utility.distance
     fewest = distance.fewest
-    losses = [flags_sentence(found), *worst(found)]
+    losses = [flags_sentence(findings), *worst(findings)]
     losses.append(
-        f"The Hellinger distance is {distance_words(found)}; without cells of fewer than {fewest} "
+        f"The Hellinger distance is {distance_words(findings)}; without cells of fewer than {fewest} "
         f"it is {figure(distance.hellinger_large)}."
     )
-    if use.distance.small_cells > 0.9:
+    if utility.distance.small_cells > 0.9:
         losses.append("Nearly all cells are small, so the figure without them says nothing.")
-    safer, useful = neighbours(found)
+    safer, useful = neighbours(findings)
     why_not = [
-        neighbour_sentence(found, safer, safer=True)
+        neighbour_sentence(findings, safer, safer=True)
         if safer
         else "No candidate on the frontier is safer by more than the noise of the runs.",
-        neighbour_sentence(found, useful, safer=False)
+        neighbour_sentence(findings, useful, safer=False)
         if useful
         else "No candidate on the frontier is more useful by more than the noise of the runs.",
     ]
-    if at.n_within is not None:
+    if board_map.n_within is not None:
         itself = f"; candidate {letter} itself is not" if row.within_bound is False else ""
-        why_not.append(f"{at.n_within:,} of {at.n_candidates:,} candidates are within the bound on risk{itself}.")
-    why_not += [f"Candidate {a.letter}: {a.why or a.difference}" for a in found.recommendation.alternatives]
+        why_not.append(
+            f"{board_map.n_within:,} of {board_map.n_candidates:,} candidates are within the bound on risk{itself}."
+        )
+    why_not += [f"Candidate {a.letter}: {a.why or a.difference}" for a in findings.recommendation.alternatives]
     return (
         Answer(Question.DECISION, tuple(decided)),
-        Answer(Question.RISK, (risk_sentence(found), *_share_words(found))),
-        Answer(Question.OMISSIONS, tuple(omissions(found))),
+        Answer(Question.RISK, (risk_sentence(findings), *_share_words(findings))),
+        Answer(Question.OMISSIONS, tuple(omissions(findings))),
         Answer(Question.EXPOSED, tuple(groups) or ("No unaltered record stands in a small cell.",)),
         Answer(Question.LOSSES, tuple(losses)),
         Answer(Question.ALTERNATIVES, tuple(why_not)),
-        Answer(Question.CERTAINTY, (*sureness(found), *found.recommendation.cautions)),
-        Answer(Question.PLAN, tuple(fixed(found))),
-        Answer(Question.COHERENCE, tuple(coherence(found))),
-        Answer(Question.PUBLIC, tuple(said_and_repeated(found))),
+        Answer(Question.CERTAINTY, (*sureness(findings), *findings.recommendation.cautions)),
+        Answer(Question.PLAN, tuple(fixed(findings))),
+        Answer(Question.COHERENCE, tuple(coherence(findings))),
+        Answer(Question.PUBLIC, tuple(said_and_repeated(findings))),
     )
 
 
-def count_misleads(found: Findings) -> bool:
+def count_misleads(findings: Findings) -> bool:
     """Whether the recommended candidate leaves fewer exposed records to count but, on average, a larger share of the
     unaltered ones exposed than doing nothing does."""
-    fewer = found.exposure.unaltered_after < found.exposure.small_before
-    return fewer and is_count_title(found.map.risk_title) and recommended(found).riskier_than_nothing
+    fewer = findings.exposure.unaltered_after < findings.exposure.small_before
+    return fewer and is_count_title(findings.map.risk_title) and recommended(findings).riskier_than_nothing
 
 
-def _share_words(found: Findings) -> list[str]:
+def _share_words(findings: Findings) -> list[str]:
     """The direction of the change."""
-    before, after = found.exposure.small_before, found.exposure.unaltered_after
+    before, after = findings.exposure.small_before, findings.exposure.unaltered_after
     if after > before:
         return ["That is more than if nothing were done."]
     if before == after:
         return ["That is no fewer than if nothing were done."]
-    some = "about " if is_rounded(found) else ""
-    less = f"That is {some}{before - after:,} fewer, {100 * (before - after) / before:.0f} % of those exposed before."
-    everybody = f"Counting altered records too, {found.exposure.small_after:,} stand in small cells of the release."
-    if not count_misleads(found):
-        return [less, everybody]
-    share = (
+    approximately = "about " if is_rounded(findings) else ""
+    fewer = (
+        f"That is {approximately}{before - after:,} fewer, {100 * (before - after) / before:.0f} % of those exposed "
+        "before."
+    )
+    with_altered = (
+        f"Counting altered records too, {findings.exposure.small_after:,} stand in small cells of the release."
+    )
+    if not count_misleads(findings):
+        return [fewer, with_altered]
+    why_fewer = (
         "It is fewer only because altered records are not counted any more: of the unaltered ones, by which candidates "
         "are compared, a larger share is exposed on average than if nothing were done."
     )
-    return [less, share, everybody]
+    return [fewer, why_fewer, with_altered]
 
 
-def fixed(found: Findings) -> list[str]:
+def fixed(findings: Findings) -> list[str]:
     """What was fixed beforehand, and what changed."""
-    plan = found.approved
-    said = []
+    plan = findings.approved
+    sentences = []
     if plan.number:
-        said.append(f"The plan was approved as {plan.number} and locked on {plan.at}.")
-        said.append("From what was approved departs:" if plan.departures else "Nothing departs from what was approved.")
-        said += plan.departures
+        sentences.append(f"The plan was approved as {plan.number} and locked on {plan.at}.")
+        sentences.append(
+            "From what was approved departs:" if plan.departures else "Nothing departs from what was approved."
+        )
+        sentences += plan.departures
     else:
-        said.append("The plan was not approved and locked before results were seen.")
-    said.append(f"The selection rule in the plan: {plan.rule}.")
-    changes = [f"{day}: {words}" for day, words in plan.changes if is_plan_change(words)]
-    said += changes or ["No later change of the plan is logged."]
-    return said
+        sentences.append("The plan was not approved and locked before results were seen.")
+    sentences.append(f"The selection rule in the plan: {plan.rule}.")
+    changes = [f"{day}: {event}" for day, event in plan.changes if is_plan_change(event)]
+    sentences += changes or ["No later change of the plan is logged."]
+    return sentences
 
 
-def said_and_repeated(found: Findings) -> list[str]:
+def said_and_repeated(findings: Findings) -> list[str]:
     """What may be said in public, and who can make the release again."""
-    sure = found.certificate
-    same = (
-        f"All {sure.figures} figures of the release were computed again and agree with the study."
-        if sure.figures == sure.equal
-        else f"{sure.equal} of {sure.figures} figures of the release agree with the study."
+    certificate = findings.certificate
+    agreement = (
+        f"All {certificate.figures} figures of the release were computed again and agree with the study."
+        if certificate.figures == certificate.equal
+        else f"{certificate.equal} of {certificate.figures} figures of the release agree with the study."
     )
     return [
-        f"Proposed wording: “{public_wording(found)}”",
+        f"Proposed wording: “{public_wording(findings)}”",
         "Only who holds the study key and the original data can make this release again; neither is in this bundle.",
-        same,
+        agreement,
     ]
 
 
-def public_wording(found: Findings) -> str:
+def public_wording(findings: Findings) -> str:
     """The paragraph that goes with the public file, word for word."""
     return methods_paragraph(
-        title=found.publish.title,
-        extent=found.publish.extent,
-        wording=found.publish.wording,
-        swap=found.design.swap,
-        n_tables=found.design.tables,
+        title=findings.publish.title,
+        extent=findings.publish.extent,
+        wording=findings.publish.wording,
+        swap=findings.design.swap,
+        n_tables=findings.design.tables,
     )
 
 
-def summary(found: Findings) -> list[str]:
+def summary(findings: Findings) -> list[str]:
     """The recommendation in one paragraph's sentences."""
-    row = recommended(found)
-    rec = found.recommendation
-    begin = (
+    row = recommended(findings)
+    recommendation = findings.recommendation
+    opening = (
         f"It is recommended to release candidate {row.letter}, which {row.words}."
-        if rec.recorded and found.cover.state != "withheld"
-        else decision_words(found) + f" Candidate {row.letter} {row.words}."
+        if recommendation.recorded and findings.cover.state != "withheld"
+        else decision_words(findings) + f" Candidate {row.letter} {row.words}."
     )
-    use = found.utility
-    flagged = sum(t.flagged for t in use.tallies)
-    eligible = sum(t.eligible for t in use.tallies)
-    said = [
-        begin,
-        risk_sentence(found),
-        f"It was taken from {plural(found.map.n_candidates, 'candidate')}, {found.map.n_frontier:,} of which no other "
-        "beats in both risk and utility.",
+    utility = findings.utility
+    flagged = sum(t.flagged for t in utility.tallies)
+    eligible = sum(t.eligible for t in utility.tallies)
+    sentences = [
+        opening,
+        risk_sentence(findings),
+        f"It was taken from {plural(findings.map.n_candidates, 'candidate')}, {findings.map.n_frontier:,} of which no "
+        "other beats in both risk and utility.",
         f"Of {eligible:,} percentages, means and coefficients that users would compute, {flagged:,} change by more "
         "than the tolerances.",
     ]
-    losses = worst(found)
+    losses = worst(findings)
     if losses:
-        said.append(f"The largest loss is in {losses[0]}.")
+        sentences.append(f"The largest loss is in {losses[0]}.")
     if not row.undominated:
-        said.append(f"On average another candidate {BEATS}.")
-    return said
+        sentences.append(f"On average another candidate {BEATS}.")
+    return sentences
 
 
-def largest_changes(found: Findings, *, weighted: bool, two_way: bool, most: int) -> list[ShareRow]:
+def largest_changes(findings: Findings, *, weighted: bool, two_way: bool, most: int) -> list[ShareRow]:
     """Percentages of one kind, the most changed first."""
-    attributes = {row.name for row in found.design.attributes}
-    rows = [row for row in found.utility.shares if row.weighted == weighted]
+    attributes = {row.name for row in findings.design.attributes}
+    rows = [row for row in findings.utility.shares if row.weighted == weighted]
     return [row for row in rows if (row.table not in attributes) == two_way][:most]

@@ -25,54 +25,54 @@ if TYPE_CHECKING:
 _SAME = 1e-9  # weighted totals are sums of many numbers in another order
 
 
-def checks(made: Remade, release: RecordRelease, plan: Plan) -> tuple[Check, ...]:
+def checks(realisation: Remade, release: RecordRelease, plan: Plan) -> tuple[Check, ...]:
     """All checks, each looked at on the records themselves."""
     return (
         _marginals(release),
-        _unswapped(made, release),
+        _unswapped(realisation, release),
         _blocks(release),
-        _recodes(made),
+        _recodes(realisation),
         *_edits(release, plan),
-        _partners(made),
+        _partners(realisation),
         _totals(release),
     )
 
 
 def _marginals(release: RecordRelease) -> Check:
-    data, moved = release.data, []
+    data, changed = release.data, []
     for j, attribute in enumerate(data.domain.attributes):
         before = np.bincount(data.codes[j], minlength=attribute.size)
         if any(not np.array_equal(before, np.bincount(t.codes(j), minlength=attribute.size)) for t in release.tables):
-            moved.append(attribute.name)
-    if moved:
-        return Check("One-way tables kept", f"The counts of {listed(moved)} differ from the original.", False)
+            changed.append(attribute.name)
+    if changed:
+        return Check("One-way tables kept", f"The counts of {listed(changed)} differ from the original.", False)
     return Check("One-way tables kept", f"All {len(data.domain)} one-way tables are the same, count for count.", True)
 
 
-def _unswapped(made: Remade, release: RecordRelease) -> Check:
+def _unswapped(realisation: Remade, release: RecordRelease) -> Check:
     data = release.data
     name = "Other columns identical"
-    swap = made.spec.by_roles
-    differ = [
+    swap = realisation.spec.by_roles
+    altered = [
         j for j in range(len(data.domain)) if not all(np.array_equal(data.codes[j], t.codes(j)) for t in release.tables)
     ]
     # what another method changes follows from its parameters; what it did change is looked at
-    may = set(made.spec.attributes.having("S") if swap else differ)
+    may_be_altered = set(realisation.spec.attributes.having("S") if swap else altered)
     for j, attribute in enumerate(data.domain.attributes):
-        if j not in may and j in differ:
+        if j not in may_be_altered and j in altered:
             return Check(name, f"{attribute.name} was not to be changed and differs.", False)
-    unchanged = [a.name for j, a in enumerate(data.domain.attributes) if j not in may]
+    unswapped = [a.name for j, a in enumerate(data.domain.attributes) if j not in may_be_altered]
     renumbered = [c for c in data.raw.names if any(t.is_renumbered(c) for t in release.tables)]
-    stay = [c for c in data.carried if c not in renumbered]
+    carried = [c for c in data.carried if c not in renumbered]
     clauses = [
-        f"{plural(len(unchanged), 'attribute')} ({listed(unchanged)}) "
-        f"{'equals' if len(unchanged) == 1 else 'equal'} the original in every record"
-        if unchanged
+        f"{plural(len(unswapped), 'attribute')} ({listed(unswapped)}) "
+        f"{'equals' if len(unswapped) == 1 else 'equal'} the original in every record"
+        if unswapped
         else "every attribute was exchanged or changed"
     ]
-    if stay:
+    if carried:
         clauses.append(
-            f"{plural(len(stay), 'further column')} {'stays' if len(stay) == 1 else 'stay'} with their record"
+            f"{plural(len(carried), 'further column')} {'stays' if len(carried) == 1 else 'stay'} with their record"
         )
     if renumbered:
         clauses.append(f"the numbers of {listed(renumbered)} were changed by the method")
@@ -84,17 +84,17 @@ def _blocks(release: RecordRelease) -> Check:
     if not several:
         return Check("Blocks of columns kept whole", "No attribute stands for more than one column.", None)
     names = listed(f"{a.name} ({', '.join(a.columns)})" for a in several)
-    whole = all(
+    kept_whole = all(
         t.swapped_columns.issuperset(a.columns) or not t.swapped_columns.intersection(a.columns)
         for a in several
         for t in release.tables
     )
-    outcome = "move as one" if whole else "were torn apart"
-    return Check("Blocks of columns kept whole", f"The columns of {names} {outcome}.", whole)
+    outcome = "move as one" if kept_whole else "were torn apart"
+    return Check("Blocks of columns kept whole", f"The columns of {names} {outcome}.", kept_whole)
 
 
-def _recodes(made: Remade) -> Check:
-    recodes = released_recodes(made)
+def _recodes(realisation: Remade) -> Check:
+    recodes = released_recodes(realisation)
     if not recodes:
         return Check(RECODES, "No released column decides another one in every record.", None)
     broken = [recode for recode in recodes if recode.broken]
@@ -108,16 +108,17 @@ def _recodes(made: Remade) -> Check:
         )
     # how many records contradict themselves would tell how many were exchanged
     recode = next((recode for recode in broken if recode.undone), broken[0])
-    what = (
+    consequence = (
         f"recomputing {recode.decided} undoes the exchange"
         if recode.undone
         else "this shows which records were altered"
     )
-    more = f" So it is with {plural(len(broken) - 1, 'further pair')} of columns." if len(broken) > 1 else ""
+    further = f" So it is with {plural(len(broken) - 1, 'further pair')} of columns." if len(broken) > 1 else ""
     return Check(
         RECODES,
         f"{recode.decider} decides {recode.decided} in every original record, and in the release some records "
-        f"contradict themselves: {what}, by anybody who has the file. No public bundle can be made of it.{more}",
+        f"contradict themselves: {consequence}, by anybody who has the file. No public bundle can be made of it."
+        f"{further}",
         False,
     )
 
@@ -127,34 +128,38 @@ def _edits(release: RecordRelease, plan: Plan) -> list[Check]:
     if not plan.edits:
         return [Check(EDITS, "The plan declares no edit rules, so none could be checked.", None)]
     checks_of_rules = []
-    every = range(len(data.domain))
-    before, own = occupied(list(data.codes), data.domain.shape, data.n_records)
-    counts = np.bincount(own, minlength=len(before))
-    after = [occupied([t.codes(j) for j in every], data.domain.shape, data.n_records) for t in release.tables]
+    attributes = range(len(data.domain))
+    before, cell_of_record = occupied(list(data.codes), data.domain.shape, data.n_records)
+    counts = np.bincount(cell_of_record, minlength=len(before))
+    after = [occupied([t.codes(j) for j in attributes], data.domain.shape, data.n_records) for t in release.tables]
     for rule in plan.edits:
-        old = int(counts[edit_failures(before, data.domain, (rule,))].sum())
-        new = [
+        broken_before = int(counts[edit_failures(before, data.domain, (rule,))].sum())
+        broken_after = [
             int(np.bincount(inverse, minlength=len(cells))[edit_failures(cells, data.domain, (rule,))].sum())
             for cells, inverse in after
         ]
-        most = max(new)
+        most_broken = max(broken_after)
         checks_of_rules.append(
-            Check(f"Edit rule “{rule.name}”", f"Broken by {old:,} records before and {most:,} after.", most <= old)
+            Check(
+                f"Edit rule “{rule.name}”",
+                f"Broken by {broken_before:,} records before and {most_broken:,} after.",
+                most_broken <= broken_before,
+            )
         )
     return checks_of_rules
 
 
-def _partners(made: Remade) -> Check:
+def _partners(realisation: Remade) -> Check:
     name = "A partner for every record"
-    if mechanism(made.spec.mechanism).partners_differ:
-        _, pairs = pairs_wanted(made.spec.rate, made.data.n_records)
-        missing = 2 * pairs - int(made.changed.sum())
-        if made.status == NOOP:
+    if mechanism(realisation.spec.mechanism).partners_differ:
+        _, pairs = pairs_wanted(realisation.spec.rate, realisation.data.n_records)
+        missing = 2 * pairs - int(realisation.changed.sum())
+        if realisation.status == NOOP:
             return Check(name, "Nothing was to be exchanged: the release is the original.", None)
         if missing == 0:
             return Check(name, "Every record drawn for an exchange found a partner; none was left without.", True)
         return Check(name, f"{missing:,} records could not be exchanged as planned.", False)
-    if made.status in (FAILED, PARTIAL):
+    if realisation.status in (FAILED, PARTIAL):
         return Check(name, "Some records found no partner and stayed as they were.", False)
     return Check(name, "None were reported by the method.", True)
 
@@ -165,21 +170,21 @@ def _totals(release: RecordRelease) -> Check:
     name = "Calibration totals"
     if weights is None:
         return Check(name, "The plan declares no weight, so there are no weighted totals to keep.", None)
-    worst, where = 0.0, ""
+    largest, level_name = 0.0, ""
     for j, attribute in enumerate(data.domain.attributes):
         before = np.bincount(data.codes[j], weights, attribute.size)
         for table in release.tables:
             change = np.abs(np.bincount(table.codes(j), weights, attribute.size) - before)
             share = np.divide(change, before, out=np.where(change > 0, np.inf, 0.0), where=before > 0)
             level = int(share.argmax())
-            if share[level] > worst:
-                worst, where = float(share[level]), f"{attribute.name}: {attribute.levels[level]}"
-    if worst <= _SAME:
+            if share[level] > largest:
+                largest, level_name = float(share[level]), f"{attribute.name}: {attribute.levels[level]}"
+    if largest <= _SAME:
         return Check(name, "All weighted totals of attribute levels are kept, and so is the sum of weights.", True)
-    size = f"{100 * worst:.2g} %" if np.isfinite(worst) else "from nothing"
+    size = f"{100 * largest:.2g} %" if np.isfinite(largest) else "from nothing"
     return Check(
         name,
         "Weights stay with their records and their sum is kept; weighted totals of exchanged attributes move, "
-        f"most for {where} ({size}).",
+        f"most for {level_name} ({size}).",
         False,
     )

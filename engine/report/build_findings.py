@@ -53,39 +53,39 @@ _ENTRIES = {
 """Entries of a plan whose values a member may not see, in words."""
 
 
-def findings(study: Study, made: Remade) -> Findings:
+def findings(study: Study, realisation: Remade) -> Findings:
     """The findings on a remade release of a study.
 
-    ``made`` is the realisation to be released, as :func:`engine.report.describe.remade` gives it; its scenario must be
+    ``realisation`` is the one to be released, as :func:`engine.report.describe.remade` gives it; its scenario must be
     one of the study's.
     """
 
-    context, plan = report_context(study, made), study.plan
-    release = RecordRelease(ReleasedTable(made.data), made.tables, plan, made.spec)
+    context, plan = report_context(study, realisation), study.plan
+    release = RecordRelease(ReleasedTable(realisation.data), realisation.tables, plan, realisation.spec)
     risk = context.view.measures[context.view.risk]
     fewest = int(risk.values.get("n_rule", 3))
-    exposed = exposure(release, plan, fewest, context.exposed)
+    exposed_records = exposure(release, plan, fewest, context.exposed)
     return Findings(
         format=FORMAT,
         cover=_cover(context),
-        design=_design(context, made),
-        threat=_threat(context, made),
+        design=_design(context, realisation),
+        threat=_threat(context, realisation),
         approved=_approved(context),
         recommendation=recommendation(context),
-        measures=measure_rows(context, made),
-        exposure=exposed,
+        measures=measure_rows(context, realisation),
+        exposure=exposed_records,
         utility=utility(release, plan, fewest),
-        map=the_map(context, made),
-        checks=checks(made, release, plan),
+        map=the_map(context, realisation),
+        checks=checks(realisation, release, plan),
         publish=_publish(context),
-        certificate=_certificate(context, made),
+        certificate=_certificate(context, realisation),
     )
 
 
 def _cover(context: ReportContext) -> Cover:
     about, publish, redact = context.study.plan.about, context.study.plan.publish, context.redact
-    mine = context.choice is not None or context.status.state == "withheld"
-    state = context.status.state if mine else "none"
+    has_decision = context.choice is not None or context.status.state == "withheld"
+    state = context.status.state if has_decision else "none"
 
     return Cover(
         classification=about.classification,
@@ -101,35 +101,35 @@ def _cover(context: ReportContext) -> Cover:
         state=state,
         state_words=STATES[state],
         recommended=_day(context.choice.at) if context.choice else "",
-        number=context.status.number if mine else "",
-        conditions=redact(context.status.conditions) if mine else "",
+        number=context.status.number if has_decision else "",
+        conditions=redact(context.status.conditions) if has_decision else "",
     )
 
 
-def _day(at: float) -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime(at))
+def _day(time_stamp: float) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(time_stamp))
 
 
-def _design(context: ReportContext, made: Remade) -> Design:
+def _design(context: ReportContext, realisation: Remade) -> Design:
     import numpy as np
 
-    plan, data, spec = context.study.plan, made.data, made.spec
-    parts = {part.name: part for part in plan.attributes}
+    plan, data, spec = context.study.plan, realisation.data, realisation.spec
+    planned = {attribute.name: attribute for attribute in plan.attributes}
     swap = spec.by_roles
     rows = []
     for j, attribute in enumerate(data.domain.attributes):
         role = spec.attributes.roles[j]
-        same = all(np.array_equal(data.codes[j], table.codes(j)) for table in made.tables)
-        words = ROLE_WORDS[role] if swap else ("not changed" if same else "changed by the method")
+        is_unaltered = all(np.array_equal(data.codes[j], table.codes(j)) for table in realisation.tables)
+        role_text = ROLE_WORDS[role] if swap else ("not changed" if is_unaltered else "changed by the method")
         rows.append(
             AttributeRow(
                 name=attribute.name,
                 columns=attribute.columns,
                 levels=attribute.size,
-                coding=coding_words(parts[attribute.name], attribute.levels),
+                coding=coding_words(planned[attribute.name], attribute.levels),
                 key=attribute.name in plan.keys,
                 analysed=attribute.name in plan.analyse,
-                role=words,
+                role=role_text,
             )
         )
     return Design(
@@ -144,36 +144,38 @@ def _design(context: ReportContext, made: Remade) -> Design:
         geography=plan.about.geography,
         method=SWAP_TITLE if swap else mechanism(spec.mechanism).title,
         swap=swap,
-        tables=len(made.tables),
+        tables=len(realisation.tables),
     )
 
 
-def _threat(context: ReportContext, made: Remade) -> Threat:
+def _threat(context: ReportContext, realisation: Remade) -> Threat:
     plan = context.study.plan
-    found = occupancy(made.data.table, plan.keys)
+    keys_table = occupancy(realisation.data.table, plan.keys)
     return Threat(
         keys=plan.keys,
         intruder=context.redact(plan.threat.intruder),
         public_files=context.redact.all(file_names(plan)),
         harm=context.redact(plan.threat.harm),
-        combinations=found.combinations,
-        cells=found.cells,
-        ones=found.ones,
-        twos=found.twos,
+        combinations=keys_table.combinations,
+        cells=keys_table.cells,
+        ones=keys_table.ones,
+        twos=keys_table.twos,
     )
 
 
 def _approved(context: ReportContext) -> Approved:
     plan = context.study.plan
-    said = [change_text(departure.entry, departure.words, context.redact) for departure in departures(plan).values()]
+    sentences = [
+        change_text(departure.entry, departure.words, context.redact) for departure in departures(plan).values()
+    ]
     if plan.lock and context.is_off_rule:
-        said.append("The selection rule: the recommended candidate is not the one that it picks.")
+        sentences.append("The selection rule: the recommended candidate is not the one that it picks.")
     return Approved(
         number=plan.lock.number if plan.lock else "",
         at=plan.lock.at[:10] if plan.lock else "",
         rule=_rule(context),
         parameters=_parameters(context),
-        departures=tuple(said),
+        departures=tuple(sentences),
         changes=_changes(context),
     )
 
@@ -197,12 +199,12 @@ def _changes(context: ReportContext) -> tuple[tuple[str, str], ...]:
 
 def _entry_text(entry: Entry, redact: Redactor) -> str:
     """An entry of the decision log as a member may read it."""
-    begin = CHANGE_TEXTS.get(entry.event)
-    if begin is None:
+    opening = CHANGE_TEXTS.get(entry.event)
+    if opening is None:
         return LOG_TEXTS[entry.event]
-    what = "; ".join(change_text(change.entry, change.words, redact).rstrip(".") for change in entry.changes)
+    changes = "; ".join(change_text(change.entry, change.words, redact).rstrip(".") for change in entry.changes)
     why = redact(str(entry.detail.get("why", "")))
-    return f"{begin}: {what}." + (f" Reason given: {why}" if why else "")
+    return f"{opening}: {changes}." + (f" Reason given: {why}" if why else "")
 
 
 def _rule(context: ReportContext) -> str:
@@ -229,27 +231,27 @@ def _publish(context: ReportContext) -> Publish:
     )
 
 
-def _certificate(context: ReportContext, made: Remade) -> Certificate:
+def _certificate(context: ReportContext, realisation: Remade) -> Certificate:
     import platform
     from importlib.metadata import PackageNotFoundError, version
 
     import numpy as np
 
-    results, place = context.view.results, context.scenario.index
+    results, index = context.view.results, context.scenario.index
     recorded = (
         context.choice.replicate
         if context.choice
-        else realisation_of(context.study, results, place, context.view.allow_partial)
+        else realisation_of(context.study, results, index, context.view.allow_partial)
     )
-    mine = results.values[(results.scenario == place) & (results.replicate == recorded)]
-    got = np.array([made.figures[str(call)] for call in context.view.measures])
-    close = (np.abs(mine - got) <= _CLOSE * np.maximum(1, np.abs(mine))) | (np.isnan(mine) & np.isnan(got))
+    stored = results.values[(results.scenario == index) & (results.replicate == recorded)]
+    remade = np.array([realisation.figures[str(call)] for call in context.view.measures])
+    close = (np.abs(stored - remade) <= _CLOSE * np.maximum(1, np.abs(stored))) | (np.isnan(stored) & np.isnan(remade))
     equal = int(close.sum())  # one run at most
-    parts = [("Python", platform.python_version())]
+    versions = [("Python", platform.python_version())]
     for name in ("numpy", "pyarrow", "numba"):
         try:
-            parts.append((name, version(name)))
+            versions.append((name, version(name)))
         except PackageNotFoundError:
-            parts.append((name, "absent"))
+            versions.append((name, "absent"))
     about = context.study.about
-    return Certificate(len(got), equal, __version__, int(about.get("stream_version", 0)), tuple(parts))
+    return Certificate(len(remade), equal, __version__, int(about.get("stream_version", 0)), tuple(versions))

@@ -28,8 +28,8 @@ def scenario_rows(
     optimal = _optimal(view.risk_loss, view.utility_loss, max_risk, slope)
     riskier = view.riskier_than_original
     rows = []
-    places = np.flatnonzero(view.dominance.undominated) if undominated else np.arange(len(view.scenarios))
-    for i in places.tolist():
+    indices = np.flatnonzero(view.dominance.undominated) if undominated else np.arange(len(view.scenarios))
+    for i in indices.tolist():
         scenario = view.scenarios[i]
         row: Row = {
             "id": scenario.label,
@@ -61,9 +61,9 @@ def realisation_rows(
     loss = losses(results.values, [call.measure for call in view.measures])
     loss[~results.counted(view.allow_partial)] = np.nan
     optimal = _optimal(loss[:, view.risk], loss[:, view.utility], max_risk, slope)
-    on = view.realisations_undominated()
+    undominated_rows = view.realisations_undominated()
     rows = []
-    for r in (np.flatnonzero(on) if undominated else np.arange(len(results))).tolist():
+    for r in (np.flatnonzero(undominated_rows) if undominated else np.arange(len(results))).tolist():
         scenario = view.scenarios[int(results.scenario[r])]
         row: Row = {
             "id": f"{scenario.label}/{results.replicate[r]}",
@@ -76,7 +76,7 @@ def realisation_rows(
         }
         for k, call in enumerate(view.measures):
             row[str(call)] = _figure(results.values[r, k])
-        row["undominated"] = bool(on[r])
+        row["undominated"] = bool(undominated_rows[r])
         row["optimal"] = r in optimal
         rows.append(row)
     return rows
@@ -123,16 +123,16 @@ def as_table(rows: Sequence[Row], columns: Sequence[str]) -> str:
     if not rows:
         return "no candidates\n"
     # Widths are those of what is printed: a name with a line end must not begin a line of its own.
-    words = [list(columns), *([_short(row[column]) for column in columns] for row in rows)]
-    words = [[printable(word).replace("\n", "\\n").replace("\t", "\\t") for word in line] for line in words]
-    widths = [max(len(line[i]) for line in words) for i in range(len(columns))]
+    cells = [list(columns), *([_short(row[column]) for column in columns] for row in rows)]
+    cells = [[printable(word).replace("\n", "\\n").replace("\t", "\\t") for word in line] for line in cells]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
     right = [
         all(isinstance(row[column], int | float | None) and not isinstance(row[column], bool) for row in rows)
         for column in columns
     ]
     lines = [
         "  ".join(w.rjust(n) if r else w.ljust(n) for w, n, r in zip(line, widths, right, strict=True)).rstrip()
-        for line in words
+        for line in cells
     ]
     return "\n".join([lines[0], "  ".join("-" * n for n in widths), *lines[1:]]) + "\n"
 

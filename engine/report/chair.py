@@ -58,34 +58,34 @@ class ChairFacts:
         return codec.from_text(cls, text, CHAIR)
 
 
-def chair_facts(study: Study, made: Remade) -> ChairFacts:
+def chair_facts(study: Study, realisation: Remade) -> ChairFacts:
     """The extent of the change in one realisation."""
     import numpy as np
 
-    data, n = made.data, made.data.n_records
+    data, n = realisation.data, realisation.data.n_records
     rows = []
     for j, name in enumerate(data.domain.names):
-        changed = float(np.mean([np.count_nonzero(t.codes(j) != data.codes[j]) for t in made.tables]))
+        changed = float(np.mean([np.count_nonzero(t.codes(j) != data.codes[j]) for t in realisation.tables]))
         rows.append(ChangedRow(name, round(changed), changed / n))
     original = ReleasedTable(data)
     for column in numeric_columns(study.plan, data):
         before = original.numeric(column)
-        moved = [np.count_nonzero((t.numeric(column) != before) & ~np.isnan(before)) for t in made.tables]
-        rows.append(ChangedRow(column, round(float(np.mean(moved))), float(np.mean(moved)) / n))
-    spec, everything = made.spec, range(len(data.domain))
-    release = RecordRelease(original, made.tables, study.plan, spec)
+        changed = [np.count_nonzero((t.numeric(column) != before) & ~np.isnan(before)) for t in realisation.tables]
+        rows.append(ChangedRow(column, round(float(np.mean(changed))), float(np.mean(changed)) / n))
+    spec, attributes = realisation.spec, range(len(data.domain))
+    release = RecordRelease(original, realisation.tables, study.plan, spec)
     swap = spec.by_roles
     title = "Random swap" if swap else mechanism(spec.mechanism).title
     return ChairFacts(
-        letter=report_context(study, made).letter,
+        letter=report_context(study, realisation).letter,
         n_records=n,
         mechanism=title,
         amount=SWAP_AMOUNT if swap else mechanism(spec.mechanism).rate,
         asked=spec.rate,
-        reached=int(made.changed.sum()) / n,
-        records=int(made.changed.sum()),
-        share=int(made.changed.sum()) / n,
-        tables=len(made.tables),
-        per_table=float(np.mean([release.changed(table, everything).sum() for table in made.tables])),
+        reached=int(realisation.changed.sum()) / n,
+        records=int(realisation.changed.sum()),
+        share=int(realisation.changed.sum()) / n,
+        tables=len(realisation.tables),
+        per_table=float(np.mean([release.changed(table, attributes).sum() for table in realisation.tables])),
         attributes=tuple(rows),
     )

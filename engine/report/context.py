@@ -97,17 +97,17 @@ class ReportContext:
     @property
     def letter(self) -> str:
         """The recommended candidate's letter."""
-        return next(letter for letter, place in self.letters.items() if place == self.scenario.index)
+        return next(letter for letter, index in self.letters.items() if index == self.scenario.index)
 
     @property
     def bound(self) -> float | None:
         """The bound on risk that counts: of the plan, where it is about the same measure, else of the choice."""
 
-        planned = self.study.plan.decision.max_risk
-        if planned is not None and self.view.risk == objective_indices(self.study)[0]:
-            return float(planned)
-        own = self.choice.record.get("bound") if self.choice else None
-        return None if own is None else float(own)
+        planned_bound = self.study.plan.decision.max_risk
+        if planned_bound is not None and self.view.risk == objective_indices(self.study)[0]:
+            return float(planned_bound)
+        chosen_bound = self.choice.record.get("bound") if self.choice else None
+        return None if chosen_bound is None else float(chosen_bound)
 
     @property
     def is_off_rule(self) -> bool:
@@ -115,24 +115,24 @@ class ReportContext:
         return self.choice is not None and self.choice.record.get("planned") is False
 
 
-def report_context(study: Study, made: Remade) -> ReportContext:
+def report_context(study: Study, realisation: Remade) -> ReportContext:
     """Look at a study from the scenario of a remade release."""
 
-    scenario = next((s for s in study.scenarios if s.spec == made.spec), None)
+    scenario = next((s for s in study.scenarios if s.spec == realisation.spec), None)
     if scenario is None:
         raise UsageError("the release belongs to no candidate of this study; remake one of its own")
     status = decision_status(study)
     choice = status.choice if status.choice and status.choice.label == scenario.label else None
-    view = risk_utility_map(study, *measures_of(study, choice), allow_partial=made.status == FAILED)
+    view = risk_utility_map(study, *measures_of(study, choice), allow_partial=realisation.status == FAILED)
     letters = lettered(view, scenario.index)
-    labels = {view.scenarios[place].label: letter for letter, place in letters.items()}
-    _, counts, _ = made.data.table.margin(made.data.domain.indices(study.plan.analyse))
+    labels = {view.scenarios[index].label: letter for letter, index in letters.items()}
+    _, counts, _ = realisation.data.table.margin(realisation.data.domain.indices(study.plan.analyse))
     sparse = small_share(counts, 3) > SPARSE_CELLS
     results = in_counts(study, view.scenarios, view.results)
     figures = [call.measure for call in view.measures]
     summary = summarise(results, figures, len(view.scenarios), view.allow_partial)
-    redact, exposed = Redactor.of(study, labels), largest_exposed(study, view, made.data)
-    withheld = saturated(study.plan, view.measures, made.data)
+    redact, exposed = Redactor.of(study, labels), largest_exposed(study, view, realisation.data)
+    withheld = saturated(study.plan, view.measures, realisation.data)
     return ReportContext(
         study, scenario, view, letters, status, choice, redact, results, summary, sparse, exposed, withheld
     )
@@ -148,16 +148,18 @@ def in_counts(study: Study, scenarios: Sequence[Scenario], results: Results) -> 
     if not shares or not len(results):
         return results
     values, n = results.values.copy(), int(study.about["n_records"])
-    met, at = np.unique(results.scenario, return_inverse=True)
-    specs = [scenarios[place].spec for place in met.tolist()]
+    scenario_indices, of_run = np.unique(results.scenario, return_inverse=True)
+    specs = [scenarios[index].spec for index in scenario_indices.tolist()]
     for k in shares:
-        one = [float(n - unaltered(study.measures[k], study.plan.keys, spec, np.array(1.0), n)) for spec in specs]
-        left = n - np.nan_to_num(np.array(one))[at] * results.changed
-        values[:, k] = np.round(values[:, k] * left, 9)
+        tabulated_share = [
+            float(n - unaltered(study.measures[k], study.plan.keys, spec, np.array(1.0), n)) for spec in specs
+        ]
+        unaltered_records = n - np.nan_to_num(np.array(tabulated_share))[of_run] * results.changed
+        values[:, k] = np.round(values[:, k] * unaltered_records, 9)
         noted = counted(study, k) if any(not mechanism(spec.mechanism).batched for spec in specs) else {}
         if noted:
             runs = zip(results.scenario.tolist(), results.replicate.tolist(), values[:, k].tolist(), strict=True)
-            values[:, k] = [noted.get((place, replicate), count) for place, replicate, count in runs]
+            values[:, k] = [noted.get((index, replicate), count) for index, replicate, count in runs]
     return Results(results.scenario, results.replicate, results.status, results.changed, values)
 
 
@@ -180,8 +182,9 @@ def candidate_words(spec: ReleaseSpec, extents: Sequence[str] = ()) -> str:
     roles = spec.attributes
     swapped_names = tuple(roles.names_having("S"))
     if not spec.by_roles:
-        made = mechanism(spec.mechanism)
-        title, altered = f"uses {lower_first(made.title)}", made.altered(spec)  # after "candidate A", as "exchanges" is
+        method = mechanism(spec.mechanism)
+        title = f"uses {lower_first(method.title)}"  # after "candidate A", as "exchanges" is
+        altered = method.altered(spec)
         return f"{title}, which may change {_attributes(altered)}" if altered else title
     limits = [
         f"{verb} on {_attributes(names)}"
@@ -192,27 +195,27 @@ def candidate_words(spec: ReleaseSpec, extents: Sequence[str] = ()) -> str:
         f" between records that {' and '.join(limits)}" if limits else ""
     )
     if len(extents) > 1 and spec.rate in extents:
-        place = extents.index(spec.rate)
+        position = extents.index(spec.rate)
         ends = {0: "the smallest", len(extents) - 1: "the largest"}
-        words += f", at {ends.get(place, 'a middle')} extent considered"
+        words += f", at {ends.get(position, 'a middle')} extent considered"
     return words
 
 
-def the_map(context: ReportContext, made: Remade) -> Map:
+def the_map(context: ReportContext, realisation: Remade) -> Map:
     """The frontier as the board sees it."""
     view, summary = context.view, context.summary
     risk, utility = view.measures[view.risk], view.measures[view.utility]
-    known = np.flatnonzero(~np.isnan(view.risk_loss) & ~np.isnan(view.utility_loss))
-    all_risk = context.drawn(view.risk, _shown(risk, summary.loss[known, view.risk]))
-    all_utility = context.drawn(view.utility, _shown(utility, view.utility_loss[known]))
-    on = view.dominance.undominated[known]
-    front = sorted(zip(all_utility[on].tolist(), all_risk[on].tolist(), strict=True))
+    defined = np.flatnonzero(~np.isnan(view.risk_loss) & ~np.isnan(view.utility_loss))
+    all_risk = context.drawn(view.risk, _shown(risk, summary.loss[defined, view.risk]))
+    all_utility = context.drawn(view.utility, _shown(utility, view.utility_loss[defined]))
+    undominated = view.dominance.undominated[defined]
+    frontier = sorted(zip(all_utility[undominated].tolist(), all_risk[undominated].tolist(), strict=True))
     bound, better = context.bound, risk.measure.better
     within = None
     if bound is not None:
-        within = int(np.count_nonzero(view.risk_loss[known] <= (-bound if better == "higher" else bound)))
+        within = int(np.count_nonzero(view.risk_loss[defined] <= (-bound if better == "higher" else bound)))
     n = int(context.study.about["n_records"])
-    nothing = _shown(risk, view.original_losses[view.risk]) * (n if is_count_risk(risk) else 1)
+    original_risk = _shown(risk, view.original_losses[view.risk]) * (n if is_count_risk(risk) else 1)
     return Map(
         risk_title=context.axis(view.risk),
         risk_unit=unit_of(risk),
@@ -226,12 +229,12 @@ def the_map(context: ReportContext, made: Remade) -> Map:
         runs=int(summary.counted[context.scenario.index]),
         failed=int(summary.failed[context.scenario.index]),
         bound=bound_words(context),
-        nothing_risk=optional(float(nothing)),
+        nothing_risk=optional(float(original_risk)),
         nothing_utility=optional(float(_shown(utility, view.original_losses[view.utility]))),
         candidates=_candidates(context),
-        frontier=tuple((float(u), float(r)) for u, r in front),
-        others=_rough(all_utility[~on], all_risk[~on], all_utility, all_risk),
-        spreads=tuple(_spread(context, k, made) for k in (view.risk, view.utility)),
+        frontier=tuple((float(u), float(r)) for u, r in frontier),
+        others=_rough(all_utility[~undominated], all_risk[~undominated], all_utility, all_risk),
+        spreads=tuple(_spread(context, k, realisation) for k in (view.risk, view.utility)),
         rechecked=_fresh(context) is not None,
     )
 
@@ -251,8 +254,8 @@ def _rough(
     if not len(utility):
         return ()
     axes = []
-    for values, every in ((utility, all_utility), (risk, all_risk)):
-        low, high = float(every.min()), float(every.max())
+    for values, all_values in ((utility, all_utility), (risk, all_risk)):
+        low, high = float(all_values.min()), float(all_values.max())
         step = (high - low) / _GRID or 1.0
         axes.append(low + step * np.round((values - low) / step))
     return tuple(sorted(set(zip(*(axis.tolist() for axis in axes), strict=True))))
@@ -260,43 +263,44 @@ def _rough(
 
 def _candidates(context: ReportContext) -> tuple[CandidateRow, ...]:
     view, summary = context.view, context.summary
-    places = np.array(list(context.letters.values()))
-    mine = list(context.letters.values()).index(context.scenario.index)
-    quantiles = t_thresholds(2 * max(1, len(places) - 1))
+    indices = np.array(list(context.letters.values()))
+    recommended = list(context.letters.values()).index(context.scenario.index)
+    quantiles = t_thresholds(2 * max(1, len(indices) - 1))
     columns: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
     for k in (view.risk, view.utility):
-        loss, se = summary.loss[places, k], summary.loss_se[places, k]
-        counted = np.minimum(summary.counted[places], summary.counted[places[mine]])
-        trusted = np.where((se == 0) & (summary.counted[places] < _ENOUGH), np.inf, np.nan_to_num(se, nan=np.inf))
-        margin = quantiles[np.clip(counted - 1, 0, len(quantiles) - 1)] * np.hypot(trusted, trusted[mine])
-        margin[np.hypot(trusted, trusted[mine]) == 0] = 0
-        clear = np.abs(loss[mine] - loss) > margin
+        loss, se = summary.loss[indices, k], summary.loss_se[indices, k]
+        counted = np.minimum(summary.counted[indices], summary.counted[indices[recommended]])
+        trusted = np.where((se == 0) & (summary.counted[indices] < _ENOUGH), np.inf, np.nan_to_num(se, nan=np.inf))
+        margin = quantiles[np.clip(counted - 1, 0, len(quantiles) - 1)] * np.hypot(trusted, trusted[recommended])
+        margin[np.hypot(trusted, trusted[recommended]) == 0] = 0
+        clear = np.abs(loss[recommended] - loss) > margin
         exact = _shown(view.measures[k], loss)
-        shown = context.drawn(k, exact)
-        gain = shown[mine] - shown if view.measures[k].measure.better != "higher" else shown - shown[mine]
-        columns.append((shown, context.error(k, exact, se), gain, clear))
+        figures = context.drawn(k, exact)
+        own = figures[recommended]
+        gain = figures - own if view.measures[k].measure.better == "higher" else own - figures
+        columns.append((figures, context.error(k, exact, se), gain, clear))
     risk, utility = columns
     better = view.measures[view.risk].measure.better
     extents = sorted({rate for rate in context.study.plan.space.rates if rate}, key=float)
     rows = []
-    for i, (letter, place) in enumerate(context.letters.items()):
+    for i, (letter, index) in enumerate(context.letters.items()):
         bound = None if context.bound is None else (-context.bound if better == "higher" else context.bound)
         rows.append(
             CandidateRow(
                 letter=letter,
-                words=candidate_words(view.scenarios[place].spec, extents),
+                words=candidate_words(view.scenarios[index].spec, extents),
                 risk=optional(risk[0][i]),
                 risk_se=optional(risk[1][i]),
                 utility=optional(utility[0][i]),
                 utility_se=optional(utility[1][i]),
-                undominated=bool(view.dominance.undominated[place]),
-                clear=bool(view.dominance.clear[place]),
-                share=optional(view.dominance.share[place]),
-                within_bound=None if bound is None else bool(view.risk_loss[place] <= bound),
-                riskier_than_nothing=bool(view.riskier_than_original[place]),
-                recommended=i == mine,
-                safer_by=None if i == mine else optional(risk[2][i]),
-                more_useful_by=None if i == mine else optional(utility[2][i]),
+                undominated=bool(view.dominance.undominated[index]),
+                clear=bool(view.dominance.clear[index]),
+                share=optional(view.dominance.share[index]),
+                within_bound=None if bound is None else bool(view.risk_loss[index] <= bound),
+                riskier_than_nothing=bool(view.riskier_than_original[index]),
+                recommended=i == recommended,
+                safer_by=None if i == recommended else optional(risk[2][i]),
+                more_useful_by=None if i == recommended else optional(utility[2][i]),
                 risk_clear=bool(risk[3][i]),
                 utility_clear=bool(utility[3][i]),
             )
@@ -304,36 +308,38 @@ def _candidates(context: ReportContext) -> tuple[CandidateRow, ...]:
     return tuple(rows)
 
 
-def _released(context: ReportContext, made: Remade, k: int) -> float:
+def _released(context: ReportContext, realisation: Remade, k: int) -> float:
     """The remade run's figure as it is shown."""
     call = context.view.measures[k]
-    figure = float(_shown(call, losses(np.array([[made.figures[str(call)]]]), [call.measure]))[0, 0])
+    figure = float(_shown(call, losses(np.array([[realisation.figures[str(call)]]]), [call.measure]))[0, 0])
     if not is_count_risk(call):
         return figure
-    return unaltered_small(made, made.data.domain.indices(call.attributes or context.study.plan.keys), call)
+    return unaltered_small(
+        realisation, realisation.data.domain.indices(call.attributes or context.study.plan.keys), call
+    )
 
 
-def unaltered_small(made: Remade, places: Sequence[int], call: MeasureCall) -> float:
+def unaltered_small(realisation: Remade, attributes: Sequence[int], call: MeasureCall) -> float:
     """Records of eq. 6, counted: unaltered on some attributes and in a small cell of them; a mean over tables."""
 
-    data, found = made.data, []
-    shape = [data.domain.shape[j] for j in places]
-    for table in made.tables:
-        codes = [table.codes(j) for j in places]
-        _, own = sizes(codes, shape, data.n_records)
-        same = np.all([code == data.codes[j] for code, j in zip(codes, places, strict=True)], axis=0)
-        found.append(int(np.count_nonzero((own < call.values["n_rule"]) & same)))
-    return float(np.mean(found))
+    data, counts = realisation.data, []
+    shape = [data.domain.shape[j] for j in attributes]
+    for table in realisation.tables:
+        codes = [table.codes(j) for j in attributes]
+        _, cell_sizes = sizes(codes, shape, data.n_records)
+        is_unaltered = np.all([code == data.codes[j] for code, j in zip(codes, attributes, strict=True)], axis=0)
+        counts.append(int(np.count_nonzero((cell_sizes < call.values["n_rule"]) & is_unaltered)))
+    return float(np.mean(counts))
 
 
-def _spread(context: ReportContext, k: int, made: Remade) -> Spread:
+def _spread(context: ReportContext, k: int, realisation: Remade) -> Spread:
     view = context.view
-    mine = (view.results.scenario == context.scenario.index) & view.results.counted(view.allow_partial)
+    is_own_run = (view.results.scenario == context.scenario.index) & view.results.counted(view.allow_partial)
     call = view.measures[k]
-    runs = _shown(call, losses(context.results.values[mine][:, [k]], [call.measure])[:, 0])
+    runs = _shown(call, losses(context.results.values[is_own_run][:, [k]], [call.measure])[:, 0])
     runs = runs[np.isfinite(runs)]
     least, mean, most = (runs.min(), runs.mean(), runs.max()) if len(runs) else (np.nan,) * 3
-    figures = context.shown(k, np.array([least, mean, most, _released(context, made, k)]))
+    figures = context.shown(k, np.array([least, mean, most, _released(context, realisation, k)]))
     return Spread(title_of(call), *map(optional, figures.tolist()))
 
 
@@ -344,13 +350,13 @@ def _fresh(context: ReportContext) -> Summary | None:
     if not len(runs):
         return None
     measures = [call.measure for call in context.view.measures]
-    alone = replace(runs, scenario=np.zeros(len(runs), np.int64))
-    return summarise(alone, measures, 1, context.view.allow_partial)
+    renumbered = replace(runs, scenario=np.zeros(len(runs), np.int64))
+    return summarise(renumbered, measures, 1, context.view.allow_partial)
 
 
-def measure_rows(context: ReportContext, made: Remade) -> tuple[MeasureRow, ...]:
+def measure_rows(context: ReportContext, realisation: Remade) -> tuple[MeasureRow, ...]:
     """Every measure of the study on the recommended candidate: risks first, those that chose before others."""
-    view, place = context.view, context.scenario.index
+    view, index = context.view, context.scenario.index
     fresh = _fresh(context)
     n, rows = int(context.study.about["n_records"]), []
     order = [view.risk, view.utility, *(k for k in range(len(view.measures)) if k not in (view.risk, view.utility))]
@@ -363,8 +369,8 @@ def measure_rows(context: ReportContext, made: Remade) -> tuple[MeasureRow, ...]
         def error(value: float, se: float, k: int = k) -> float | None:
             return optional(float(context.error(k, value, se)))
 
-        mean = float(_shown(call, context.summary.loss[place, k]))
-        again = None if fresh is None else float(_shown(call, fresh.loss[0, k]))
+        mean = float(_shown(call, context.summary.loss[index, k]))
+        fresh_mean = None if fresh is None else float(_shown(call, fresh.loss[0, k]))
         size = abs if call.measure.better == "zero" else float
         rows.append(
             MeasureRow(
@@ -375,10 +381,10 @@ def measure_rows(context: ReportContext, made: Remade) -> tuple[MeasureRow, ...]
                 better="lower" if call.measure.better == "zero" else call.measure.better,
                 before=optional(size(float(view.original[k])) * (n if is_count_risk(call) else 1)),
                 mean=plain(mean),
-                se=error(mean, float(context.summary.loss_se[place, k])),
-                released=plain(_released(context, made, k)),
-                fresh=None if again is None else plain(again),
-                fresh_se=None if fresh is None or again is None else error(again, float(fresh.loss_se[0, k])),
+                se=error(mean, float(context.summary.loss_se[index, k])),
+                released=plain(_released(context, realisation, k)),
+                fresh=None if fresh_mean is None else plain(fresh_mean),
+                fresh_se=None if fresh is None or fresh_mean is None else error(fresh_mean, float(fresh.loss_se[0, k])),
                 chosen_by=k in (view.risk, view.utility),
             )
         )

@@ -23,12 +23,12 @@ def recommendation(context: ReportContext) -> Recommendation:
     if choice is None:
         return Recommendation(context.letter, False, "", "", (), ())
     alternatives = []
-    others = choice.record.get("others", [])
-    for one in others:
-        label = str(one.get("candidate", ""))
+    recorded = choice.record.get("others", [])
+    for alternative in recorded:
+        label = str(alternative.get("candidate", ""))
         letter = context.redact.letters.get(label, "")
-        words = _difference(context, label, len(others))
-        alternatives.append(Alternative(letter or "?", words, context.redact(str(one.get("why", "")))))
+        difference = _difference(context, label, len(recorded))
+        alternatives.append(Alternative(letter or "?", difference, context.redact(str(alternative.get("why", "")))))
     # as they are today: what was true when the choice was made may have been mended since, by fresh runs for one
     cautions = [
         *_count_misleads(context, choice),
@@ -47,11 +47,11 @@ def recommendation(context: ReportContext) -> Recommendation:
 def _count_misleads(context: ReportContext, choice: Choice) -> list[str]:
     """That fewer exposed records are counted although the risk by which candidates are compared is no less than doing
     nothing's; on average or in the run to be released."""
-    view, k, place = context.view, context.view.risk, context.scenario.index
-    if not is_count_risk(view.measures[k]) or not view.risk_loss[place] >= view.original_losses[k]:
+    view, k, index = context.view, context.view.risk, context.scenario.index
+    if not is_count_risk(view.measures[k]) or not view.risk_loss[index] >= view.original_losses[k]:
         return []
-    mine = (context.results.scenario == place) & (context.results.replicate == choice.replicate)
-    least = min(context.summary.mean[place, k], *context.results.values[mine, k])
+    is_released = (context.results.scenario == index) & (context.results.replicate == choice.replicate)
+    least = min(context.summary.mean[index, k], *context.results.values[is_released, k])
     if not least < view.original[k] * int(context.study.about["n_records"]):
         return []
     return [
@@ -64,27 +64,27 @@ def _difference(context: ReportContext, label: str, together: int) -> str:
     """How one of ``together`` alternatives differs, in words alone: what was recorded has the analyst's figures, among
     them shares of eq. 6, which beside a count would give the rate."""
     try:
-        other = context.study.find(label)[0].index
+        index = context.study.find(label)[0].index
     except UsageError:
         return ""
-    found, said, noise = differences(context.view, other, context.scenario.index, together=together), [], []
+    rows, directions, noise = differences(context.view, index, context.scenario.index, together=together), [], []
     for k, better, worse in (
         (context.view.risk, "safer", "riskier"),
         (context.view.utility, "more useful", "less useful"),
     ):
-        if way := {1: better, -1: worse}.get(found[k].better):
-            said.append(way)
-            noise += [] if found[k].clear else [context.view.measures[k].measure.kind]
+        if direction := {1: better, -1: worse}.get(rows[k].better):
+            directions.append(direction)
+            noise += [] if rows[k].clear else [context.view.measures[k].measure.kind]
     about_noise = f", in {' and '.join(noise)} within noise" if noise else ""
-    return f"{' and '.join(said)} on average{about_noise}" if said else ""
+    return f"{' and '.join(directions)} on average{about_noise}" if directions else ""
 
 
 def _rule_words(context: ReportContext, choice: Choice) -> str:
     """The rule that picked the candidate, without shares of eq. 6 beside its counts."""
     if choice.record.get("bound") is not None:
         late = late_words(context)
-        own = bound_words(context, float(choice.record["bound"]))
-        return f"The most useful candidate within the bound on risk: {own}" + (f"; {late}." if late else ".")
+        bound = bound_words(context, float(choice.record["bound"]))
+        return f"The most useful candidate within the bound on risk: {bound}" + (f"; {late}." if late else ".")
     if choice.rule == NAMED_BY_HAND:
         return "Chosen by judgement among the candidates, for the reason given."
     if (slope := choice.record.get("slope")) is not None:

@@ -50,17 +50,17 @@ def _occupancy(counts: np.ndarray, sizes: Sequence[int]) -> Occupancy:
 
 def occupancy(table: ContingencyTable, names: Sequence[str]) -> Occupancy:
     """The :class:`Occupancy` of the margin over some attributes."""
-    places = table.domain.indices(tuple(names))
-    _, counts, _ = table.margin(places)
-    return _occupancy(counts, [table.domain.shape[j] for j in places])
+    attributes = table.domain.indices(tuple(names))
+    _, counts, _ = table.margin(attributes)
+    return _occupancy(counts, [table.domain.shape[j] for j in attributes])
 
 
 def value_counts(column: RawColumn) -> list[tuple[str, int]]:
     """Distinct raw values as text with their numbers of records, commonest first; nulls are left out."""
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
     order = np.argsort(-counts, kind="stable")
-    words = texts(column.values)
-    return [(words[i], int(counts[i])) for i in order.tolist()]
+    values = texts(column.values)
+    return [(values[i], int(counts[i])) for i in order.tolist()]
 
 
 def level_counts(data: Microdata, attribute: int) -> np.ndarray:
@@ -92,29 +92,29 @@ class Changes:
         return all(np.array_equal(a, b) for a, b in zip(self.before, self.after, strict=True))
 
 
-def changes(made: Remade, keys: Sequence[str]) -> Changes:
+def changes(realisation: Remade, keys: Sequence[str]) -> Changes:
     """Compare a remade release with its original, record by record."""
-    data = made.data
+    data = realisation.data
     shape, d = data.domain.shape, len(data.domain)
-    old, new = list(data.codes), [made.codes(j) for j in range(d)]
-    differs = [a != b for a, b in zip(old, new, strict=True)]
+    before, after = list(data.codes), [realisation.codes(j) for j in range(d)]
+    differs = [a != b for a, b in zip(before, after, strict=True)]
     moved = np.zeros((d, d), np.int64)
     for i, j in combinations(range(d), 2):
         if not (differs[i].any() or differs[j].any()):
             continue
         size = shape[i] * shape[j]
-        tables = [np.bincount(c[i].astype(np.int64) * shape[j] + c[j], minlength=size) for c in (old, new)]
+        tables = [np.bincount(c[i].astype(np.int64) * shape[j] + c[j], minlength=size) for c in (before, after)]
         moved[i, j] = moved[j, i] = np.abs(tables[1] - tables[0]).sum() // 2
-    places = data.domain.indices(tuple(keys))
-    _, cell = occupied([new[j] for j in places], [shape[j] for j in places], data.n_records)
+    key_attributes = data.domain.indices(tuple(keys))
+    _, cell = occupied([after[j] for j in key_attributes], [shape[j] for j in key_attributes], data.n_records)
     return Changes(
         before=tuple(level_counts(data, j) for j in range(d)),
-        after=tuple(np.bincount(new[j], minlength=shape[j]) for j in range(d)),
+        after=tuple(np.bincount(after[j], minlength=shape[j]) for j in range(d)),
         altered=np.array([int(mask.sum()) for mask in differs]),
         records=int(np.any(differs, axis=0).sum()),
         moved=moved,
         keys_before=occupancy(data.table, keys),
-        keys_after=_occupancy(np.bincount(cell), [shape[j] for j in places]),
+        keys_after=_occupancy(np.bincount(cell), [shape[j] for j in key_attributes]),
     )
 
 

@@ -18,9 +18,9 @@ def write_document(document: Document, folder: Path, name: str, *, pdf: bool = F
     html = html_text(document)
     written = [_put(folder / f"{name}.docx", docx_bytes(document)), _put(folder / f"{name}.html", html.encode())]
     if pdf:
-        made = pdf_bytes(html)
-        if made is not None:
-            written.append(_put(folder / f"{name}.pdf", made))
+        tagged_pdf = pdf_bytes(html)
+        if tagged_pdf is not None:
+            written.append(_put(folder / f"{name}.pdf", tagged_pdf))
     return written
 
 

@@ -21,23 +21,23 @@ def docx_bytes(document: Document) -> bytes:
     from docx.enum.text import WD_ALIGN_PARAGRAPH
     from docx.shared import Inches, Pt, RGBColor
 
-    made = docx.Document()
-    page = made.sections[0]
+    docx_document = docx.Document()
+    page = docx_document.sections[0]
     page.left_margin = page.right_margin = Inches(0.8)
     page.top_margin = page.bottom_margin = Inches(0.8)
-    for style in made.styles:
+    for style in docx_document.styles:
         if style.type == WD_STYLE_TYPE.PARAGRAPH:
             _font(style)
-    normal = made.styles["Normal"]
+    normal = docx_document.styles["Normal"]
     normal.font.size = Pt(10.5)
     normal.paragraph_format.space_after = Pt(6)
     for name, size in (("Title", 22), ("Heading 1", 15), ("Heading 2", 12)):
-        style = made.styles[name]
+        style = docx_document.styles[name]
         style.font.size, style.font.color.rgb = Pt(size), RGBColor(0x10, 0x2A, 0x43)
-    made.styles["Subtitle"].font.color.rgb = RGBColor(0x40, 0x40, 0x40)
-    made.styles["Heading 1"].paragraph_format.space_before = Pt(16)
-    made.styles["Heading 1"].paragraph_format.keep_with_next = True
-    caption = made.styles["Caption"]
+    docx_document.styles["Subtitle"].font.color.rgb = RGBColor(0x40, 0x40, 0x40)
+    docx_document.styles["Heading 1"].paragraph_format.space_before = Pt(16)
+    docx_document.styles["Heading 1"].paragraph_format.keep_with_next = True
+    caption = docx_document.styles["Caption"]
     caption.font.size, caption.font.color.rgb, caption.font.bold = Pt(9.5), RGBColor(0x20, 0x20, 0x20), True
     caption.paragraph_format.keep_with_next = True
     if document.banner:
@@ -48,16 +48,16 @@ def docx_bytes(document: Document) -> bytes:
     foot.alignment = WD_ALIGN_PARAGRAPH.CENTER
     foot.add_run(f"{document.title} · page ")
     _page_number(foot)
-    made.add_paragraph(document.title, style="Title")
+    docx_document.add_paragraph(document.title, style="Title")
     if document.subtitle:
-        made.add_paragraph(document.subtitle, style="Subtitle")
+        docx_document.add_paragraph(document.subtitle, style="Subtitle")
     for section in document.sections:
-        made.add_heading(section.title, level=1)
+        docx_document.add_heading(section.title, level=1)
         for i, block in enumerate(section.blocks):
-            _add(made, block)
+            _add(docx_document, block)
             if i < section.opening:
-                made.paragraphs[-1].paragraph_format.keep_with_next = True
-    return without_traces(parts_of_docx(made), document.title)
+                docx_document.paragraphs[-1].paragraph_format.keep_with_next = True
+    return without_traces(parts_of_docx(docx_document), document.title)
 
 
 def _font(style: Any) -> None:
@@ -85,27 +85,27 @@ def _page_number(paragraph: Any) -> None:
         run._r.append(element)
 
 
-def _add(made: Any, block: Block) -> None:
+def _add(docx_document: Any, block: Block) -> None:
     if isinstance(block, Paragraph):
-        _paragraph(made, block)
+        _paragraph(docx_document, block)
     elif isinstance(block, Bullets):
         for item in block.items:
-            made.add_paragraph(item, style="List Bullet")
+            docx_document.add_paragraph(item, style="List Bullet")
     elif isinstance(block, Entries):
-        _table(made, [(name, value or BLANK) for name, value in block.rows], (2.2, _WIDTH - 2.2), header=False)
+        _table(docx_document, [(name, value or BLANK) for name, value in block.rows], (2.2, _WIDTH - 2.2), header=False)
     elif isinstance(block, Grid):
-        made.add_paragraph(block.caption, style="Caption")
-        _table(made, [block.header, *block.rows], block.widths, right=block.right, alt=block.caption)
+        docx_document.add_paragraph(block.caption, style="Caption")
+        _table(docx_document, [block.header, *block.rows], block.widths, right=block.right, alt=block.caption)
     else:
-        _picture(made, block)
+        _picture(docx_document, block)
 
 
-def _paragraph(made: Any, block: Paragraph) -> None:
+def _paragraph(docx_document: Any, block: Paragraph) -> None:
     from docx.oxml import OxmlElement
     from docx.oxml.ns import qn
     from docx.shared import Pt
 
-    paragraph = made.add_paragraph()
+    paragraph = docx_document.add_paragraph()
     run = paragraph.add_run(block.text)
     if block.kind == "lead":
         run.font.size = Pt(12.5)
@@ -114,15 +114,15 @@ def _paragraph(made: Any, block: Paragraph) -> None:
     elif block.kind == "warning":
         run.bold = True
         borders = OxmlElement("w:pBdr")
-        left = OxmlElement("w:left")
+        line = OxmlElement("w:left")
         for name, value in (("val", "single"), ("sz", "24"), ("space", "6"), ("color", "D55E00")):
-            left.set(qn(f"w:{name}"), value)
-        borders.append(left)
+            line.set(qn(f"w:{name}"), value)
+        borders.append(line)
         paragraph._p.get_or_add_pPr().append(borders)
 
 
 def _table(
-    made: Any,
+    docx_document: Any,
     rows: Any,
     widths: tuple[float, ...] = (),
     *,
@@ -136,22 +136,22 @@ def _table(
     from docx.shared import Inches, Pt
 
     n = len(rows[0])
-    table = made.add_table(rows=0, cols=n)
+    table = docx_document.add_table(rows=0, cols=n)
     table.style = "Table Grid"
     table.autofit = False
-    given = widths or (1.0,) * n
-    inches = [_WIDTH * w / sum(given) for w in given]
+    shares = widths or (1.0,) * n
+    inches = [_WIDTH * w / sum(shares) for w in shares]
     for column, width in zip(table.columns, inches, strict=True):
         column.width = Inches(width)
     if alt:
         described = OxmlElement("w:tblDescription")
         described.set(qn("w:val"), alt)
         table._tbl.tblPr.append(described)
-    for place, row in enumerate(rows):
+    for number, row in enumerate(rows):
         cells = table.add_row()
         properties = cells._tr.get_or_add_trPr()
         properties.append(OxmlElement("w:cantSplit"))
-        if header and place == 0:
+        if header and number == 0:
             properties.append(OxmlElement("w:tblHeader"))
         for j, (cell, text, width) in enumerate(zip(cells.cells, row, inches, strict=True)):
             cell.width = Inches(width)
@@ -159,25 +159,25 @@ def _table(
             paragraph.paragraph_format.space_before = paragraph.paragraph_format.space_after = Pt(1.5)
             run = paragraph.add_run(text)
             run.font.size = Pt(9)
-            run.bold = (header and place == 0) or (not header and j == 0)
+            run.bold = (header and number == 0) or (not header and j == 0)
             if j in right:
                 paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
-            if header and place == 0:
+            if header and number == 0:
                 shade = OxmlElement("w:shd")
                 for name, value in (("val", "clear"), ("color", "auto"), ("fill", "E6EBF0")):
                     shade.set(qn(f"w:{name}"), value)
                 cell._tc.get_or_add_tcPr().append(shade)
-    space = made.add_paragraph()
+    space = docx_document.add_paragraph()
     space.paragraph_format.space_after = Pt(4)
 
 
-def _picture(made: Any, block: Picture) -> None:
+def _picture(docx_document: Any, block: Picture) -> None:
     from docx.enum.text import WD_ALIGN_PARAGRAPH
     from docx.shared import Inches
 
-    made.add_paragraph(block.caption, style="Caption")
-    shape = made.add_picture(io.BytesIO(block.png), width=Inches(block.width))
-    made.paragraphs[-1].alignment = WD_ALIGN_PARAGRAPH.CENTER
+    docx_document.add_paragraph(block.caption, style="Caption")
+    shape = docx_document.add_picture(io.BytesIO(block.png), width=Inches(block.width))
+    docx_document.paragraphs[-1].alignment = WD_ALIGN_PARAGRAPH.CENTER
     shape._inline.docPr.set("descr", block.alt)
     shape._inline.docPr.set("title", block.caption)
     shape._inline.docPr.set("name", "figure")

@@ -34,40 +34,40 @@ def exposure(release: RecordRelease, plan: Plan, fewest: int, exposed: float = 0
     sum over groups, would tell how many were altered.
     """
     data, n = release.data, release.data.n_records
-    places = data.domain.indices(plan.keys)
-    shape = [data.domain.shape[j] for j in places]
-    cells, own = sizes([data.codes[j] for j in places], shape, n)
-    small = own < fewest
-    after, masks, everybody = [], [], []
+    attributes = data.domain.indices(plan.keys)
+    shape = [data.domain.shape[j] for j in attributes]
+    cells, cell_sizes = sizes([data.codes[j] for j in attributes], shape, n)
+    small = cell_sizes < fewest
+    after, masks, small_after = [], [], []
     for table in release.tables:
-        counts, released = sizes([table.codes(j) for j in places], shape, n)
+        counts, released = sizes([table.codes(j) for j in attributes], shape, n)
         after.append(counts)
-        everybody.append(int(np.count_nonzero(released < fewest)))
-        masks.append((released < fewest) & ~release.changed(table, places))
+        small_after.append(int(np.count_nonzero(released < fewest)))
+        masks.append((released < fewest) & ~release.changed(table, attributes))
     unaltered = round(float(np.mean([mask.sum() for mask in masks])))
     unit = _unit(unaltered) if max(float(small.mean()), exposed) > SPARSE else 1
     groups = []
-    for j in places:
+    for j in attributes:
         attribute = data.domain.attributes[j]
         people = np.bincount(data.codes[j], minlength=attribute.size)
         before = np.bincount(data.codes[j][small], minlength=attribute.size)
-        left = np.mean([np.bincount(data.codes[j][mask], minlength=attribute.size) for mask in masks], axis=0)
+        exposed_after = np.mean([np.bincount(data.codes[j][mask], minlength=attribute.size) for mask in masks], axis=0)
         for level in np.flatnonzero(people).tolist():
             label = f"{attribute.name}: {attribute.levels[level]}"
             # the total's unit would make everybody or nobody of a small group
-            own_unit = 1 if unit == 1 else min(unit, max(10, _unit(left[level])))
-            after_all = min(_to(own_unit, left[level]), int(people[level]))
+            own_unit = 1 if unit == 1 else min(unit, max(10, _unit(exposed_after[level])))
+            after_all = min(_to(own_unit, exposed_after[level]), int(people[level]))
             groups.append(GroupRow(label, int(people[level]), int(before[level]), after_all))
     # the share of a group decides, where the group is large enough for a share to mean something
     groups.sort(key=lambda g: (g.people <= plan.tolerances.min_n, -g.after / g.people, -g.after))
 
-    def mean(what: int) -> int:
-        return round(float(np.mean([np.count_nonzero(counts == what) for counts in after])))
+    def mean(size: int) -> int:
+        return round(float(np.mean([np.count_nonzero(counts == size) for counts in after])))
 
     return Exposure(
         fewest=fewest,
         small_before=int(small.sum()),
-        small_after=round(float(np.mean(everybody))),
+        small_after=round(float(np.mean(small_after))),
         unaltered_after=_to(unit, unaltered),
         ones_before=int(np.count_nonzero(cells == 1)),
         ones_after=mean(1),

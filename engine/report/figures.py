@@ -29,28 +29,28 @@ def _canvas(width: float, height: float) -> tuple[Any, Any]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    made = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(made)
-    axes = made.add_subplot()
+    canvas = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(canvas)
+    axes = canvas.add_subplot()
     axes.grid(color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    return made, axes
+    return canvas, axes
 
 
-def _png(made: Any) -> bytes:
+def _png(canvas: Any) -> bytes:
     """The picture; no name in it steers or is read as a formula, neither in words that are there nor in ticks that come
     with the drawing."""
     from matplotlib import rc_context
     from matplotlib.text import Text
 
-    for words in made.findobj(Text):
-        words.set_parse_math(False)
-        words.set_text(printable(words.get_text()))
+    for text in canvas.findobj(Text):
+        text.set_parse_math(False)
+        text.set_text(printable(text.get_text()))
     out = io.BytesIO()
     with rc_context({"text.parse_math": False}):
-        made.savefig(out, format="png", dpi=_DPI, facecolor="white", metadata={"Software": None})
+        canvas.savefig(out, format="png", dpi=_DPI, facecolor="white", metadata={"Software": None})
     return out.getvalue()
 
 
@@ -63,20 +63,20 @@ def _cut(name: str) -> str:
 @lru_cache(maxsize=4)
 def frontier(findings: Findings) -> Picture:
     """The map: frontier, recommendation and lettered neighbours, other candidates, doing nothing."""
-    at, row = findings.map, recommended(findings)
-    made, axes = _canvas(7.2, 4.3)
-    if at.others:
+    board_map, row = findings.map, recommended(findings)
+    canvas, axes = _canvas(7.2, 4.3)
+    if board_map.others:
         axes.scatter(
-            [u for u, _ in at.others], [r for _, r in at.others], marker="s", s=20, color="#c4c4c4", edgecolors=GREY,
-            linewidths=0.5, label="other candidates, roughly",
+            [u for u, _ in board_map.others], [r for _, r in board_map.others], marker="s", s=20, color="#c4c4c4",
+            edgecolors=GREY, linewidths=0.5, label="other candidates, roughly",
         )  # fmt: skip
-    edge = staircase(at)
-    axes.plot([u for u, _ in edge], [r for _, r in edge], color=BLUE, linewidth=1, alpha=0.6, zorder=2)
+    steps = staircase(board_map)
+    axes.plot([u for u, _ in steps], [r for _, r in steps], color=BLUE, linewidth=1, alpha=0.6, zorder=2)
     axes.scatter(
-        [u for u, _ in at.frontier], [r for _, r in at.frontier], s=26, facecolor="white", edgecolor=BLUE, zorder=3,
-        label="frontier: no candidate is better in both",
+        [u for u, _ in board_map.frontier], [r for _, r in board_map.frontier], s=26, facecolor="white",
+        edgecolor=BLUE, zorder=3, label="frontier: no candidate is better in both",
     )  # fmt: skip
-    for candidate in at.candidates:
+    for candidate in board_map.candidates:
         x, y = candidate.utility, candidate.risk
         if x is None or y is None:
             continue
@@ -91,45 +91,46 @@ def frontier(findings: Findings) -> Picture:
             candidate.letter, (x, y), xytext=(7, -15), textcoords="offset points",
             fontsize=14 if is_recommended else 12, fontweight="bold", color=colour, zorder=6,
         )  # fmt: skip
-    if at.nothing_risk is not None and at.nothing_utility is not None:
-        axes.scatter([at.nothing_utility], [at.nothing_risk], marker="D", s=70, color="black", zorder=4,
+    if board_map.nothing_risk is not None and board_map.nothing_utility is not None:
+        axes.scatter([board_map.nothing_utility], [board_map.nothing_risk], marker="D", s=70, color="black", zorder=4,
                      label="doing nothing")  # fmt: skip
-    beyond = _zoom(axes, findings)
-    if at.utility_better == "lower":
+    outside = _zoom(axes, findings)
+    if board_map.utility_better == "lower":
         axes.invert_xaxis()
-    if at.risk_better == "higher":
+    if board_map.risk_better == "higher":
         axes.invert_yaxis()
-    axes.set_xlabel(f"{at.utility_title} — more useful to the right")
-    axes.set_ylabel(f"{at.risk_title}\nriskier upwards")
+    axes.set_xlabel(f"{board_map.utility_title} — more useful to the right")
+    axes.set_ylabel(f"{board_map.risk_title}\nriskier upwards")
     axes.legend(loc="best", fontsize=8.5, framealpha=0.9)
-    words = ", ".join(
-        f"{c.letter} at {figure(c.risk)} and {figure(c.utility)}" for c in at.candidates if c.risk is not None
+    positions = ", ".join(
+        f"{c.letter} at {figure(c.risk)} and {figure(c.utility)}" for c in board_map.candidates if c.risk is not None
     )
     return Picture(
-        _png(made),
-        f"Scatter plot of risk ({lower_first(at.risk_title)}) against utility ({lower_first(at.utility_title)}). "
-        f"Lettered candidates from the safest to the most useful, with risk and utility: {words}. "
-        f"Recommended is {row.letter}. Doing nothing has risk {figure(at.nothing_risk)}.",
-        f"The frontier of {plural(at.n_candidates, 'candidate')}, averages over runs ({at.runs} for {row.letter}); "
+        _png(canvas),
+        f"Scatter plot of risk ({lower_first(board_map.risk_title)}) against utility "
+        f"({lower_first(board_map.utility_title)}). Lettered candidates from the safest to the most useful, with risk "
+        f"and utility: {positions}. Recommended is {row.letter}. Doing nothing has risk {figure(board_map.nothing_risk)}.",
+        f"The frontier of {plural(board_map.n_candidates, 'candidate')}, averages over runs ({board_map.runs} for "
+        f"{row.letter}); "
         + bars_words(findings)
-        + (f". Zoomed: {beyond} further out are not shown" if beyond else ""),
+        + (f". Zoomed: {outside} further out are not shown" if outside else ""),
     )
 
 
 def _zoom(axes: Any, findings: Findings) -> str:
     """Look at the lettered candidates and at doing nothing; returns how much of the rest lies outside, in words."""
-    at = findings.map
-    ranges = window(at, 0.09)
+    board_map = findings.map
+    ranges = window(board_map, 0.09)
     if ranges is None:
         return ""
     axes.set_xlim(*ranges[0])
     axes.set_ylim(*ranges[1])
-    out = [
+    outside = [
         sum(not (ranges[0][0] <= u <= ranges[0][1] and ranges[1][0] <= r <= ranges[1][1]) for u, r in points)
-        for points in (at.frontier, at.others)
+        for points in (board_map.frontier, board_map.others)
     ]
-    parts = [plural(out[0], "candidate") + " of the frontier"] if out[0] else []
-    parts += ["other candidates"] if out[1] else []
+    parts = [plural(outside[0], "candidate") + " of the frontier"] if outside[0] else []
+    parts += ["other candidates"] if outside[1] else []
     return " and ".join(parts)
 
 
@@ -140,9 +141,9 @@ def _no_change(axes: Any, low: float, high: float) -> None:
 def _by_flag(rows: Sequence[Row], tolerance: str) -> Iterator[tuple[list[Row], str, str, str]]:
     """Rows within and rows beyond the tolerance, where there are any, with marker, colour and words."""
     for flagged, marker, colour, side in ((False, "o", BLUE, "within"), (True, "^", VERMILLION, "beyond")):
-        some = [r for r in rows if r.flagged == flagged]
-        if some:
-            yield some, marker, colour, f"{side} the {tolerance}"
+        chosen = [r for r in rows if r.flagged == flagged]
+        if chosen:
+            yield chosen, marker, colour, f"{side} the {tolerance}"
 
 
 @lru_cache(maxsize=4)
@@ -151,11 +152,11 @@ def percentages(findings: Findings) -> Picture | None:
     rows = [r for r in findings.utility.shares if not r.weighted]
     if not rows:
         return None
-    made, axes = _canvas(5.2, 4.6)
+    canvas, axes = _canvas(5.2, 4.6)
     high = max(max(r.before, r.after) for r in rows) * 1.06 or 1
     _no_change(axes, 0, high)
-    for some, marker, colour, label in _by_flag(rows, "tolerance"):
-        axes.scatter([r.before for r in some], [r.after for r in some], marker=marker, s=30, facecolor="none",
+    for chosen, marker, colour, label in _by_flag(rows, "tolerance"):
+        axes.scatter([r.before for r in chosen], [r.after for r in chosen], marker=marker, s=30, facecolor="none",
                      edgecolor=colour, linewidths=1.2, label=label)  # fmt: skip
     axes.set_xlim(0, high)
     axes.set_ylim(0, high)
@@ -165,7 +166,7 @@ def percentages(findings: Findings) -> Picture | None:
     axes.legend(fontsize=9)
     flagged_n = sum(r.flagged for r in rows)
     return Picture(
-        _png(made),
+        _png(canvas),
         f"Scatter plot of {plural(len(rows), 'percentage')} of one and two attributes before and after the swap, with "
         f"the line of no change; {flagged_n} are marked as beyond the tolerance, the others lie on or near the line.",
         f"Percentages before and after: the {len(rows):,} that change most",
@@ -179,15 +180,15 @@ def coefficients(findings: Findings) -> Picture | None:
     rows = [r for r in findings.utility.coefficients if r.before is not None and r.after is not None][:60]
     if not rows:
         return None
-    made, axes = _canvas(5.2, 4.6)
+    canvas, axes = _canvas(5.2, 4.6)
     before, after = [r.before or 0.0 for r in rows], [r.after or 0.0 for r in rows]
     room = max(1.96 * (r.se_before or 0.0) for r in rows)
     low, high = min(*before, *after, 0.0) - room, max(*before, *after, 0.0) + room
     _no_change(axes, low, high)
-    for some, marker, colour, label in _by_flag(rows, "tolerances"):
+    for chosen, marker, colour, label in _by_flag(rows, "tolerances"):
         axes.errorbar(
-            [r.before for r in some], [r.after for r in some], xerr=[1.96 * (r.se_before or 0.0) for r in some],
-            yerr=[1.96 * (r.se_after or 0.0) for r in some], fmt=marker, markersize=5, color=colour, elinewidth=0.9,
+            [r.before for r in chosen], [r.after for r in chosen], xerr=[1.96 * (r.se_before or 0.0) for r in chosen],
+            yerr=[1.96 * (r.se_after or 0.0) for r in chosen], fmt=marker, markersize=5, color=colour, elinewidth=0.9,
             label=label,
         )  # fmt: skip
     axes.set_xlabel("coefficient before")
@@ -195,7 +196,7 @@ def coefficients(findings: Findings) -> Picture | None:
     axes.legend(fontsize=9)
     flagged_n = sum(r.flagged for r in rows)
     return Picture(
-        _png(made),
+        _png(canvas),
         f"Scatter plot of {plural(len(rows), 'regression coefficient')} before and after the swap with intervals of "
         f"1.96 standard errors and the line of no change; {flagged_n} are marked as beyond the tolerances.",
         "Coefficients of the declared analyses before and after; bars are 1.96 standard errors",
@@ -207,7 +208,7 @@ def coefficients(findings: Findings) -> Picture | None:
 def small_cells(findings: Findings) -> Picture:
     """Records in small cells before and after."""
     exposed = findings.exposure
-    made, axes = _canvas(6.4, 2.5)
+    canvas, axes = _canvas(6.4, 2.5)
     names = ["after: unaltered", "after: all", "before"]
     values = [exposed.unaltered_after, exposed.small_after, exposed.small_before]
     bars = axes.barh(names, values, color=[VERMILLION, "#c4c4c4", BLUE], edgecolor="black", linewidth=0.6)
@@ -218,7 +219,7 @@ def small_cells(findings: Findings) -> Picture:
     axes.set_xlim(0, max(*values, 1) * 1.15)
     axes.set_xlabel(f"records in {small_words(findings)}")
     return Picture(
-        _png(made),
+        _png(canvas),
         f"Bars of records in small cells: {exposed.small_before:,} before, {exposed.small_after:,} after in all, of "
         f"which {exposed.unaltered_after:,} are unaltered.",
         f"Records in {small_words(findings)}, of what an intruder knows",
@@ -231,19 +232,19 @@ def associations(findings: Findings) -> Picture | None:
     rows = [r for r in findings.utility.associations if r.statistic == "Cramér's V" and r.before is not None][:12]
     if not rows:
         return None
-    made, axes = _canvas(6.6, 0.9 + 0.32 * len(rows))
-    places = list(range(len(rows)))[::-1]
+    canvas, axes = _canvas(6.6, 0.9 + 0.32 * len(rows))
+    heights = list(range(len(rows)))[::-1]
     before, after = [r.before or 0.0 for r in rows], [r.after or 0.0 for r in rows]
-    axes.hlines(places, before, after, color=GREY, linewidth=1.4)
-    axes.scatter(before, places, marker="o", s=42, color=BLUE, label="before", zorder=3)
-    axes.scatter(after, places, marker="x", s=46, color=VERMILLION, linewidths=2, label="after", zorder=4)
-    axes.set_yticks(places, [f"{_cut(r.first)} × {_cut(r.second)}" for r in rows])
+    axes.hlines(heights, before, after, color=GREY, linewidth=1.4)
+    axes.scatter(before, heights, marker="o", s=42, color=BLUE, label="before", zorder=3)
+    axes.scatter(after, heights, marker="x", s=46, color=VERMILLION, linewidths=2, label="after", zorder=4)
+    axes.set_yticks(heights, [f"{_cut(r.first)} × {_cut(r.second)}" for r in rows])
     axes.set_xlim(left=0)
     axes.set_xlabel("Cramér's V: 0 no association, 1 one decides the other")
     axes.legend(fontsize=9, loc="best")
     first = rows[0]
     return Picture(
-        _png(made),
+        _png(canvas),
         f"Cramér's V before and after for the {len(rows)} pairs of attributes that change most; the largest change is "
         f"that of {first.first} and {first.second}, from {figure(first.before)} to {figure(first.after)}.",
         "Associations between attributes before and after, most changed first",

@@ -53,24 +53,24 @@ class Findings:
     @classmethod
     def from_json(cls, text: str) -> Findings:
         """The findings in a JSON text; refuses anything that is not declared."""
-        found = codec.from_text(cls, text, "the board's file")
-        if found.format != FORMAT:
-            raise EngineError(f"the board's file has format {found.format}, this version reads format {FORMAT}")
-        letters = [row.letter for row in found.map.candidates if row.recommended]
-        if letters != [found.recommendation.letter]:
+        findings = codec.from_text(cls, text, "the board's file")
+        if findings.format != FORMAT:
+            raise EngineError(f"the board's file has format {findings.format}, this version reads format {FORMAT}")
+        letters = [row.letter for row in findings.map.candidates if row.recommended]
+        if letters != [findings.recommendation.letter]:
             raise EngineError("the board's file must show one candidate as the recommended one, and name its letter")
-        return found
+        return findings
 
 
 def read_board(path: str | Path) -> Findings:
     """The findings of a member's bundle: of its folder, or of the file itself."""
     path = Path(path)
-    inside = (path / BOARD, path / "member" / BOARD)
-    at = next((p for p in inside if os.path.lexists(p)), None) if path.is_dir() else path
-    if at is None:
+    candidates = (path / BOARD, path / "member" / BOARD)
+    file = next((p for p in candidates if os.path.lexists(p)), None) if path.is_dir() else path
+    if file is None:
         raise EngineError(f"'{path.name}' is no bundle for the board: it holds no {BOARD}")
     try:
-        text = read_text(at, follow=at == path)
+        text = read_text(file, follow=file == path)
     except OSError:
-        raise EngineError(f"'{at.name}' cannot be read") from None
+        raise EngineError(f"'{file.name}' cannot be read") from None
     return Findings.from_json(text)

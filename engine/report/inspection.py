@@ -48,23 +48,23 @@ class Association:
         return self.after - self.before
 
 
-def associations(made: Remade, found: Changes, table: int = 0) -> list[Association]:
+def associations(realisation: Remade, changes: Changes, table: int = 0) -> list[Association]:
     """Pairs of attributes whose two-way table has changed, largest change of Cramér's V first.
 
     All other pairs are as they were, exactly.
     """
 
-    data = made.data
+    data = realisation.data
     shape, d = data.domain.shape, len(data.domain)
     pairs = []
     for i, j in combinations(range(d), 2):
-        if not found.moved[i, j]:
+        if not changes.moved[i, j]:
             continue
         if shape[i] * shape[j] > _MOST_CELLS:
             pairs.append(Association(i, j, np.nan, np.nan))
             continue
         figures = []
-        for codes in ((data.codes[i], data.codes[j]), (made.codes(i, table), made.codes(j, table))):
+        for codes in ((data.codes[i], data.codes[j]), (realisation.codes(i, table), realisation.codes(j, table))):
             counts = np.bincount(codes[0].astype(np.int64) * shape[j] + codes[1], minlength=shape[i] * shape[j])
             phi2, free = phi_squared(counts, np.array([[shape[i], shape[j]]]))
             figures.append(float(strength(phi2, free, "cramers_v")[0]))
@@ -87,50 +87,52 @@ class SmallCells:
     unaltered: int
 
 
-def small_cells(made: Remade, keys: Sequence[str], table: int = 0, limit: int = 2) -> SmallCells:
+def small_cells(realisation: Remade, keys: Sequence[str], table: int = 0, limit: int = 2) -> SmallCells:
     """How cells of the keys' table change in size."""
-    data = made.data
-    places = data.domain.indices(tuple(keys))
-    shape = [data.domain.shape[j] for j in places]
-    old = [data.codes[j] for j in places]
-    new = [made.codes(j, table) for j in places]
-    size = []
-    counted = []
-    for codes in (old, new):
+    data = realisation.data
+    attributes = data.domain.indices(tuple(keys))
+    shape = [data.domain.shape[j] for j in attributes]
+    before = [data.codes[j] for j in attributes]
+    after = [realisation.codes(j, table) for j in attributes]
+    cell_sizes = []
+    cells_of_size = []
+    for codes in (before, after):
         _, cell = occupied(codes, shape, data.n_records)
         counts = np.bincount(cell)
-        counted.append(
+        cells_of_size.append(
             np.array([int(((counts >= low) & (counts <= (high or data.n_records))).sum()) for low, high in SIZES])
         )
-        size.append(counts[cell])
-    same = np.all([a == b for a, b in zip(old, new, strict=True)], axis=0)
-    exposed = size[0] <= limit
+        cell_sizes.append(counts[cell])
+    is_unaltered = np.all([a == b for a, b in zip(before, after, strict=True)], axis=0)
+    exposed = cell_sizes[0] <= limit
     return SmallCells(
-        cells_before=counted[0],
-        cells_after=counted[1],
+        cells_before=cells_of_size[0],
+        cells_after=cells_of_size[1],
         limit=limit,
         exposed=int(exposed.sum()),
-        unaltered=int((exposed & same & (size[1] <= limit)).sum()),
+        unaltered=int((exposed & is_unaltered & (cell_sizes[1] <= limit)).sum()),
     )
 
 
-def weighted_levels(made: Remade, plan: Plan, attribute: int, table: int = 0) -> tuple[np.ndarray, np.ndarray] | None:
+def weighted_levels(
+    realisation: Remade, plan: Plan, attribute: int, table: int = 0
+) -> tuple[np.ndarray, np.ndarray] | None:
     """Weighted totals per level of one attribute before and after, shape ``(levels,)`` each; None without a weight.
 
     The weight stays with its record, so that weighted totals may change where a swap keeps all counts.  A missing
     weight counts as 0.
     """
 
-    data = made.data
+    data = realisation.data
     if data.weight is None:
         return None
     original = ReleasedTable(data)
     weights = np.nan_to_num(numbers_of(original, original, data.weight, plan))
-    after = np.nan_to_num(numbers_of(made.tables[table], original, data.weight, plan))
+    after = np.nan_to_num(numbers_of(realisation.tables[table], original, data.weight, plan))
     size = data.domain.shape[attribute]
     return (
         np.bincount(data.codes[attribute], weights=weights, minlength=size),
-        np.bincount(made.codes(attribute, table), weights=after, minlength=size),
+        np.bincount(realisation.codes(attribute, table), weights=after, minlength=size),
     )
 
 
@@ -157,25 +159,26 @@ class Coefficients:
     omitted: int
 
 
-def coefficients(made: Remade, plan: Plan) -> list[Coefficients]:
+def coefficients(realisation: Remade, plan: Plan) -> list[Coefficients]:
     """Every declared analysis on the original and on all tables of the release together; an empty list without any."""
 
-    release = RecordRelease(ReleasedTable(made.data), made.tables, plan, made.spec)
-    found = []
+    release = RecordRelease(ReleasedTable(realisation.data), realisation.tables, plan, realisation.spec)
+    tables = []
     for analysis in plan.analyses:
-        one = compare(release, analysis, reported=True)
-        use = np.flatnonzero(one.usable)
-        before, se = one.before.estimate[use], one.before.se[use]
-        after, half, half_after = one.after[use], one.half[use], one.half_after[use]
-        shift = np.full(len(use), np.nan)
+        comparison = compare(release, analysis, reported=True)
+        usable = np.flatnonzero(comparison.usable)
+        before, se = comparison.before.estimate[usable], comparison.before.se[usable]
+        after, half, half_after = comparison.after[usable], comparison.half[usable], comparison.half_after[usable]
+        shift = np.full(len(usable), np.nan)
         np.divide(after - before, se, out=shift, where=se > 0)
         lost = tuple(
-            WHY[why] if np.isnan(value) else "" for why, value in zip(one.why[use].tolist(), after, strict=True)
+            WHY[why] if np.isnan(value) else ""
+            for why, value in zip(comparison.why[usable].tolist(), after, strict=True)
         )
-        found.append(
+        tables.append(
             Coefficients(
                 analysis=analysis.name,
-                names=tuple(one.ready.names[k] for k in use.tolist()),
+                names=tuple(comparison.ready.names[k] for k in usable.tolist()),
                 before=before,
                 half=half,
                 se=se,
@@ -184,16 +187,16 @@ def coefficients(made: Remade, plan: Plan) -> list[Coefficients]:
                 shift=shift,
                 overlap=interval_overlap(before, half, after, half_after),
                 lost=lost,
-                omitted=len(one.usable) - len(use),
+                omitted=len(comparison.usable) - len(usable),
             )
         )
-    return found
+    return tables
 
 
-def one_table(made: Remade, table: int) -> Remade:
+def one_table(realisation: Remade, table: int) -> Remade:
     """A release with one of its tables alone."""
     from dataclasses import replace
 
-    if not 0 <= table < len(made.tables):
-        raise EngineError(f"table {table + 1}, must be from 1 to {len(made.tables)}")
-    return replace(made, tables=(made.tables[table],))
+    if not 0 <= table < len(realisation.tables):
+        raise EngineError(f"table {table + 1}, must be from 1 to {len(realisation.tables)}")
+    return replace(realisation, tables=(realisation.tables[table],))

@@ -9,16 +9,16 @@ Point = tuple[float, float]
 """(utility, risk) in the measures' own figures."""
 
 
-def staircase(at: Map) -> list[Point]:
+def staircase(board_map: Map) -> list[Point]:
     """The edge of what the frontier's candidates are no worse than, as corners from the safest candidate to the most
     useful.
 
     A straight line between two candidates would promise releases that nobody made; between them the edge goes up to the
     risk of the more useful one, then across to it.  Of figures that are equal as shown the better ones count.
     """
-    use, safe = (-1.0 if better == "higher" else 1.0 for better in (at.utility_better, at.risk_better))
+    use, safe = (-1.0 if better == "higher" else 1.0 for better in (board_map.utility_better, board_map.risk_better))
     corners: list[Point] = []
-    for utility, risk in sorted(at.frontier, key=lambda p: (safe * p[1], use * p[0])):
+    for utility, risk in sorted(board_map.frontier, key=lambda p: (safe * p[1], use * p[0])):
         if corners and use * utility >= use * corners[-1][0]:
             continue
         if corners:
@@ -27,16 +27,16 @@ def staircase(at: Map) -> list[Point]:
     return corners
 
 
-def window(at: Map, room: float) -> tuple[Point, Point] | None:
+def window(board_map: Map, room: float) -> tuple[Point, Point] | None:
     """Ranges of utility and of risk that hold the lettered candidates with their bars of two standard errors, and doing
     nothing, with ``room`` around them as a share of the range; None where there is nothing to hold."""
     bars = [
         ((c.utility, bar(c.utility, c.utility_se) or 0.0), (c.risk, bar(c.risk, c.risk_se) or 0.0))
-        for c in at.candidates
+        for c in board_map.candidates
         if c.utility is not None and c.risk is not None
     ]
-    if at.nothing_utility is not None and at.nothing_risk is not None:
-        bars.append(((at.nothing_utility, 0.0), (at.nothing_risk, 0.0)))
+    if board_map.nothing_utility is not None and board_map.nothing_risk is not None:
+        bars.append(((board_map.nothing_utility, 0.0), (board_map.nothing_risk, 0.0)))
     if not bars:
         return None
     ranges = []

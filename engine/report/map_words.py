@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from engine.report.findings import Findings
 
 
-def counted_words(found: Findings) -> str:
+def counted_words(findings: Findings) -> str:
     """How counts of exposed records relate to the frontier; empty where the risk is no such count."""
-    if not is_count_title(found.map.risk_title):
+    if not is_count_title(findings.map.risk_title):
         return ""
     return (
         "Candidates are compared by the share of unaltered records that is exposed, and shown by how many these are. "
@@ -22,15 +22,17 @@ def counted_words(found: Findings) -> str:
     )
 
 
-def bars_words(found: Findings) -> str:
+def bars_words(findings: Findings) -> str:
     """What the bars on the map are, and of which candidates there are none."""
-    none, rounded = [], False
+    without_bar, rounded = [], False
     for axis in ("risk", "utility"):
-        pairs = [(c.letter, getattr(c, axis), getattr(c, f"{axis}_se")) for c in found.map.candidates]
+        pairs = [(c.letter, getattr(c, axis), getattr(c, f"{axis}_se")) for c in findings.map.candidates]
         missing = [letter for letter, value, se in pairs if value is not None and bar(value, se) is None]
-        none += [f"the {axis} of {'all' if len(missing) == len(pairs) else listed(missing)}"] if missing else []
+        without_bar += [f"the {axis} of {'all' if len(missing) == len(pairs) else listed(missing)}"] if missing else []
         rounded |= any(bar_is_rounded(value, se) for _, value, se in pairs)
-    words = "bars are two standard errors of the average" + (", rounded up where figures are rounded" * rounded)
-    if none:
-        words += f"; none is drawn for {listed(none)}, where the error is unknown, not shown or within the rounding"
-    return words
+    sentence = "bars are two standard errors of the average" + (", rounded up where figures are rounded" * rounded)
+    if without_bar:
+        sentence += (
+            f"; none is drawn for {listed(without_bar)}, where the error is unknown, not shown or within the rounding"
+        )
+    return sentence

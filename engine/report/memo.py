@@ -67,5 +67,5 @@ def _association_pairs(findings: Findings) -> list[tuple[str, str, Pair, Pair]]:
     pairs: dict[tuple[str, str], dict[str, Pair]] = {}
     for row in findings.utility.associations:
         pairs.setdefault((row.first, row.second), {})[row.statistic] = (row.before, row.after)
-    names, nothing = ("contingency coefficient C", "Cramér's V"), (None, None)
-    return [(*pair, *(by.get(name, nothing) for name in names)) for pair, by in pairs.items()]  # type: ignore[misc]
+    names, undefined = ("contingency coefficient C", "Cramér's V"), (None, None)
+    return [(*pair, *(statistics.get(name, undefined) for name in names)) for pair, statistics in pairs.items()]  # type: ignore[misc]

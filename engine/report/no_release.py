@@ -28,9 +28,9 @@ def considered(study: Study, view: RiskUtilityMap) -> list[str]:
     """
     bound, within = study.plan.decision.max_risk, None
     if bound is not None:
-        known = np.isfinite(view.risk_loss) & np.isfinite(view.utility_loss)
+        defined = np.isfinite(view.risk_loss) & np.isfinite(view.utility_loss)
         loss = -float(bound) if view.measures[view.risk].measure.better == "higher" else float(bound)
-        within = int(np.count_nonzero(view.risk_loss[known] <= loss))
+        within = int(np.count_nonzero(view.risk_loss[defined] <= loss))
     frontier = view.frontier().tolist()
     extents = sorted({rate for rate in study.plan.space.rates if rate}, key=float)
     names = {

@@ -71,7 +71,7 @@ def without_traces(parts: Parts, title: str) -> bytes:
     from html import escape
 
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:
         for name in sorted(parts, key=lambda n: (n != "[Content_Types].xml", n)):
             if name.startswith(_DROPPED):
                 continue
@@ -87,7 +87,7 @@ def without_traces(parts: Parts, title: str) -> bytes:
             info = zipfile.ZipInfo(name, _DATE)
             info.compress_type = zipfile.ZIP_DEFLATED
             info.external_attr = 0o600 << 16
-            new.writestr(info, part)
+            packed.writestr(info, part)
     return out.getvalue()
 
 

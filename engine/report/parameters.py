@@ -33,8 +33,8 @@ def parameters(
     how many there are in words; ``late`` says that a bound is not one that the plan fixed.
     """
 
-    mechanisms = mechanisms_of(plan)
-    methods = ["random swapping" if made.by_roles else lower_first(made.title) for made in map(mechanism, mechanisms)]
+    names = mechanisms_of(plan)
+    methods = ["random swapping" if method.by_roles else lower_first(method.title) for method in map(mechanism, names)]
     rows = [
         ("What an intruder knows (keys)", listed(plan.keys)),
         ("May be exchanged", listed(plan.swap)),
@@ -44,9 +44,9 @@ def parameters(
     ]
     if plan.swaps_at_random:
         rows.append(("A true swap", true_swap_words(plan.space)))
-    for words, names in (("Always kept equal in a pair", plan.space.fix), ("Always different", plan.space.change)):
-        if names:
-            rows.append((words, listed(names)))
+    for title, attributes in (("Always kept equal in a pair", plan.space.fix), ("Always different", plan.space.change)):
+        if attributes:
+            rows.append((title, listed(attributes)))
     rows += [
         ("Risk measure", title_of(risk) if risk else "none"),
         ("Utility measure", title_of(utility) if utility else "none"),
@@ -78,8 +78,8 @@ def runs_words(space: SpacePlan) -> str:
 
 def true_swap_words(space: SpacePlan) -> str:
     """On what the two records of a pair differ."""
-    also = ", and on at least one other" if space.rule == "strict" else ""
-    return f"the two records differ on every exchanged attribute{also}"
+    strictly = ", and on at least one other" if space.rule == "strict" else ""
+    return f"the two records differ on every exchanged attribute{strictly}"
 
 
 def rule_words(plan: Plan, risk: MeasureCall | None, utility: MeasureCall | None, late: str = "") -> str:
@@ -152,6 +152,6 @@ def file_names(plan: Plan) -> list[str]:
 
 def besides_words(include: Sequence[str]) -> str:
     """What is released besides the attributes and carried columns."""
-    words = {"weight": "the weight of each record", "id": "a new id of each record"}
-    roles = " and ".join(words[role] for role in include)
+    texts = {"weight": "the weight of each record", "id": "a new id of each record"}
+    roles = " and ".join(texts[role] for role in include)
     return f"Released with the file: {roles or 'neither weights nor ids'}."

@@ -20,8 +20,8 @@ def pdf_bytes(html: str) -> bytes | None:
         from weasyprint.urls import URLFetcher
 
         only_embedded = URLFetcher(allowed_protocols=["data"])  # nothing is ever loaded from elsewhere
-        made: bytes = HTML(string=html, url_fetcher=only_embedded).write_pdf(pdf_variant="pdf/ua-1")
-    return made
+        content: bytes = HTML(string=html, url_fetcher=only_embedded).write_pdf(pdf_variant="pdf/ua-1")
+    return content
 
 
 @cache

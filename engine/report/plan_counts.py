@@ -54,8 +54,10 @@ def counted(plan: Plan, data: Microdata, space: Space | Counted | None, others: 
     if plan.swaps_at_random and plan.space.search:
         from engine.release.space_size import n_specs
 
-        asked = plan.space
-        complete = n_specs(data.table, plan.swap, asked.fix, asked.change, asked.rule, data.has_carried_columns)
+        space_plan = plan.space
+        complete = n_specs(
+            data.table, plan.swap, space_plan.fix, space_plan.change, space_plan.rule, data.has_carried_columns
+        )
     return PlanCounts(data, space, complete, tuple(Counter(spec.mechanism for spec in others).items()))
 
 

@@ -63,12 +63,14 @@ def judged(plan: Plan, calls: tuple[MeasureCall, ...]) -> tuple[MeasureCall | No
     return _judged("risk", decision.risk, plan, calls), _judged("utility", decision.utility, plan, calls)
 
 
-def _judged(kind: str, asked: str | None, plan: Plan, calls: tuple[MeasureCall, ...]) -> MeasureCall | None:
-    for call, text in zip(calls, plan.measures, strict=True):
-        if call.measure.kind == kind and (asked is None or asked in (text, str(call), call.measure.name)):
-            return call
-    if asked is not None:
-        raise UsageError(f"decision {kind} is '{asked}', which is not a measure of {kind}; name one of them")
+def _judged(kind: str, named: str | None, plan: Plan, calls: tuple[MeasureCall, ...]) -> MeasureCall | None:
+    for measure_call, text in zip(calls, plan.measures, strict=True):
+        if measure_call.measure.kind == kind and (
+            named is None or named in (text, str(measure_call), measure_call.measure.name)
+        ):
+            return measure_call
+    if named is not None:
+        raise UsageError(f"decision {kind} is '{named}', which is not a measure of {kind}; name one of them")
     return None
 
 
@@ -144,21 +146,21 @@ def _method(declared: MechanismPlan, redact: Redactor, *, chair: bool) -> tuple[
     """A method and its parameters with what is tried of them."""
     from engine.mechanisms import mechanism
 
-    made, given = mechanism(declared.name), dict(declared.grid)
-    for name in given:
-        made.parameter(name)  # refuses an unknown one
-    return made, [(p, _values(p, given.get(p.name), redact, settings=chair)) for p in made.parameters]
+    method, grid = mechanism(declared.name), dict(declared.grid)
+    for name in grid:
+        method.parameter(name)  # refuses an unknown one
+    return method, [(p, _values(p, grid.get(p.name), redact, settings=chair)) for p in method.parameters]
 
 
-def _values(parameter: Parameter, given: tuple[str, ...] | None, redact: Redactor, *, settings: bool) -> str:
+def _values(parameter: Parameter, tried: tuple[str, ...] | None, redact: Redactor, *, settings: bool) -> str:
     """What is tried of a parameter; numbers and free texts may tell the extent, and whether it is the default too."""
-    values = given or (() if parameter.default is None else (parameter.default,))
-    if given is None and parameter.kind == "text" and not parameter.default:
+    values = tried or (() if parameter.default is None else (parameter.default,))
+    if tried is None and parameter.kind == "text" and not parameter.default:
         return "none (default)"
     if not settings and parameter.kind in ("decimal", "whole", "text"):
         return f"{plural(max(1, len(values)), 'value')}, which the chair has"
-    shown = [redact(parameter.canonical(value)).replace("+", ", ") or "none named" for value in values]
-    return "; ".join(shown) + ("" if given else " (default)")
+    texts = [redact(parameter.canonical(value)).replace("+", ", ") or "none named" for value in values]
+    return "; ".join(texts) + ("" if tried else " (default)")
 
 
 def _candidates(plan: Plan, counts: PlanCounts | None, *, chair: bool) -> dict[str, Any]:
@@ -166,9 +168,9 @@ def _candidates(plan: Plan, counts: PlanCounts | None, *, chair: bool) -> dict[s
     from engine.mechanisms import mechanism
 
     space = plan.space
-    shown = ("search", "all_specs", "swap_sizes", "budget", "adaptive", "replicates")
+    fields = ("search", "all_specs", "swap_sizes", "budget", "adaptive", "replicates")
     return {
-        "space": SimpleNamespace(**{name: getattr(space, name) for name in shown}),
+        "space": SimpleNamespace(**{name: getattr(space, name) for name in fields}),
         "SWAP_TITLE": in_words.SWAP_TITLE,
         "SWAP_AMOUNT": in_words.SWAP_AMOUNT,
         "ROLE_WORDS": in_words.ROLE_WORDS,

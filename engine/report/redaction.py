@@ -47,8 +47,8 @@ class Redactor:
     def of_plan(cls, plan: Plan, calls: tuple[MeasureCall, ...], *, settings: bool = False) -> Redactor:
         """For a plan that nobody has run yet; ``settings`` lets rates and settings stand, for the chair."""
 
-        known = frozenset() if settings else _settings(plan) | _settings(approved_plan(plan) or plan)
-        return cls({}, known, plan.names, calls)
+        rates = frozenset() if settings else _settings(plan) | _settings(approved_plan(plan) or plan)
+        return cls({}, rates, plan.names, calls)
 
     def __call__(self, text: str) -> str:
         """The text as a member may see it."""
@@ -74,33 +74,33 @@ class Redactor:
         its attribute."""
         if not self.attributes:
             return text
-        one = rf"(?<!\w)(?:{self._names}):[SFCUsfcu]\b"
+        role = rf"(?<!\w)(?:{self._names}):[SFCUsfcu]\b"
         label = rf"(?P<label>{_LABEL.pattern},?\s+)?"
-        spec = re.compile(rf"{label}(?P<spec>{one}(?:\s+{one})*)(?P<at>\s+at\s+{_NUMBER.pattern})?")
+        spec = re.compile(rf"{label}(?P<spec>{role}(?:\s+{role})*)(?P<at>\s+at\s+{_NUMBER.pattern})?")
         return spec.sub(self._spec, text)
 
-    def _spec(self, found: re.Match[str]) -> str:
-        at = found["at"] or ""
-        label, number = found["label"], _NUMBER.search(at)
-        parts = re.findall(rf"(?<!\w)({self._names}):([SFCUsfcu])\b", found["spec"])
+    def _spec(self, match: re.Match[str]) -> str:
+        rate = match["at"] or ""
+        label, number = match["label"], _NUMBER.search(rate)
+        parts = re.findall(rf"(?<!\w)({self._names}):([SFCUsfcu])\b", match["spec"])
         withheld = number is not None and self._number(number) == WITHHELD
         if len(parts) == 1 and not label and not withheld:
-            result: str = parts[0][0] + at
+            result: str = parts[0][0] + rate
             return result
         swapped = [name for name, role in parts if role in "Ss"]
-        words = f"the exchange of {listed(swapped)}" if swapped else listed(name for name, _ in parts)
-        before = f"{label.strip().rstrip(',')}, " if label else ""
-        return before + words + (" (rate withheld)" if withheld else at)
+        text = f"the exchange of {listed(swapped)}" if swapped else listed(name for name, _ in parts)
+        label_text = f"{label.strip().rstrip(',')}, " if label else ""
+        return label_text + text + (" (rate withheld)" if withheld else rate)
 
-    def _candidate(self, found: re.Match[str]) -> str:
-        letter = self.letters.get(found.group().partition("/")[0])
+    def _candidate(self, match: re.Match[str]) -> str:
+        letter = self.letters.get(match.group().partition("/")[0])
         return f"candidate {letter}" if letter else "another candidate"
 
-    def _number(self, found: re.Match[str]) -> str:
-        value = Decimal(found.group(1))
-        if found.group(2):
+    def _number(self, match: re.Match[str]) -> str:
+        value = Decimal(match.group(1))
+        if match.group(2):
             value /= 100
-        return WITHHELD if value in self.rates and 0 < value < 1 else found.group()
+        return WITHHELD if value in self.rates and 0 < value < 1 else match.group()
 
 
 def _settings(plan: Plan) -> frozenset[Decimal]:
@@ -155,10 +155,10 @@ def two_digits(values: np.ndarray) -> np.ndarray:
     return digits(values, 2)
 
 
-def digits(values: np.ndarray, many: int) -> np.ndarray:
+def digits(values: np.ndarray, count: int) -> np.ndarray:
     """Rounded to so many significant digits; what is undefined stays so."""
     values = np.asarray(values, float)
-    unit = _unit(values, many)
+    unit = _unit(values, count)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(np.isfinite(unit) & (unit > 0), np.round(np.round(values / unit) * unit, 15), values)
 
@@ -173,10 +173,10 @@ def error_beside(values: np.ndarray, rounded: np.ndarray, errors: np.ndarray) ->
     return np.where((values != rounded) & np.isfinite(up), up, errors)
 
 
-def _unit(values: np.ndarray, many: int) -> np.ndarray:
+def _unit(values: np.ndarray, count: int) -> np.ndarray:
     """The place of the last of so many significant digits; 0 or not a number where there is none."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(10.0 ** (np.floor(np.log10(np.abs(values))) - many + 1))
+        return np.asarray(10.0 ** (np.floor(np.log10(np.abs(values))) - count + 1))
 
 
 def _shown(key: str, value: int | str) -> str | None:
@@ -192,11 +192,11 @@ def title_of(call: MeasureCall) -> str:
     title = COUNT_TITLE if is_count_risk(call) else call.measure.title
     if call.measure.better == "zero":
         title = f"Size of {lower_first(title)}"
-    given = [_shown(key, value) for key, value in call.parameters if value != call.measure.parameters[key]]
-    shown = [words for words in given if words]
+    parameters = [_shown(key, value) for key, value in call.parameters if value != call.measure.parameters[key]]
+    particulars = [text for text in parameters if text]
     if call.attributes is not None:
-        shown.append("of " + " × ".join(call.attributes))
-    return title + (f" ({', '.join(shown)})" if shown else "")
+        particulars.append("of " + " × ".join(call.attributes))
+    return title + (f" ({', '.join(particulars)})" if particulars else "")
 
 
 _PARTICULARS = r"(?: \((?:n rule \d+)?(?:, )?(?P<attributes>of .+)?\))?"  # see :func:`title_of`

@@ -32,9 +32,9 @@ class Exposed:
     tables: int = 1
 
 
-def runs_of(study: Study, place: int, allow_partial: bool) -> np.ndarray:
+def runs_of(study: Study, index: int, allow_partial: bool) -> np.ndarray:
     """The counted runs of one scenario as rows (replicate, records changed, one value per measure), by replicate."""
-    runs = study.runs_of([place])
+    runs = study.runs_of([index])
     result: np.ndarray = np.column_stack([runs.replicate, runs.changed, runs.values])[runs.counted(allow_partial)]
     return result
 
@@ -49,11 +49,11 @@ def unaltered(
     changed a record inside or outside of them; where it may do both, the number is unknown (NaN).
     """
     tabulated = set(keys if call.attributes is None else call.attributes)
-    made = mechanism(spec.mechanism)
-    may_change = set(made.altered(spec))
+    method = mechanism(spec.mechanism)
+    may_change = set(method.altered(spec))
     if not may_change & tabulated:
         return np.full(np.shape(changed), float(n_records))
-    if not made.partners_differ and not may_change <= tabulated:
+    if not method.partners_differ and not may_change <= tabulated:
         return np.full(np.shape(changed), np.nan)
     return n_records - np.asarray(changed, float)
 
@@ -77,7 +77,7 @@ def small_words(n_rule: int) -> str:
     return f"of one to {_NUMBERS[most] if most < len(_NUMBERS) else most}"
 
 
-def exposed(study: Study, view: RiskUtilityMap, place: int) -> Exposed | None:
+def exposed(study: Study, view: RiskUtilityMap, index: int) -> Exposed | None:
     """The small-cell risk of a scenario as counts of records; None for other risk measures, without a counted run, and
     where shares cannot be turned into counts (see :func:`unaltered`).
 
@@ -88,13 +88,15 @@ def exposed(study: Study, view: RiskUtilityMap, place: int) -> Exposed | None:
     if not call.measure.of_unaltered:
         return None
     n = int(study.about["n_records"])
-    runs = runs_of(study, place, view.allow_partial)
-    left = unaltered(call, study.plan.keys, view.scenarios[place].spec, runs[:, 1], n)
-    counts = np.round(runs[:, 2 + view.risk] * left)
-    spec, noted = view.scenarios[place].spec, {}
+    runs = runs_of(study, index, view.allow_partial)
+    unaltered_records = unaltered(call, study.plan.keys, view.scenarios[index].spec, runs[:, 1], n)
+    counts = np.round(runs[:, 2 + view.risk] * unaltered_records)
+    spec, noted = view.scenarios[index].spec, {}
     if not mechanism(spec.mechanism).batched:
         noted = counted(study, view.risk)
-    counts = np.array([noted.get((place, int(run)), count) for run, count in zip(runs[:, 0], counts, strict=True)])
+    counts = np.array(
+        [noted.get((index, int(replicate)), count) for replicate, count in zip(runs[:, 0], counts, strict=True)]
+    )
     counts = counts[np.isfinite(counts)]
     if not len(counts):
         return None
@@ -104,27 +106,27 @@ def exposed(study: Study, view: RiskUtilityMap, place: int) -> Exposed | None:
     return Exposed(n, original, float(counts.mean()), float(counts.min()), float(counts.max()), cells, tables)
 
 
-def headline(study: Study, view: RiskUtilityMap, place: int | None, name: str = "") -> str:
+def headline(study: Study, view: RiskUtilityMap, index: int | None, name: str = "") -> str:
     """One sentence: what stands exposed if nothing is done, and what under a scenario that is called ``name``."""
     call = view.measures[view.risk]
     n = int(study.about["n_records"])
     original = float(view.original[view.risk])
-    found = exposed(study, view, place) if place is not None else None
+    counts = exposed(study, view, index) if index is not None else None
     if call.measure.of_unaltered and np.isfinite(original):
         count = round(original * n)
         verb = "stands" if count == 1 else "stand"
         cells = small_words(int(call.values["n_rule"]))
         start = f"Of {n:,} records, {count:,} {verb} in cells {cells} if we do nothing"
-        if found is None:
-            share = float(view.summary.mean[place, view.risk]) if place is not None else float("nan")
+        if counts is None:
+            share = float(view.summary.mean[index, view.risk]) if index is not None else float("nan")
             return start + (f"; {100 * share:.3g} % of the unaltered ones under {name}." if np.isfinite(share) else ".")
-        return f"{start}; {found.mean:,.0f} unaltered {'one' if round(found.mean) == 1 else 'ones'} under {name}."
-    words = _measured(call, original)
-    if words is None:
+        return f"{start}; {counts.mean:,.0f} unaltered {'one' if round(counts.mean) == 1 else 'ones'} under {name}."
+    text = _measured(call, original)
+    if text is None:
         return f"{call.measure.title} is undefined for the data as they are ({call.measure.undefined})."
-    mean = float(view.summary.mean[place, view.risk]) if place is not None else float("nan")
+    mean = float(view.summary.mean[index, view.risk]) if index is not None else float("nan")
     after = _figure(call, mean)
-    return f"Of {n:,} records: {words} if we do nothing{f'; {after} under {name}' if after else ''}."
+    return f"Of {n:,} records: {text} if we do nothing{f'; {after} under {name}' if after else ''}."
 
 
 def _measured(call: MeasureCall, value: float) -> str | None:
@@ -148,13 +150,13 @@ def _figure(call: MeasureCall, value: float) -> str | None:
     return f"{value:.4g}"
 
 
-def spread(study: Study, view: RiskUtilityMap, place: int) -> list[tuple[int, float, float]]:
+def spread(study: Study, view: RiskUtilityMap, index: int) -> list[tuple[int, float, float]]:
     """Of every measure with a figure (column), the least and the greatest over the counted runs of a scenario."""
-    runs = runs_of(study, place, view.allow_partial)
-    found = []
+    runs = runs_of(study, index, view.allow_partial)
+    ranges = []
     for k in range(len(view.measures)):
         values = runs[:, 2 + k]
         values = values[np.isfinite(values)]
         if len(values):
-            found.append((k, float(values.min()), float(values.max())))
-    return found
+            ranges.append((k, float(values.min()), float(values.max())))
+    return ranges

@@ -38,17 +38,17 @@ _MANY = 20  # attributes from which on pairs that cannot have changed are passed
 _STATISTIC_WORDS = {"cramers_v": "Cramér's V", "contingency": "contingency coefficient C"}
 
 
-def pairs(release: RecordRelease, places: Sequence[int]) -> list[tuple[int, int]]:
+def pairs(release: RecordRelease, attributes: Sequence[int]) -> list[tuple[int, int]]:
     """The pairs of attributes that are compared: all, or among many attributes those of which one has changed.
 
     The table of two unchanged attributes is the same, so nothing is missed.
     """
-    every = list(combinations(places, 2))
-    if len(places) <= _MANY:
-        return every
+    all_pairs = list(combinations(attributes, 2))
+    if len(attributes) <= _MANY:
+        return all_pairs
     codes = release.data.codes
-    changed = {j for j in places if any(not np.array_equal(codes[j], t.codes(j)) for t in release.tables)}
-    return [pair for pair in every if changed.intersection(pair)]
+    altered = {j for j in attributes if any(not np.array_equal(codes[j], t.codes(j)) for t in release.tables)}
+    return [pair for pair in all_pairs if altered.intersection(pair)]
 
 
 def weights_of(original: ReleasedTable) -> np.ndarray | None:
@@ -72,15 +72,15 @@ class _Shares:
     """Counts of a coded table before and after (a mean over a release's tables), weighted or not, as percentages."""
 
     def __init__(
-        self, old: np.ndarray, new: Sequence[np.ndarray], size: int, weights: np.ndarray | None, counts: np.ndarray
+        self, before: np.ndarray, after: Sequence[np.ndarray], size: int, weights: np.ndarray | None, counts: np.ndarray
     ) -> None:
         # without any weight there is no weighted percentage
-        total = len(old) if weights is None else float(weights.sum()) or np.nan
+        total = len(before) if weights is None else float(weights.sum()) or np.nan
         self.n = counts
-        self.before = 100 * np.bincount(old, weights, size) / total
-        self.after = 100 * np.mean([np.bincount(codes, weights, size) for codes in new], axis=0) / total
+        self.before = 100 * np.bincount(before, weights, size) / total
+        self.after = 100 * np.mean([np.bincount(codes, weights, size) for codes in after], axis=0) / total
         share = self.before / 100
-        squares = counts if weights is None else np.bincount(old, weights**2, size)
+        squares = counts if weights is None else np.bincount(before, weights**2, size)
         spread = (1 - share) ** 2 * squares + share**2 * (squares.sum() - squares)
         self.errors_unit = 100 * np.sqrt(spread) / total
 
@@ -123,7 +123,7 @@ def _tally(kind: str, rows: Sequence[ShareRow] | Sequence[MeanRow], tolerances: 
 
 
 def percentages(
-    release: RecordRelease, places: Sequence[int], tolerances: Tolerances
+    release: RecordRelease, attributes: Sequence[int], tolerances: Tolerances
 ) -> tuple[list[ShareRow], list[Tally]]:
     """One-way percentages of all attributes and two-way ones of some, unweighted and weighted, most changed first."""
     data, original = release.data, release.original
@@ -140,23 +140,23 @@ def percentages(
         for weighted, by in forms:
             shares = _Shares(data.codes[j], [t.codes(j) for t in release.tables], shape[j], by, counts)
             one_way[weighted] += shares.rows(name, levels[j], weighted, tolerances)
-    for i, j in pairs(release, places):
+    for i, j in pairs(release, attributes):
         size = shape[i] * shape[j]
         if size > max(_MOST_CELLS, 4 * n):
             continue
-        old = data.codes[i].astype(np.int64) * shape[j] + data.codes[j]
-        new = [t.codes(i).astype(np.int64) * shape[j] + t.codes(j) for t in release.tables]
+        before = data.codes[i].astype(np.int64) * shape[j] + data.codes[j]
+        after = [t.codes(i).astype(np.int64) * shape[j] + t.codes(j) for t in release.tables]
         pairs_of_levels = [f"{a}, {b}" for a in levels[i] for b in levels[j]]
-        counts = np.bincount(old, minlength=size)
+        counts = np.bincount(before, minlength=size)
         for weighted, by in forms:
-            shares = _Shares(old, new, size, by, counts)
+            shares = _Shares(before, after, size, by, counts)
             two_way[weighted] += shares.rows(f"{names[i]} × {names[j]}", pairs_of_levels, weighted, tolerances)
     for weighted, _ in forms:
-        how = "weighted " if weighted else ""
-        tallies.append(_tally(f"{how}percentages of one attribute", one_way[weighted], tolerances))
+        weighting = "weighted " if weighted else ""
+        tallies.append(_tally(f"{weighting}percentages of one attribute", one_way[weighted], tolerances))
         if two_way[weighted]:
-            which = " of which one has changed" if len(places) > _MANY else ""
-            tallies.append(_tally(f"{how}percentages of two attributes{which}", two_way[weighted], tolerances))
+            limit = " of which one has changed" if len(attributes) > _MANY else ""
+            tallies.append(_tally(f"{weighting}percentages of two attributes{limit}", two_way[weighted], tolerances))
         largest += _largest(one_way[weighted], tolerances.min_n) + _largest(two_way[weighted], tolerances.min_n)
     return largest, tallies
 
@@ -184,8 +184,8 @@ def means(release: RecordRelease, plan: Plan, tolerances: Tolerances) -> tuple[l
     """Means of numeric columns overall and in every level of the analysed attributes, most changed first."""
     data, original = release.data, release.original
     weights = weights_of(original)
-    everybody = np.zeros(data.n_records, np.int64)
-    groupings = [_Grouping("all records", [""], everybody, [everybody] * len(release.tables))]
+    one_group = np.zeros(data.n_records, np.int64)
+    groupings = [_Grouping("all records", [""], one_group, [one_group] * len(release.tables))]
     for j in data.domain.indices(plan.analyse):
         attribute, after = data.domain.attributes[j], [table.codes(j) for table in release.tables]
         groupings.append(_Grouping(attribute.name, attribute.levels, data.codes[j], after))
@@ -203,15 +203,15 @@ def means(release: RecordRelease, plan: Plan, tolerances: Tolerances) -> tuple[l
 
 def _means(numbers: _Numbers, groups: _Grouping, weights: np.ndarray | None, tolerances: Tolerances) -> list[MeanRow]:
     """The means of a column in every group, with the standard error of the original's."""
-    size, known = len(groups.levels), ~np.isnan(numbers.before)
-    values, codes = numbers.before[known], groups.before[known]
+    size, is_known = len(groups.levels), ~np.isnan(numbers.before)
+    values, codes = numbers.before[is_known], groups.before[is_known]
     counts = np.bincount(codes, minlength=size)
-    by = np.ones(len(values)) if weights is None else weights[known]
+    record_weights = np.ones(len(values)) if weights is None else weights[is_known]
     before = _mean(groups.before, numbers.before, weights, size)
-    squares = np.bincount(codes, (by * (values - before[codes])) ** 2, size)
+    squares = np.bincount(codes, (record_weights * (values - before[codes])) ** 2, size)
     pairs = zip(groups.after, numbers.after, strict=True)
     with np.errstate(divide="ignore", invalid="ignore"):
-        error = np.sqrt(squares * counts / np.maximum(counts - 1.0, 0)) / np.bincount(codes, by, size)
+        error = np.sqrt(squares * counts / np.maximum(counts - 1.0, 0)) / np.bincount(codes, record_weights, size)
         after = np.mean([_mean(released, figures, weights, size) for released, figures in pairs], axis=0)
         errors = np.abs(after - before) / error
     change = relative(before, after)
@@ -232,11 +232,14 @@ def _means(numbers: _Numbers, groups: _Grouping, weights: np.ndarray | None, tol
 
 
 def _mean(codes: np.ndarray, values: np.ndarray, weights: np.ndarray | None, size: int) -> np.ndarray:
-    there = ~np.isnan(values)
-    by = np.ones(int(there.sum())) if weights is None else weights[there]
-    total = np.bincount(codes[there], by, size)
+    is_known = ~np.isnan(values)
+    record_weights = np.ones(int(is_known.sum())) if weights is None else weights[is_known]
+    total = np.bincount(codes[is_known], record_weights, size)
     result: np.ndarray = np.divide(
-        np.bincount(codes[there], by * values[there], size), total, out=np.full(size, np.nan), where=total > 0
+        np.bincount(codes[is_known], record_weights * values[is_known], size),
+        total,
+        out=np.full(size, np.nan),
+        where=total > 0,
     )
     return result
 
@@ -249,10 +252,10 @@ def correlations(release: RecordRelease, plan: Plan) -> list[PairRow]:
         figures = []
         for table in (original, *release.tables):
             x, y = (numbers_of(table, original, name, plan) for name in (a, b))
-            both = ~np.isnan(x) & ~np.isnan(y)
-            x, y = x[both], y[both]
-            flat = len(x) < 2 or x.std() == 0 or y.std() == 0
-            figures.append(np.nan if flat else float(np.corrcoef(x, y)[0, 1]))
+            is_known = ~np.isnan(x) & ~np.isnan(y)
+            x, y = x[is_known], y[is_known]
+            is_constant = len(x) < 2 or x.std() == 0 or y.std() == 0
+            figures.append(np.nan if is_constant else float(np.corrcoef(x, y)[0, 1]))
         rows.append(PairRow(a, b, "Pearson's r", optional(figures[0]), optional(float(np.mean(figures[1:])))))
     return sorted(rows, key=_change)[:MOST]
 
@@ -261,21 +264,21 @@ def _change(row: PairRow) -> float:
     return -abs(row.after - row.before) if row.before is not None and row.after is not None else -np.inf
 
 
-def associations(release: RecordRelease, places: Sequence[int]) -> list[PairRow]:
+def associations(release: RecordRelease, attributes: Sequence[int]) -> list[PairRow]:
     """Cramér's V and the contingency coefficient of every pair of attributes, most changed first."""
     data = release.data
     names, shape = data.domain.names, data.domain.shape
     rows = []
-    for i, j in pairs(release, places):
+    for i, j in pairs(release, attributes):
         size = shape[i] * shape[j]
         if size > _MOST_CELLS:
             continue
         tables = [(data.codes[i], data.codes[j])] + [(t.codes(i), t.codes(j)) for t in release.tables]
         counts = [np.bincount(a.astype(np.int64) * shape[j] + b, minlength=size) for a, b in tables]
         sizes = np.array([[shape[i], shape[j]]] * len(tables), np.int64)
-        phi2, free = phi_squared(np.concatenate(counts), sizes)
+        phi2, degrees = phi_squared(np.concatenate(counts), sizes)
         for statistic in STATISTICS:
-            figures = strength(phi2, free, statistic)
+            figures = strength(phi2, degrees, statistic)
             after = float(figures[1:].mean())
             rows.append(PairRow(names[i], names[j], _STATISTIC_WORDS[statistic], float(figures[0]), after))
     return sorted(rows, key=_change)[: 2 * MOST]
@@ -285,14 +288,14 @@ def named_tables(release: RecordRelease, plan: Plan) -> list[NamedTable]:
     """The tables that the plan names, before and after; of long ones the cells that changed most."""
     data, tables = release.data, []
     for table in plan.tables:
-        places = data.domain.indices(table.attributes)
-        cells, before, after = _counts(release, places)
+        attributes = data.domain.indices(table.attributes)
+        cells, before, after = _counts(release, attributes)
         order = np.arange(len(cells))
         if len(cells) > MOST // 2:
             order = np.argsort(-np.abs(after - before), kind="stable")[: MOST // 2]
         rows = tuple(
             CellRow(
-                tuple(data.domain.attributes[j].levels[c] for j, c in zip(places, cells[i].tolist(), strict=True)),
+                tuple(data.domain.attributes[j].levels[c] for j, c in zip(attributes, cells[i].tolist(), strict=True)),
                 int(before[i]),
                 round(float(after[i])),
             )
@@ -303,34 +306,34 @@ def named_tables(release: RecordRelease, plan: Plan) -> list[NamedTable]:
     return tables
 
 
-def _counts(release: RecordRelease, places: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _counts(release: RecordRelease, attributes: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Cells that occur before or after, their counts before, and after (a mean over tables)."""
     data, n = release.data, release.data.n_records
-    columns = [np.concatenate([data.codes[j], *(t.codes(j) for t in release.tables)]) for j in places]
-    cells, inverse = occupied(columns, [data.domain.shape[j] for j in places], n * (1 + len(release.tables)))
+    columns = [np.concatenate([data.codes[j], *(t.codes(j) for t in release.tables)]) for j in attributes]
+    cells, inverse = occupied(columns, [data.domain.shape[j] for j in attributes], n * (1 + len(release.tables)))
     counts = [np.bincount(inverse[k * n : (k + 1) * n], minlength=len(cells)) for k in range(1 + len(release.tables))]
     return cells, counts[0], np.mean(counts[1:], axis=0)
 
 
-def distance(release: RecordRelease, places: Sequence[int], fewest: int) -> Distance:
+def distance(release: RecordRelease, attributes: Sequence[int], fewest: int) -> Distance:
     """The Hellinger distance over some attributes, with and without cells of fewer than ``fewest`` records; withheld
     where most records stand in such cells."""
     data, n = release.data, release.data.n_records
-    everything, large = [], []
+    all_cells, large_cells = [], []
     share = records = float("nan")
     for table in release.tables:
-        columns = [np.concatenate([data.codes[j], table.codes(j)]) for j in places]
-        cells, inverse = occupied(columns, [data.domain.shape[j] for j in places], 2 * n)
+        columns = [np.concatenate([data.codes[j], table.codes(j)]) for j in attributes]
+        cells, inverse = occupied(columns, [data.domain.shape[j] for j in attributes], 2 * n)
         before = np.bincount(inverse[:n], minlength=len(cells))
         after = np.bincount(inverse[n:], minlength=len(cells))
         roots = (np.sqrt(after) - np.sqrt(before)) ** 2
-        everything.append(np.sqrt(roots.sum() / (2 * n)))
-        large.append(np.sqrt(roots[before >= fewest].sum() / (2 * n)) if (before >= fewest).any() else np.nan)
+        all_cells.append(np.sqrt(roots.sum() / (2 * n)))
+        large_cells.append(np.sqrt(roots[before >= fewest].sum() / (2 * n)) if (before >= fewest).any() else np.nan)
         occupied_before = before > 0
         share = float(np.count_nonzero(occupied_before & (before < fewest)) / np.count_nonzero(occupied_before))
         records = float(before[before < max(fewest, _SMALL)].sum() / n)
-    distances = np.array([np.mean(everything), np.mean(large)])
+    distances = np.array([np.mean(all_cells), np.mean(large_cells)])
     if share > SPARSE_CELLS:
         distances = two_digits(distances)
-    whole = None if records > SATURATED else float(distances[0])
-    return Distance(whole, optional(distances[1]), fewest, share)
+    hellinger = None if records > SATURATED else float(distances[0])
+    return Distance(hellinger, optional(distances[1]), fewest, share)

@@ -33,11 +33,11 @@ def slides_bytes(findings: Findings) -> bytes:
     from pptx import Presentation
     from pptx.util import Inches
 
-    made = Presentation()
-    made.slide_width, made.slide_height = Inches(13.333), Inches(7.5)
+    presentation = Presentation()
+    presentation.slide_width, presentation.slide_height = Inches(13.333), Inches(7.5)
     outline = slides(findings)
     for section in outline.sections:
-        slide = made.slides.add_slide(made.slide_layouts[5])
+        slide = presentation.slides.add_slide(presentation.slide_layouts[5])
         _title(slide, section.title)
         lines, pictures = _content(section)
         if pictures:
@@ -46,7 +46,7 @@ def slides_bytes(findings: Findings) -> bytes:
         else:
             _lines(slide, lines, (0.7, 1.35, 11.9, 5.4), 22)
         _lines(slide, [outline.banner], (0.7, 6.95, 11.9, 0.4), 11)
-    return without_traces(parts_of_pptx(made), outline.title)
+    return without_traces(parts_of_pptx(presentation), outline.title)
 
 
 def _content(section: Section) -> tuple[list[str], list[Picture]]:
@@ -90,8 +90,8 @@ def _lines(slide: Any, lines: list[str], box: tuple[float, float, float, float],
     room = width * height * 72 * 72
     while size > 11 and sum(len(line) + 30 for line in lines) * size * size * 0.62 > room:
         size -= 1
-    for place, line in enumerate(lines):
-        paragraph = frame.paragraphs[0] if place == 0 else frame.add_paragraph()
+    for number, line in enumerate(lines):
+        paragraph = frame.paragraphs[0] if number == 0 else frame.add_paragraph()
         run = paragraph.add_run()
         run.text = f"• {line}" if len(lines) > 1 else line
         run.font.size = Pt(size)

@@ -40,12 +40,12 @@ def largest_exposed(study: Study, view: RiskUtilityMap, data: Microdata) -> floa
 
 def saturated(plan: Plan, calls: Sequence[MeasureCall], data: Microdata) -> frozenset[int]:
     """Places of the measures that follow changed cells of a table with most records in small cells."""
-    found = set()
+    measures = set()
     for k, call in enumerate(calls):
         if not call.measure.follows_changes:
             continue
         names = tuple(call.attributes or (plan.keys if call.measure.over == "keys" else plan.analyse))
         tables = list(combinations(names, 2)) if call.measure.two_way else [names]
         if any(small_records(data, table) > SATURATED for table in tables):
-            found.add(k)
-    return frozenset(found)
+            measures.add(k)
+    return frozenset(measures)

@@ -33,31 +33,31 @@ def _cell(value: Any) -> Any:
 
 def sheets(findings: Findings) -> dict[str, tuple[list[str], list[list[Any]]]]:
     """Name, header and rows of every sheet that has rows."""
-    use, at = findings.utility, findings.map
-    made = {
+    utility, board_map = findings.utility, findings.map
+    all_sheets = {
         "Ten questions": (
             ["question", "answer"],
             [[a.question, line] for a in ten_questions(findings) for line in a.lines],
         ),
-        "Candidates": _rows(at.candidates),
-        "Spread": _rows(at.spreads),
+        "Candidates": _rows(board_map.candidates),
+        "Spread": _rows(board_map.spreads),
         "Measures": _rows(findings.measures),
         "Exposed groups": _rows(findings.exposure.groups),
-        "Percentages": _rows([r for r in use.shares if not r.weighted], ("weighted",)),
-        "Percentages weighted": _rows([r for r in use.shares if r.weighted], ("weighted",)),
-        "Means": _rows(use.means),
-        "Correlations": _rows(use.correlations),
-        "Associations": _rows(use.associations),
-        "Coefficients": _rows(use.coefficients),
-        "Flags": _rows(use.tallies),
+        "Percentages": _rows([r for r in utility.shares if not r.weighted], ("weighted",)),
+        "Percentages weighted": _rows([r for r in utility.shares if r.weighted], ("weighted",)),
+        "Means": _rows(utility.means),
+        "Correlations": _rows(utility.correlations),
+        "Associations": _rows(utility.associations),
+        "Coefficients": _rows(utility.coefficients),
+        "Flags": _rows(utility.tallies),
         "Checks": _rows(findings.checks),
         "Attributes": _rows(findings.design.attributes),
         "Parameters": (["parameter", "as planned"], [list(pair) for pair in findings.approved.parameters]),
     }
-    for number, table in enumerate(use.tables, 1):
+    for number, table in enumerate(utility.tables, 1):
         header = [*table.attributes, "before", "after"]
-        made[f"Table {number}"] = (header, [[*c.levels, c.before, c.after] for c in table.rows])
-    return {name: (header, rows) for name, (header, rows) in made.items() if rows}
+        all_sheets[f"Table {number}"] = (header, [[*c.levels, c.before, c.after] for c in table.rows])
+    return {name: (header, rows) for name, (header, rows) in all_sheets.items() if rows}
 
 
 def tables_bytes(findings: Findings) -> bytes:
@@ -69,8 +69,8 @@ def tables_bytes(findings: Findings) -> bytes:
     head = {"bold": True, "bg_color": "#E6EBF0", "text_wrap": True, "valign": "top"}
     text = {"text_wrap": True, "valign": "top"}
     # Marked as a quote, what may be a formula stays text when somebody edits the cell too.
-    bold, quoted_bold = (book.add_format({**head, "quote_prefix": on}) for on in (False, True))
-    wrap, quoted = (book.add_format({**text, "quote_prefix": on}) for on in (False, True))
+    bold, quoted_bold = (book.add_format({**head, "quote_prefix": is_quoted}) for is_quoted in (False, True))
+    wrap, quoted = (book.add_format({**text, "quote_prefix": is_quoted}) for is_quoted in (False, True))
     for name, (header, rows) in sheets(findings).items():
         sheet = book.add_worksheet(name)
         sheet.freeze_panes(1, 1)

@@ -46,14 +46,14 @@ def _filled(template: Path, names: Mapping[str, Any], written: Callable[[str], s
         return _environment(template.parent, written).get_template(template.name).render(names)
     except TemplateError as error:
         frames = [(Path(f.filename), f.lineno) for f in traceback.extract_tb(error.__traceback__)]
-        places = [f"'{path.name}', line {line}" for path, line in frames if path.parent == template.parent]
-        place = places[-1] if places else f"'{template.name}'"
-        raise EngineError(f"the template {place} cannot be read: {error.message}") from error
+        positions = [f"'{path.name}', line {line}" for path, line in frames if path.parent == template.parent]
+        position = positions[-1] if positions else f"'{template.name}'"
+        raise EngineError(f"the template {position} cannot be read: {error.message}") from error
 
 
 @cache
 def _environment(folder: Path, written: Callable[[str], str]) -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=FileSystemLoader(folder),
         undefined=StrictUndefined,
         autoescape=True,
@@ -61,8 +61,8 @@ def _environment(folder: Path, written: Callable[[str], str]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {filter_.__name__.lstrip("_"): filter_ for filter_ in _FILTERS}
-    return made
+    environment.filters |= {filter_.__name__.lstrip("_"): filter_ for filter_ in _FILTERS}
+    return environment
 
 
 def _value(value: Any, written: Callable[[str], str]) -> Markup:

@@ -30,8 +30,8 @@ def document(name: str, names: Mapping[str, Any], pictures: Pictures | None = No
     sections: list[tuple[str, list[Block]]] = []
     for lines in _paragraphs(text_of(FOLDER / name, names)):
         first = lines[0]
-        if found := _FRONT.fullmatch(first):
-            front[found[1]] = _shown(found[2])
+        if match := _FRONT.fullmatch(first):
+            front[match[1]] = _shown(match[2])
         elif first.startswith("# "):
             front["Title"] = _shown(first[2:])
         elif first.startswith("## "):
@@ -40,8 +40,8 @@ def document(name: str, names: Mapping[str, Any], pictures: Pictures | None = No
             raise EngineError(f"the template '{name}' has text before its first section: '{_shown(first)}'")
         else:
             sections[-1][1].extend(_blocks(name, lines, pictures or {}))
-    made = tuple(Section(title, tuple(blocks)) for title, blocks in sections)
-    return Document(front["Title"], front["Subtitle"], front["Banner"], made)
+    parts = tuple(Section(title, tuple(blocks)) for title, blocks in sections)
+    return Document(front["Title"], front["Subtitle"], front["Banner"], parts)
 
 
 def texts(name: str, names: Mapping[str, Any]) -> list[str]:
@@ -74,19 +74,19 @@ def _paragraphs(text: str) -> Iterator[list[str]]:
 
 def _blocks(name: str, lines: list[str], pictures: Pictures) -> Iterator[Block]:
     """The block that some lines are, if they say anything."""
-    found = _BLOCK.match(lines[0])
-    kind = found[1] if found else ""
-    rest = [lines[0][found.end() :], *lines[1:]] if found else lines
+    match = _BLOCK.match(lines[0])
+    kind = match[1] if match else ""
+    content = [lines[0][match.end() :], *lines[1:]] if match else lines
     if kind == "Picture":
-        if (shown := _known(name, pictures, _text(rest))()) is not None:
-            yield shown
+        if (picture := _known(name, pictures, _text(content))()) is not None:
+            yield picture
     elif kind == "Table":
-        yield _grid(name, rest)
+        yield _grid(name, content)
     elif lines[0].startswith("- "):
         yield Bullets(tuple(_items(lines)))
     elif lines[0].startswith("|"):
         yield Entries(tuple((key, value) for key, value in _rows(name, lines, 2)))
-    elif text := _text(rest):
+    elif text := _text(content):
         yield Paragraph(text, kind.lower() or "plain")
 
 
@@ -120,14 +120,14 @@ def _rows(name: str, lines: list[str], columns: int = 0) -> Iterator[tuple[str, 
 
 def _grid(name: str, lines: list[str]) -> Grid:
     """A table: caption, header, widths (with ``>`` where figures stand on the right), and rows."""
-    begin = next((i for i, line in enumerate(lines) if line.startswith("|")), len(lines))
-    caption, rows = _text(lines[:begin]), list(_rows(name, lines[begin:]))
+    first_row = next((i for i, line in enumerate(lines) if line.startswith("|")), len(lines))
+    caption, rows = _text(lines[:first_row]), list(_rows(name, lines[first_row:]))
     if len(rows) < 2:
         raise EngineError(f"the table '{caption}' of the template '{name}' needs a header and a row of widths")
-    header, form, *rest = rows
+    header, form, *body = rows
     right = tuple(j for j, cell in enumerate(form) if cell.endswith(">"))
     try:
         widths = tuple(float(cell.rstrip("> ")) for cell in form)
     except ValueError:
         raise EngineError(f"the widths of the table '{caption}' of the template '{name}' are no numbers") from None
-    return Grid(caption, header, tuple(rest), right, widths)
+    return Grid(caption, header, tuple(body), right, widths)

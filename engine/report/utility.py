@@ -23,10 +23,10 @@ _LEVEL = re.compile(r"\[(?:T\.)?([^\]]*)\]")
 
 def utility(release: RecordRelease, plan: Plan, fewest: int) -> Utility:
     """Everything that is compared for users; ``fewest`` is the count from which a cell is large."""
-    given = plan.tolerances
-    tolerances = Tolerances(float(given.change), given.min_n, float(given.se), float(given.se_ratio))
-    places = release.data.domain.indices(plan.analyse)
-    percentages, tallies = shares.percentages(release, places, tolerances)
+    planned = plan.tolerances
+    tolerances = Tolerances(float(planned.change), planned.min_n, float(planned.se), float(planned.se_ratio))
+    attributes = release.data.domain.indices(plan.analyse)
+    percentages, tallies = shares.percentages(release, attributes, tolerances)
     means, of_means = shares.means(release, plan, tolerances)
     coefficients, of_coefficients = _coefficients(release, plan, tolerances)
     return Utility(
@@ -35,10 +35,10 @@ def utility(release: RecordRelease, plan: Plan, fewest: int) -> Utility:
         shares=tuple(percentages),
         means=tuple(means),
         correlations=tuple(shares.correlations(release, plan)),
-        associations=tuple(shares.associations(release, places)),
+        associations=tuple(shares.associations(release, attributes)),
         coefficients=tuple(coefficients),
         tables=tuple(shares.named_tables(release, plan)),
-        distance=shares.distance(release, places, fewest),
+        distance=shares.distance(release, attributes, fewest),
     )
 
 
@@ -56,11 +56,11 @@ def _coefficients(
         for i, usable in enumerate(comparison.usable.tolist()):
             name = _LEVEL.sub(r": \1", comparison.ready.names[i])
             if not usable:
-                never = f"not in the original either: {WHY[int(comparison.before.why[i])]}"
-                rows.append(CoefficientRow(analysis.name, name, None, None, None, None, None, None, False, never))
+                reason = f"not in the original either: {WHY[int(comparison.before.why[i])]}"
+                rows.append(CoefficientRow(analysis.name, name, None, None, None, None, None, None, False, reason))
                 continue
             lost = "" if np.isfinite(comparison.after[i]) else WHY[int(comparison.why[i])]
-            wide = bool(ratio[i] > tolerances.se_ratio or ratio[i] < 1 / tolerances.se_ratio)
+            is_wide = bool(ratio[i] > tolerances.se_ratio or ratio[i] < 1 / tolerances.se_ratio)
             rows.append(
                 CoefficientRow(
                     analysis=analysis.name,
@@ -71,12 +71,12 @@ def _coefficients(
                     se_after=shares.optional(comparison.se_after[i]),
                     shift=shares.optional(shift[i]),
                     ratio=shares.optional(ratio[i]),
-                    flagged=bool(lost) or bool(shift[i] > tolerances.se) or wide,
+                    flagged=bool(lost) or bool(shift[i] > tolerances.se) or is_wide,
                     lost=lost,
                 )
             )
     rows.sort(key=lambda row: (row.before is None, not row.lost, -(row.shift or 0)))
     if not rows:
         return [], []
-    could = sum(row.before is not None for row in rows)
-    return rows, [Tally("regression coefficients", len(rows), could, sum(row.flagged for row in rows))]
+    estimated = sum(row.before is not None for row in rows)
+    return rows, [Tally("regression coefficients", len(rows), estimated, sum(row.flagged for row in rows))]

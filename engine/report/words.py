@@ -20,9 +20,9 @@ def figure(value: float | None, digits: int = 3) -> str:
         return f"{value:,.0f}".replace("-", "−")
     if abs(value) >= 10 ** (digits - 1):
         return f"{value:,.0f}".replace("-", "−")
-    digits = next((few for few in (1, 2) if few < digits and _steps(value, _unit(value, few))), digits)
-    places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
-    return f"{value:.{min(places, 8)}f}".replace("-", "−")
+    digits = next((n for n in (1, 2) if n < digits and _steps(value, _unit(value, n))), digits)
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    return f"{value:.{min(decimals, 8)}f}".replace("-", "−")
 
 
 def _unit(value: float, digits: int) -> float:
@@ -48,11 +48,11 @@ def about(value: float | None, se: float | None) -> str:
     if se == 0:
         return f"{figure(value)} ± 0"
     if steps := _rounded(value, se):
-        places = max(0, 1 - math.floor(math.log10(abs(value))))
-        shown = f"{value:,.{places}f}".replace("-", "−")
-        return f"about {shown}" if steps == 1 else f"{shown} ± {se:,.{places}f}"
-    places = max(0, -math.floor(math.log10(se)) + (1 if se / 10 ** math.floor(math.log10(se)) < 1.95 else 0))
-    return f"{value:,.{places}f} ± {se:.{places}f}".replace("-", "−")
+        decimals = max(0, 1 - math.floor(math.log10(abs(value))))
+        shown = f"{value:,.{decimals}f}".replace("-", "−")
+        return f"about {shown}" if steps == 1 else f"{shown} ± {se:,.{decimals}f}"
+    decimals = max(0, -math.floor(math.log10(se)) + (1 if se / 10 ** math.floor(math.log10(se)) < 1.95 else 0))
+    return f"{value:,.{decimals}f} ± {se:.{decimals}f}".replace("-", "−")
 
 
 def _rounded(value: float, se: float) -> int:

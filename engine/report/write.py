@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from engine.sweeps.remake import Remade
 
 
-def write_member(study: Study, made: Remade, folder: str | Path) -> list[Path]:
+def write_member(study: Study, realisation: Remade, folder: str | Path) -> list[Path]:
     """The board's files: memo (DOCX, HTML and, where one can be made, PDF), tables, slides and ``board.json``.
 
     ``folder`` must exist; returns the files written.  They hold nothing that a member may not see.
     """
 
-    return write_findings(findings(study, made), Path(folder))
+    return write_findings(findings(study, realisation), Path(folder))
 
 
-def write_chair(study: Study, made: Remade, folder: str | Path) -> list[Path]:
+def write_chair(study: Study, realisation: Remade, folder: str | Path) -> list[Path]:
     """Annex A, for the chair of the board only: the extent of the change (DOCX and HTML)."""
     from engine.report.document_files import write_document
 
-    return write_document(chair_sections(study, made), Path(folder), "annex-a-chair")
+    return write_document(chair_sections(study, realisation), Path(folder), "annex-a-chair")
 
 
-def write_analyst(study: Study, made: Remade, folder: str | Path) -> list[Path]:
+def write_analyst(study: Study, realisation: Remade, folder: str | Path) -> list[Path]:
     """Annex B, for the analyst: every candidate under its own name, runs, notes and the decision log (DOCX, HTML)."""
     from engine.report.document_files import write_document
 
-    return write_document(analyst_sections(study, made), Path(folder), "annex-b-analyst")
+    return write_document(analyst_sections(study, realisation), Path(folder), "annex-b-analyst")

@@ -48,12 +48,12 @@ def plainly(figure: Figure) -> Figure:
     Templates (``hovertemplate``, ``texttemplate``) are the program's own and hold no names.
     """
     for trace in figure.data:
-        for part in _OF_TRACES:
-            if part in trace and _has_text(trace[part]):
-                trace[part] = _escaped(trace[part])
+        for field in _OF_TRACES:
+            if field in trace and _has_text(trace[field]):
+                trace[field] = _escaped(trace[field])
     layout = figure.layout
-    for note in layout.annotations:
-        note.text = _escaped(note.text)
+    for annotation in layout.annotations:
+        annotation.text = _escaped(annotation.text)
     layout.legend.title.text = _escaped(layout.legend.title.text)
     figure.for_each_xaxis(_axis)
     figure.for_each_yaxis(_axis)
@@ -73,7 +73,7 @@ def _has_text(values: Any) -> bool:
 
 
 def _texts(values: Any) -> Iterable[bool]:
-    return (isinstance(one, str) or _nested(one) for one in values)
+    return (isinstance(value, str) or _nested(value) for value in values)
 
 
 def _nested(value: Any) -> bool:
@@ -84,7 +84,7 @@ def _escaped(value: Any) -> Any:
     if isinstance(value, str):
         return _shown(value)
     if _nested(value):
-        return [_escaped(one) for one in value]
+        return [_escaped(item) for item in value]
     return value
 
 

@@ -78,8 +78,8 @@ def plain(text: str) -> str:
 
     Streamlit looks for addresses, emoji, icons and arrows after escapes were read; an invisible joiner parts those.
     """
-    line = _PARTED.sub(lambda found: found[0] + _JOINER, printable(_BLANK.sub(" ", text)))
-    line = _SIGNS.sub(lambda found: "".join(f"\\{sign}" for sign in found[0]), line)
+    line = _PARTED.sub(lambda match: match[0] + _JOINER, printable(_BLANK.sub(" ", text)))
+    line = _SIGNS.sub(lambda match: "".join(f"\\{sign}" for sign in match[0]), line)
     return _LINE.sub(r"\1\\", line)
 
 
@@ -134,24 +134,24 @@ def prepare() -> None:
 
 def _plainly(name: str, element: Callable[..., Any]) -> Callable[..., Any]:
     """An element whose texts are plain unless they are Markdown."""
-    known = signature(element)
+    declared = signature(element)
 
     @wraps(element)
     def made(*args: Any, **kwargs: Any) -> Any:
-        given = known.bind(*args, **kwargs)
+        bound = declared.bind(*args, **kwargs)
         for parameter in TEXTS[name]:
-            _escape(given.arguments, known, parameter)
-        return element(*given.args, **given.kwargs)
+            _escape(bound.arguments, declared, parameter)
+        return element(*bound.args, **bound.kwargs)
 
     made.shows_plain = True  # type: ignore[attr-defined]
     return made
 
 
-def _escape(arguments: dict[str, Any], known: Signature, parameter: str) -> None:
+def _escape(arguments: dict[str, Any], declared: Signature, parameter: str) -> None:
     value = arguments.get(parameter)
     if parameter == "format_func":
-        words = value or known.parameters[parameter].default or str
-        arguments[parameter] = lambda option: str(shown(words(option)))
+        option_text = value or declared.parameters[parameter].default or str
+        arguments[parameter] = lambda option: str(shown(option_text(option)))
     elif parameter == "column_config":
         if value is not None:
             arguments[parameter] = {name: _column(config) for name, config in value.items()}
@@ -160,7 +160,7 @@ def _escape(arguments: dict[str, Any], known: Signature, parameter: str) -> None
     elif isinstance(value, str):
         arguments[parameter] = str(shown(value))
     elif parameter in ("tabs", "captions") and value is not None:
-        arguments[parameter] = [str(shown(one)) for one in value]
+        arguments[parameter] = [str(shown(text)) for text in value]
 
 
 def cells(data: Any) -> pd.DataFrame:
@@ -171,11 +171,11 @@ def cells(data: Any) -> pd.DataFrame:
     def cell(value: Any) -> Any:
         return _JOINER + value if isinstance(value, str) and may_be_formula(value) else value
 
-    made = pd.DataFrame(data).copy()
-    for name in made.columns:
-        if made[name].dtype == object or isinstance(made[name].dtype, pd.StringDtype):
-            made[name] = made[name].map(cell)
-    return made
+    frame = pd.DataFrame(data).copy()
+    for name in frame.columns:
+        if frame[name].dtype == object or isinstance(frame[name].dtype, pd.StringDtype):
+            frame[name] = frame[name].map(cell)
+    return frame
 
 
 def _column(config: Any) -> Any:

@@ -28,8 +28,8 @@ def title(name: str) -> str:
 
 def short(name: str) -> str:
     """A mechanism's usual abbreviation; its name in words where it has none of its own."""
-    found = re.search(r"\(([\w, ]+)\)$", title(name))
-    return found.group(1) if found else name.replace("_", " ")
+    match = re.search(r"\(([\w, ]+)\)$", title(name))
+    return match.group(1) if match else name.replace("_", " ")
 
 
 def tables_of(spec: ReleaseSpec) -> int:
@@ -39,14 +39,14 @@ def tables_of(spec: ReleaseSpec) -> int:
 
 def settings(spec: ReleaseSpec) -> str:
     """A candidate's parameters in few words: its numbers, and what is not as it usually is."""
-    known = {one.name: one for one in mechanism(spec.mechanism).parameters}
-    shown = []
+    parameters = {parameter.name: parameter for parameter in mechanism(spec.mechanism).parameters}
+    texts = []
     for name, value in spec.params:
-        usual = known[name].default if name in known else None
-        number = name in known and known[name].kind in ("decimal", "whole") and _is_number(value)
-        if (number and _QUIET.get(name) != value) or (value != usual and value != ""):
-            shown.append(f"{name}={value}")
-    return " ".join(shown)
+        default = parameters[name].default if name in parameters else None
+        is_number = name in parameters and parameters[name].kind in ("decimal", "whole") and _is_number(value)
+        if (is_number and _QUIET.get(name) != value) or (value != default and value != ""):
+            texts.append(f"{name}={value}")
+    return " ".join(texts)
 
 
 def _is_number(value: str) -> bool:
@@ -59,33 +59,33 @@ def _is_number(value: str) -> bool:
 
 def parameter_rows(spec: ReleaseSpec) -> list[tuple[str, str, str]]:
     """Every parameter of a candidate: name, value, meaning."""
-    known = {one.name: one.meaning for one in mechanism(spec.mechanism).parameters}
-    return [(name, value or "as usual", known.get(name, "")) for name, value in spec.params]
+    meanings = {parameter.name: parameter.meaning for parameter in mechanism(spec.mechanism).parameters}
+    return [(name, value or "as usual", meanings.get(name, "")) for name, value in spec.params]
 
 
 def label(parameter: Parameter) -> str:
     """What a parameter is called on the page: plain words, then its symbol."""
-    words = parameter.label or parameter.name.replace("_", " ").capitalize()
-    return f"{words} ({parameter.symbol or parameter.name})"
+    name = parameter.label or parameter.name.replace("_", " ").capitalize()
+    return f"{name} ({parameter.symbol or parameter.name})"
 
 
-def legal(one: Parameter) -> str:
+def legal(parameter: Parameter) -> str:
     """What a parameter may be, in words."""
-    words = {
+    text = {
         "decimal": "a number",
         "whole": "a whole number",
         "truth": "yes or no",
         "names": "names joined by +",
         "text": "text",
-    }.get(one.kind, "")
-    if one.low is not None and one.high is not None:
-        words += f" from {one.low} to {one.high}"
-    elif one.low is not None:
-        words += f" of at least {one.low}"
-    if one.choices:
-        words = f"{words}, or {' or '.join(one.choices)}" if words else f"one of {', '.join(one.choices)}"
-    usual = "must be given" if one.default is None else f"usually {one.default or 'none'}"
-    return f"{words}; {usual}"
+    }.get(parameter.kind, "")
+    if parameter.low is not None and parameter.high is not None:
+        text += f" from {parameter.low} to {parameter.high}"
+    elif parameter.low is not None:
+        text += f" of at least {parameter.low}"
+    if parameter.choices:
+        text = f"{text}, or {' or '.join(parameter.choices)}" if text else f"one of {', '.join(parameter.choices)}"
+    default_text = "must be given" if parameter.default is None else f"usually {parameter.default or 'none'}"
+    return f"{text}; {default_text}"
 
 
 # -- the plan's grid -------------------------------------------------------------------------------------------------
@@ -96,33 +96,38 @@ def chosen(plan: Plan) -> tuple[MechanismPlan, ...]:
     return plan.mechanisms or (MechanismPlan(RANDOM_SWAP),)
 
 
-def values_text(one: Parameter, values: Sequence[str]) -> str:
+def values_text(parameter: Parameter, values: Sequence[str]) -> str:
     """Values of a grid as a person edits them."""
-    return ("\n" if one.kind == "text" else ", ").join(values)
+    return ("\n" if parameter.kind == "text" else ", ").join(values)
 
 
-def values_from(one: Parameter, text: str) -> tuple[str, ...]:
+def values_from(parameter: Parameter, text: str) -> tuple[str, ...]:
     """The values in a text; none where it is empty."""
-    parts = text.splitlines() if one.kind == "text" else text.replace(";", ",").split(",")
-    return tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
+    values = text.splitlines() if parameter.kind == "text" else text.replace(";", ",").split(",")
+    return tuple(dict.fromkeys(value.strip() for value in values if value.strip()))
 
 
-def grid_of(made: Mechanism, given: Mapping[str, Sequence[str]], before: MechanismPlan | None) -> MechanismPlan:
+def grid_of(method: Mechanism, inputs: Mapping[str, Sequence[str]], before: MechanismPlan | None) -> MechanismPlan:
     """What the inputs say; ``before`` itself when they say the same.  Every value is checked in the engine's words."""
-    had = dict(before.grid) if before else {}
+    planned = dict(before.grid) if before else {}
     grid: dict[str, tuple[str, ...]] = {}
-    for one in made.parameters:
-        values = tuple(given.get(one.name, ()))
+    for parameter in method.parameters:
+        values = tuple(inputs.get(parameter.name, ()))
         if not values:
-            if one.default is None:
-                raise UsageError(f"mechanism '{made.name}' needs the parameter '{one.name}': {one.meaning}")
+            if parameter.default is None:
+                raise UsageError(
+                    f"mechanism '{method.name}' needs the parameter '{parameter.name}': {parameter.meaning}"
+                )
             continue
-        canonical = [one.canonical(value) for value in values]
-        if one.name not in had and canonical == [one.default if one.default is None else one.canonical(one.default)]:
+        canonical = [parameter.canonical(value) for value in values]
+        usual = parameter.default if parameter.default is None else parameter.canonical(parameter.default)
+        if parameter.name not in planned and canonical == [usual]:
             continue
-        grid[one.name] = had[one.name] if list(had.get(one.name, ())) == list(values) else values
-    order = [name for name in had if name in grid] + [name for name in grid if name not in had]
-    return MechanismPlan(made.name, tuple((name, grid[name]) for name in order))
+        grid[parameter.name] = (
+            planned[parameter.name] if list(planned.get(parameter.name, ())) == list(values) else values
+        )
+    order = [name for name in planned if name in grid] + [name for name in grid if name not in planned]
+    return MechanismPlan(method.name, tuple((name, grid[name]) for name in order))
 
 
 def merged(plan: Plan, entries: Sequence[MechanismPlan]) -> tuple[MechanismPlan, ...]:
@@ -142,22 +147,22 @@ def counts(specs: Iterable[ReleaseSpec]) -> dict[str, int]:
 def grown(old: Plan, new: Plan) -> bool:
     """Whether every mechanism of ``old`` is still there, with at least the values it had."""
 
-    def within(one: MechanismPlan) -> bool:
+    def within(declared: MechanismPlan) -> bool:
         return any(
-            other.name == one.name
-            and [name for name, _ in other.grid] == [name for name, _ in one.grid]
-            and all(set(values) <= set(dict(other.grid)[name]) for name, values in one.grid)
-            for other in chosen(new)
+            candidate.name == declared.name
+            and [name for name, _ in candidate.grid] == [name for name, _ in declared.grid]
+            and all(set(values) <= set(dict(candidate.grid)[name]) for name, values in declared.grid)
+            for candidate in chosen(new)
         )
 
-    return all(within(one) for one in chosen(old))
+    return all(within(declared) for declared in chosen(old))
 
 
-def entry_words(one: MechanismPlan) -> str:
+def entry_words(declared: MechanismPlan) -> str:
     """A declared mechanism in words."""
-    grid = ", ".join(f"{name} {' or '.join(values)}" for name, values in one.grid)
-    words = title(one.name) if one.name in names() else one.name
-    return f"{words}: {grid}" if grid else words
+    grid = ", ".join(f"{name} {' or '.join(values)}" for name, values in declared.grid)
+    name = title(declared.name) if declared.name in names() else declared.name
+    return f"{name}: {grid}" if grid else name
 
 
 # -- what runs had to say --------------------------------------------------------------------------------------------
@@ -214,12 +219,12 @@ def diagnostics(notes: Sequence[Note]) -> tuple[list[str], list[tuple[str, str]]
         numbers = [float(value) for value in values if isinstance(value, int | float)]
         if len(numbers) == len(values):
             mean = sum(numbers) / len(numbers)
-            shown = f"{mean:,.0f}" if abs(mean) >= 1000 or mean == round(mean) else f"{mean:.3g}"
+            text = f"{mean:,.0f}" if abs(mean) >= 1000 or mean == round(mean) else f"{mean:.3g}"
             if name.endswith("_p") and mean < 0.001:
-                shown = "< 0.001"
+                text = "< 0.001"
         else:
-            shown = "; ".join(dict.fromkeys(str(value) for value in values))
-        rows.append((_WORDS.get(name, name.replace("_", " ")), shown))
+            text = "; ".join(dict.fromkeys(str(value) for value in values))
+        rows.append((_WORDS.get(name, name.replace("_", " ")), text))
     return warnings, rows
 
 
@@ -229,15 +234,15 @@ def said(notes: Sequence[Note]) -> dict[int, list[str]]:
     for note in notes:
         if note.kind is NoteKind.FIGURE and note.measure is not None:
             by_measure.setdefault(note.measure, []).append(note.text)
-    found = {}
+    summaries = {}
     for measure, texts in by_measure.items():
         if len(set(texts)) == 1:
-            found[measure] = [texts[0]]
+            summaries[measure] = [texts[0]]
             continue
         heads = Counter(text.partition(":")[0] for text in texts)
         details = {head: [t.partition(":")[2].strip() for t in texts if t.partition(":")[0] == head] for head in heads}
-        found[measure] = [
+        summaries[measure] = [
             f"{head} in {n} of {len(texts)} runs" + (f" ({details[head][0]} in the first)" if details[head][0] else "")
             for head, n in heads.most_common(3)
         ]
-    return found
+    return summaries

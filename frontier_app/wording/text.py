@@ -57,9 +57,9 @@ def with_error(mean: float, se: float) -> str:
     if se == 0:
         return f"{figure(mean)} ± 0"
     magnitude = math.floor(math.log10(se))
-    places = max(0, (1 if se < 1.95 * 10.0**magnitude else 0) - magnitude)
-    shown = round(mean, places) or 0.0  # a mean that rounds to zero has no sign
-    return f"{shown:,.{places}f} ± {se:.{places}f}"
+    decimals = max(0, (1 if se < 1.95 * 10.0**magnitude else 0) - magnitude)
+    shown = round(mean, decimals) or 0.0  # a mean that rounds to zero has no sign
+    return f"{shown:,.{decimals}f} ± {se:.{decimals}f}"
 
 
 def signed(value: float, digits: int = 3) -> str:
@@ -69,11 +69,11 @@ def signed(value: float, digits: int = 3) -> str:
     return "0" if value == 0 else f"{'+' if value > 0 else '−'}{figure(abs(value), digits)}"
 
 
-def relative(new: float, old: float) -> str:
+def relative(after: float, before: float) -> str:
     """A difference in percent of the old figure; none where that is zero."""
-    if math.isnan(new) or math.isnan(old) or old == 0:
+    if math.isnan(after) or math.isnan(before) or before == 0:
         return ""
-    share = 100 * (new - old) / abs(old)
+    share = 100 * (after - before) / abs(before)
     return f"{'+' if share > 0 else '−' if share < 0 else '±'}{abs(share):.1f} %"
 
 
@@ -96,11 +96,11 @@ def listed(names: list[str] | tuple[str, ...]) -> str:
 
 def spec_short(spec: AttributeSpec) -> str:
     """A spec in a few words: what is swapped, then what is held."""
-    words = " + ".join(spec.names_having("S"))
+    text = " + ".join(spec.names_having("S"))
     for role, word in (("F", "equal"), ("C", "differ")):
         if names := spec.names_having(role):
-            words += f" ({word}: {', '.join(names)})"
-    return words
+            text += f" ({word}: {', '.join(names)})"
+    return text
 
 
 def swap_short(spec: ReleaseSpec) -> str:
@@ -119,33 +119,35 @@ def spec_words(spec: ReleaseSpec, n_records: int) -> Markdown:
     """What a candidate does, in sentences."""
     roles = spec.attributes
     if not spec.by_roles:
-        made, tables = mechanism(spec.mechanism), mechanisms.tables_of(spec)
-        may = listed(roles.names_having("S")) or "no attribute, only numbers"
+        method, tables = mechanism(spec.mechanism), mechanisms.tables_of(spec)
+        alterable = listed(roles.names_having("S")) or "no attribute, only numbers"
         short = mechanisms.settings(spec)
-        changes = f"{f' with {short}' if short else ''} may change {may}. Its amount counts {made.rate}."
-        together = markdown(" **{} tables** are published together.", tables) if tables > 1 else ""
-        return markdown("**{}**{}{}", made.title, changes, together)
+        changes = f"{f' with {short}' if short else ''} may change {alterable}. Its amount counts {method.rate}."
+        published_together = markdown(" **{} tables** are published together.", tables) if tables > 1 else ""
+        return markdown("**{}**{}{}", method.title, changes, published_together)
     to_swap = 2 * pairs_wanted(spec.rate, n_records)[1]
     swapped = listed(roles.names_having("S"))
-    about = f"About {to_swap:,} of {n_records:,} records ({percent(spec.rate)}) exchange "
+    opening = f"About {to_swap:,} of {n_records:,} records ({percent(spec.rate)}) exchange "
     limits = [
         f"{verb} on {listed(names)}"
         for role, verb in (("F", "agree"), ("C", "differ"))
         if (names := roles.names_having(role))
     ]
-    rest = " that " + " and ".join(limits) if limits else ""
-    free = roles.names_having("U")
-    if free:
-        rest += f"; {'the other attributes' if len(free) > 3 else listed(free)} may agree or differ"
-    return markdown("{}**{}** in pairs{}.", about, swapped, rest)
+    conditions = " that " + " and ".join(limits) if limits else ""
+    unconstrained = roles.names_having("U")
+    if unconstrained:
+        conditions += (
+            f"; {'the other attributes' if len(unconstrained) > 3 else listed(unconstrained)} may agree or differ"
+        )
+    return markdown("{}**{}** in pairs{}.", opening, swapped, conditions)
 
 
 def measure_title(call: MeasureCall) -> str:
     """A measure's title with what is particular about it."""
-    shown = [f"{key} {value}" for key, value in call.parameters if value != call.measure.parameters[key]]
+    particulars = [f"{key} {value}" for key, value in call.parameters if value != call.measure.parameters[key]]
     if call.attributes is not None:
-        shown.append(" × ".join(call.attributes))
-    return call.measure.title + (f" ({', '.join(shown)})" if shown else "")
+        particulars.append(" × ".join(call.attributes))
+    return call.measure.title + (f" ({', '.join(particulars)})" if particulars else "")
 
 
 def measure_name(call: MeasureCall) -> str:
@@ -163,16 +165,16 @@ def measure_within(call: MeasureCall) -> str:
 def risk_axis(call: MeasureCall) -> str:
     """The risk axis' title, with unit and direction."""
     unit = f", {call.measure.unit}" if call.measure.unit else ""
-    turned = " (reversed)" if call.measure.better == "higher" else ""
-    return stacked(wrap(f"{measure_name(call)}{unit}{turned} — riskier ↑", _AXIS))
+    reversal = " (reversed)" if call.measure.better == "higher" else ""
+    return stacked(wrap(f"{measure_name(call)}{unit}{reversal} — riskier ↑", _AXIS))
 
 
 def utility_axis(call: MeasureCall, *, distortion: bool = False) -> str:
     """The utility axis' title: the tick labels are the loss itself, so the axis runs backwards; not so in the
     distortion view, where more distortion is to the right."""
     if distortion:
-        turned = " (reversed)" if call.measure.better == "higher" else ""
-        return f"{measure_name(call)}{turned} — more distorted →"
+        reversal = " (reversed)" if call.measure.better == "higher" else ""
+        return f"{measure_name(call)}{reversal} — more distorted →"
     if call.measure.better == "higher":
         return f"{measure_name(call)} — more useful →"
     return f"{measure_name(call)} (reversed: right is better) — more useful →"
