@@ -10,17 +10,17 @@ from engine.release.batch import ReleaseBatch
 
 
 def small_cells(batch: ReleaseBatch, n_rule: int) -> np.ndarray:
-    """Share of unchanged records that lie in small cells of the released table (Gomatam, Karr and Sanil 2005, eq. 6).
+    """Share of unaltered records that lie in small cells of the released table (Gomatam, Karr and Sanil 2005, eq. 6).
 
     A cell is small when its released count is 1 to ``n_rule - 1``.  In [0, 1]; higher is riskier; NaN when no record is
-    unchanged.
+    unaltered.
     """
     small_before = batch.before < n_rule
     small_after = (batch.after > 0) & (batch.after < n_rule)
     base = int(batch.original[batch.original < n_rule].sum())
     at_risk = base - batch.total(batch.before * small_before) + batch.total(batch.kept * small_after)
-    unchanged = batch.n_records - batch.changed
-    result: np.ndarray = np.divide(at_risk, unchanged, out=np.full(len(batch), np.nan), where=unchanged > 0)
+    unaltered = batch.n_records - batch.changed
+    result: np.ndarray = np.divide(at_risk, unaltered, out=np.full(len(batch), np.nan), where=unaltered > 0)
     return result
 
 
@@ -39,9 +39,9 @@ SMALL_CELLS = Measure(
     kind="risk",
     better="lower",
     range="0 to 1",
-    unit="share of unchanged records",
+    unit="share of unaltered records",
     unit_kind="share_of_records",
-    share_of="unchanged records",
+    share_of="unaltered records",
     of_unaltered=True,
     rounding="exposed",
     source="Gomatam, Karr and Sanil (2005), eq. 6",
@@ -54,5 +54,5 @@ SMALL_CELLS = Measure(
     compute=small_cells,
     parameters={"n_rule": 3},
     check=_check_n_rule,
-    undefined="no unchanged record",
+    undefined="no unaltered record",
 )

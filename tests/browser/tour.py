@@ -66,7 +66,7 @@ def walk(page: Page, picture: Callable[[str], None], export: str = "All four") -
     button(page, "Next: threat and uses").click()
     page.get_by_text("The most useful release within a risk bound").click()
     settled(page)
-    enter(page, "Largest acceptable risk (α), in share of unchanged records", ALPHA)
+    enter(page, "Largest acceptable risk (α), in share of unaltered records", ALPHA)
     enter(page, "Survey", "Fair's survey of affairs")
     enter(page, "Contact", "the disclosure unit")
     no_trouble(page)
