@@ -1,3 +1,3 @@
-"""Files, samples, and the coded records that a study sees of them."""
+"""Files, and the coded records that a study sees of them."""
 
 __all__ = ["domain", "frames", "grouped_columns", "io", "labels", "microdata", "table"]

@@ -1,4 +1,4 @@
-"""The plan, its TOML form, its edits, its first guess and its check against a file."""
+"""The plan, its TOML form, its edits, its first guess and its check against a file; the samples, each with its plan."""
 
 from __future__ import annotations
 
