@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import is_dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 
@@ -51,15 +52,16 @@ def parse(kind: type[T], plain: Any, where: str) -> T:
     try:
         value = msgspec.convert(plain, kind)
     except msgspec.ValidationError as error:
-        raise EngineError(_refusal(str(error), plain, where)) from None
+        raise EngineError(_refusal(str(error), kind, plain, where)) from None
     _check_entries(value, plain, where)
     return value
 
 
-def _refusal(message: str, plain: Any, where: str) -> str:
+def _refusal(message: str, kind: type, plain: Any, where: str) -> str:
     """The sentence for an error of msgspec, whose path becomes the names of the entries on the way."""
     path = _PATH.search(message)
-    for name, place in _STEP.findall(path[1] if path else ""):
+    steps = _STEP.findall(path[1] if path else "")
+    for name, place in steps:
         if place == "...":  # some value of a dict
             break
         plain = plain[name] if name else plain[int(place)]
@@ -68,9 +70,19 @@ def _refusal(message: str, plain: Any, where: str) -> str:
         return f"{where} lacks '{missing[1]}'"
     if message.startswith("Number out of range"):
         return f"{where} is too large a number"
+    if message.startswith("Invalid enum value"):
+        choices = " or ".join(f"'{choice}'" for choice in get_args(_type_at(kind, steps)))
+        return f"{where} is {shown(plain)}, must be {choices}"
     wanted = message.removeprefix("Expected ").partition(", got ")[0]
     wanted = re.sub(r"`(.*?)`", lambda kinds: " or ".join(_WORDS.get(k, "null") for k in kinds[1].split(" | ")), wanted)
     return f"{where} is {shown(plain)}, must be {wanted}"
+
+
+def _type_at(kind: Any, steps: Iterable[tuple[str, str]]) -> Any:
+    """The type of an entry: of a field by its name, of an item of a list, or of a value of a dict (``...``)."""
+    for name, place in steps:
+        kind = get_type_hints(kind)[name] if name else get_args(kind)[-1 if place == "..." else 0]
+    return kind
 
 
 def _check_entries(value: Any, plain: Any, where: str) -> None:

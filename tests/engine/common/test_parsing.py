@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -62,3 +62,16 @@ def test_a_missing_entry_and_another_kind_of_value_are_named() -> None:
 def test_a_truth_is_no_number_and_an_inner_value_counts() -> None:
     assert fits({"a": None, "b": 1}, dict[str, float | None]) and fits([["a", "b"]], list[list[str]])
     assert not fits(True, int) and not fits({"a": [1]}, dict[str, list[str]]) and not fits(1.5, int)
+
+
+@dataclass(frozen=True)
+class Measured:
+    kind: Literal["risk", "utility"]
+
+
+def test_a_text_that_is_none_of_its_choices_is_refused_with_them() -> None:
+    assert parse(list[Measured], [{"kind": "risk"}], "the file") == [Measured("risk")]
+    with pytest.raises(EngineError, match=r"^the file 2: kind is 'harm', must be 'risk' or 'utility'$"):
+        parse(list[Measured], [{"kind": "risk"}, {"kind": "harm"}], "the file")
+    with pytest.raises(EngineError, match=r"^the file is {'a': 'harm'}, must be 'risk' or 'utility'$"):
+        parse(dict[str, Literal["risk", "utility"]], {"a": "harm"}, "the file")
