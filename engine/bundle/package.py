@@ -14,7 +14,6 @@ from engine.bundle.row_order import Rows, new_secret
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.streams import fingerprint
 from engine.data.microdata import Microdata, RawTable
-from engine.decision.choice import runs_of
 from engine.decision.states import decision_status
 from engine.frontier.risk_utility_map import check_realisation
 from engine.plan.context import check_include
@@ -117,7 +116,7 @@ def package(
         if getattr(data, role) is None:
             raise UsageError(f"the plan declares no {role}, so it cannot be included")
     scenario, replicate = study.find(candidate)
-    runs = runs_of(study, scenario.index)
+    runs = study.runs_of([scenario.index])
     if replicate is None:
         replicate = realisation_of(study, runs, scenario.index, allow_partial)
     row = check_realisation(runs, scenario.index, replicate, scenario.label, allow_partial)

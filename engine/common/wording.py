@@ -1,4 +1,4 @@
-"""Wordings that all readers share: titles within a sentence, times, large numbers, the name that occurs twice."""
+"""Wordings that all readers share: titles, lists and numbers in a sentence, times, the name that occurs twice."""
 
 from __future__ import annotations
 
@@ -25,6 +25,17 @@ def lower_first(text: str) -> str:
     first = text.split()[0] if text else ""
     named = first.endswith("'s") or first[1:] != first[1:].lower() or first in ("Hellinger", "Shannon", "Pearson")
     return text if named else text[:1].lower() + text[1:]
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in a sentence: ``A``, ``A and B``, ``A, B and C``."""
+    names = list(names)
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1] if names else ""]))
+
+
+def plural(n: int, noun: str) -> str:
+    """A number with its noun: ``1 record``, ``2,000 records``."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def duration(seconds: float) -> str:

@@ -18,7 +18,6 @@ from engine.release.results import Results
 from engine.release.scenarios import Choice
 from engine.study.decision_log import append
 from engine.study.log_seal import check_seal
-from engine.study.runs import RunTable
 from engine.study.study import Study
 from engine.study.study_map import objective_indices, realisation_of, risk_utility_map
 
@@ -26,12 +25,7 @@ NAMED_BY_HAND = "named by hand"
 """The rule of a choice that follows none."""
 
 
-def runs_of(study: Study, index: int, table: RunTable = "realisation") -> Results:
-    """The runs of one scenario (``table`` realisation or fresh), by replicate: a study may hold millions of others."""
-    return study.runs_of([index], table)
-
-
-def planned_places(study: Study, view: RiskUtilityMap) -> list[int]:
+def planned_indices(study: Study, view: RiskUtilityMap) -> list[int]:
     """The scenarios that the plan's rule picks on a map: one, two where a slope is an edge's, none without a rule."""
     plan = study.plan.decision
     if plan.max_risk is not None:
@@ -87,7 +81,7 @@ def pick(
             labels = " and ".join(view.scenarios[i].label for i in indices)
             raise UsageError(f"at slope {slope:g} {labels} are equally good; choose one of them", Remedy.CANDIDATE)
         index, rule = indices[0], slope_words(view, slope)
-    replicate = realisation_of(study, runs_of(study, index), index, view.allow_partial)
+    replicate = realisation_of(study, study.runs_of([index]), index, view.allow_partial)
     if named_replicate is not None and named_replicate != replicate:
         raise UsageError(
             f"the plan releases replicate {replicate} of {view.scenarios[index].label}, not {named_replicate}: "
@@ -124,7 +118,7 @@ def choose(
         raise UsageError(
             "no decision is recorded on one replicate that counts; add more to the study", Remedy.REPLICATES
         )
-    runs = runs_of(study, index)
+    runs = study.runs_of([index])
     record = _record(view, index)
     row = check_realisation(runs, index, replicate, view.scenarios[index].label, view.allow_partial)
     released = one_run(runs, row)
@@ -159,14 +153,14 @@ def _follows_the_plan(study: Study, view: RiskUtilityMap, index: int) -> bool | 
     if (view.risk, view.utility) != objective_indices(study):
         return False
     try:
-        return index in planned_places(study, view)
+        return index in planned_indices(study, view)
     except UsageError:  # the rule picks nothing
         return False
 
 
 def fresh_figures(study: Study, index: int, allow_partial: bool = False) -> dict[str, Any] | None:
     """Means and standard errors of a scenario on fresh replicates, by measure; None before it was re-evaluated."""
-    runs = runs_of(study, index, "fresh")
+    runs = study.runs_of([index], "fresh")
     if not len(runs):
         return None
     measures = [call.measure for call in study.measures]
@@ -182,7 +176,7 @@ def cautions_now(study: Study, choice: Choice, allow_partial: bool = False) -> l
     record = choice.record
     view = risk_utility_map(study, record["risk"], record["utility"], allow_partial=allow_partial)
     index = study.find(choice.label)[0].index
-    runs = runs_of(study, index)
+    runs = study.runs_of([index])
     released = one_run(runs, check_realisation(runs, index, choice.replicate, choice.label, allow_partial=True))
     return cautions(study, view, index, released, {**record, "fresh": fresh_figures(study, index, allow_partial)})
 

@@ -49,11 +49,8 @@ def disclosure_in(study: Study, scenario: Scenario | None, text: str) -> Disclos
     Ids of candidates in the study and their specs; of ``scenario`` the rate, how many records were changed in any of
     its runs, and its small-cell risk as a share.
     """
-    for match in LABEL.finditer(text):
-        if study.scenarios.index_of(match[0].partition("/")[0]) is not None:
-            return Disclosure("candidate", match[0])
-    if spec := _spec_in(study, text):
-        return Disclosure("spec", spec)
+    if named := _candidate_in(study, text):
+        return named
     if scenario is None:
         return None
     return Disclosure("rate") if says_rate(text, scenario.spec.rate) else _extent_in(study, scenario, text)
@@ -91,17 +88,21 @@ def check_public(study: Study, scenario: Scenario, texts: Iterable[str]) -> None
 
 
 def names_candidate(study: Study, text: str) -> str:
-    """What a text says of candidates' own names: an id or a spec of the study; empty where it says nothing."""
+    """What a text names of a candidate, without the name itself: its id or its spec; empty where it names none."""
+    named = _candidate_in(study, text)
+    if named is None:
+        return ""
+    return "the id of a candidate" if named.kind == "candidate" else "the spec of a candidate"
+
+
+def _candidate_in(study: Study, text: str) -> Disclosure | None:
+    """The first id or spec of a candidate of the study that a text names; None where it names none."""
     for match in LABEL.finditer(text):
         if study.scenarios.index_of(match[0].partition("/")[0]) is not None:
-            return "the id of a candidate"
-    return "the spec of a candidate" if _spec_in(study, text) else ""
-
-
-def _spec_in(study: Study, text: str) -> str:
+            return Disclosure("candidate", match[0])
     names = "|".join(re.escape(name) for name in sorted(study.names, key=len, reverse=True))
-    match = re.search(rf"(?<!\w)(?:{names}):[SFCU](?!\w)", text)
-    return match[0] if match else ""
+    spec = re.search(rf"(?<!\w)(?:{names}):[SFCU](?!\w)", text)
+    return Disclosure("spec", spec[0]) if spec else None
 
 
 def _extent_in(

@@ -52,7 +52,7 @@ def slope_of(study: Study, record: Mapping[str, Any]) -> float | None:
 
 def beaten_by_original(view: RiskUtilityMap, index: int, slope: float) -> BeatenByOriginal | None:
     """Compare a scenario with the data unchanged by a straight trade-off; None where the scenario is as good."""
-    sums = view.beaten_by_nothing(index, slope)
+    sums = view.beaten_by_original(index, slope)
     return None if sums is None else BeatenByOriginal(*sums, utility_only=slope == np.inf)
 
 

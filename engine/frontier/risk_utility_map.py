@@ -103,7 +103,7 @@ class RiskUtilityMap:
             )
         return best
 
-    def beaten_by_nothing(self, index: int, slope: float) -> tuple[float, float] | None:
+    def beaten_by_original(self, index: int, slope: float) -> tuple[float, float] | None:
         """The straight sums DR − slope·DU of a scenario and of the unaltered data, where by them doing nothing is
         better; None where it is not.
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.common.wording import listed, lower_first, plural
 from engine.report.change_log import is_plan_change
 from engine.report.coherence import coherence
 from engine.report.facts import ShareRow
 from engine.report.public_wording import methods_paragraph
-from engine.report.questions import Answer, Question
-from engine.report.redaction import SPARSE, WITHHELD_WHY, is_count_title, is_one_digit_title, listed, lower_first
+from engine.report.questions import Answer, BoardQuestion
+from engine.report.redaction import RECORDS, SPARSE, WITHHELD_WHY, is_count_title, is_one_digit_title
 from engine.report.words import about as mean_with_error
-from engine.report.words import figure, percent, plural, signed
+from engine.report.words import figure, percent, signed
 
 if TYPE_CHECKING:
     from engine.report.facts import CoefficientRow, MeanRow
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
 
 
 NOISE_WORDS = (
-    "What follows ± is the standard error of an average: by about that much it would differ if all runs were made "
-    "again. “Uncertain” means that chance alone could move a candidate on or off the frontier; “clear” that it could "
-    "not."
+    "The figure after ± is the standard error of an average: the average would differ by about that much if all runs "
+    "were made again. “Uncertain” means that chance alone could move a candidate on or off the frontier; “clear” that "
+    "it could not."
 )
 """What stands beside every table with standard errors."""
 BEATS = "is at least as safe and as useful, and better in one of the two"
@@ -37,7 +38,7 @@ def recommended(findings: Findings) -> CandidateRow:
 def decision_words(findings: Findings) -> str:
     """What the board is asked to decide."""
     if findings.cover.state == "withheld":
-        return "To note that it is recommended to release nothing."
+        return "To note the recommendation to release nothing."
     if not findings.recommendation.recorded:
         return f"Nothing yet: candidate {findings.recommendation.letter} is shown, and no recommendation is recorded."
     return f"To approve the release of candidate {findings.recommendation.letter}."
@@ -51,7 +52,7 @@ def small_words(findings: Findings) -> str:
 
 def is_rounded(findings: Findings) -> bool:
     """Whether counts of unaltered records are rounded, see :mod:`engine.report.exposed`."""
-    counts = [findings.exposure.small_before, *(row.before or 0 for row in findings.measures if row.unit == "records")]
+    counts = [findings.exposure.small_before, *(row.before or 0 for row in findings.measures if row.unit == RECORDS)]
     return max(counts) > SPARSE * findings.design.n_records
 
 
@@ -94,7 +95,7 @@ def utility_words(findings: Findings, row: CandidateRow) -> str:
 _NOTHING = 0.005  # a shift below so many standard errors would be told as none
 
 
-def worst(findings: Findings) -> list[str]:
+def largest_losses(findings: Findings) -> list[str]:
     """The three largest losses to users in standard errors, at most: of coefficients if any shifts, else of others."""
     utility = findings.utility
     lost = [
@@ -129,7 +130,7 @@ def flags_sentence(findings: Findings) -> str:
     parts = [f"{t.flagged:,} of {t.eligible:,} {t.kind}" for t in utility.tallies if t.eligible]
     if not parts:
         return "No figure rests on enough records to be held against the tolerances."
-    return f"Beyond the tolerances are {listed(parts)}."
+    return f"{listed(parts)} are beyond the tolerances."
 
 
 def neighbour_sentence(findings: Findings, row: CandidateRow, *, safer: bool) -> str:
@@ -145,7 +146,7 @@ def neighbour_sentence(findings: Findings, row: CandidateRow, *, safer: bool) ->
         noise.append("utility")
     text = (
         f"Candidate {row.letter} ({row.words}) is {side} on average: {lower_first(findings.map.risk_title)} "
-        f"{signed(None if risk is None else -risk)} {unit if unit == 'records' else ''}".rstrip()
+        f"{signed(None if risk is None else -risk)} {unit if unit == RECORDS else ''}".rstrip()
         + f", {lower_first(findings.map.utility_title)} {signed(_utility_change(findings, utility))}."
     )
     if noise:
@@ -176,7 +177,7 @@ def neighbours(findings: Findings) -> tuple[CandidateRow | None, CandidateRow | 
     return (safer[-1] if safer else None), (useful[0] if useful else None)
 
 
-def sureness(findings: Findings) -> list[str]:
+def certainty(findings: Findings) -> list[str]:
     """How sure the choice is."""
     board_map, row = findings.map, recommended(findings)
     sentences = [
@@ -186,8 +187,8 @@ def sureness(findings: Findings) -> list[str]:
         + "."
     ]
     if row.undominated:
-        certainty = "by more than chance explains" if row.clear else "but others are within what chance explains"
-        sentences.append(f"Candidate {row.letter} is on the frontier, {certainty}.")
+        doubt = "by more than chance explains" if row.clear else "but others are within what chance explains"
+        sentences.append(f"Candidate {row.letter} is on the frontier, {doubt}.")
     else:
         doubt = "" if row.clear else ", though by no more than chance explains"
         sentences.append(f"Candidate {row.letter} is not on the frontier: another one {BEATS}{doubt}.")
@@ -242,7 +243,7 @@ def ten_questions(findings: Findings) -> tuple[Answer, ...]:
     ][:3]
     utility, distance = findings.utility, findings.utility.distance
     fewest = distance.fewest
-    losses = [flags_sentence(findings), *worst(findings)]
+    losses = [flags_sentence(findings), *largest_losses(findings)]
     losses.append(
         f"The Hellinger distance is {distance_words(findings)}; without cells of fewer than {fewest} "
         f"it is {figure(distance.hellinger_large)}."
@@ -265,16 +266,16 @@ def ten_questions(findings: Findings) -> tuple[Answer, ...]:
         )
     why_not += [f"Candidate {a.letter}: {a.why or a.difference}" for a in findings.recommendation.alternatives]
     return (
-        Answer(Question.DECISION, tuple(decided)),
-        Answer(Question.RISK, (risk_sentence(findings), *_share_words(findings))),
-        Answer(Question.OMISSIONS, tuple(omissions(findings))),
-        Answer(Question.EXPOSED, tuple(groups) or ("No unaltered record stands in a small cell.",)),
-        Answer(Question.LOSSES, tuple(losses)),
-        Answer(Question.ALTERNATIVES, tuple(why_not)),
-        Answer(Question.CERTAINTY, (*sureness(findings), *findings.recommendation.cautions)),
-        Answer(Question.PLAN, tuple(fixed(findings))),
-        Answer(Question.COHERENCE, tuple(coherence(findings))),
-        Answer(Question.PUBLIC, tuple(said_and_repeated(findings))),
+        Answer(BoardQuestion.DECISION, tuple(decided)),
+        Answer(BoardQuestion.RISK, (risk_sentence(findings), *_share_words(findings))),
+        Answer(BoardQuestion.OMISSIONS, tuple(omissions(findings))),
+        Answer(BoardQuestion.EXPOSED, tuple(groups) or ("No unaltered record stands in a small cell.",)),
+        Answer(BoardQuestion.LOSSES, tuple(losses)),
+        Answer(BoardQuestion.ALTERNATIVES, tuple(why_not)),
+        Answer(BoardQuestion.CERTAINTY, (*certainty(findings), *findings.recommendation.cautions)),
+        Answer(BoardQuestion.PLAN, tuple(plan_history(findings))),
+        Answer(BoardQuestion.COHERENCE, tuple(coherence(findings))),
+        Answer(BoardQuestion.PUBLIC, tuple(publication(findings))),
     )
 
 
@@ -298,25 +299,25 @@ def _share_words(findings: Findings) -> list[str]:
         "before."
     )
     with_altered = (
-        f"Counting altered records too, {findings.exposure.small_after:,} stand in small cells of the release."
+        f"Together with altered records, {findings.exposure.small_after:,} stand in small cells of the release."
     )
     if not count_misleads(findings):
         return [fewer, with_altered]
     why_fewer = (
-        "It is fewer only because altered records are not counted any more: of the unaltered ones, by which candidates "
-        "are compared, a larger share is exposed on average than if nothing were done."
+        "The number is lower only because altered records are not counted any more. Candidates are compared by the "
+        "share of unaltered records that is exposed, and on average that share is larger than if nothing were done."
     )
     return [fewer, why_fewer, with_altered]
 
 
-def fixed(findings: Findings) -> list[str]:
+def plan_history(findings: Findings) -> list[str]:
     """What was fixed beforehand, and what changed."""
     plan = findings.approved
     sentences = []
     if plan.number:
         sentences.append(f"The plan was approved as {plan.number} and locked on {plan.at}.")
         sentences.append(
-            "From what was approved departs:" if plan.departures else "Nothing departs from what was approved."
+            "The plan departs from what was approved:" if plan.departures else "Nothing departs from what was approved."
         )
         sentences += plan.departures
     else:
@@ -327,7 +328,7 @@ def fixed(findings: Findings) -> list[str]:
     return sentences
 
 
-def said_and_repeated(findings: Findings) -> list[str]:
+def publication(findings: Findings) -> list[str]:
     """What may be said in public, and who can make the release again."""
     certificate = findings.certificate
     agreement = (
@@ -337,7 +338,8 @@ def said_and_repeated(findings: Findings) -> list[str]:
     )
     return [
         f"Proposed wording: “{public_wording(findings)}”",
-        "Only who holds the study key and the original data can make this release again; neither is in this bundle.",
+        "Only somebody who holds the study key and the original data can make this release again; neither is in this "
+        "bundle.",
         agreement,
     ]
 
@@ -373,7 +375,7 @@ def summary(findings: Findings) -> list[str]:
         f"Of {eligible:,} percentages, means and coefficients that users would compute, {flagged:,} change by more "
         "than the tolerances.",
     ]
-    losses = worst(findings)
+    losses = largest_losses(findings)
     if losses:
         sentences.append(f"The largest loss is in {losses[0]}.")
     if not row.undominated:

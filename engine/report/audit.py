@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.common.wording import listed, plural, upper_first
 from engine.data.table import occupied
 from engine.mechanisms import mechanism
 from engine.plan.recode import edit_failures
 from engine.release.results import FAILED, NOOP, PARTIAL
 from engine.release.spec import pairs_wanted
 from engine.report.facts import EDITS, RECODES, Check
-from engine.report.redaction import listed, upper_first
 from engine.report.shares import weights_of
-from engine.report.words import plural
 from engine.sweeps.recodes import released_recodes
 
 if TYPE_CHECKING:

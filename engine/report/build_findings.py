@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import platform
 import time
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from engine.common.version import __version__
+from engine.common.wording import upper_first
 from engine.decision.states import STATES
 from engine.mechanisms import mechanism
 from engine.models.columns import numeric_columns
@@ -29,7 +34,7 @@ from engine.report.facts import (
 )
 from engine.report.findings import FORMAT, Findings
 from engine.report.parameters import ROLE_WORDS, SWAP_TITLE, coding_words, file_names, parameters, rule_words
-from engine.report.redaction import Redactor, upper_first
+from engine.report.redaction import Redactor
 from engine.report.utility import utility
 from engine.study.decision_log import entries
 from engine.study.study_map import realisation_of
@@ -59,7 +64,6 @@ def findings(study: Study, realisation: Remade) -> Findings:
     ``realisation`` is the one to be released, as :func:`engine.report.describe.remade` gives it; its scenario must be
     one of the study's.
     """
-
     context, plan = report_context(study, realisation), study.plan
     release = RecordRelease(ReleasedTable(realisation.data), realisation.tables, plan, realisation.spec)
     risk = context.view.measures[context.view.risk]
@@ -111,8 +115,6 @@ def _day(time_stamp: float) -> str:
 
 
 def _design(context: ReportContext, realisation: Remade) -> Design:
-    import numpy as np
-
     plan, data, spec = context.study.plan, realisation.data, realisation.spec
     planned = {attribute.name: attribute for attribute in plan.attributes}
     swap = spec.by_roles
@@ -232,11 +234,6 @@ def _publish(context: ReportContext) -> Publish:
 
 
 def _certificate(context: ReportContext, realisation: Remade) -> Certificate:
-    import platform
-    from importlib.metadata import PackageNotFoundError, version
-
-    import numpy as np
-
     results, index = context.view.results, context.scenario.index
     recorded = (
         context.choice.replicate

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -145,7 +145,7 @@ def _short(value: Any) -> str:
     return f"{value:.5g}" if isinstance(value, float) else str(value)
 
 
-def columns_of(view: RiskUtilityMap, by: str) -> list[str]:
+def columns_of(view: RiskUtilityMap, by: Literal["scenario", "realisation"]) -> list[str]:
     """Column names in order, the same with and without rows."""
     if by == "realisation":
         return [

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from engine.mechanisms import mechanism
 from engine.models.columns import numeric_columns
 from engine.models.record_release import RecordRelease
@@ -60,8 +62,6 @@ class ChairFacts:
 
 def chair_facts(study: Study, realisation: Remade) -> ChairFacts:
     """The extent of the change in one realisation."""
-    import numpy as np
-
     data, n = realisation.data, realisation.data.n_records
     rows = []
     for j, name in enumerate(data.domain.names):
@@ -70,8 +70,8 @@ def chair_facts(study: Study, realisation: Remade) -> ChairFacts:
     original = ReleasedTable(data)
     for column in numeric_columns(study.plan, data):
         before = original.numeric(column)
-        changed = [np.count_nonzero((t.numeric(column) != before) & ~np.isnan(before)) for t in realisation.tables]
-        rows.append(ChangedRow(column, round(float(np.mean(changed))), float(np.mean(changed)) / n))
+        counts = [np.count_nonzero((t.numeric(column) != before) & ~np.isnan(before)) for t in realisation.tables]
+        rows.append(ChangedRow(column, round(float(np.mean(counts))), float(np.mean(counts)) / n))
     spec, attributes = realisation.spec, range(len(data.domain))
     release = RecordRelease(original, realisation.tables, study.plan, spec)
     swap = spec.by_roles

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.common.wording import listed, lower_first
 from engine.report.facts import EDITS, RECODES
-from engine.report.redaction import listed, lower_first
 
 if TYPE_CHECKING:
     from engine.report.findings import Findings

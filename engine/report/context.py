@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.common.errors import UsageError
-from engine.decision.choice import measures_of, runs_of
+from engine.common.wording import listed, lower_first
+from engine.decision.choice import measures_of
 from engine.decision.states import decision_status
 from engine.frontier.neighbours import lettered
 from engine.frontier.summary import Summary, losses, summarise, t_thresholds
@@ -24,12 +25,11 @@ from engine.report.redaction import (
     ONE_DIGIT,
     SPARSE_CELLS,
     Redactor,
+    better_of,
     coarse,
     digits,
     error_beside,
     is_count_risk,
-    listed,
-    lower_first,
     meaning_of,
     title_of,
     unit_of,
@@ -219,10 +219,10 @@ def the_map(context: ReportContext, realisation: Remade) -> Map:
     return Map(
         risk_title=context.axis(view.risk),
         risk_unit=unit_of(risk),
-        risk_better="lower" if better == "zero" else better,
+        risk_better=better_of(risk),
         utility_title=context.axis(view.utility),
         utility_unit=unit_of(utility),
-        utility_better="lower" if utility.measure.better == "zero" else utility.measure.better,
+        utility_better=better_of(utility),
         n_candidates=len(view.scenarios),
         n_frontier=int(view.dominance.undominated.sum()),
         n_within=within,
@@ -346,7 +346,7 @@ def _spread(context: ReportContext, k: int, realisation: Remade) -> Spread:
 def _fresh(context: ReportContext) -> Summary | None:
     """The candidate on fresh runs, a summary of one scenario; None before there are any."""
 
-    runs = in_counts(context.study, context.view.scenarios, runs_of(context.study, context.scenario.index, "fresh"))
+    runs = in_counts(context.study, context.view.scenarios, context.study.runs_of([context.scenario.index], "fresh"))
     if not len(runs):
         return None
     measures = [call.measure for call in context.view.measures]
@@ -378,7 +378,7 @@ def measure_rows(context: ReportContext, realisation: Remade) -> tuple[MeasureRo
                 kind=call.measure.kind,
                 meaning=withheld_meaning(meaning_of(call)) if k in context.withheld else meaning_of(call),
                 unit=unit_of(call),
-                better="lower" if call.measure.better == "zero" else call.measure.better,
+                better=better_of(call),
                 before=optional(size(float(view.original[k])) * (n if is_count_risk(call) else 1)),
                 mean=plain(mean),
                 se=error(mean, float(context.summary.loss_se[index, k])),

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.common.errors import UsageError
+from engine.common.wording import upper_first
 from engine.decision.cautions import Caution, CautionKind, caution_text
 from engine.decision.choice import NAMED_BY_HAND, cautions_now
 from engine.decision.comparison import differences
 from engine.report.context import ReportContext, bound_words
 from engine.report.map_facts import Alternative, Recommendation
 from engine.report.parameters import trade_words
-from engine.report.redaction import is_count_risk, upper_first
+from engine.report.redaction import is_count_risk
 
 if TYPE_CHECKING:
     from engine.release.scenarios import Choice

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Literal
 
 from engine.common.printable import printable
 
@@ -23,12 +23,16 @@ def _printable(value: Any) -> Any:
     return tuple(map(_printable, value)) if isinstance(value, tuple) else value
 
 
+ParagraphKind = Literal["plain", "lead", "note", "warning"]
+"""How a paragraph is set: as usual, larger, smaller, or apart."""
+
+
 @dataclass(frozen=True)
 class Paragraph(_Printable):
-    """Text; ``kind`` is plain, lead (larger), note (smaller) or warning (set apart)."""
+    """Text, set as its ``kind`` says."""
 
     text: str
-    kind: str = "plain"
+    kind: ParagraphKind = "plain"
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class Entries(_Printable):
     rows: tuple[tuple[str, str], ...]
 
 
-Block = Paragraph | Bullets | Grid | Picture | Entries
+Element = Paragraph | Bullets | Grid | Picture | Entries
 
 
 @dataclass(frozen=True)
@@ -75,14 +79,14 @@ class Section(_Printable):
     """A numbered or named part."""
 
     title: str
-    blocks: tuple[Block, ...]
+    elements: tuple[Element, ...]
 
     @property
     def opening(self) -> int:
         """How many paragraphs stand between the heading and a picture, with which they share a page; 0 where another
-        block comes first."""
-        first = next((i for i, block in enumerate(self.blocks) if not isinstance(block, Paragraph)), None)
-        return first if first is not None and isinstance(self.blocks[first], Picture) else 0
+        element comes first."""
+        first = next((i for i, element in enumerate(self.elements) if not isinstance(element, Paragraph)), None)
+        return first if first is not None and isinstance(self.elements[first], Picture) else 0
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from engine.report.document import BLANK, Bullets, Document, Entries, Grid, Para
 from engine.report.office import parts_of_docx, without_traces
 
 if TYPE_CHECKING:
-    from engine.report.document import Block
+    from engine.report.document import Element
 
 _WIDTH = 6.9  # inches of text
 
@@ -53,8 +53,8 @@ def docx_bytes(document: Document) -> bytes:
         docx_document.add_paragraph(document.subtitle, style="Subtitle")
     for section in document.sections:
         docx_document.add_heading(section.title, level=1)
-        for i, block in enumerate(section.blocks):
-            _add(docx_document, block)
+        for i, element in enumerate(section.elements):
+            _add(docx_document, element)
             if i < section.opening:
                 docx_document.paragraphs[-1].paragraph_format.keep_with_next = True
     return without_traces(parts_of_docx(docx_document), document.title)
@@ -85,33 +85,35 @@ def _page_number(paragraph: Any) -> None:
         run._r.append(element)
 
 
-def _add(docx_document: Any, block: Block) -> None:
-    if isinstance(block, Paragraph):
-        _paragraph(docx_document, block)
-    elif isinstance(block, Bullets):
-        for item in block.items:
+def _add(docx_document: Any, element: Element) -> None:
+    if isinstance(element, Paragraph):
+        _paragraph(docx_document, element)
+    elif isinstance(element, Bullets):
+        for item in element.items:
             docx_document.add_paragraph(item, style="List Bullet")
-    elif isinstance(block, Entries):
-        _table(docx_document, [(name, value or BLANK) for name, value in block.rows], (2.2, _WIDTH - 2.2), header=False)
-    elif isinstance(block, Grid):
-        docx_document.add_paragraph(block.caption, style="Caption")
-        _table(docx_document, [block.header, *block.rows], block.widths, right=block.right, alt=block.caption)
+    elif isinstance(element, Entries):
+        _table(
+            docx_document, [(name, value or BLANK) for name, value in element.rows], (2.2, _WIDTH - 2.2), header=False
+        )
+    elif isinstance(element, Grid):
+        docx_document.add_paragraph(element.caption, style="Caption")
+        _table(docx_document, [element.header, *element.rows], element.widths, right=element.right, alt=element.caption)
     else:
-        _picture(docx_document, block)
+        _picture(docx_document, element)
 
 
-def _paragraph(docx_document: Any, block: Paragraph) -> None:
+def _paragraph(docx_document: Any, element: Paragraph) -> None:
     from docx.oxml import OxmlElement
     from docx.oxml.ns import qn
     from docx.shared import Pt
 
     paragraph = docx_document.add_paragraph()
-    run = paragraph.add_run(block.text)
-    if block.kind == "lead":
+    run = paragraph.add_run(element.text)
+    if element.kind == "lead":
         run.font.size = Pt(12.5)
-    elif block.kind == "note":
+    elif element.kind == "note":
         run.font.size = Pt(9.5)
-    elif block.kind == "warning":
+    elif element.kind == "warning":
         run.bold = True
         borders = OxmlElement("w:pBdr")
         line = OxmlElement("w:left")
@@ -171,15 +173,15 @@ def _table(
     space.paragraph_format.space_after = Pt(4)
 
 
-def _picture(docx_document: Any, block: Picture) -> None:
+def _picture(docx_document: Any, picture: Picture) -> None:
     from docx.enum.text import WD_ALIGN_PARAGRAPH
     from docx.shared import Inches
 
-    docx_document.add_paragraph(block.caption, style="Caption")
-    shape = docx_document.add_picture(io.BytesIO(block.png), width=Inches(block.width))
+    docx_document.add_paragraph(picture.caption, style="Caption")
+    shape = docx_document.add_picture(io.BytesIO(picture.png), width=Inches(picture.width))
     docx_document.paragraphs[-1].alignment = WD_ALIGN_PARAGRAPH.CENTER
-    shape._inline.docPr.set("descr", block.alt)
-    shape._inline.docPr.set("title", block.caption)
+    shape._inline.docPr.set("descr", picture.alt)
+    shape._inline.docPr.set("title", picture.caption)
     shape._inline.docPr.set("name", "figure")
     for element in shape._inline.iter():
         if element.tag.endswith("}cNvPr"):

@@ -8,13 +8,22 @@ two together would give the rate away).  Figures that do not exist are None.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+from engine.decision.states import State
+from engine.measures.base import Kind
+
+Better = Literal["lower", "higher"]
+"""Which figures of a measure are better, as they are shown: of a signed change that is its size."""
+Statistic = Literal["Pearson's r", "Cramér's V", "contingency coefficient C"]
+"""How an association is measured."""
 
 
 @dataclass(frozen=True)
 class Cover:
     """Who asks for what.  Texts may be empty: a memo then leaves a line to fill in by hand.
 
-    ``state`` is one of :data:`engine.decision.states.STATES`; ``recommended`` the day of the choice (ISO), ``number``
+    ``recommended`` is the day of the choice (ISO), ``number``
     and ``conditions`` those of the approval.
     """
 
@@ -28,7 +37,7 @@ class Cover:
     release_type: str
     changes: str
     overlaps: str
-    state: str
+    state: State
     state_words: str
     recommended: str
     number: str
@@ -100,10 +109,10 @@ class MeasureRow:
     """One measure: before, the mean over runs with its standard error, and the run to be released."""
 
     title: str
-    kind: str
+    kind: Kind
     meaning: str
     unit: str
-    better: str
+    better: Better
     before: float | None
     mean: float | None
     se: float | None
@@ -183,7 +192,7 @@ class PairRow:
 
     first: str
     second: str
-    statistic: str
+    statistic: Statistic
     before: float | None
     after: float | None
 

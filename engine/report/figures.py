@@ -8,12 +8,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine.common.printable import printable
+from engine.common.wording import lower_first, plural
 from engine.report.answers import recommended, small_words
 from engine.report.document import Picture
 from engine.report.map_frame import staircase, window
 from engine.report.map_words import bars_words
-from engine.report.redaction import lower_first
-from engine.report.words import bar, figure, plural
+from engine.report.words import bar, figure
 
 if TYPE_CHECKING:
     from engine.report.facts import CoefficientRow, ShareRow
@@ -109,7 +109,8 @@ def frontier(findings: Findings) -> Picture:
         _png(canvas),
         f"Scatter plot of risk ({lower_first(board_map.risk_title)}) against utility "
         f"({lower_first(board_map.utility_title)}). Lettered candidates from the safest to the most useful, with risk "
-        f"and utility: {positions}. Recommended is {row.letter}. Doing nothing has risk {figure(board_map.nothing_risk)}.",
+        f"and utility: {positions}. Recommended is {row.letter}. "
+        f"Doing nothing has risk {figure(board_map.nothing_risk)}.",
         f"The frontier of {plural(board_map.n_candidates, 'candidate')}, averages over runs ({board_map.runs} for "
         f"{row.letter}); "
         + bars_words(findings)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from engine.report.document import BLANK, Bullets, Document, Entries, Grid, Paragraph
 
 if TYPE_CHECKING:
-    from engine.report.document import Block
+    from engine.report.document import Element
 
 _CSS = """
 @page { size: letter; margin: 20mm 16mm 18mm;
@@ -59,7 +59,7 @@ def html_text(document: Document) -> str:
         parts.append(f'<p class="subtitle">{escape(document.subtitle)}</p>')
     for section in document.sections:
         parts.append(f"<section>\n<h2>{escape(section.title)}</h2>")
-        parts += [_block(block, opening=i < section.opening) for i, block in enumerate(section.blocks)]
+        parts += [_element(element, opening=i < section.opening) for i, element in enumerate(section.elements)]
         parts.append("</section>")
     parts.append("</main>\n</body>\n</html>\n")
     return "\n".join(parts)
@@ -70,42 +70,43 @@ def _text(text: str) -> str:
     return '"' + "".join(c if c.isalnum() or c in " .,:" else f"\\{ord(c):x} " for c in text) + '"'
 
 
-def _block(block: Block, *, opening: bool = False) -> str:
-    if isinstance(block, Paragraph):
-        kinds = [kind for kind, of in ((block.kind, block.kind != "plain"), ("opening", opening)) if of]
+def _element(element: Element, *, opening: bool = False) -> str:
+    if isinstance(element, Paragraph):
+        kinds = [kind for kind, of in ((element.kind, element.kind != "plain"), ("opening", opening)) if of]
         kind = f' class="{" ".join(kinds)}"' if kinds else ""
-        return f"<p{kind}>{escape(block.text)}</p>"
-    if isinstance(block, Bullets):
-        return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in block.items) + "</ul>"
-    if isinstance(block, Entries):
+        return f"<p{kind}>{escape(element.text)}</p>"
+    if isinstance(element, Bullets):
+        return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in element.items) + "</ul>"
+    if isinstance(element, Entries):
         blank = f'<span class="blank">{BLANK}</span>'
         rows = "".join(
             f'<tr><th scope="row" style="width:32%">{escape(name)}</th><td>{escape(value) or blank}</td></tr>'
-            for name, value in block.rows
+            for name, value in element.rows
         )
         return f'<table class="entries"><tbody>{rows}</tbody></table>'
-    if isinstance(block, Grid):
-        return _grid(block)
-    image = base64.b64encode(block.png).decode()
+    if isinstance(element, Grid):
+        return _grid(element)
+    image = base64.b64encode(element.png).decode()
     return (
-        f"<figure><figcaption>{escape(block.caption)}</figcaption>"
-        f'<img style="width:{block.width}in" alt="{escape(block.alt)}" src="data:image/png;base64,{image}"></figure>'
+        f"<figure><figcaption>{escape(element.caption)}</figcaption>"
+        f'<img style="width:{element.width}in" alt="{escape(element.alt)}" '
+        f'src="data:image/png;base64,{image}"></figure>'
     )
 
 
-def _grid(block: Grid) -> str:
-    total = sum(block.widths)
-    columns = "".join(f'<col style="width:{100 * w / total:.1f}%">' for w in block.widths)
-    head = "".join(f'<th scope="col"{_figure(block, j)}>{escape(name)}</th>' for j, name in enumerate(block.header))
+def _grid(element: Grid) -> str:
+    total = sum(element.widths)
+    columns = "".join(f'<col style="width:{100 * w / total:.1f}%">' for w in element.widths)
+    head = "".join(f'<th scope="col"{_figure(element, j)}>{escape(name)}</th>' for j, name in enumerate(element.header))
     body = []
-    for row in block.rows:
-        cells = "".join(f"<td{_figure(block, j)}>{escape(text)}</td>" for j, text in enumerate(row[1:], 1))
+    for row in element.rows:
+        cells = "".join(f"<td{_figure(element, j)}>{escape(text)}</td>" for j, text in enumerate(row[1:], 1))
         body.append(f'<tr><th scope="row">{escape(row[0])}</th>{cells}</tr>')
     return (
-        f'<div class="scroll"><table><caption>{escape(block.caption)}</caption><colgroup>{columns}</colgroup>'
+        f'<div class="scroll"><table><caption>{escape(element.caption)}</caption><colgroup>{columns}</colgroup>'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
     )
 
 
-def _figure(block: Grid, column: int) -> str:
-    return ' class="figure"' if column in block.right else ""
+def _figure(element: Grid, column: int) -> str:
+    return ' class="figure"' if column in element.right else ""

@@ -6,7 +6,7 @@ What is counted in :mod:`engine.report.describe` is not counted again here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -195,8 +195,6 @@ def coefficients(realisation: Remade, plan: Plan) -> list[Coefficients]:
 
 def one_table(realisation: Remade, table: int) -> Remade:
     """A release with one of its tables alone."""
-    from dataclasses import replace
-
     if not 0 <= table < len(realisation.tables):
         raise EngineError(f"table {table + 1}, must be from 1 to {len(realisation.tables)}")
     return replace(realisation, tables=(realisation.tables[table],))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.report.facts import Better
+
 
 @dataclass(frozen=True)
 class CandidateRow:
@@ -52,10 +54,10 @@ class Map:
 
     risk_title: str
     risk_unit: str
-    risk_better: str
+    risk_better: Better
     utility_title: str
     utility_unit: str
-    utility_better: str
+    utility_better: Better
     n_candidates: int
     n_frontier: int
     n_within: int | None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.report.redaction import is_count_title, listed
+from engine.common.wording import listed
+from engine.report.redaction import is_count_title
 from engine.report.words import bar, bar_is_rounded
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ def counted_words(findings: Findings) -> str:
     if not is_count_title(findings.map.risk_title):
         return ""
     return (
-        "Candidates are compared by the share of unaltered records that is exposed, and shown by how many these are. "
+        "Candidates are compared by the share of unaltered records that is exposed; the map shows how many these are. "
         "Altered records are not counted any more, so where many are altered the number can fall although the share "
         "rises: fewer exposed records alone do not make a release safer."
     )

@@ -20,7 +20,7 @@ BANNER = "CONFIDENTIAL: for members of the disclosure review board"
 """What stands on every page where the plan gives no classification."""
 _SENTENCES = (
     *(answers.decision_words, answers.summary, answers.risk_sentence, answers.small_words, answers.omissions),
-    *(answers.flags_sentence, answers.worst, answers.distance_words, answers.sureness, answers.fixed),
+    *(answers.flags_sentence, answers.largest_losses, answers.distance_words, answers.certainty, answers.plan_history),
     *(answers.public_wording, coherence, counted_words),
 )
 _FIGURES = (figures.small_cells, figures.percentages, figures.associations, figures.coefficients, figures.frontier)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from html import escape
 from typing import Any
 
 _DATE = (1980, 1, 1, 0, 0, 0)
@@ -68,8 +69,6 @@ def parts_of_zip(content: bytes) -> Parts:
 
 def without_traces(parts: Parts, title: str) -> bytes:
     """The file of these parts with its metadata replaced, parts in order and the dates of the zip fixed."""
-    from html import escape
-
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:
         for name in sorted(parts, key=lambda n: (n != "[Content_Types].xml", n)):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from engine.common.wording import listed, lower_first
 from engine.mechanisms import mechanism
 from engine.release.spec import RANDOM_SWAP
-from engine.report.redaction import is_count_risk, listed, lower_first, title_of
+from engine.report.redaction import is_count_risk, title_of
 
 if TYPE_CHECKING:
     from engine.measures import MeasureCall

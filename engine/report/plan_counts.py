@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from math import comb, prod
 from typing import TYPE_CHECKING
 
+from engine.release.space_size import n_specs
+from engine.sweeps.candidates import scenarios_of
+from engine.sweeps.space_count import space_or_count
+
 if TYPE_CHECKING:
     from engine.data.microdata import Microdata
     from engine.plan import Plan
@@ -42,9 +46,6 @@ class PlanCounts:
 
 def count_plan(plan: Plan, data: Microdata) -> PlanCounts:
     """Count a plan's candidates on coded data; refuses what a sweep of them would refuse."""
-    from engine.sweeps.candidates import scenarios_of
-    from engine.sweeps.space_count import space_or_count
-
     return counted(plan, data, space_or_count(plan, data), scenarios_of(plan, data, listed=False)[0])
 
 
@@ -52,8 +53,6 @@ def counted(plan: Plan, data: Microdata, space: Space | Counted | None, others: 
     """The same where the space and the scenarios of other mechanisms are known already."""
     complete = None
     if plan.swaps_at_random and plan.space.search:
-        from engine.release.space_size import n_specs
-
         space_plan = plan.space
         complete = n_specs(
             data.table, plan.swap, space_plan.fix, space_plan.change, space_plan.rule, data.has_carried_columns

@@ -8,20 +8,30 @@ from typing import TYPE_CHECKING, Any
 
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.os_support import write_private
+from engine.common.wording import listed, plural, upper_first
+from engine.measures import call
+from engine.mechanisms import mechanism
+from engine.models.columns import numeric_columns
+from engine.plan.lock import departures
 from engine.release.spec import percent
 from engine.report import parameters as in_words
+from engine.report.build_findings import change_text
+from engine.report.describe import occupancy
+from engine.report.docx_file import docx_bytes
+from engine.report.html_file import html_text
 from engine.report.memo import BANNER
 from engine.report.plan_counts import NO_DATA, at_most, candidates_words
 from engine.report.public_wording import methods_paragraph
-from engine.report.redaction import Redactor, listed, meaning_of, title_of, upper_first
+from engine.report.redaction import Redactor, meaning_of, title_of
 from engine.report.template_reader import document
-from engine.report.words import plural
+from engine.sweeps.release_warnings import release_warnings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from engine.data.microdata import Microdata
     from engine.measures import MeasureCall
+    from engine.measures.base import Kind
     from engine.plan import AttributePlan, MechanismPlan, Plan
     from engine.release.parameter import Parameter
     from engine.report.document import Document
@@ -29,7 +39,11 @@ if TYPE_CHECKING:
 
 CHAIR_BANNER = "For the chair of the disclosure review board only: it names the rates"
 """What stands on every page of the version with rates and settings."""
-FORMATS = (".docx", ".html")
+FORMATS: dict[str, Callable[[Document], bytes]] = {
+    ".docx": docx_bytes,
+    ".html": lambda document: html_text(document).encode(),
+}
+"""What makes the file's content, by its ending."""
 
 
 def plan_document(plan: Plan, counts: PlanCounts | None = None, *, rates: bool = False) -> Document:
@@ -39,9 +53,7 @@ def plan_document(plan: Plan, counts: PlanCounts | None = None, *, rates: bool =
     a path, or the digest of the lock, against which guessed rates could be tried; so the template does not get them
     for members.  A damaged lock is an :class:`EngineError`, an unknown measure or mechanism a :class:`UsageError`.
     """
-    from engine.measures import call
-
-    calls = tuple(call(text) for text in plan.measures)
+    calls = tuple(map(call, plan.measures))
     redact = Redactor.of_plan(plan, calls, settings=rates)
     names = {
         "chair": rates,
@@ -63,7 +75,7 @@ def judged(plan: Plan, calls: tuple[MeasureCall, ...]) -> tuple[MeasureCall | No
     return _judged("risk", decision.risk, plan, calls), _judged("utility", decision.utility, plan, calls)
 
 
-def _judged(kind: str, named: str | None, plan: Plan, calls: tuple[MeasureCall, ...]) -> MeasureCall | None:
+def _judged(kind: Kind, named: str | None, plan: Plan, calls: tuple[MeasureCall, ...]) -> MeasureCall | None:
     for measure_call, text in zip(calls, plan.measures, strict=True):
         if measure_call.measure.kind == kind and (
             named is None or named in (text, str(measure_call), measure_call.measure.name)
@@ -93,9 +105,6 @@ def _about(plan: Plan, redact: Redactor, *, chair: bool) -> dict[str, Any]:
 
 
 def _departures(plan: Plan, redact: Redactor, *, rates: bool) -> tuple[str, ...]:
-    from engine.plan.lock import departures
-    from engine.report.build_findings import change_text
-
     departed = departures(plan)
     if rates:
         return tuple(upper_first(redact(departure.sentence)) for departure in departed.values())
@@ -104,10 +113,6 @@ def _departures(plan: Plan, redact: Redactor, *, rates: bool) -> tuple[str, ...]
 
 def _data(plan: Plan, data: Microdata | None) -> dict[str, Any]:
     """Columns, attributes, keys and what users do, with counts where there are data."""
-    from engine.models.columns import numeric_columns
-    from engine.report.describe import occupancy
-    from engine.sweeps.release_warnings import release_warnings
-
     names = ("keys", "swap_candidates", "analyse", "analyses", "tables", "tolerances", "edits", "swaps_at_random")
     return {
         **{name: getattr(plan, name) for name in names},
@@ -144,8 +149,6 @@ def _attribute(part: AttributePlan, data: Microdata | None, j: int) -> tuple[Att
 
 def _method(declared: MechanismPlan, redact: Redactor, *, chair: bool) -> tuple[Any, list[tuple[Parameter, str]]]:
     """A method and its parameters with what is tried of them."""
-    from engine.mechanisms import mechanism
-
     method, grid = mechanism(declared.name), dict(declared.grid)
     for name in grid:
         method.parameter(name)  # refuses an unknown one
@@ -165,8 +168,6 @@ def _values(parameter: Parameter, tried: tuple[str, ...] | None, redact: Redacto
 
 def _candidates(plan: Plan, counts: PlanCounts | None, *, chair: bool) -> dict[str, Any]:
     """The space of candidates, and how many there are."""
-    from engine.mechanisms import mechanism
-
     space = plan.space
     fields = ("search", "all_specs", "swap_sizes", "budget", "adaptive", "replicates")
     return {
@@ -213,8 +214,6 @@ def _rule(plan: Plan, calls: tuple[MeasureCall, ...], candidates: str) -> dict[s
 
 def _public(plan: Plan, redact: Redactor) -> dict[str, Any]:
     """What is said in public: the paragraph on methods of a random swap, of another method, or both."""
-    from engine.mechanisms import mechanism
-
     publish, names = plan.publish, in_words.mechanisms_of(plan)
     extent = publish.rate_range if publish.rate_policy == "range" else ""
     title, wording = redact(publish.title), redact(publish.wording)
@@ -231,13 +230,7 @@ def _public(plan: Plan, redact: Redactor) -> dict[str, Any]:
 
 def document_bytes(document: Document, form: str) -> bytes:
     """The file's content in one of :data:`FORMATS`; equal documents give equal bytes."""
-    if form == ".docx":
-        from engine.report.docx_file import docx_bytes
-
-        return docx_bytes(document)
-    from engine.report.html_file import html_text
-
-    return html_text(document).encode()
+    return FORMATS[form](document)
 
 
 def write_plan_document(document: Document, path: Path) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Question(StrEnum):
+class BoardQuestion(StrEnum):
     """The ten questions, in the order in which a board asks them."""
 
     DECISION = "What is decided?"
@@ -25,5 +25,5 @@ class Question(StrEnum):
 class Answer:
     """A question and its answer, a sentence or more each on a line of its own; the first says the most."""
 
-    question: Question
+    question: BoardQuestion
     lines: tuple[str, ...]

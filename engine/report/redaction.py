@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.common.wording import lower_first as lower_first
-from engine.common.wording import upper_first as upper_first
+from engine.common.wording import listed, lower_first
 from engine.measures import MeasureCall
 from engine.plan.lock import approved_plan
 
 if TYPE_CHECKING:
     from engine.plan import Plan
-    from engine.report.facts import MeasureRow
+    from engine.report.facts import Better, MeasureRow
     from engine.study.study import Study
 
 WITHHELD = "[withheld]"
@@ -121,6 +120,8 @@ def is_count_risk(call: MeasureCall) -> bool:
     return call.measure.of_unaltered
 
 
+RECORDS = "records"
+"""The unit of counts of records."""
 COUNT_TITLE = "Unaltered records in small cells"
 """What eq. 6 is called where it is shown as a count of records."""
 SPARSE_CELLS = 0.5
@@ -241,10 +242,9 @@ def meaning_of(call: MeasureCall) -> str:
 
 def unit_of(call: MeasureCall) -> str:
     """The unit in which reports show a measure."""
-    return "records" if is_count_risk(call) else call.measure.unit
+    return RECORDS if is_count_risk(call) else call.measure.unit
 
 
-def listed(names: Iterable[str]) -> str:
-    """Names in a sentence: ``A``, ``A and B``, ``A, B and C``."""
-    names = list(names)
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1] if names else ""]))
+def better_of(call: MeasureCall) -> Better:
+    """Which figures of a measure are better as reports show them: of a signed change its size, which is better low."""
+    return "higher" if call.measure.better == "higher" else "lower"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.common.wording import lower_first
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.measures import MeasureCall
 from engine.mechanisms import mechanism
@@ -32,7 +33,7 @@ class Exposed:
     tables: int = 1
 
 
-def runs_of(study: Study, index: int, allow_partial: bool) -> np.ndarray:
+def counted_runs(study: Study, index: int, allow_partial: bool) -> np.ndarray:
     """The counted runs of one scenario as rows (replicate, records changed, one value per measure), by replicate."""
     runs = study.runs_of([index])
     result: np.ndarray = np.column_stack([runs.replicate, runs.changed, runs.values])[runs.counted(allow_partial)]
@@ -88,7 +89,7 @@ def exposed(study: Study, view: RiskUtilityMap, index: int) -> Exposed | None:
     if not call.measure.of_unaltered:
         return None
     n = int(study.about["n_records"])
-    runs = runs_of(study, index, view.allow_partial)
+    runs = counted_runs(study, index, view.allow_partial)
     unaltered_records = unaltered(call, study.plan.keys, view.scenarios[index].spec, runs[:, 1], n)
     counts = np.round(runs[:, 2 + view.risk] * unaltered_records)
     spec, noted = view.scenarios[index].spec, {}
@@ -131,12 +132,11 @@ def headline(study: Study, view: RiskUtilityMap, index: int | None, name: str = 
 
 def _measured(call: MeasureCall, value: float) -> str | None:
     """A figure of any measure with its title, unit and direction."""
-    shown = _figure(call, value)
-    if shown is None:
+    figure = _figure(call, value)
+    if figure is None:
         return None
     better = "less is safer" if call.measure.better == "lower" else "more is safer"
-    title = call.measure.title
-    return f"{title[0].lower()}{title[1:]} ({better}) is {shown}"
+    return f"{lower_first(call.measure.title)} ({better}) is {figure}"
 
 
 def _figure(call: MeasureCall, value: float) -> str | None:
@@ -152,7 +152,7 @@ def _figure(call: MeasureCall, value: float) -> str | None:
 
 def spread(study: Study, view: RiskUtilityMap, index: int) -> list[tuple[int, float, float]]:
     """Of every measure with a figure (column), the least and the greatest over the counted runs of a scenario."""
-    runs = runs_of(study, index, view.allow_partial)
+    runs = counted_runs(study, index, view.allow_partial)
     ranges = []
     for k in range(len(view.measures)):
         values = runs[:, 2 + k]

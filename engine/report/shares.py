@@ -19,6 +19,7 @@ from engine.report.facts import (
     NamedTable,
     PairRow,
     ShareRow,
+    Statistic,
     Tally,
     Tolerances,
 )
@@ -35,13 +36,13 @@ MOST = 200
 _MOST_CELLS = 1 << 22
 _SMALL = 3  # a cell of fewer records is small, whatever the risk measure says
 _MANY = 20  # attributes from which on pairs that cannot have changed are passed over
-_STATISTIC_WORDS = {"cramers_v": "Cramér's V", "contingency": "contingency coefficient C"}
+_STATISTIC_TITLES: dict[str, Statistic] = {"cramers_v": "Cramér's V", "contingency": "contingency coefficient C"}
 
 
 def pairs(release: RecordRelease, attributes: Sequence[int]) -> list[tuple[int, int]]:
     """The pairs of attributes that are compared: all, or among many attributes those of which one has changed.
 
-    The table of two unchanged attributes is the same, so nothing is missed.
+    The table of two attributes that no record has altered is the same, so nothing is missed.
     """
     all_pairs = list(combinations(attributes, 2))
     if len(attributes) <= _MANY:
@@ -280,7 +281,7 @@ def associations(release: RecordRelease, attributes: Sequence[int]) -> list[Pair
         for statistic in STATISTICS:
             figures = strength(phi2, degrees, statistic)
             after = float(figures[1:].mean())
-            rows.append(PairRow(names[i], names[j], _STATISTIC_WORDS[statistic], float(figures[0]), after))
+            rows.append(PairRow(names[i], names[j], _STATISTIC_TITLES[statistic], float(figures[0]), after))
     return sorted(rows, key=_change)[: 2 * MOST]
 
 

@@ -52,14 +52,14 @@ def slides_bytes(findings: Findings) -> bytes:
 def _content(section: Section) -> tuple[list[str], list[Picture]]:
     """The lines and the pictures of a slide, which has room for nothing else."""
     lines, pictures = [], []
-    for block in section.blocks:
-        match block:
+    for element in section.elements:
+        match element:
             case Paragraph():
-                lines.append(block.text)
+                lines.append(element.text)
             case Bullets():
-                lines += block.items
+                lines += element.items
             case Picture():
-                pictures.append(block)
+                pictures.append(element)
             case _:
                 raise EngineError(f"the slide '{section.title}' has a table; a slide has lines and one picture")
     if len(pictures) > 1:

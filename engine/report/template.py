@@ -17,8 +17,8 @@ from markupsafe import Markup
 
 from engine.common.errors import EngineError
 from engine.common.printable import printable
+from engine.common.wording import listed, lower_first, plural, upper_first
 from engine.report import words
-from engine.report.redaction import listed, lower_first, upper_first
 
 _VALUE = "\x01"  # stands before every value, so that none begins a line as a heading or an item does
 _HIDDEN = str.maketrans("\n\t |", "\x02\x03\x04\x05")  # no value holds these signs: printable() writes them out
@@ -111,6 +111,6 @@ def _decimals(value: float | None, places: int) -> str:
 
 
 _FILTERS: tuple[Callable[..., Any], ...] = (
-    *(words.figure, words.about, words.percent, words.relative, words.signed, words.plural, words.one_in),
-    *(listed, lower_first, upper_first, _joined, _difference, _moved, _short, _whole, _decimals),
+    *(words.figure, words.about, words.percent, words.relative, words.signed, words.one_in),
+    *(listed, plural, lower_first, upper_first, _joined, _difference, _moved, _short, _whole, _decimals),
 )

@@ -12,22 +12,23 @@ from pathlib import Path
 from typing import Any
 
 from engine.common.errors import EngineError
-from engine.report.document import Block, Bullets, Document, Entries, Grid, Paragraph, Picture, Section
-from engine.report.redaction import listed
+from engine.common.wording import listed
+from engine.report.document import Bullets, Document, Element, Entries, Grid, Paragraph, ParagraphKind, Picture, Section
 from engine.report.template import text_of, values_shown
 
 FOLDER = Path(__file__).with_name("templates")
 """Where the templates are."""
 Pictures = Mapping[str, Callable[[], Picture | None]]
 _FRONT = re.compile(r"(Subtitle|Banner): *(.*)")
-_BLOCK = re.compile(r"(Lead|Note|Warning|Table|Picture): *")
+_PARAGRAPHS: dict[str, ParagraphKind] = {"Lead": "lead", "Note": "note", "Warning": "warning"}
+_ELEMENT = re.compile(rf"({'|'.join(_PARAGRAPHS)}|Table|Picture): *")
 
 
 def document(name: str, names: Mapping[str, Any], pictures: Pictures | None = None) -> Document:
     """Return the document that a template and the values of its names make; an unknown name, or a line that is no part
     of a document, is an :class:`EngineError`."""
     front = {"Title": "", "Subtitle": "", "Banner": ""}
-    sections: list[tuple[str, list[Block]]] = []
+    sections: list[tuple[str, list[Element]]] = []
     for lines in _paragraphs(text_of(FOLDER / name, names)):
         first = lines[0]
         if match := _FRONT.fullmatch(first):
@@ -39,8 +40,8 @@ def document(name: str, names: Mapping[str, Any], pictures: Pictures | None = No
         elif not sections:
             raise EngineError(f"the template '{name}' has text before its first section: '{_shown(first)}'")
         else:
-            sections[-1][1].extend(_blocks(name, lines, pictures or {}))
-    parts = tuple(Section(title, tuple(blocks)) for title, blocks in sections)
+            sections[-1][1].extend(_elements(name, lines, pictures or {}))
+    parts = tuple(Section(title, tuple(elements)) for title, elements in sections)
     return Document(front["Title"], front["Subtitle"], front["Banner"], parts)
 
 
@@ -72,9 +73,9 @@ def _paragraphs(text: str) -> Iterator[list[str]]:
             lines.append(line)
 
 
-def _blocks(name: str, lines: list[str], pictures: Pictures) -> Iterator[Block]:
-    """The block that some lines are, if they say anything."""
-    match = _BLOCK.match(lines[0])
+def _elements(name: str, lines: list[str], pictures: Pictures) -> Iterator[Element]:
+    """The element that some lines are, if they say anything."""
+    match = _ELEMENT.match(lines[0])
     kind = match[1] if match else ""
     content = [lines[0][match.end() :], *lines[1:]] if match else lines
     if kind == "Picture":
@@ -87,7 +88,7 @@ def _blocks(name: str, lines: list[str], pictures: Pictures) -> Iterator[Block]:
     elif lines[0].startswith("|"):
         yield Entries(tuple((key, value) for key, value in _rows(name, lines, 2)))
     elif text := _text(content):
-        yield Paragraph(text, kind.lower() or "plain")
+        yield Paragraph(text, _PARAGRAPHS.get(kind, "plain"))
 
 
 def _known(name: str, pictures: Pictures, picture: str) -> Callable[[], Picture | None]:

@@ -99,11 +99,6 @@ def relative(value: float | None) -> str:
     return f"{'+' if value > 0 else '−'}{100 * abs(value):.1f} %"
 
 
-def plural(n: int, noun: str) -> str:
-    """A number with its noun."""
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
-
-
 def one_in(part: int, whole: int) -> str:
     """Roughly one in how many; empty for none."""
     return f"about one in {round(whole / part):,}" if part else "none"

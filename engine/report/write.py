@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from engine.report.annex import analyst_sections, chair_sections
 from engine.report.build_findings import findings
+from engine.report.document_files import write_document
 from engine.report.member import write_findings
 
 if TYPE_CHECKING:
@@ -19,19 +20,14 @@ def write_member(study: Study, realisation: Remade, folder: str | Path) -> list[
 
     ``folder`` must exist; returns the files written.  They hold nothing that a member may not see.
     """
-
     return write_findings(findings(study, realisation), Path(folder))
 
 
 def write_chair(study: Study, realisation: Remade, folder: str | Path) -> list[Path]:
     """Annex A, for the chair of the board only: the extent of the change (DOCX and HTML)."""
-    from engine.report.document_files import write_document
-
     return write_document(chair_sections(study, realisation), Path(folder), "annex-a-chair")
 
 
 def write_analyst(study: Study, realisation: Remade, folder: str | Path) -> list[Path]:
     """Annex B, for the analyst: every candidate under its own name, runs, notes and the decision log (DOCX, HTML)."""
-    from engine.report.document_files import write_document
-
     return write_document(analyst_sections(study, realisation), Path(folder), "annex-b-analyst")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from engine.decision.choice import runs_of
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
 from engine.release.results import STATUS, Results
 from engine.scripting.data import Data
@@ -120,4 +119,4 @@ class Candidate:
 
     @property
     def _runs(self) -> Results:
-        return runs_of(self._study, self._place)
+        return self._study.runs_of([self._place])

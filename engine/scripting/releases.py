@@ -10,7 +10,6 @@ import numpy as np
 from engine.bundle.package import check_figures
 from engine.bundle.row_order import Rows, new_secret
 from engine.common.errors import UsageError
-from engine.decision.choice import runs_of
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
 from engine.plan.context import check_include
 from engine.plan.recode import code
@@ -38,7 +37,7 @@ def remade_release(study: Study, data: Data, view: RiskUtilityMap, place: int, r
     coded = code(raw, study.plan)
     asked = question(study.plan, coded, study.measures)
     made = remake(coded, asked, scenario.spec, stream_of(key, scenario.spec, coded, replicate))
-    runs = runs_of(study, place)
+    runs = study.runs_of([place])
     row = check_realisation(runs, place, replicate, scenario.label, view.allow_partial)
     check_figures(made.figures, dict(zip(map(str, study.measures), runs.values[row].tolist(), strict=True)))
     return made

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from engine.common.wording import upper_first
 from engine.report.answers import utility_words
 from engine.report.map_frame import staircase, window
-from engine.report.redaction import upper_first
 from engine.report.words import about, bar, figure
 from frontier_app.charts.style import COLOURS, INK, QUIET
 from frontier_app.wording.figure_text import drawn

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from engine.common.errors import EngineError
-from engine.decision.choice import measures_of, planned_places
+from engine.decision.choice import measures_of, planned_indices
 from engine.decision.slope import beaten_by_original, beaten_text, slope_of
 from engine.decision.states import decision_status
 from engine.frontier.neighbours import lettered
@@ -107,7 +107,7 @@ def _letters(
         chosen = measures_of(study, choice)
         same = objective_indices(study, *chosen) == (view.risk, view.utility)
         here = view if same else remapped(study, view, *chosen)
-        places = planned_places(study, here) if choice is None else [study.find(choice.label)[0].index]
+        places = planned_indices(study, here) if choice is None else [study.find(choice.label)[0].index]
     except EngineError:  # the plan's rule picks nothing, or rests on a measure that was not run
         return ()
     return tuple(lettered(here, places[0]).items())

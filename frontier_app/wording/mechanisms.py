@@ -228,7 +228,7 @@ def diagnostics(notes: Sequence[Note]) -> tuple[list[str], list[tuple[str, str]]
     return warnings, rows
 
 
-def said(notes: Sequence[Note]) -> dict[int, list[str]]:
+def figure_notes(notes: Sequence[Note]) -> dict[int, list[str]]:
     """By column of the measure what it said of the runs, the commonest first, with how often where it varies."""
     by_measure: dict[int, list[str]] = {}
     for note in notes:

@@ -7,10 +7,13 @@ from decimal import Decimal, InvalidOperation
 from textwrap import wrap
 
 from engine.common.errors import UsageError
+from engine.common.wording import duration as duration
+from engine.common.wording import listed as listed
+from engine.common.wording import lower_first
+from engine.common.wording import plural as plural
 from engine.measures import Measure, MeasureCall
 from engine.mechanisms import mechanism
 from engine.release.spec import AttributeSpec, ReleaseSpec, pairs_wanted, percent
-from engine.report.redaction import lower_first
 from frontier_app.wording import mechanisms
 from frontier_app.wording.figure_text import stacked
 from frontier_app.wording.markup import Markdown, markdown
@@ -75,23 +78,6 @@ def relative(after: float, before: float) -> str:
         return ""
     share = 100 * (after - before) / abs(before)
     return f"{'+' if share > 0 else '−' if share < 0 else '±'}{abs(share):.1f} %"
-
-
-def duration(seconds: float) -> str:
-    """A time span, roughly."""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def plural(n: int, noun: str) -> str:
-    """A number with its noun: ``1 record``, ``2,000 records``."""
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
-
-
-def listed(names: list[str] | tuple[str, ...]) -> str:
-    """Names in a sentence: ``A``, ``A and B``, ``A, B and C``."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1] if names else ""]))
 
 
 def spec_short(spec: AttributeSpec) -> str:

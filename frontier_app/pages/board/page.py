@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from engine.common.errors import EngineError
+from engine.common.wording import plural, upper_first
 from engine.report.answers import (
     NOISE_WORDS,
     average_words,
@@ -19,8 +20,8 @@ from engine.report.answers import (
 )
 from engine.report.map_words import bars_words, counted_words
 from engine.report.memo import BANNER
-from engine.report.redaction import WITHHELD_WORDS, upper_first
-from engine.report.words import figure, plural
+from engine.report.redaction import WITHHELD_WORDS
+from engine.report.words import figure
 from frontier_app.charts import board_map
 from frontier_app.widgets import board_source, elements, workflow
 from frontier_app.widgets.board_source import Missing, NoRelease
@@ -76,7 +77,10 @@ def _head(found: Findings) -> None:
         st.markdown(" ".join(summary(found)))
     if found.recommendation.cautions:
         st.warning(
-            markdown("**Before relying on it, the board should know:**\n\n{}", bullets(found.recommendation.cautions)),
+            markdown(
+                "**The board should know before it relies on the recommendation:**\n\n{}",
+                bullets(found.recommendation.cautions),
+            ),
             icon=":material/warning:",
         )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from engine.decision.choice import runs_of
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.report.describe import changes, remade
 from engine.report.inspection import one_table
@@ -43,7 +42,7 @@ def one(study: Study, view: RiskUtilityMap) -> None:
     part = elements.switch("What to look at", _PARTS, now.compare_view.part, "inspect-part")
     if part != now.compare_view.part:
         state.set_compare_view(part=part)
-    runs = runs_of(study, place)
+    runs = study.runs_of([place])
     replicate = realisation_of(study, runs, place, view.allow_partial)
     if part == "runs":
         relations.runs(study, view, place, replicate)

@@ -172,7 +172,7 @@ def _counts(study: Study, view: RiskUtilityMap, place: int) -> None:
 
 def _worst(view: RiskUtilityMap, place: int) -> None:
     """The worst-hit analysis and subgroup, as the measures name them."""
-    told = mechanisms.said(actions.notes(place))
+    told = mechanisms.figure_notes(actions.notes(place))
     for k, lines in told.items():
         if k < len(view.measures) and lines:
             st.caption(markdown("**{}:** {}", text.measure_title(view.measures[k]), "; ".join(lines)))

@@ -8,7 +8,7 @@ import streamlit as st
 
 from engine.common.errors import EngineError
 from engine.common.wording import upper_first
-from engine.decision.choice import choose, planned_places
+from engine.decision.choice import choose, planned_indices
 from engine.decision.disclosure_text import disclosure_warning
 from engine.decision.slope import beaten_by_original, beaten_text
 from engine.decision.states import DecisionStatus, decision_status, withhold
@@ -145,7 +145,7 @@ def _picked(study: Study, view: RiskUtilityMap, how: str) -> tuple[dict[str, Any
         if how == "plan":
             words = f"risk at or below {plan.max_risk}" if plan.max_risk else f"a slope of {plan.slope}"
             st.caption(f"Fixed in the plan: {words}.")
-            return {}, next(iter(planned_places(study, view)))
+            return {}, next(iter(planned_indices(study, view)))
     except EngineError as error:
         elements.complain(error)
     return {}, None

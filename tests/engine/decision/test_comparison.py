@@ -17,8 +17,8 @@ from tests.engine.frontier.test_risk_utility_map import ORIGINAL, ROWS, study_of
 
 @pytest.fixture
 def study(tmp_path: Path) -> Iterator[Study]:
-    with study_of(tmp_path, ROWS) as made:
-        yield made
+    with study_of(tmp_path, ROWS) as opened:
+        yield opened
 
 
 def test_against_doing_nothing(study):
@@ -42,14 +42,19 @@ def test_against_another(study):
     assert not hellinger.clear, "three runs that agree prove little"
     back = differences(view, 1, 0)[0]
     assert back.absolute == -risk.absolute and back.better == -1 and back.clear == risk.clear
-    for one in differences(view, 1, 1):
-        assert (one.absolute, one.better, one.clear) == (0, 0, False)
+    for difference in differences(view, 1, 1):
+        assert (difference.absolute, difference.better, difference.clear) == (0, 0, False)
 
 
 def test_a_scenario_without_a_run_is_unknown(study):
     view = risk_utility_map(study)
-    for one in differences(view, 3, 0):
-        assert np.isnan(one.value) and np.isnan(one.absolute) and one.better == 0 and not one.clear
+    for difference in differences(view, 3, 0):
+        assert (
+            np.isnan(difference.value)
+            and np.isnan(difference.absolute)
+            and difference.better == 0
+            and not difference.clear
+        )
 
 
 @pytest.mark.parametrize("gap", np.linspace(0.0, 0.08, 9).tolist())
@@ -61,14 +66,14 @@ def test_noise_is_welchs(tmp_path, gap, together):
     first, second = rng.normal(0.2, 0.02, 8), rng.normal(0.2 + gap, 0.05, 6)
     rows = [(0, r + 1, OK, 2, v, 0.1, 0.0) for r, v in enumerate(first)]
     rows += [(1, r + 1, OK, 2, v, 0.1, 0.0) for r, v in enumerate(second)]
-    with study_of(tmp_path, rows) as made:
-        view = risk_utility_map(made)
-        found = differences(view, 0, 1, together=together)[0]
+    with study_of(tmp_path, rows) as study:
+        view = risk_utility_map(study)
+        difference = differences(view, 0, 1, together=together)[0]
         level = 0.05 / (3 * together)
         test = ttest_ind(first, second, equal_var=False)
         # degrees of freedom are rounded down, which asks for a little more
-        assert not found.clear or test.pvalue < level
-        assert found.clear or test.pvalue > 0.7 * level
+        assert not difference.clear or test.pvalue < level
+        assert difference.clear or test.pvalue > 0.7 * level
         alone = differences(view, 1, together=together)[0]
         assert alone.clear == (ttest_1samp(second, ORIGINAL["small_cells"]).pvalue < level)
 
@@ -82,20 +87,20 @@ def test_higher_is_better(tmp_path):
         space=SpacePlan(specs=("A:S", "B:S"), rates=("0.1",), replicates=6), measures=("small_cells", "ci_overlap")
     )
     about = {"attributes": list(SMALL.names), "measures": ["small_cells", "ci_overlap"], "n_records": 2}
-    with Study.create(tmp_path / "s", plan, about, {"small_cells": 0.3, "ci_overlap": 1.0}) as made:
-        made.add_scenarios([ReleaseSpec(SMALL.spec(roles), "0.1") for roles in ("SUU", "USU")])
-        made.add_results([(p, r, OK, 2, 0.1, 0.8 + 0.1 * p + 0.001 * r) for p in (0, 1) for r in range(1, 7)])
-        found = differences(risk_utility_map(made), 0, 1)[1]
-        assert found.value == pytest.approx(0.8035) and found.absolute == pytest.approx(-0.1)
-        assert (found.better, found.clear) == (-1, True)
+    with Study.create(tmp_path / "s", plan, about, {"small_cells": 0.3, "ci_overlap": 1.0}) as study:
+        study.add_scenarios([ReleaseSpec(SMALL.spec(roles), "0.1") for roles in ("SUU", "USU")])
+        study.add_results([(p, r, OK, 2, 0.1, 0.8 + 0.1 * p + 0.001 * r) for p in (0, 1) for r in range(1, 7)])
+        difference = differences(risk_utility_map(study), 0, 1)[1]
+        assert difference.value == pytest.approx(0.8035) and difference.absolute == pytest.approx(-0.1)
+        assert (difference.better, difference.clear) == (-1, True)
 
 
 def test_spread_keeps_fresh_runs_apart(study):
     study.add_results([(0, 1_000_001, OK, 2, 0.15, 0.5, 0.0)], table="fresh")
-    found = spread(study, 0)
-    assert found.replicate.tolist() == [1, 2, 3, 1_000_001]
-    assert found.fresh.tolist() == [False, False, False, True]
-    np.testing.assert_allclose(found.values[:, 0], [0.11, 0.12, 0.13, 0.15])
+    runs = spread(study, 0)
+    assert runs.replicate.tolist() == [1, 2, 3, 1_000_001]
+    assert runs.fresh.tolist() == [False, False, False, True]
+    np.testing.assert_allclose(runs.values[:, 0], [0.11, 0.12, 0.13, 0.15])
     assert len(spread(study, 3).replicate) == 0, "failed runs do not count"
     assert len(spread(study, 3, allow_partial=True).replicate) == 2
 

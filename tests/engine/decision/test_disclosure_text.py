@@ -24,8 +24,8 @@ from tests.engine.frontier.test_risk_utility_map import ROWS, study_of
 
 @pytest.fixture
 def study(tmp_path):
-    with study_of(tmp_path, ROWS) as made:
-        yield made
+    with study_of(tmp_path, ROWS) as opened:
+        yield opened
 
 
 def _disclosed(study: Study, scenario: Scenario | None, text: str) -> str:
@@ -147,10 +147,10 @@ def test_a_reason_that_tells_the_extent_is_not_recorded(fresh: Path, capsys: pyt
 def test_a_decision_that_tells_the_extent_is_not_recorded(fresh: Path, home: tuple[Path, RawTable]) -> None:
     with Study.open(fresh) as study:
         approve(study, home[1], label_of(study, "town"))
-        said = len(entries(study))
+        n_entries = len(entries(study))
         with pytest.raises(UsageError, match=SENTENCE):
             decide(study, "returned", "Board", why="24 altered records are too many")
-        assert len(entries(study)) == said
+        assert len(entries(study)) == n_entries
         decide(study, "returned", "Board", why="too much")
         publish = replace(study.plan.publish, wording="In all, 24 records were altered.")
         change_plan(study, replace(study.plan, publish=publish), why="to say more", by="Ada")

@@ -20,14 +20,14 @@ from tests.engine.frontier.test_risk_utility_map import ROWS, study_of
 
 @pytest.fixture
 def study(tmp_path: Path) -> Iterator[Study]:
-    with study_of(tmp_path, ROWS) as made:
-        yield made
+    with study_of(tmp_path, ROWS) as opened:
+        yield opened
 
 
-def recommend(study: Study, place: int = 0, *, fresh: bool = True) -> str:
+def recommend(study: Study, index: int = 0, *, fresh: bool = True) -> str:
     if fresh:
-        study.add_results([(place, 1_000_000 + r, OK, 2, 0.1, 0.4, 0.0) for r in (1, 2)], table="fresh")
-    label = study.scenarios[place].label
+        study.add_results([(index, 1_000_000 + r, OK, 2, 0.1, 0.4, 0.0) for r in (1, 2)], table="fresh")
+    label = study.scenarios[index].label
     choose(study, risk_utility_map(study), "safe", candidate=label, by="Ada")
     return label
 
@@ -113,8 +113,8 @@ def step(study: Study, state: str) -> None:
 @pytest.mark.parametrize(("state", "asked"), STEPS)
 def test_every_step(study, state, asked):
     recommend(study)
-    for one in WAYS[state]:
-        step(study, one)
+    for state_name in WAYS[state]:
+        step(study, state_name)
     assert decision_status(study).state == state
     if asked in LEGAL[state]:
         step(study, asked)
@@ -170,8 +170,8 @@ def test_a_new_choice_begins_again_and_nothing_of_the_old_approval_stays(study):
 
 def test_an_approval_taken_back_is_no_approval(study):
     recommend(study)
-    for one in ("submitted", "approved", "returned", "submitted"):
-        step(study, one)
+    for state_name in ("submitted", "approved", "returned", "submitted"):
+        step(study, state_name)
     assert decision_status(study).number == ""
     with pytest.raises(UsageError, match="cannot be released"):
         step(study, "released")
@@ -185,8 +185,8 @@ def test_to_release_nothing_is_a_decision(study):
     assert (now.state, now.choice, now.by, now.why) == ("withheld", None, "Board", "every candidate is too risky")
     recommend(study)
     assert decision_status(study).state == "draft"
-    for one in ("submitted", "approved", "released"):
-        step(study, one)
+    for state_name in ("submitted", "approved", "released"):
+        step(study, state_name)
     with pytest.raises(UsageError, match="published already"):
         withhold(study, "Board", "too late")
 

@@ -17,7 +17,7 @@ from engine.frontier.selection import inside, safest, undominated_among, undomin
 from engine.frontier.summary import dominance, summarise
 from engine.plan import edit_plan, samples
 from engine.release.scenarios import Scenarios
-from engine.report.sentences import exposed, headline, runs_of, small_words
+from engine.report.sentences import counted_runs, exposed, headline, small_words
 from engine.study.study import Study
 from engine.study.study_map import remapped, risk_utility_map
 from engine.sweeps.sweep import sweep
@@ -112,10 +112,10 @@ def test_counts_in_the_sentence_are_counts_of_records(study: Study):
 
 def test_runs_are_those_of_one_scenario(study: Study):
     view = risk_utility_map(study)
-    runs = runs_of(study, 2, False)
+    runs = counted_runs(study, 2, False)
     assert runs[:, 0].tolist() == [1, 2, 3, 4]
     assert runs[:, 2 + view.risk].mean() == pytest.approx(view.summary.mean[2, view.risk])
-    assert runs_of(study, 10_000, False).shape == (0, 2 + len(view.measures))
+    assert counted_runs(study, 10_000, False).shape == (0, 2 + len(view.measures))
 
 
 def test_another_risk_is_said_with_its_value_and_direction(tmp_path: Path):

@@ -196,9 +196,9 @@ def test_a_map_before_anything_has_run(tmp_path):
 def test_a_slope_that_picks_what_loses_to_doing_nothing_says_so(study):
     """Doing nothing has risk 0.3 and loses no use: of slope 1 the best sum is 0.42, of slope 0.1 it is 0.17."""
     view = risk_utility_map(study)
-    assert view.beaten_by_nothing(1, 1.0) == pytest.approx((0.42, 0.3)) and view.beaten_by_nothing(0, 0.1) is None
-    assert view.beaten_by_nothing(1, np.inf) == pytest.approx((0.2, 0.0))
-    assert view.beaten_by_nothing(3, 1.0) is None  # no completed run
+    assert view.beaten_by_original(1, 1.0) == pytest.approx((0.42, 0.3)) and view.beaten_by_original(0, 0.1) is None
+    assert view.beaten_by_original(1, np.inf) == pytest.approx((0.2, 0.0))
+    assert view.beaten_by_original(3, 1.0) is None  # no completed run
     steep, flat = choose(study, view, "slope", slope=1.0), choose(study, view, "slope", slope=0.1)
     assert steep.rule == "best on the straight line of slope 1 between small-cell risk and Hellinger distance"
     said = [text for text in steep.record["cautions"] if "doing nothing is better" in text]
@@ -226,7 +226,7 @@ def test_equal_sums_in_other_last_bits_are_no_reason_to_do_nothing(tmp_path):
     with study_of(tmp_path, rows) as study:
         view = risk_utility_map(study)
         assert float(view.risk_loss[0]) + 0.1 * float(view.utility_loss[0]) > 0.3
-        assert view.beaten_by_nothing(0, 0.1) is None
+        assert view.beaten_by_original(0, 0.1) is None
 
 
 def test_a_choice_says_what_to_bear_in_mind(tmp_path):

@@ -32,8 +32,8 @@ class Case:
     """A study with the release that it recommends, and what a board sees of it."""
 
     study: Study
-    made: Remade
-    found: Findings
+    realisation: Remade
+    findings: Findings
 
 
 def raw_table() -> RawTable:
@@ -57,8 +57,8 @@ def raw_table() -> RawTable:
     }
     columns = {}
     for name, values in texts.items():
-        kept, codes = np.unique(np.array(values), return_inverse=True)
-        columns[name] = RawColumn(name, pa.array(kept.tolist()), codes.astype(np.int32))
+        levels, codes = np.unique(np.array(values), return_inverse=True)
+        columns[name] = RawColumn(name, pa.array(levels.tolist()), codes.astype(np.int32))
     return RawTable(columns, N, "secret-source-name")
 
 
@@ -84,11 +84,11 @@ def case_of(folder: Path, plan: Plan, why: str = "it loses least within the boun
     raw = raw_table()
     study = sweep(raw, plan, folder / "private-study-name.study", workers=1)
     view = risk_utility_map(study)
-    place = int(view.frontier()[len(view.frontier()) // 2])
-    label = view.scenarios[place].label
+    index = int(view.frontier()[len(view.frontier()) // 2])
+    label = view.scenarios[index].label
     choice = choose(study, view, why.replace("LABEL", label), candidate=label, by="someuser")
-    made = remade(study, raw, choice.label, choice.replicate)
-    return Case(study, made, findings(study, made))
+    realisation = remade(study, raw, choice.label, choice.replicate)
+    return Case(study, realisation, findings(study, realisation))
 
 
 MECHANISMS = {

@@ -11,12 +11,12 @@ from tests.engine.report.conftest import Case
 
 
 def codes(case: Case) -> tuple[np.ndarray, np.ndarray]:
-    data = case.made.data
-    return np.column_stack(data.codes), np.column_stack([case.made.codes(j) for j in range(len(data.domain))])
+    data = case.realisation.data
+    return np.column_stack(data.codes), np.column_stack([case.realisation.codes(j) for j in range(len(data.domain))])
 
 
 def column(case: Case, name: str) -> np.ndarray:
-    raw = case.made.data.raw.columns[name]
+    raw = case.realisation.data.raw.columns[name]
     return np.array([float(raw.values[int(c)].as_py()) for c in raw.codes])
 
 

@@ -25,35 +25,37 @@ def test_exposure_is_recounted_record_by_record(case: Case):
     old, new = codes(case)
     before, after = Counter(map(tuple, old.tolist())), Counter(map(tuple, new.tolist()))
     same = (old == new).all(axis=1)
-    found = case.found.exposure
-    assert found.small_before == sum(before[tuple(row)] < 3 for row in old.tolist())
-    assert found.small_after == sum(after[tuple(row)] < 3 for row in new.tolist())
-    exposed = np.array([after[tuple(row)] < 3 and kept for row, kept in zip(new.tolist(), same.tolist(), strict=True)])
-    assert found.unaltered_after == exposed.sum()
-    assert (found.ones_before, found.twos_before) == tuple(sum(n == k for n in before.values()) for k in (1, 2))
-    group = next(g for g in found.groups if g.group.startswith("B: "))
-    level = case.made.data.domain.attributes[1].levels.index(group.group.removeprefix("B: "))
+    exposure = case.findings.exposure
+    assert exposure.small_before == sum(before[tuple(row)] < 3 for row in old.tolist())
+    assert exposure.small_after == sum(after[tuple(row)] < 3 for row in new.tolist())
+    exposed = np.array(
+        [after[tuple(row)] < 3 and is_unaltered for row, is_unaltered in zip(new.tolist(), same.tolist(), strict=True)]
+    )
+    assert exposure.unaltered_after == exposed.sum()
+    assert (exposure.ones_before, exposure.twos_before) == tuple(sum(n == k for n in before.values()) for k in (1, 2))
+    group = next(g for g in exposure.groups if g.group.startswith("B: "))
+    level = case.realisation.data.domain.attributes[1].levels.index(group.group.removeprefix("B: "))
     assert group.people == int((old[:, 1] == level).sum())
     assert group.after == int(exposed[old[:, 1] == level].sum())
 
 
 def test_eq_6_is_the_count_of_unaltered_records_and_no_share(case: Case):
-    row = case.found.measures[0]
+    row = case.findings.measures[0]
     assert row.unit == "records"
-    assert row.released == case.found.exposure.unaltered_after
-    assert row.before == case.found.exposure.small_before
-    share = case.made.figures["small_cells"]
-    assert share not in set(numbers(json.loads(case.found.to_json())))
+    assert row.released == case.findings.exposure.unaltered_after
+    assert row.before == case.findings.exposure.small_before
+    share = case.realisation.figures["small_cells"]
+    assert share not in set(numbers(json.loads(case.findings.to_json())))
 
 
 def test_named_table_checks_and_certificate(case: Case):
     old, new = codes(case)
-    (table,) = case.found.utility.tables
+    (table,) = case.findings.utility.tables
     counts = Counter(map(tuple, new[:, :2].tolist()))
-    levels = [case.made.data.domain.attributes[j].levels for j in (0, 1)]
+    levels = [case.realisation.data.domain.attributes[j].levels for j in (0, 1)]
     for row in table.rows:
         assert row.after == counts[levels[0].index(row.levels[0]), levels[1].index(row.levels[1])]
-    by_name = {check.name: check for check in case.found.checks}
+    by_name = {check.name: check for check in case.findings.checks}
     assert by_name["One-way tables kept"].holds
     assert by_name["Other columns identical"].holds
     rule = by_name["Edit rule “no a0 with c3”"]
@@ -64,64 +66,68 @@ def test_named_table_checks_and_certificate(case: Case):
         for o, n in zip(old.T, new.T, strict=True)
     )
     assert by_name["Calibration totals"].holds is not moved
-    assert case.found.certificate.figures == case.found.certificate.equal
+    assert case.findings.certificate.figures == case.findings.certificate.equal
 
 
 def test_a_figure_that_was_not_made_again_shows_in_the_certificate(case: Case):
-    other = replace(case.made, figures={**case.made.figures, "hellinger": 0.999})
+    other = replace(case.realisation, figures={**case.realisation.figures, "hellinger": 0.999})
     certificate = findings(case.study, other).certificate
     assert certificate.equal == certificate.figures - 1
 
 
 def test_the_map_compares_with_the_recommended_one(case: Case):
-    at = case.found.map
-    mine = next(c for c in at.candidates if c.recommended)
-    assert mine.letter == "A" and [c.letter for c in at.candidates if c is not mine] == list(
+    at = case.findings.map
+    recommended = next(c for c in at.candidates if c.recommended)
+    assert recommended.letter == "A" and [c.letter for c in at.candidates if c is not recommended] == list(
         "BCDEFG"[: len(at.candidates) - 1]
     )
     for c in at.candidates:
-        assert None not in (c.risk, c.utility, mine.risk, mine.utility)
+        assert None not in (c.risk, c.utility, recommended.risk, recommended.utility)
         if not c.recommended:
-            assert c.safer_by == pytest.approx(float(mine.risk or 0) - float(c.risk or 0))
-            assert c.more_useful_by == pytest.approx(float(mine.utility or 0) - float(c.utility or 0))
+            assert c.safer_by == pytest.approx(float(recommended.risk or 0) - float(c.risk or 0))
+            assert c.more_useful_by == pytest.approx(float(recommended.utility or 0) - float(c.utility or 0))
     assert len(at.frontier) == at.n_frontier
     (spread, _) = at.spreads
     assert spread.least is not None and spread.mean is not None and spread.most is not None
     assert spread.least <= spread.mean <= spread.most
-    assert spread.released == case.found.exposure.unaltered_after
+    assert spread.released == case.findings.exposure.unaltered_after
 
 
 def test_measures_of_the_plan_are_all_there(case: Case):
-    assert len(case.found.measures) == len(MEASURES) + 1  # edit rules are counted without being asked for
+    assert len(case.findings.measures) == len(MEASURES) + 1  # edit rules are counted without being asked for
 
 
 def test_departures_and_changes_are_told_without_rates(tmp_path: Path):
     case = case_of(tmp_path, lock(plan_of(decision=DecisionPlan()), "DRB-1", "Grace"))
-    assert (case.found.approved.number, case.found.approved.departures) == ("DRB-1", ())
+    assert (case.findings.approved.number, case.findings.approved.departures) == ("DRB-1", ())
     old = case.study.plan
     rates = (*old.space.rates, "0.3197")
     new = replace(old, tolerances=TolerancePlan("0.07"), space=replace(old.space, rates=rates))
     change_plan(case.study, new, why="the board asked for 31.97 %", by="someuser", grow=True)
-    found = findings(case.study, case.made).approved
-    assert len(found.departures) == 2 and "Different: the swap rates" in found.departures
-    assert any("Tolerances change" in text and "0.07" in text for text in found.departures)
-    said = [words for _, words in found.changes if words.startswith("A deviation")]
-    assert len(said) == 1 and "[withheld]" in said[0]
-    text = case.found.to_json() + findings(case.study, case.made).to_json()
+    approved = findings(case.study, case.realisation).approved
+    assert len(approved.departures) == 2 and "Different: the swap rates" in approved.departures
+    assert any("Tolerances change" in text and "0.07" in text for text in approved.departures)
+    deviations = [event for _, event in approved.changes if event.startswith("A deviation")]
+    assert len(deviations) == 1 and "[withheld]" in deviations[0]
+    text = case.findings.to_json() + findings(case.study, case.realisation).to_json()
     assert not any(secret in text for secret in ("0.3197", "31.97", "0.0537", "Grace", "someuser"))
 
 
 def test_a_choice_of_another_candidate_is_no_recommendation_of_this_one(case: Case, tmp_path: Path):
     label = case.study.decisions[-1].label
     other = next(s for s in case.study.scenarios if s.label != label)
-    found = findings(case.study, remade(case.study, raw_table(), other.label, 1))
-    assert not found.recommendation.recorded and found.cover.state == "none" and found.cover.recommended == ""
+    other_findings = findings(case.study, remade(case.study, raw_table(), other.label, 1))
+    assert (
+        not other_findings.recommendation.recorded
+        and other_findings.cover.state == "none"
+        and other_findings.cover.recommended == ""
+    )
 
 
 def test_a_caution_that_fresh_runs_have_answered_is_gone(tmp_path):
     case = case_of(tmp_path, plan_of(measures=("small_cells", "hellinger"), analyses=(), edits=()))
     warned = "Its figures are those that led to the choice; it has not been run again on fresh draws."
-    assert warned in case.found.recommendation.cautions
+    assert warned in case.findings.recommendation.cautions
     reevaluate(
         case.study,
         raw_table(),
@@ -129,5 +135,5 @@ def test_a_caution_that_fresh_runs_have_answered_is_gone(tmp_path):
         [case.study.find(case.study.decisions[-1].label)[0].index],
         3,
     )
-    assert warned not in findings(case.study, case.made).recommendation.cautions
+    assert warned not in findings(case.study, case.realisation).recommendation.cautions
     case.study.close()

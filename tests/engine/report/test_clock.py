@@ -25,7 +25,7 @@ def test_documents_are_the_same_in_years_that_a_zip_cannot_hold(
 ) -> None:
     def made() -> list[bytes]:
         document = plan_document(plan_from_toml(PLAN), None)
-        return [document_bytes(document, ".docx"), slides_bytes(case.found), tables_bytes(case.found)]
+        return [document_bytes(document, ".docx"), slides_bytes(case.findings), tables_bytes(case.findings)]
 
     now = made()
     monkeypatch.setattr(time, "time", lambda: CLOCKS[clock])

@@ -7,7 +7,7 @@ from pathlib import Path
 from engine.decision.choice import choose
 from engine.plan import DecisionPlan, SpacePlan
 from engine.plan.lock import lock
-from engine.report.answers import fixed
+from engine.report.answers import plan_history
 from engine.report.build_findings import findings
 from engine.report.describe import remade
 from engine.study.study_map import risk_utility_map
@@ -24,12 +24,14 @@ def test_a_choice_off_the_approved_rule_departs_and_the_plan_s_bound_counts(tmp_
     other = next(s.label for s in view.scenarios if s.label != picked)
     for label, off in ((picked, False), (other, True)):
         choice = choose(study, view, "it serves", candidate=label)
-        found = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
-        assert found.approved.rule.endswith("; it does not pick the recommended candidate") == off
-        assert any("is not the one that it picks" in text for text in found.approved.departures) == off
-        assert ("Nothing departs from what was approved." in fixed(found)) != off
+        report = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
+        assert report.approved.rule.endswith("; it does not pick the recommended candidate") == off
+        assert any("is not the one that it picks" in text for text in report.approved.departures) == off
+        assert ("Nothing departs from what was approved." in plan_history(report)) != off
     wide = float(view.summary.mean[:, view.risk].max())
     choice = choose(study, view, "it serves", max_risk=wide)
-    found = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
+    report = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
     within = int((view.summary.mean[:, view.risk] <= 0.074).sum())
-    assert 0 < within < len(view.scenarios) and found.map.n_within == within and found.map.bound in found.approved.rule
+    assert (
+        0 < within < len(view.scenarios) and report.map.n_within == within and report.map.bound in report.approved.rule
+    )

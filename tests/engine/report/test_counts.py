@@ -17,7 +17,7 @@ from engine.plan.mechanism import MechanismPlan
 from engine.release.records import ReleasedTable
 from engine.release.results import NoteKind
 from engine.report.annex import chair_sections
-from engine.report.answers import risk_sentence, summary, worst
+from engine.report.answers import largest_losses, risk_sentence, summary
 from engine.report.build_findings import findings
 from engine.report.chair import chair_facts
 from engine.report.describe import remade
@@ -40,16 +40,16 @@ def test_runs_of_a_method_that_alters_now_more_now_fewer_are_counted_each(tmp_pa
     case = case_of(tmp_path, plan)
     counts = []
     for replicate in range(1, 7):
-        made = remade(case.study, raw_table(), case.study.scenarios[0].label, replicate)
-        release = RecordRelease(ReleasedTable(made.data), made.tables, plan, made.spec)
+        realisation = remade(case.study, raw_table(), case.study.scenarios[0].label, replicate)
+        release = RecordRelease(ReleasedTable(realisation.data), realisation.tables, plan, realisation.spec)
         counts.append(exposure(release, plan, 20).unaltered_after)
-    spread = case.found.map.spreads[0]
+    spread = case.findings.map.spreads[0]
     assert (spread.least, spread.most) == (min(counts), max(counts))
     mean = float(np.mean(counts))  # over a quarter of the records are exposed, so two digits of it are shown
     assert spread.mean == pytest.approx(float(two_digits(np.array(mean)))) != mean
-    assert case.found.measures[0].mean == spread.mean
+    assert case.findings.measures[0].mean == spread.mean
     error = float(np.std(counts, ddof=1) / np.sqrt(6))
-    assert case.found.measures[0].se == np.ceil(error) > error
+    assert case.findings.measures[0].se == np.ceil(error) > error
 
 
 def test_counts_of_several_tables_are_means_of_whole_numbers(tmp_path: Path):
@@ -58,17 +58,22 @@ def test_counts_of_several_tables_are_means_of_whole_numbers(tmp_path: Path):
         mechanisms=mechanisms, keys=("A", "C", "D"), measures=("small_cells[n_rule=5]", "hellinger"), analyses=()
     )
     case = case_of(tmp_path, plan)
-    spread, row = case.found.map.spreads[0], case.found.measures[0]
+    spread, row = case.findings.map.spreads[0], case.findings.measures[0]
     assert spread.least is not None and spread.most is not None and row.mean is not None
     assert (2 * spread.least).is_integer() and (2 * spread.most).is_integer() and spread.least < spread.most
     assert (12 * row.mean) == pytest.approx(round(12 * row.mean))  # six runs of two tables
-    facts = chair_facts(case.study, case.made)
-    one = [RecordRelease(ReleasedTable(case.made.data), [t], plan, case.made.spec) for t in case.made.tables]
-    each = [int(release.changed(release.tables[0], range(4)).sum()) for release in one]
+    facts = chair_facts(case.study, case.realisation)
+    single_tables = [
+        RecordRelease(ReleasedTable(case.realisation.data), [t], plan, case.realisation.spec)
+        for t in case.realisation.tables
+    ]
+    each = [int(release.changed(release.tables[0], range(4)).sum()) for release in single_tables]
     assert facts.tables == 2 and facts.per_table == sum(each) / 2 < facts.records
-    said = str(chair_sections(case.study, case.made))
-    assert "Records changed in at least one of 2 tables" in said and "Records changed in one table, on average" in said
-    assert "means over the 2 tables" in str(memo(case.found).sections[5])
+    annex = str(chair_sections(case.study, case.realisation))
+    assert (
+        "Records changed in at least one of 2 tables" in annex and "Records changed in one table, on average" in annex
+    )
+    assert "means over the 2 tables" in str(memo(case.findings).sections[5])
     add_measures(case.study, raw_table(), read_key(key_path(case.study.path)), ["small_cells[n_rule=3]"], workers=1)
     known = {(note.kind, note.measure) for note in case.study.notes(0)}
     last = len(case.study.measures) - 1
@@ -90,8 +95,8 @@ def _findings(tmp_path: Path, levels: int) -> tuple[Findings, int]:
     study = sweep(raw, plan, tmp_path / f"{levels}.study", workers=1)
     view = risk_utility_map(study)
     choice = choose(study, view, "it serves", candidate=view.scenarios[int(view.frontier()[0])].label)
-    made = remade(study, raw, choice.label, choice.replicate)
-    return findings(study, made), int(made.changed.sum())
+    realisation = remade(study, raw, choice.label, choice.replicate)
+    return findings(study, realisation), int(realisation.changed.sum())
 
 
 def case_of_raw(folder: Path, raw: RawTable) -> Findings:
@@ -102,22 +107,22 @@ def case_of_raw(folder: Path, raw: RawTable) -> Findings:
 
 
 def test_where_nearly_everybody_is_exposed_no_count_tells_how_many_were_altered(tmp_path: Path):
-    found, altered = _findings(tmp_path, 120)
-    assert found.exposure.small_before == N and altered == 12
-    told = [found.exposure.unaltered_after, found.map.spreads[0].least, found.map.spreads[0].released]
-    told += [candidate.risk for candidate in found.map.candidates] + [risk for _, risk in found.map.frontier]
-    told += [value for row in found.measures if row.kind == "risk" for value in (row.mean, row.released)]
-    assert all(value is not None and value % 10 == 0 for value in told)
-    assert N - altered not in told
-    assert all(group.after % 10 == 0 or group.after == group.people for group in found.exposure.groups)
-    assert "about 230 unaltered ones" in risk_sentence(found)
+    report, altered = _findings(tmp_path, 120)
+    assert report.exposure.small_before == N and altered == 12
+    counts = [report.exposure.unaltered_after, report.map.spreads[0].least, report.map.spreads[0].released]
+    counts += [candidate.risk for candidate in report.map.candidates] + [risk for _, risk in report.map.frontier]
+    counts += [value for row in report.measures if row.kind == "risk" for value in (row.mean, row.released)]
+    assert all(value is not None and value % 10 == 0 for value in counts)
+    assert N - altered not in counts
+    assert all(group.after % 10 == 0 or group.after == group.people for group in report.exposure.groups)
+    assert "about 230 unaltered ones" in risk_sentence(report)
 
 
 def test_counts_of_few_exposed_records_stay_exact(tmp_path: Path):
-    found, _ = _findings(tmp_path, 1)
-    assert 0 < found.exposure.small_before < N / 4
-    assert found.exposure.unaltered_after == sum(g.after for g in found.exposure.groups if g.group.startswith("A:"))
-    assert "about" not in risk_sentence(found)
+    report, _ = _findings(tmp_path, 1)
+    assert 0 < report.exposure.small_before < N / 4
+    assert report.exposure.unaltered_after == sum(g.after for g in report.exposure.groups if g.group.startswith("A:"))
+    assert "about" not in risk_sentence(report)
 
 
 def _weighted(name: str) -> np.ndarray:
@@ -127,16 +132,16 @@ def _weighted(name: str) -> np.ndarray:
 
 def test_errors_of_weighted_figures_are_those_of_a_weighted_sample(case: Case):
     """Beside the linearised variance of a ratio, sum (w (y - mean))² / (sum w)²."""
-    weights, x, data = _weighted("w"), _weighted("x"), case.made.data
+    weights, x, data = _weighted("w"), _weighted("x"), case.realisation.data
     seen = 0
-    for row in case.found.utility.shares:
+    for row in case.findings.utility.shares:
         if row.weighted and row.table in data.domain.names:
             j = data.domain.names.index(row.table)
-            one = data.codes[j] == data.domain.attributes[j].levels.index(row.level)
-            error = 100 * np.sqrt((weights**2 * (one - row.before / 100) ** 2).sum()) / weights.sum()
+            is_at_level = data.codes[j] == data.domain.attributes[j].levels.index(row.level)
+            error = 100 * np.sqrt((weights**2 * (is_at_level - row.before / 100) ** 2).sum()) / weights.sum()
             assert row.errors == pytest.approx(abs(row.after - row.before) / error)
             seen += row.errors is not None and row.errors > 0
-    for mean in case.found.utility.means:
+    for mean in case.findings.utility.means:
         if mean.weighted and mean.column == "x" and mean.group.startswith("A: "):
             use = data.codes[0] == data.domain.attributes[0].levels.index(mean.group[3:])
             residuals = (weights * (x - np.average(x, weights=weights * use)))[use]
@@ -148,19 +153,19 @@ def test_errors_of_weighted_figures_are_those_of_a_weighted_sample(case: Case):
 
 def test_changes_of_a_handful_of_records_come_after_those_that_can_be_flagged(case: Case):
     for two in (False, True):
-        rows = [r for r in case.found.utility.shares if not r.weighted and (" × " in r.table) == two]
+        rows = [r for r in case.findings.utility.shares if not r.weighted and (" × " in r.table) == two]
         eligible = [r.n > 45 for r in rows]
         assert eligible == sorted(eligible, reverse=True)
         first = [abs(r.relative or 0) for r in rows if r.n > 45]
         assert first == sorted(first, reverse=True) and len(first) > 1
-    assert any(r.n <= 45 for r in case.found.utility.shares)
+    assert any(r.n <= 45 for r in case.findings.utility.shares)
 
 
 def test_an_adaptive_plan_is_not_said_to_run_all_alike(tmp_path: Path):
     space = SpacePlan(swap_sizes=(1,), rates=("0.0537", "0.2113"), replicates=8, adaptive=True, screen=2)
-    found = case_of(tmp_path, plan_of(space=space, analyses=())).found
-    said = dict(found.approved.parameters)["Candidates"]
-    assert said.startswith("8, each run 2 times, and up to 8 times") and "fresh" in said
+    report = case_of(tmp_path, plan_of(space=space, analyses=())).findings
+    candidates = dict(report.approved.parameters)["Candidates"]
+    assert candidates.startswith("8, each run 2 times, and up to 8 times") and "fresh" in candidates
 
 
 def test_coefficients_that_the_original_does_not_estimate_are_named_and_are_no_loss(tmp_path: Path):
@@ -172,25 +177,25 @@ def test_coefficients_that_the_original_does_not_estimate_are_named_and_are_no_l
     assert not any(row.flagged for row in rows)
     tally = next(t for t in release.utility.tallies if t.kind == "regression coefficients")
     assert tally.compared - tally.eligible == len(rows)
-    assert not any("can no longer be estimated" in line for line in worst(release))
+    assert not any("can no longer be estimated" in line for line in largest_losses(release))
 
 
 def test_without_any_weight_there_is_no_weighted_percentage(tmp_path: Path):
     raw = raw_table()
     none = RawColumn("w", pa.array(["0"]), np.zeros(N, np.int32))
-    found = case_of_raw(tmp_path, RawTable({**raw.columns, "w": none}, N, "elsewhere"))
-    assert found.utility.shares and not any(row.weighted for row in found.utility.shares)
-    assert not any(row.weighted for row in found.utility.means)
+    report = case_of_raw(tmp_path, RawTable({**raw.columns, "w": none}, N, "elsewhere"))
+    assert report.utility.shares and not any(row.weighted for row in report.utility.shares)
+    assert not any(row.weighted for row in report.utility.means)
 
 
 def test_it_is_said_that_shares_order_what_counts_show(case: Case, tmp_path: Path):
-    def said(found: Findings) -> bool:
-        blocks = memo(found).sections[7].blocks
-        return "shown by how many these are" in str([getattr(block, "text", "") for block in blocks])
+    def is_explained(report: Findings) -> bool:
+        elements = memo(report).sections[7].elements
+        return "the map shows how many these are" in str([getattr(element, "text", "") for element in elements])
 
-    assert said(case.found)
+    assert is_explained(case.findings)
     plan = plan_of(measures=("r1", "hellinger"), decision=DecisionPlan(), analyses=())
-    assert not said(case_of(tmp_path, plan).found)
+    assert not is_explained(case_of(tmp_path, plan).findings)
 
 
 def test_a_small_group_is_not_rounded_to_everybody_or_nobody(tmp_path: Path):
@@ -210,25 +215,25 @@ def test_a_small_group_is_not_rounded_to_everybody_or_nobody(tmp_path: Path):
         decision=DecisionPlan(),
     )
     study = sweep(raw, plan, tmp_path / "rare.study", workers=1)
-    made = remade(study, raw, study.scenarios[0].label, 1)
-    release = RecordRelease(ReleasedTable(made.data), made.tables, plan, made.spec)
-    exact = int(np.count_nonzero(~made.changed & (rare == 1)))
+    realisation = remade(study, raw, study.scenarios[0].label, 1)
+    release = RecordRelease(ReleasedTable(realisation.data), realisation.tables, plan, realisation.spec)
+    exact = int(np.count_nonzero(~realisation.changed & (rare == 1)))
     assert 10 < exact < 40  # about half of the group was altered
-    found = exposure(release, plan, 3)
-    assert found.unaltered_after % 100 == 0 and found.unaltered_after > 1000
-    after = next(group.after for group in found.groups if group.group == "A: a1")
+    exposed = exposure(release, plan, 3)
+    assert exposed.unaltered_after % 100 == 0 and exposed.unaltered_after > 1000
+    after = next(group.after for group in exposed.groups if group.group == "A: a1")
     assert after % 10 == 0 and abs(after - exact) <= 5
 
 
 def test_what_does_not_shift_is_no_loss(tmp_path: Path):
-    found = case_of(tmp_path, plan_of()).found
-    use = found.utility
-    assert use.coefficients and worst(found)
+    report = case_of(tmp_path, plan_of()).findings
+    use = report.utility
+    assert use.coefficients and largest_losses(report)
     still = tuple(replace(row, after=row.before, shift=None if row.shift is None else 0.0) for row in use.coefficients)
-    shares = replace(found, utility=replace(use, coefficients=still))
-    said = worst(shares)
-    assert said and not any(line.startswith(tuple(row.analysis for row in still)) for line in said)
-    assert not any("0 standard errors" in line.split()[-3:] for line in said)
+    shares = replace(report, utility=replace(use, coefficients=still))
+    losses = largest_losses(shares)
+    assert losses and not any(line.startswith(tuple(row.analysis for row in still)) for line in losses)
+    assert not any("0 standard errors" in line.split()[-3:] for line in losses)
     nothing = replace(use, coefficients=still, shares=(), means=())
-    assert worst(replace(found, utility=nothing)) == []
-    assert not any("largest loss" in line for line in summary(replace(found, utility=nothing)))
+    assert largest_losses(replace(report, utility=nothing)) == []
+    assert not any("largest loss" in line for line in summary(replace(report, utility=nothing)))

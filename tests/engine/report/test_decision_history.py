@@ -22,31 +22,31 @@ def test_alternatives_differ_in_words_and_never_in_the_analysts_figures(tmp_path
     (tmp_path / "private-study-name.study.key").write_text("0123456789abcdef" * 2)
     study = case_of(tmp_path, plan_of()).study
     view = risk_utility_map(study)
-    place = view.under_bound(0.5)
-    rest = np.flatnonzero(np.arange(len(view.scenarios)) != place).tolist()
+    index = view.under_bound(0.5)
+    rows = np.flatnonzero(np.arange(len(view.scenarios)) != index).tolist()
     figures = "small-cell risk 0.1234 → 0.2345 (+0.1111, +90 %): riskier"
-    others = [{"candidate": view.scenarios[i].label, "difference": figures, "why": "no"} for i in rest]
+    others = [{"candidate": view.scenarios[i].label, "difference": figures, "why": "no"} for i in rows]
     gone = {"candidate": "x00000", "difference": figures, "why": "it was tried before"}
-    choice = choose(study, view, "as agreed", candidate=view.scenarios[place].label, others=[*others, gone])
-    found = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
-    *kept, last = found.recommendation.alternatives
+    choice = choose(study, view, "as agreed", candidate=view.scenarios[index].label, others=[*others, gone])
+    report = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
+    *kept, last = report.recommendation.alternatives
     assert (last.letter, last.difference, last.why) == ("?", "", "it was tried before")
-    assert "0.1234" not in found.to_json()
+    assert "0.1234" not in report.to_json()
     ways = {(True, False): "safer and less useful", (False, True): "riskier and more useful"}
     ways |= {(True, True): "safer and more useful", (False, False): "riskier and less useful"}
-    places = (("risk", view.risk), ("utility", view.utility))
-    for i, said in zip(rest, kept, strict=True):
-        safer = bool(view.risk_loss[i] < view.risk_loss[place])
-        useful = bool(view.utility_loss[i] < view.utility_loss[place])
-        if view.risk_loss[i] != view.risk_loss[place]:
-            noise = [kind for kind, k in places if not differences(view, i, place, together=len(rest) + 1)[k].clear]
+    columns = (("risk", view.risk), ("utility", view.utility))
+    for i, said in zip(rows, kept, strict=True):
+        safer = bool(view.risk_loss[i] < view.risk_loss[index])
+        useful = bool(view.utility_loss[i] < view.utility_loss[index])
+        if view.risk_loss[i] != view.risk_loss[index]:
+            noise = [kind for kind, k in columns if not differences(view, i, index, together=len(rows) + 1)[k].clear]
             about = f", in {' and '.join(noise)} within noise" if noise else ""
             assert said.difference == f"{ways[safer, useful]} on average{about}"
     some = next(
-        i for i in rest if [differences(view, i, place)[k].clear for k in (view.risk, view.utility)] == [False, True]
+        i for i in rows if [differences(view, i, index)[k].clear for k in (view.risk, view.utility)] == [False, True]
     )
     alone = {"candidate": view.scenarios[some].label, "difference": figures, "why": "no"}
-    choice = choose(study, view, "as agreed", candidate=view.scenarios[place].label, others=[alone])
+    choice = choose(study, view, "as agreed", candidate=view.scenarios[index].label, others=[alone])
     (said,) = findings(study, remade(study, raw_table(), choice.label, choice.replicate)).recommendation.alternatives
     assert said.difference.endswith(" less useful on average, in risk within noise")
 
@@ -75,22 +75,22 @@ def test_what_a_candidate_does_reads_as_a_sentence_for_every_method() -> None:
 def test_a_bound_that_came_after_the_results_is_called_that(tmp_path: Path) -> None:
     study = case_of(tmp_path, plan_of(decision=DecisionPlan())).study
     choice = choose(study, risk_utility_map(study), "as agreed", max_risk=0.5)
-    found = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
+    report = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
     late = "set when the choice was made, after results were seen"
-    assert late in found.approved.rule and late in found.recommendation.rule
-    assert any(late in line for answer in ten_questions(found) for line in answer.lines)
+    assert late in report.approved.rule and late in report.recommendation.rule
+    assert any(late in line for answer in ten_questions(report) for line in answer.lines)
 
 
 def test_a_bound_of_the_plan_is_not_called_late_and_not_mixed_up_with_another(tmp_path: Path) -> None:
     study = case_of(tmp_path, plan_of()).study
     view = risk_utility_map(study)
     choice = choose(study, view, "as agreed", max_risk=0.5)
-    found = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
-    assert "after results" not in found.approved.rule + found.recommendation.rule
+    report = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
+    assert "after results" not in report.approved.rule + report.recommendation.rule
     choice = choose(study, view, "as agreed later", max_risk=0.9)
-    found = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
-    assert "50 %" in found.approved.rule and "90 %" not in found.approved.rule
-    assert "90 %" in found.recommendation.rule and "after results were seen" in found.recommendation.rule
+    report = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
+    assert "50 %" in report.approved.rule and "90 %" not in report.approved.rule
+    assert "90 %" in report.recommendation.rule and "after results were seen" in report.recommendation.rule
 
 
 def test_a_candidate_named_by_hand_above_the_bound_of_the_plan_is_told(tmp_path: Path) -> None:
@@ -99,8 +99,8 @@ def test_a_candidate_named_by_hand_above_the_bound_of_the_plan_is_told(tmp_path:
     risks = view.summary.mean[:, view.risk]
     choice = choose(study, view, "it serves", candidate=view.scenarios[int(np.nanargmax(risks))].label)
     assert any("above the plan's bound 0.0001" in text for text in choice.record["cautions"])
-    found = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
-    assert "Its average risk is above the bound that the plan fixed." in found.recommendation.cautions
+    report = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
+    assert "Its average risk is above the bound that the plan fixed." in report.recommendation.cautions
 
 
 def test_the_certificate_is_of_the_recorded_run_and_of_no_other(tmp_path: Path) -> None:
@@ -115,14 +115,14 @@ def test_a_slope_by_which_doing_nothing_is_better_is_told_without_figures(tmp_pa
     study = case_of(tmp_path, plan_of(decision=DecisionPlan(slope="50"))).study
     view = risk_utility_map(study)
     choice = choose(study, view, "as agreed")
-    assert view.beaten_by_nothing(study.find(choice.label)[0].index, 50.0)
-    found = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
-    told = "By the straight trade-off that picked it, releasing the data unchanged would be better."
-    assert told in found.recommendation.cautions
-    assert not any("loss of utility" in text for text in found.recommendation.cautions)
-    for words in (found.approved.rule, found.recommendation.rule):
-        assert "one unit of Hellinger distance counts as much as 50 of the share of unaltered records in" in words
-        assert "not their number" in words and "small_cells" not in words
+    assert view.beaten_by_original(study.find(choice.label)[0].index, 50.0)
+    report = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
+    caution = "By the straight trade-off that picked it, releasing the data unchanged would be better."
+    assert caution in report.recommendation.cautions
+    assert not any("loss of utility" in text for text in report.recommendation.cautions)
+    for rule in (report.approved.rule, report.recommendation.rule):
+        assert "one unit of Hellinger distance counts as much as 50 of the share of unaltered records in" in rule
+        assert "not their number" in rule and "small_cells" not in rule
 
 
 def test_a_slope_is_told_in_the_units_of_its_measures(tmp_path: Path) -> None:
@@ -147,9 +147,9 @@ def test_fewer_exposed_records_of_a_larger_share_are_no_gain(tmp_path: Path) -> 
     study = sweep(raw, plan, tmp_path / "s.study", workers=1)
     view = risk_utility_map(study)
     many = next(i for i in np.flatnonzero(view.riskier_than_original).tolist() if view.scenarios[i].spec.rate == "0.6")
-    for place, misleads in ((many, True), (int(view.frontier()[0]), False)):
-        choice = choose(study, view, "as agreed", candidate=view.scenarios[place].label)
-        found = findings(study, remade(study, raw, choice.label, choice.replicate))
-        assert not misleads or found.exposure.unaltered_after < found.exposure.small_before
-        assert misleads == any("only because altered ones" in text for text in found.recommendation.cautions)
-        assert misleads == any("only because altered records" in line for line in ten_questions(found)[1].lines)
+    for index, misleads in ((many, True), (int(view.frontier()[0]), False)):
+        choice = choose(study, view, "as agreed", candidate=view.scenarios[index].label)
+        report = findings(study, remade(study, raw, choice.label, choice.replicate))
+        assert not misleads or report.exposure.unaltered_after < report.exposure.small_before
+        assert misleads == any("only because altered ones" in text for text in report.recommendation.cautions)
+        assert misleads == any("only because altered records" in line for line in ten_questions(report)[1].lines)

@@ -20,11 +20,11 @@ def test_occupancy_recounted():
     data = code(raw, plan)
     names = ("A", "C", "F")
     cells = Counter(zip(*(data.codes[data.domain.index(name)].tolist() for name in names), strict=True))
-    found = occupancy(data.table, names)
-    assert (found.n_records, found.combinations, found.cells) == (data.n_records, 8, len(cells))
-    assert found.ones == sum(n == 1 for n in cells.values())
-    assert found.twos == sum(n == 2 for n in cells.values())
-    assert found.in_small == found.ones + 2 * found.twos
+    table = occupancy(data.table, names)
+    assert (table.n_records, table.combinations, table.cells) == (data.n_records, 8, len(cells))
+    assert table.ones == sum(n == 1 for n in cells.values())
+    assert table.twos == sum(n == 2 for n in cells.values())
+    assert table.in_small == table.ones + 2 * table.twos
 
 
 def test_values_and_levels_add_up():
@@ -54,22 +54,22 @@ def test_changes_recounted(made):
     data, d = release.data, len(release.data.domain)
     old = np.column_stack(data.codes)
     new = np.column_stack([release.codes(j) for j in range(d)])
-    found = changes(release, plan.keys)
-    assert found.marginals_kept
-    assert found.records == int((old != new).any(axis=1).sum()) == int(release.changed.sum())
-    assert found.altered.tolist() == (old != new).sum(axis=0).tolist()
+    counted = changes(release, plan.keys)
+    assert counted.marginals_kept
+    assert counted.records == int((old != new).any(axis=1).sum()) == int(release.changed.sum())
+    assert counted.altered.tolist() == (old != new).sum(axis=0).tolist()
     for i in range(d):
         for j in range(d):
             if i != j:
                 a, b = (Counter(map(tuple, part[:, [i, j]].tolist())) for part in (old, new))
-                assert found.moved[i, j] == sum((a - b).values())
+                assert counted.moved[i, j] == sum((a - b).values())
     after = Counter(map(tuple, new.tolist()))
-    assert found.keys_after.cells == len(after)
-    assert found.keys_after.ones == sum(n == 1 for n in after.values())
+    assert counted.keys_after.cells == len(after)
+    assert counted.keys_after.ones == sum(n == 1 for n in after.values())
 
 
 def test_untouched_attributes_are_unaltered(made):
     release, plan = made
-    found = changes(release, plan.keys)
+    counted = changes(release, plan.keys)
     swapped = set(release.spec.attributes.having("S"))
-    assert all((found.altered[j] > 0) == (j in swapped) for j in range(len(found.altered)))
+    assert all((counted.altered[j] > 0) == (j in swapped) for j in range(len(counted.altered)))

@@ -49,7 +49,7 @@ def written(case: Case, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("member")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(document_files, "pdf_bytes", lambda html: None)
-        names = [path.name for path in write_member(case.study, case.made, folder)]
+        names = [path.name for path in write_member(case.study, case.realisation, folder)]
     assert sorted(names) == sorted(path.name for path in folder.iterdir())
     assert names == ["memo.docx", "memo.html", "tables.xlsx", "slides.pptx", "board.json"]
     return folder
@@ -165,7 +165,7 @@ def test_no_member_file_holds_an_internal_name(written: Path, case: Case):
 
 def test_the_same_findings_give_the_same_bytes(written: Path, case: Case, tmp_path: Path, monkeypatch):
     monkeypatch.setattr(document_files, "pdf_bytes", lambda html: None)
-    write_member(case.study, case.made, tmp_path)
+    write_member(case.study, case.realisation, tmp_path)
     for path in written.iterdir():
         assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
 
@@ -189,8 +189,8 @@ def test_slides_hold_pictures_and_no_charts(written: Path):
 def test_the_workbook_holds_every_table(written: Path, case: Case):
     with zipfile.ZipFile(written / "tables.xlsx") as archive:
         names = re.findall(r'<sheet name="([^"]+)"', archive.read("xl/workbook.xml").decode())
-        assert names == list(sheets(case.found))
-        for k, (header, rows) in enumerate(sheets(case.found).values(), 1):
+        assert names == list(sheets(case.findings))
+        for k, (header, rows) in enumerate(sheets(case.findings).values(), 1):
             sheet = archive.read(f"xl/worksheets/sheet{k}.xml").decode()
             assert sheet.count("<row ") == len(rows) + 1
             assert header and rows
@@ -198,13 +198,13 @@ def test_the_workbook_holds_every_table(written: Path, case: Case):
 
 
 def test_the_chair_sees_the_extent_and_the_analyst_the_names(case: Case, tmp_path: Path):
-    chair = [path.name for path in write_chair(case.study, case.made, tmp_path)]
-    analyst = [path.name for path in write_analyst(case.study, case.made, tmp_path)]
+    chair = [path.name for path in write_chair(case.study, case.realisation, tmp_path)]
+    analyst = [path.name for path in write_analyst(case.study, case.realisation, tmp_path)]
     assert chair == ["annex-a-chair.docx", "annex-a-chair.html"]
     assert analyst == ["annex-b-analyst.docx", "annex-b-analyst.html"]
     text = (tmp_path / chair[1]).read_text(encoding="utf-8")
-    rate = f"{100 * float(case.made.spec.rate):g} %"
-    assert rate in text and f"{int(case.made.changed.sum()):,}" in text
+    rate = f"{100 * float(case.realisation.spec.rate):g} %"
+    assert rate in text and f"{int(case.realisation.changed.sum()):,}" in text
     text = (tmp_path / analyst[1]).read_text(encoding="utf-8")
     label = case.study.decisions[-1].label
     assert label in text and rate in text and "someuser" in text
@@ -213,7 +213,7 @@ def test_the_chair_sees_the_extent_and_the_analyst_the_names(case: Case, tmp_pat
 
 
 def test_ten_questions_have_answers(case: Case):
-    answers = ten_questions(case.found)
+    answers = ten_questions(case.findings)
     assert len(answers) == 10
     for answer in answers:
         assert answer.question.endswith("?") and answer.lines
@@ -222,23 +222,23 @@ def test_ten_questions_have_answers(case: Case):
 
 
 def test_public_wording_follows_the_policy(case: Case):
-    withheld = public_wording(case.found)
+    withheld = public_wording(case.findings)
     assert "not published" in withheld and "exchanged between records" in withheld
-    given = replace(case.found, publish=Publish("Cars", "Own words.", "between 1 and 5 percent", ("id",)))
+    given = replace(case.findings, publish=Publish("Cars", "Own words.", "between 1 and 5 percent", ("id",)))
     assert "between 1 and 5 percent" in public_wording(given) and public_wording(given).endswith("Own words.")
 
 
 def test_nearly_all_cells_small_is_said(case: Case):
-    use = case.found.utility
-    sparse = replace(case.found, utility=replace(use, distance=replace(use.distance, small_cells=0.95)))
-    for found, wanted in ((sparse, True), (case.found, False)):
-        texts = [b.text for s in memo(found).sections for b in s.blocks if isinstance(b, Paragraph)]
+    use = case.findings.utility
+    sparse = replace(case.findings, utility=replace(use, distance=replace(use.distance, small_cells=0.95)))
+    for found, wanted in ((sparse, True), (case.findings, False)):
+        texts = [b.text for s in memo(found).sections for b in s.elements if isinstance(b, Paragraph)]
         assert any("Nearly all cells are small" in text for text in texts) is wanted
 
 
 def test_figures_are_described_in_figures(case: Case):
-    picture = figures.small_cells(case.found)
-    assert f"{case.found.exposure.small_before:,} before" in picture.alt
+    picture = figures.small_cells(case.findings)
+    assert f"{case.findings.exposure.small_before:,} before" in picture.alt
     assert picture.png.startswith(b"\x89PNG") and b"Software" not in picture.png
 
 
@@ -255,7 +255,7 @@ def test_the_pdf_is_tagged_and_holds_every_section(case: Case):
 
     if why := pdf_file.why_no_pdf():
         pytest.skip(f"no PDF: {why}")
-    content = pdf_file.pdf_bytes(html_file.html_text(memo(case.found)))
+    content = pdf_file.pdf_bytes(html_file.html_text(memo(case.findings)))
     assert content is not None
     made = pypdf.PdfReader(io.BytesIO(content))
     marked = made.root_object["/MarkInfo"].get_object()
@@ -269,25 +269,25 @@ def test_the_pdf_is_tagged_and_holds_every_section(case: Case):
 SIGNS = "=1+1 <a href='http://evil.example'>a</a> <img src='http://evil.example/i'> & $x^$ $\\bad{$ ]]> _x0041_"
 
 
-def hostile(found: Findings) -> Findings:
+def hostile(findings: Findings) -> Findings:
     """The same findings with signs before every name, level and free text of the plan."""
-    names = {a.name for a in found.design.attributes}
-    names |= {level for table in found.utility.tables for row in table.rows for level in row.levels}
+    names = {a.name for a in findings.design.attributes}
+    names |= {level for table in findings.utility.tables for row in table.rows for level in row.levels}
 
     def changed(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: one if key == "letter" else changed(one) for key, one in value.items()}
+            return {key: item if key == "letter" else changed(item) for key, item in value.items()}
         if isinstance(value, list):
-            return [changed(one) for one in value]
+            return [changed(item) for item in value]
         return f"{SIGNS} {value}" if isinstance(value, str) and value in names else value
 
-    made = Findings.from_json(json.dumps(changed(json.loads(found.to_json()))))
-    cover = replace(made.cover, title=SIGNS, survey=SIGNS, contact=SIGNS, conditions=SIGNS, number=SIGNS)
-    return replace(made, cover=cover, recommendation=replace(made.recommendation, why=SIGNS))
+    damaged = Findings.from_json(json.dumps(changed(json.loads(findings.to_json()))))
+    cover = replace(damaged.cover, title=SIGNS, survey=SIGNS, contact=SIGNS, conditions=SIGNS, number=SIGNS)
+    return replace(damaged, cover=cover, recommendation=replace(damaged.recommendation, why=SIGNS))
 
 
 def test_hostile_names_stay_text_in_every_document(case: Case):
-    found = hostile(case.found)
+    found = hostile(case.findings)
     page = Page(html_file.html_text(memo(found)))  # pictures are in the page; no script, link or frame
     assert "a" not in page.tags
     assert "evil.example" in " ".join(text for part in page.sections for text in part)
@@ -301,7 +301,7 @@ def test_hostile_names_stay_text_in_every_document(case: Case):
 
 
 def test_the_workbook_keeps_formulas_as_text_even_after_an_edit(case: Case):
-    with zipfile.ZipFile(io.BytesIO(tables_bytes(hostile(case.found)))) as archive:
+    with zipfile.ZipFile(io.BytesIO(tables_bytes(hostile(case.findings)))) as archive:
         styles = archive.read("xl/styles.xml").decode()
         formats = re.findall(r"<xf [^>]*>", styles.partition("<cellXfs")[2].partition("</cellXfs>")[0])
         quoted = {str(k) for k, one in enumerate(formats) if 'quotePrefix="1"' in one}
@@ -322,13 +322,13 @@ SPELT = "a\\u001b]0;b\\u0007c\\u009bd\\u202ee\\ufffef"
 
 def test_names_that_would_steer_are_written_out_in_every_document():
     """Some of them no DOCX can hold, and others turn the words after them."""
-    blocks = (
+    elements = (
         Paragraph(STEERING),
         Bullets((STEERING,)),
         Grid(STEERING, (STEERING,), ((STEERING,),)),
         Entries(((STEERING, STEERING),)),
     )
-    made = Document(STEERING, STEERING, STEERING, (Section(STEERING, blocks),))
+    made = Document(STEERING, STEERING, STEERING, (Section(STEERING, elements),))
     with zipfile.ZipFile(io.BytesIO(docx_bytes(made))) as archive:
         words = archive.read("word/document.xml").decode()
         assert SPELT in archive.read("word/header1.xml").decode()
@@ -339,7 +339,7 @@ def test_names_that_would_steer_are_written_out_in_every_document():
 
 
 def test_names_that_would_steer_are_written_out_in_tables_and_slides(case: Case):
-    found = case.found
+    found = case.findings
     hostile = replace(found, cover=replace(found.cover, survey=STEERING, vintage=""))
     with zipfile.ZipFile(io.BytesIO(slides_bytes(hostile))) as archive:
         assert any(SPELT in archive.read(name).decode() for name in archive.namelist() if "slides/slide" in name)

@@ -14,8 +14,8 @@ from tests.engine.report.conftest import Case
 
 
 def test_json_comes_back_equal_and_nothing_else_is_read(case: Case):
-    text = case.found.to_json()
-    assert Findings.from_json(text) == case.found
+    text = case.findings.to_json()
+    assert Findings.from_json(text) == case.findings
     plain = json.loads(text)
     for damage, words in (
         ({**plain, "rate": "0.05"}, "holds 'rate'"),
@@ -24,6 +24,14 @@ def test_json_comes_back_equal_and_nothing_else_is_read(case: Case):
         ({**plain, "checks": {}}, "checks is {}, must be a list"),
         ({**plain, "cover": {**plain["cover"], "survey": 3}}, "cover: survey is 3, must be a text"),
         ({**plain, "cover": {**plain["cover"], "path": "/tmp"}}, "holds 'path'"),
+        (
+            {**plain, "cover": {**plain["cover"], "state": "gone"}},
+            r"cover: state is 'gone', must be 'none' or 'draft' or 'submitted'",
+        ),
+        (
+            {**plain, "measures": [{**plain["measures"][0], "kind": "harm"}]},
+            r"measures 1: kind is 'harm', must be 'risk' or 'utility'",
+        ),
     ):
         with pytest.raises(EngineError, match=words):
             Findings.from_json(json.dumps(damage))
@@ -47,7 +55,7 @@ def test_json_comes_back_equal_and_nothing_else_is_read(case: Case):
     ],
 )
 def test_a_hostile_file_is_refused_in_a_sentence(case: Case, change: Any, words: str):
-    plain = json.loads(case.found.to_json())
+    plain = json.loads(case.findings.to_json())
     change(plain)
     with pytest.raises(EngineError, match=words):
         Findings.from_json(json.dumps(plain))
@@ -70,7 +78,7 @@ def test_a_bundle_is_found_by_its_folder(case: Case, tmp_path: Path):
     with pytest.raises(EngineError, match="no bundle for the board"):
         read_board(tmp_path)
     (tmp_path / "member").mkdir()
-    (tmp_path / "member" / BOARD).write_text(case.found.to_json(), encoding="utf-8")
+    (tmp_path / "member" / BOARD).write_text(case.findings.to_json(), encoding="utf-8")
     assert read_board(tmp_path) == read_board(tmp_path / "member") == read_board(tmp_path / "member" / BOARD)
     (tmp_path / BOARD).write_bytes(b"\xff\xfe\x00")
     with pytest.raises(EngineError, match="cannot be read"):

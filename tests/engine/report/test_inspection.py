@@ -47,27 +47,27 @@ def test_associations_recounted(made):
     release, plan = made
     before, after = frames(release)
     names = release.data.domain.names
-    found = associations(release, changes(release, plan.keys))
-    assert {(names[p.i], names[p.j]) for p in found} == {("Age", "Sex"), ("Age", "Region")}
-    for pair in found:
+    pairs = associations(release, changes(release, plan.keys))
+    assert {(names[p.i], names[p.j]) for p in pairs} == {("Age", "Sex"), ("Age", "Region")}
+    for pair in pairs:
         a, b = names[pair.i], names[pair.j]
         assert pair.before == pytest.approx(cramers_v(before, a, b))
         assert pair.after == pytest.approx(cramers_v(after, a, b))
         assert pair.change == pair.after - pair.before != 0
-    assert abs(found[0].change) >= abs(found[1].change)
+    assert abs(pairs[0].change) >= abs(pairs[1].change)
 
 
 def test_small_cells_recounted(made):
     release, plan = made
     cells = [list(map(tuple, frame[list(plan.keys)].to_numpy().tolist())) for frame in frames(release)]
-    sizes = [Counter(one) for one in cells]
-    found = small_cells(release, plan.keys)
-    for counted, size in ((found.cells_before, sizes[0]), (found.cells_after, sizes[1])):
+    sizes = [Counter(column) for column in cells]
+    by_size = small_cells(release, plan.keys)
+    for counted, size in ((by_size.cells_before, sizes[0]), (by_size.cells_after, sizes[1])):
         assert counted.tolist() == [sum(low <= n <= (high or 10**9) for n in size.values()) for low, high in SIZES]
         assert counted.sum() == len(size)
     exposed = [i for i, cell in enumerate(cells[0]) if sizes[0][cell] <= 2]
     same = [i for i in exposed if cells[1][i] == cells[0][i] and sizes[1][cells[1][i]] <= 2]
-    assert (found.exposed, found.unaltered) == (len(exposed), len(same)) and 0 < len(same) < len(exposed)
+    assert (by_size.exposed, by_size.unaltered) == (len(exposed), len(same)) and 0 < len(same) < len(exposed)
 
 
 def test_a_weight_changes_totals_that_counts_do_not_show(made):

@@ -32,9 +32,9 @@ def test_between_candidates_the_edge_goes_up_and_then_across(utility: str, risk:
     use, safe = (-1 if better == "higher" else 1 for better in (utility, risk))
     # (utility loss, risk loss) from the safest to the most useful; the third is beaten by the second as shown
     losses = [(5.0, 1.0), (3.0, 2.0), (3.0, 2.5), (1.0, 4.0)]
-    found = staircase(a_map([(use * u, safe * r) for u, r in losses], utility, risk))
-    assert [(use * u, safe * r) for u, r in found] == [(5, 1), (5, 2), (3, 2), (3, 4), (1, 4)]
-    for u, r in [(use * u, safe * r) for u, r in found]:
+    corners = staircase(a_map([(use * u, safe * r) for u, r in losses], utility, risk))
+    assert [(use * u, safe * r) for u, r in corners] == [(5, 1), (5, 2), (3, 2), (3, 4), (1, 4)]
+    for u, r in [(use * u, safe * r) for u, r in corners]:
         assert any(u >= made_u and r >= made_r for made_u, made_r in losses), "a made candidate is at least as good"
 
 
@@ -80,7 +80,7 @@ def test_no_bar_is_longer_than_the_error_rounded_up_to_the_place_of_its_figure()
     rounded = two_digits(values)
     shown = error_beside(values, rounded, errors)
     reach = [bar(float(v), float(se)) for v, se in zip(rounded, shown, strict=True)]
-    drawn = np.array([one is not None for one in reach])
+    drawn = np.array([length_ is not None for length_ in reach])
     assert 50 < drawn.sum() < 350
-    length = np.array([one for one in reach if one is not None])
+    length = np.array([length_ for length_ in reach if length_ is not None])
     assert (length >= 2 * errors[drawn] * (1 - 1e-9)).all() and (length <= 4 * errors[drawn] * (1 + 1e-9)).all()

@@ -14,13 +14,13 @@ def test_it_says_what_was_considered_and_names_no_candidate(tmp_path: Path) -> N
     (tmp_path / "private-study-name.study.key").write_text("0123456789abcdef" * 2)
     study = case_of(tmp_path, plan_of()).study
     view = risk_utility_map(study)
-    for bound, words in (("1", f"are {len(view.scenarios)} of them"), ("0", "are none of them")):
+    for bound, words in (("1", f"{len(view.scenarios)} of them are"), ("0", "None of them is")):
         study.grow(replace(study.plan, decision=replace(study.plan.decision, max_risk=bound)))
-        said = " ".join(considered(study, view))
-        assert f"Within the plan's bound on risk {words}" in said
-    assert f"{len(view.scenarios)} candidates were run" in said and "if we do nothing" in said
-    assert f"{int(view.dominance.undominated.sum())} are on the frontier" in said
-    assert not any(scenario.label in said for scenario in view.scenarios)
-    assert not any(f"{100 * float(rate):g} %" in said for rate in study.plan.space.rates)
+        text = " ".join(considered(study, view))
+        assert f"{words} within the plan's bound on risk." in text
+    assert f"{len(view.scenarios)} candidates were run" in text and "if we do nothing" in text
+    assert f"{int(view.dominance.undominated.sum())} are on the frontier" in text
+    assert not any(scenario.label in text for scenario in view.scenarios)
+    assert not any(f"{100 * float(rate):g} %" in text for rate in study.plan.space.rates)
     label = view.scenarios[0].label
     assert label not in reason(study, f"{label} is too risky") and "too risky" in reason(study, f"{label} is too risky")

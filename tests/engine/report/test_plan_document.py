@@ -71,20 +71,20 @@ SETTINGS = ("0.0537", "5.37", "0.2113", "21.13", "0.0731", "0.0847", "0.9317")
 
 
 def text_of(document: Document) -> str:
-    """All that a document says, a block a line."""
+    """All that a document says, an element a line."""
     lines = [document.title, document.subtitle, document.banner]
     for section in document.sections:
         lines.append(section.title)
-        for block in section.blocks:
-            match block:
+        for element in section.elements:
+            match element:
                 case Paragraph():
-                    lines.append(block.text)
+                    lines.append(element.text)
                 case Bullets():
-                    lines += block.items
+                    lines += element.items
                 case Entries():
-                    lines += [": ".join(row) for row in block.rows]
+                    lines += [": ".join(row) for row in element.rows]
                 case Grid():
-                    lines += [block.caption, *(" | ".join(row) for row in (block.header, *block.rows))]
+                    lines += [element.caption, *(" | ".join(row) for row in (element.header, *element.rows))]
                 case _:
                     raise AssertionError("the document has no pictures")
     return "\n".join(lines)
@@ -101,8 +101,8 @@ def test_every_section_is_there_and_says_something(member: Document) -> None:
     empty = plan_document(load("czech")[1])
     assert tuple(section.title for section in empty.sections) == SECTIONS
     for section in (*member.sections, *empty.sections):
-        said = text_of(Document("", "", "", (section,)))
-        assert len(said) > 100 and not re.search(r"\bNone\b(?!:)|\bnan\b", said)
+        text = text_of(Document("", "", "", (section,)))
+        assert len(text) > 100 and not re.search(r"\bNone\b(?!:)|\bnan\b", text)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_every_section_is_there_and_says_something(member: Document) -> None:
         "The keys have 48 possible combinations",
         "pay | linear | x ~ A + B + D | the whole file",
         "A by B | A × B",
-        "change by more than 10 % of themselves",
+        "changes by more than 10 % of itself",
         "Amounts tried: 2 rates, which the chair has",
         "Random swapping of keys (RDS)",
         "2 values, which the chair has",
@@ -145,26 +145,26 @@ def test_what_the_plan_says_is_in_it(wanted: str, member: Document) -> None:
 
 
 def test_members_never_see_a_rate_a_setting_or_a_path(member: Document) -> None:
-    said = text_of(member)
-    assert not [setting for setting in SETTINGS if setting in said]
-    assert "/srv" not in said and "notes.txt" not in said and "secret-source-name" not in said
+    text = text_of(member)
+    assert not [setting for setting in SETTINGS if setting in text]
+    assert "/srv" not in text and "notes.txt" not in text and "secret-source-name" not in text
     assert "CONFIDENTIAL" in member.banner and "names the rates" not in member.banner
     locked = lock(full(), "DAP-7", "Grace")
     assert locked.lock is not None
-    said = text_of(plan_document(locked))
-    assert "Approval number: DAP-7" in said and "Approved by: Grace" in said and locked.lock.at in said
-    assert locked.lock.digest not in said, "guessed rates could be tried against it"
+    text = text_of(plan_document(locked))
+    assert "Approval number: DAP-7" in text and "Approved by: Grace" in text and locked.lock.at in text
+    assert locked.lock.digest not in text, "guessed rates could be tried against it"
 
 
 def test_the_chair_sees_the_rates_and_the_banner_says_so() -> None:
     locked = lock(full(), "DAP-7", "Grace")
     assert locked.lock is not None
     document = plan_document(locked, rates=True)
-    said = text_of(document)
-    assert "Amounts tried: 5.37 % and 21.13 %" in said and "0.0731; 0.0847" in said and "0.9317" in said
-    assert locked.lock.digest in said and "which the chair has" not in said
+    text = text_of(document)
+    assert "Amounts tried: 5.37 % and 21.13 %" in text and "0.0731; 0.0847" in text and "0.9317" in text
+    assert locked.lock.digest in text and "which the chair has" not in text
     assert "chair" in document.banner and "names the rates" in document.banner
-    assert "/srv" not in said
+    assert "/srv" not in text
     classified = plan_document(replace(full(), about=replace(_ABOUT, classification="SECRET")), rates=True)
     assert classified.banner.startswith("SECRET. For the chair")
 
@@ -179,8 +179,8 @@ def test_the_parameters_are_those_of_the_memo(case: Case) -> None:
     plan = case.study.plan
     counts = count_plan(plan, code(raw_table(), plan))
     section = next(s for s in plan_document(plan, counts).sections if s.title.startswith("8"))
-    table = next(block for block in section.blocks if isinstance(block, Grid))
-    assert table.rows == case.found.approved.parameters
+    table = next(element for element in section.elements if isinstance(element, Grid))
+    assert table.rows == case.findings.approved.parameters
 
 
 def test_a_plan_that_departs_from_its_approval_says_so_first() -> None:
@@ -188,8 +188,8 @@ def test_a_plan_that_departs_from_its_approval_says_so_first() -> None:
     changed = replace(locked, keys=("A", "B"), space=replace(locked.space, rates=("0.0613",)))
     cover = text_of(Document("", "", "", plan_document(changed).sections[:1]))
     assert "departs from what was approved" in cover and "Different: the swap rates" in cover and "Keys:" in cover
-    said = text_of(plan_document(changed))
-    assert not [rate for rate in ("0.0613", "6.13", "0.0537", "5.37") if rate in said]
+    text = text_of(plan_document(changed))
+    assert not [rate for rate in ("0.0613", "6.13", "0.0537", "5.37") if rate in text]
     chair = text_of(Document("", "", "", plan_document(changed, rates=True).sections[:1]))
     assert "approved was 0.0537, 0.2113, now it is 0.0613" in chair
     assert locked.lock is not None
@@ -199,7 +199,7 @@ def test_a_plan_that_departs_from_its_approval_says_so_first() -> None:
 
 
 def test_absent_parts_are_said_in_a_sentence() -> None:
-    said = text_of(plan_document(load("czech")[1]))
+    text = text_of(plan_document(load("czech")[1]))
     for wanted in (
         "Intruder: not described in the plan",
         "Harm of a disclosure: not described in the plan",
@@ -212,7 +212,7 @@ def test_absent_parts_are_said_in_a_sentence() -> None:
         "The extent of the exchange is withheld",
         "Survey: \n",
     ):
-        assert wanted in said
+        assert wanted in text
 
 
 def test_swaps_that_are_only_counted_have_the_figures_of_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,7 +230,7 @@ def test_swaps_that_are_only_counted_have_the_figures_of_the_list(monkeypatch: p
         (SpacePlan(swap_sizes=(1,), rates=("0.1", "0.2")), 8, "Every swap of 1 attribute "),
         (SpacePlan(all_specs=True, rates=("0.1",)), None, "The complete release space"),
         (SpacePlan(specs=("A:S",), rates=("0.1", "0.2")), 2, "1 combination of roles that the plan names alone"),
-        (SpacePlan(search=True, budget=50, rates=("0.1",)), 50, "No more than 50 candidates are looked at"),
+        (SpacePlan(search=True, budget=50, rates=("0.1",)), 50, "looks at no more than 50 candidates"),
     ],
 )
 def test_spaces_in_words_and_counts(space: SpacePlan, most: int | None, words: str) -> None:
@@ -240,10 +240,10 @@ def test_spaces_in_words_and_counts(space: SpacePlan, most: int | None, words: s
     counts = count_plan(plan, code(raw_table(), plan))
     exact = counts.candidates(plan)
     assert most is None or 0 < exact <= most
-    said = text_of(plan_document(plan, counts))
-    assert f"Candidates: {'at most ' if space.search else ''}{exact:,}\n" in said
+    text = text_of(plan_document(plan, counts))
+    assert f"Candidates: {'at most ' if space.search else ''}{exact:,}\n" in text
     if space.search:
-        assert f"in the whole space: {counts.complete:,}" in said
+        assert f"in the whole space: {counts.complete:,}" in text
 
 
 @pytest.mark.parametrize("form", [".docx", ".html"])
@@ -257,10 +257,10 @@ def test_equal_plans_give_equal_bytes_without_traces(form: str, member: Document
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
             parts = [archive.read(name) for name in archive.namelist()]
-    whole = b"".join(parts)
-    assert b"Disclosure Analysis Plan" in whole and b"python-docx" not in whole
-    assert not [setting for setting in SETTINGS if setting.encode() in whole]
-    assert member.banner.encode() in whole
+    content = b"".join(parts)
+    assert b"Disclosure Analysis Plan" in content and b"python-docx" not in content
+    assert not [setting for setting in SETTINGS if setting.encode() in content]
+    assert member.banner.encode() in content
 
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path: Path, member: Document, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
+from engine.common.wording import lower_first
 from engine.measures import call
 from engine.report.redaction import (
     ONE_DIGIT,
@@ -16,7 +17,6 @@ from engine.report.redaction import (
     is_count_risk,
     is_count_title,
     is_one_digit_title,
-    lower_first,
     meaning_of,
     title_of,
     two_digits,

@@ -19,13 +19,13 @@ from tests.engine.report.conftest import plan_of, raw_table
 N_RULE = 12
 
 
-def counted(made: Remade, keys: tuple[str, ...]) -> float:
+def counted(realisation: Remade, keys: tuple[str, ...]) -> float:
     """Unaltered records in small cells, from the records; a mean over tables."""
-    places = [made.data.domain.names.index(name) for name in keys]
-    old = list(zip(*(made.data.codes[j].tolist() for j in places), strict=True))
+    attributes = [realisation.data.domain.names.index(name) for name in keys]
+    old = list(zip(*(realisation.data.codes[j].tolist() for j in attributes), strict=True))
     counts = []
-    for table in range(len(made.tables)):
-        new = list(zip(*(made.codes(j, table).tolist() for j in places), strict=True))
+    for table in range(len(realisation.tables)):
+        new = list(zip(*(realisation.codes(j, table).tolist() for j in attributes), strict=True))
         size = Counter(new)
         counts.append(sum(a == b and size[b] < N_RULE for a, b in zip(old, new, strict=True)))
     return sum(counts) / len(counts)
@@ -59,10 +59,10 @@ def test_only_changes_of_what_is_tabulated_count_as_altered(keys, mechanisms, tm
     view = risk_utility_map(study)
     for scenario in study.scenarios:
         runs = [counted(remade(study, raw, scenario.label, r), keys) for r in range(1, 7)]
-        found = exposed(study, view, scenario.index)
-        assert found is not None
-        assert (found.low, found.high) == (min(runs), max(runs))
-        assert found.mean == pytest.approx(np.mean(runs))
+        counts = exposed(study, view, scenario.index)
+        assert counts is not None
+        assert (counts.low, counts.high) == (min(runs), max(runs))
+        assert counts.mean == pytest.approx(np.mean(runs))
 
 
 def test_a_count_that_neither_runs_nor_shares_give_is_not_made_up(tmp_path: Path):

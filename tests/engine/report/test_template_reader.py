@@ -93,7 +93,7 @@ def test_a_value_is_text_wherever_it_stands(value: str, folder: Path) -> None:
     (folder / "form.txt").write_text(FORM, encoding="utf-8")
     text = printable(value)
     made = document("form.txt", {"value": value}, {"map": lambda: PICTURE})
-    blocks = (
+    elements = (
         Paragraph(text),
         Paragraph(text, "note"),
         Bullets((text, f"before {text} after")),
@@ -101,7 +101,7 @@ def test_a_value_is_text_wherever_it_stands(value: str, folder: Path) -> None:
         Grid(text, (text, "Header"), ((text, f"before {text}"), ("of two lines", text)), (1,), (2.0, 1.5)),
         PICTURE,
     )
-    assert made == Document(text, text, text, (Section(text, blocks),))
+    assert made == Document(text, text, text, (Section(text, elements),))
 
 
 def test_a_constant_is_a_value_too(folder: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_constant_is_a_value_too(folder: Path) -> None:
 def test_an_empty_value_is_an_empty_cell_and_no_paragraph(folder: Path) -> None:
     (folder / "form.txt").write_text(FORM, encoding="utf-8")
     (section,) = document("form.txt", {"value": ""}, {"map": lambda: None}).sections
-    bullets, entries, grid = section.blocks
+    bullets, entries, grid = section.elements
     assert bullets == Bullets(("", "before  after"))
     assert entries == Entries((("", ""), ("by hand", "")))
     assert isinstance(grid, Grid) and grid.rows[0] == ("", "before ")
@@ -125,7 +125,7 @@ def test_paragraphs_of_several_lines_and_lists_of_several_items(folder: Path) ->
         "## s\none\n  two\n\n{% for n in [1, 2000] %}\n- {{ n }} a\nb\n{% endfor %}\n", "utf-8"
     )
     (section,) = document("form.txt", {}).sections
-    assert section.blocks == (Paragraph("one two"), Bullets(("1 a b", "2,000 a b")))
+    assert section.elements == (Paragraph("one two"), Bullets(("1 a b", "2,000 a b")))
 
 
 @pytest.mark.parametrize(
@@ -178,15 +178,15 @@ def test_every_template_is_filled_in_and_uses_only_names_that_there_are(
     plan = case.study.plan
     counts = count_plan(plan, code(raw_table(), plan))
     documents = (
-        memo(case.found),
-        slides(case.found),
-        chair_sections(case.study, case.made),
-        analyst_sections(case.study, case.made),
+        memo(case.findings),
+        slides(case.findings),
+        chair_sections(case.study, case.realisation),
+        analyst_sections(case.study, case.realisation),
         plan_document(plan),
         plan_document(plan, counts, rates=True),
     )
-    assert public_wording(case.found) and considered(case.study, risk_utility_map(case.study))
-    assert all(section.blocks for made in documents for section in made.sections)
+    assert public_wording(case.findings) and considered(case.study, risk_utility_map(case.study))
+    assert all(section.elements for made in documents for section in made.sections)
     assert {name for name, _ in filled} | {"shared.txt"} == {path.name for path in FOLDER.iterdir()}
     for name, names in filled:
         text = (FOLDER / name).read_text(encoding="utf-8")
@@ -210,15 +210,15 @@ def test_a_name_that_there_is_not_is_refused(case: Case, folder: Path) -> None:
     path = folder / "memo.txt"
     path.write_text(path.read_text(encoding="utf-8").replace("cover.state_words", "cover.state_word"), encoding="utf-8")
     with pytest.raises(EngineError, match=r"'memo.txt', line \d+ cannot be read: .* has no attribute 'state_word'"):
-        memo(case.found)
+        memo(case.findings)
 
 
 def test_changed_words_of_a_template_change_the_document(case: Case, folder: Path) -> None:
     old, new = "An access agreement or a secure room", "A contract or a locked room"
-    before = memo(case.found)
+    before = memo(case.findings)
     path = folder / "memo.txt"
     assert path.read_text(encoding="utf-8").count(old) == 1
     path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
-    after = memo(case.found)
+    after = memo(case.findings)
     assert old in str(before) and new not in str(before)
     assert str(after) == str(before).replace(old, new)

@@ -18,9 +18,9 @@ from tests.engine.report.recount import codes, column
 def test_percentages_weighted_and_not(case: Case):
     old, new = codes(case)
     weight = column(case, "w")
-    domain = case.made.data.domain
+    domain = case.realisation.data.domain
     for weighted, by in ((False, np.ones(N)), (True, weight)):
-        rows = [r for r in case.found.utility.shares if r.weighted == weighted and r.table == "A × B"]
+        rows = [r for r in case.findings.utility.shares if r.weighted == weighted and r.table == "A × B"]
         assert rows
         for r in rows:
             level = [domain.attributes[j].levels.index(t) for j, t in enumerate(r.level.split(", "))]
@@ -32,7 +32,7 @@ def test_percentages_weighted_and_not(case: Case):
                 assert r.relative == pytest.approx((r.after - r.before) / r.before)
                 assert r.flagged == (r.n > 45 and abs(r.relative) > 0.1)
     for weighted in (False, True):
-        two = [r for r in case.found.utility.shares if r.weighted == weighted and " × " in r.table]
+        two = [r for r in case.findings.utility.shares if r.weighted == weighted and " × " in r.table]
         for enough in (True, False):
             sizes = [abs(r.relative) for r in two if r.relative is not None and (r.n > 45) == enough]
             assert sizes == sorted(sizes, reverse=True)
@@ -41,22 +41,22 @@ def test_percentages_weighted_and_not(case: Case):
 def test_means_and_correlations(case: Case):
     old, new = codes(case)
     x, y, w = (column(case, name) for name in "xyw")
-    rows = {(r.column, r.group, r.weighted): r for r in case.found.utility.means}
+    rows = {(r.column, r.group, r.weighted): r for r in case.findings.utility.means}
     assert rows["x", "all records", False].before == pytest.approx(x.mean())
     assert rows["x", "all records", True].after == pytest.approx(np.average(x, weights=w))
-    level = case.made.data.domain.attributes[0].levels[1]
+    level = case.realisation.data.domain.attributes[0].levels[1]
     got = rows["x", f"A: {level}", False]
     assert got.before == pytest.approx(x[old[:, 0] == 1].mean())
     assert got.after == pytest.approx(x[new[:, 0] == 1].mean())
     assert got.errors == pytest.approx(abs(got.after - got.before) / (x[old[:, 0] == 1].std(ddof=1) / np.sqrt(got.n)))
-    (pair,) = case.found.utility.correlations
+    (pair,) = case.findings.utility.correlations
     assert pair.before == pytest.approx(np.corrcoef(x, y)[0, 1])
 
 
 def test_associations_against_scipy(case: Case):
     old, new = codes(case)
-    names = case.made.data.domain.names
-    for row in case.found.utility.associations:
+    names = case.realisation.data.domain.names
+    for row in case.findings.utility.associations:
         i, j = names.index(row.first), names.index(row.second)
         for table, got in ((old, row.before), (new, row.after)):
             counts = np.zeros((table[:, i].max() + 1, table[:, j].max() + 1))
@@ -69,16 +69,16 @@ def test_associations_against_scipy(case: Case):
 def test_hellinger_and_small_share(case: Case):
     old, new = codes(case)
     before, after = Counter(map(tuple, old.tolist())), Counter(map(tuple, new.tolist()))
-    found = case.found.utility.distance
+    distance = case.findings.utility.distance
     total = sum((np.sqrt(after[c]) - np.sqrt(before[c])) ** 2 for c in {*before, *after})
     large = sum((np.sqrt(after[c]) - np.sqrt(before[c])) ** 2 for c in before if before[c] >= 3)
-    assert found.hellinger == pytest.approx(np.sqrt(total / 2 / N)) == case.made.figures["hellinger"]
-    assert found.hellinger_large == pytest.approx(np.sqrt(large / 2 / N))
-    assert found.small_cells == pytest.approx(sum(n < 3 for n in before.values()) / len(before))
+    assert distance.hellinger == pytest.approx(np.sqrt(total / 2 / N)) == case.realisation.figures["hellinger"]
+    assert distance.hellinger_large == pytest.approx(np.sqrt(large / 2 / N))
+    assert distance.small_cells == pytest.approx(sum(n < 3 for n in before.values()) / len(before))
 
 
 def test_coefficients_by_least_squares(case: Case):
-    rows = case.found.utility.coefficients
+    rows = case.findings.utility.coefficients
     old, new = codes(case)
     x = column(case, "x")
 
@@ -96,12 +96,12 @@ def test_coefficients_by_least_squares(case: Case):
 
 
 def test_among_many_attributes_only_unchanged_pairs_are_passed_over(case: Case, monkeypatch: pytest.MonkeyPatch):
-    release = RecordRelease(ReleasedTable(case.made.data), case.made.tables, case.study.plan)
+    release = RecordRelease(ReleasedTable(case.realisation.data), case.realisation.tables, case.study.plan)
     every = shares.associations(release, range(4))
     monkeypatch.setattr(shares, "_MANY", 2)
     some = shares.associations(release, range(4))
     old, new = codes(case)
-    changed = {case.made.data.domain.names[j] for j in range(4) if (old[:, j] != new[:, j]).any()}
+    changed = {case.realisation.data.domain.names[j] for j in range(4) if (old[:, j] != new[:, j]).any()}
     assert set(some) == {row for row in every if changed.intersection((row.first, row.second))}
     assert 0 < len(some) < len(every)
     assert all(row.before == row.after for row in every if row not in some)

@@ -44,7 +44,7 @@ WHY = (
 @pytest.mark.parametrize("name", PLANS)
 def test_a_member_sees_no_rate_no_name_no_key_and_no_path(name: str, tmp_path: Path):
     case = case_of(tmp_path, PLANS[name], WHY)
-    text = case.found.to_json()
+    text = case.findings.to_json()
     plain = json.loads(text)
     study = case.study
     for scenario in study.scenarios:
@@ -54,13 +54,16 @@ def test_a_member_sees_no_rate_no_name_no_key_and_no_path(name: str, tmp_path: P
     words = " ".join(leaf for leaf in leaves(plain) if isinstance(leaf, str))
     for secret in ("/home", "someuser", "study.study", "0123456789abcdef", ":S", ":F", "/data/", "secret-source"):
         assert secret not in words, secret
-    for rate in case.made.spec.rate, *(v for m in study.plan.mechanisms for _, vs in m.grid for v in vs if "." in v):
+    for rate in (
+        case.realisation.spec.rate,
+        *(v for m in study.plan.mechanisms for _, vs in m.grid for v in vs if "." in v),
+    ):
         if len(rate) > 4:
             for form in (rate, f"{100 * float(rate):g} %", f"{100 * float(rate):g}%", f"{100 * float(rate):g} percent"):
                 assert f" {form}" not in words
     assert "replicate" not in words
     assert "voters.csv" in words
-    if case.made.spec.mechanism == "random_swap":
+    if case.realisation.spec.mechanism == "random_swap":
         records = {"altered", "changed", "records_changed", "rate", "spec", "replicate", "key", "seed"}
         assert not records.intersection(keys_of(plain)) - {"changed", "key"}
 
@@ -72,9 +75,9 @@ def keys_of(plain: Any) -> set[str]:
 
 
 def test_other_candidates_are_only_roughly_placed(case: Case):
-    view = report_context(case.study, case.made).view
+    view = report_context(case.study, case.realisation).view
     exact = set(np.round(view.utility_loss, 12).tolist())
-    off = [u for u, _ in case.found.map.others if round(u, 12) in exact]
+    off = [u for u, _ in case.findings.map.others if round(u, 12) in exact]
     assert len(off) <= 2  # the ends of the grid are places of candidates
 
 
@@ -88,28 +91,28 @@ def test_on_a_sparse_table_no_distance_gives_the_rate_away(tmp_path: Path):
     space = SpacePlan(specs=("q0:S", "q1:S"), rates=("0.0873",), replicates=2)
     plan = Plan(DataPlan(attributes), space=space, measures=("small_cells", "hellinger", "total_variation"))
     with sweep(raw, plan, tmp_path / "sparse.study", workers=1) as study:
-        made = remade(study, raw, study.scenarios[0].label, 1)
-        share = made.changed.mean()
+        realisation = remade(study, raw, study.scenarios[0].label, 1)
+        share = realisation.changed.mean()
         # nothing cancels here, so the exact distances would be the share of records changed, and its root
-        assert made.figures["total_variation"] == pytest.approx(share)
-        assert made.figures["hellinger"] == pytest.approx(np.sqrt(share))
-        found = findings(study, made)
-    figures = np.array(list(numbers(json.loads(found.to_json()))))
-    rows = [row for row in found.measures if row.title in ("Hellinger distance", "Total variation distance")]
+        assert realisation.figures["total_variation"] == pytest.approx(share)
+        assert realisation.figures["hellinger"] == pytest.approx(np.sqrt(share))
+        report = findings(study, realisation)
+    figures = np.array(list(numbers(json.loads(report.to_json()))))
+    rows = [row for row in report.measures if row.title in ("Hellinger distance", "Total variation distance")]
     assert len(rows) == 2
     for row in rows:
         assert (row.mean, row.se, row.released) == (None, None, None) and WITHHELD_WORDS in row.meaning
-    assert found.utility.distance.hellinger is None
+    assert report.utility.distance.hellinger is None
     why = WITHHELD_WORDS.partition(": ")[2]
-    assert any(f"withheld ({why})" in line for answer in ten_questions(found) for line in answer.lines)
-    at = found.map
+    assert any(f"withheld ({why})" in line for answer in ten_questions(report) for line in answer.lines)
+    at = report.map
     assert at.utility_title == "Hellinger distance, to one digit" and at.spreads[1].mean is None
     on_map = [c.utility for c in at.candidates] + [u for u, _ in (*at.frontier, *at.others)]
     assert on_map and all(u is not None and (10 * u) == pytest.approx(round(10 * u)) for u in on_map)
     assert all(c.utility_se is None for c in at.candidates)
-    assert all(len(utility_words(found, c)) == 3 for c in at.candidates)  # "0.3"
-    assert "about" in risk_sentence(found)
+    assert all(len(utility_words(report, c)) == 3 for c in at.candidates)  # "0.3"
+    assert "about" in risk_sentence(report)
     # nor do two digits of the share, of its root or of the number of records stand anywhere
-    told = np.concatenate([two_digits(np.array([share, np.sqrt(share)])), [round(share * 307), 307 - share * 307]])
-    assert not np.isclose(figures[:, None], told, rtol=1e-9).any()
+    withheld = np.concatenate([two_digits(np.array([share, np.sqrt(share)])), [round(share * 307), 307 - share * 307]])
+    assert not np.isclose(figures[:, None], withheld, rtol=1e-9).any()
     assert not (np.isclose(figures, share, rtol=1e-6) | np.isclose(figures, np.sqrt(share), rtol=1e-6)).any()

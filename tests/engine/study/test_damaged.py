@@ -15,7 +15,7 @@ import pytest
 from engine.common.errors import EngineError
 from engine.decision.choice import choose
 from engine.decision.states import decision_status
-from engine.report.sentences import runs_of
+from engine.report.sentences import counted_runs
 from engine.study.decision_log import entries
 from engine.study.pins import pin, pins
 from engine.study.study import Study
@@ -54,7 +54,7 @@ def seen(path: Path) -> dict[str, Any]:
             "kept": [a.tobytes() for a in (*vars(view.summary).values(), view.dominance.share, view.dominance.clear)],
             "original": study.original,
             "fresh": [column.tobytes() for column in vars(study.results("fresh")).values()],
-            "one": [runs_of(study, place, True).tobytes() for place in range(3)],
+            "one": [counted_runs(study, place, True).tobytes() for place in range(3)],
             "notes": [study.notes(place) for place in range(3)],
             "choices": [vars(choice) for choice in study.decisions],
             "log": [vars(entry) for entry in entries(study)],
@@ -188,7 +188,7 @@ def test_the_sentence_says_what_to_do(whole, tmp_path):
         db.execute("update realisation set m1 = m1 + 0.01 where scenario = 2")
         db.commit()
     with Study.open(path) as study, pytest.raises(EngineError) as got:
-        runs_of(study, 2, True)
+        counted_runs(study, 2, True)
     assert str(got.value) == (
         "study 's.study' is damaged: the figures of 4 runs (small_cells, hellinger, total_variation, entropy_change) do"
         " not fit their check sums; restore it from a copy, or sweep it anew with the same key file, which gives the"

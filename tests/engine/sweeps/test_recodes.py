@@ -190,8 +190,8 @@ def test_a_column_that_tells_records_apart_is_known_from_the_start(tmp_path: Pat
 
 def test_the_board_reads_what_is_wrong_and_not_how_the_analyst_mends_it(tmp_path: Path) -> None:
     raw, plan = survey(tmp_path, 400, more="INCOME"), apart('[data]\ncarry = ["INCOME"]\n')
-    blocks = plan_document(plan, count_plan(plan, code(raw, plan))).sections[1].blocks
-    (said,) = (block.items for block in blocks if isinstance(block, Bullets))
+    elements = plan_document(plan, count_plan(plan, code(raw, plan))).sections[1].elements
+    (said,) = (element.items for element in elements if isinstance(element, Bullets))
     assert len(said) == 2 and all(line.endswith("is refused.") or line.endswith("is so.") for line in said)
     assert said[0].startswith("Column 'INCOME' is carried and differs") and said[1].startswith("'AGE' decides 'AGEGRP'")
     assert not any("drop" in line or "File" in line for line in said)

@@ -129,8 +129,14 @@ def test_every_parameter_that_streamlit_reads_is_escaped(name: str):
 
 
 def test_a_table_of_a_page_holds_no_formula():
-    made = markup.cells({"name": ["=1+1", "-9", "+1", "@x", "a"], "n": [-1, 2, 3, 4, 5]})
-    assert list(made["name"]) == ["\u2060=1+1", "-9", "+1", "\u2060@x", "a"] and list(made["n"]) == [-1, 2, 3, 4, 5]
+    shown = markup.cells({"name": ["=1+1", "-9", "+1", "@x", "a"], "n": [-1, 2, 3, 4, 5]})
+    assert list(shown["name"]) == ["\u2060=1+1", "-9", "+1", "\u2060@x", "a"] and list(shown["n"]) == [
+        -1,
+        2,
+        3,
+        4,
+        5,
+    ]
     frame = pd.DataFrame({"name": ["=1"]})
     assert markup.cells(frame) is not frame and list(frame["name"]) == ["=1"]
 
@@ -140,19 +146,19 @@ def test_a_figure_shows_names_as_they_are():
 
     bad = "<a href='http://evil.example'>&lt;x</a>\u202e"
     good = figure_text.drawn("<b>{}</b>", bad)
-    made = Figure(
+    figure = Figure(
         [
             Scatter(x=[bad], y=[1], name=bad, text=[bad, good], hovertext=bad, customdata=[[bad, 1]]),
             Heatmap(z=[[1.0]], x=[bad], y=[bad], text=[[bad]]),
         ]
     )
-    made.update_layout(
+    figure.update_layout(
         annotations=[{"text": bad}],
         legend={"title": {"text": bad}},
         xaxis={"title": {"text": figure_text.stacked([bad, "b"])}, "ticktext": [bad]},
     )
-    said = figure_text.plainly(made).to_json()
-    assert "<a" not in said and "\u202e" not in said and "<b>&lt;a" in said.encode().decode("unicode_escape")
+    text = figure_text.plainly(figure).to_json()
+    assert "<a" not in text and "\u202e" not in text and "<b>&lt;a" in text.encode().decode("unicode_escape")
 
 
 def test_markdown_is_said_to_be_markdown():

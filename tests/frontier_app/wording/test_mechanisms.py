@@ -26,27 +26,29 @@ def spec(name: str, **given: str) -> ReleaseSpec:
     return ReleaseSpec(AttributeSpec(("A", "B"), "SU"), "", "strict", name, mechanism(name).canonical(given))
 
 
-def a_value(one: Parameter) -> str:
+def a_value(parameter: Parameter) -> str:
     """A legal value of a parameter that has no default."""
-    return {"choice": "".join(one.choices[:1]), "truth": "yes", "names": "A", "text": "A"}.get(one.kind, one.low or "1")
+    return {"choice": "".join(parameter.choices[:1]), "truth": "yes", "names": "A", "text": "A"}.get(
+        parameter.kind, parameter.low or "1"
+    )
 
 
 @pytest.mark.parametrize("name", names())
 def test_a_mechanism_as_usual_has_an_empty_grid(name: str):
-    made = mechanism(name)
-    given = {one.name: (one.default,) for one in made.parameters if one.default}
-    required = {one.name: (a_value(one),) for one in made.parameters if one.default is None}
-    assert mechanisms.grid_of(made, given | required, None) == MechanismPlan(name, tuple(required.items()))
-    assert all(mechanisms.legal(one) for one in made.parameters)
+    method = mechanism(name)
+    given = {parameter.name: (parameter.default,) for parameter in method.parameters if parameter.default}
+    required = {parameter.name: (a_value(parameter),) for parameter in method.parameters if parameter.default is None}
+    assert mechanisms.grid_of(method, given | required, None) == MechanismPlan(name, tuple(required.items()))
+    assert all(mechanisms.legal(parameter) for parameter in method.parameters)
 
 
 @pytest.mark.parametrize("name", names())
 def test_every_parameter_has_plain_words_and_its_symbol(name: str):
-    labels = [mechanisms.label(one) for one in mechanism(name).parameters]
+    labels = [mechanisms.label(parameter) for parameter in mechanism(name).parameters]
     assert len(set(labels)) == len(labels)
-    for words, one in zip(labels, mechanism(name).parameters, strict=True):
-        plain, _, symbol = words.removesuffix(")").rpartition(" (")
-        assert plain == one.label and symbol in (one.name, "θ")
+    for title, parameter in zip(labels, mechanism(name).parameters, strict=True):
+        plain, _, symbol = title.removesuffix(")").rpartition(" (")
+        assert plain == parameter.label and symbol in (parameter.name, "θ")
 
 
 def test_parameters_of_one_name_are_told_apart():
@@ -55,20 +57,20 @@ def test_parameters_of_one_name_are_told_apart():
 
 
 def test_what_a_plan_says_comes_back_as_it_was():
-    for one in mixed_study.plan().mechanisms[1:]:
-        made = mechanism(one.name)
-        usual = {p.name: (p.default,) for p in made.parameters if p.default}
-        assert mechanisms.grid_of(made, {**usual, **dict(one.grid)}, one) == one
+    for declared in mixed_study.plan().mechanisms[1:]:
+        method = mechanism(declared.name)
+        usual = {p.name: (p.default,) for p in method.parameters if p.default}
+        assert mechanisms.grid_of(method, {**usual, **dict(declared.grid)}, declared) == declared
 
 
 def test_several_values_are_a_grid_and_illegal_ones_are_refused_in_the_engines_words():
-    made = mechanism("maps")
-    d = made.parameter("D")
+    method = mechanism("maps")
+    d = method.parameter("D")
     assert mechanisms.values_from(d, "1, 5; 10,") == ("1", "5", "10")
     assert mechanisms.values_text(d, ("1", "5")) == "1, 5"
-    assert mechanisms.grid_of(made, {"D": ("1", "5")}, None) == MechanismPlan("maps", (("D", ("1", "5")),))
+    assert mechanisms.grid_of(method, {"D": ("1", "5")}, None) == MechanismPlan("maps", (("D", ("1", "5")),))
     with pytest.raises(UsageError, match="D == 0, must be at least 1"):
-        mechanisms.grid_of(made, {"D": ("0",)}, None)
+        mechanisms.grid_of(method, {"D": ("0",)}, None)
 
 
 def test_the_random_swap_alone_stays_unsaid():
@@ -119,7 +121,7 @@ def test_notes_and_diagnostics_in_plain_words():
         "share of records whose value changed": "0.375",
         "odd thing": "x",
     }
-    assert mechanisms.said(notes) == {
+    assert mechanisms.figure_notes(notes) == {
         2: ["worst A in 2 of 3 runs (J = 0.9 in the first)", "worst B in 1 of 3 runs (J = 0.7 in the first)"],
         1: ["one table"],
     }
