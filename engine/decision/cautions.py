@@ -15,6 +15,7 @@ import numpy as np
 from engine.decision.slope import BeatenByOriginal, beaten_by_original, beaten_text, slope_of
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.release.results import FAILED, NOOP, Results
+from engine.release.scenarios import SweepState
 from engine.study.study import Study
 from engine.study.study_map import objective_indices
 
@@ -51,7 +52,7 @@ class Caution:
     value: float = np.nan
     bound: float = np.nan
     changed: int = 0
-    sweep: str = ""
+    sweep: SweepState | None = None
     done: int = 0
     total: int = 0
     beaten: BeatenByOriginal | None = None

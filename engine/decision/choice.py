@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -45,20 +45,22 @@ class Pick:
     slope: float | None = None
 
 
-def pick(
-    study: Study,
-    view: RiskUtilityMap,
-    *,
-    candidate: str | None = None,
-    max_risk: float | None = None,
-    slope: float | None = None,
-) -> Pick:
-    """Pick a scenario of a map: by its id, under a bound on risk, or by a slope; without any, by the rule of the plan.
+class SelectionRule(TypedDict, total=False):
+    """How a scenario is picked: by its id, under a bound on risk or by a slope; if by none, by the rule of the plan."""
+
+    candidate: str | None
+    max_risk: float | None
+    slope: float | None
+
+
+def pick(study: Study, view: RiskUtilityMap, **selection: Unpack[SelectionRule]) -> Pick:
+    """Pick a scenario of a map by a selection rule.
 
     The realisation follows the plan's rule, never the figures.  Raises :class:`UsageError` for more than one rule, or
     none, and where the rule picks no scenario or two.
     """
     plan = study.plan.decision
+    candidate, max_risk, slope = selection.get("candidate"), selection.get("max_risk"), selection.get("slope")
     if candidate is None and max_risk is None and slope is None:
         max_risk = None if plan.max_risk is None else float(plan.max_risk)
         slope = None if plan.slope is None else float(plan.slope)
@@ -96,14 +98,11 @@ def choose(
     view: RiskUtilityMap,
     why: str,
     *,
-    candidate: str | None = None,
-    max_risk: float | None = None,
-    slope: float | None = None,
     by: str = "",
     others: Sequence[Mapping[str, str]] = (),
+    **selection: Unpack[SelectionRule],
 ) -> Choice:
-    """Record the choice of a scenario: by its id, under a bound on risk, or by a slope; without any, by the rule of the
-    plan.
+    """Record the choice of a scenario by a selection rule.
 
     The realisation follows the plan's rule, never the figures.  A reason in words is required.  Nothing is recorded on
     one replicate: a frontier from single runs is mostly luck.  A reason that tells how many records are changed is
@@ -112,7 +111,7 @@ def choose(
     """
     if not why.strip():
         raise UsageError("a decision needs its reason in words", Remedy.REASON)
-    picked = pick(study, view, candidate=candidate, max_risk=max_risk, slope=slope)
+    picked = pick(study, view, **selection)
     index, replicate = picked.index, picked.replicate
     if int(view.summary.counted[index]) == 1:
         raise UsageError(
