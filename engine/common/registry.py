@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Protocol, TypeVar
+from dataclasses import fields
+from typing import Any, Protocol, TypeVar
 
-from engine.common.errors import UsageError, did_you_mean
+from engine.common.errors import EngineError, UsageError, did_you_mean
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -21,16 +22,17 @@ class Named(Protocol):
 
 
 T = TypeVar("T", bound=Named)
+R = TypeVar("R")
 
 
 class Registry(Mapping[str, T]):
     """What the package has under ``names``, each made by ``load`` when it is asked for, and what was registered since.
 
-    ``noun`` says in errors what is looked up.
+    ``noun`` says in errors what is looked up, ``kind`` is the type of what may be registered.
     """
 
-    def __init__(self, noun: str, names: Iterable[str], load: Callable[[str], T]) -> None:
-        self._noun, self._built_in, self._load = noun, dict.fromkeys(names), load
+    def __init__(self, noun: str, names: Iterable[str], load: Callable[[str], T], kind: type = object) -> None:
+        self._noun, self._built_in, self._load, self._kind = noun, dict.fromkeys(names), load, kind
         self._registered: dict[str, T] = {}
 
     def __getitem__(self, name: str) -> T:
@@ -59,8 +61,13 @@ class Registry(Mapping[str, T]):
     def register(self, thing: T) -> T:
         """Add ``thing``, or put it in the place of one that was registered under its name; returns it.
 
-        Refuses (:class:`UsageError`) a name that no plan could write and one that the package uses.
+        Refuses (:class:`UsageError`) a thing of another type, a name that no plan could write and one that the package
+        uses.
         """
+        if not isinstance(thing, self._kind):
+            raise UsageError(
+                f"a {self._noun} to register is of type {type(thing).__name__}, must be a {self._kind.__name__}"
+            )
         if not _NAME.fullmatch(thing.name):
             raise UsageError(f"{self._noun} '{thing.name}' needs a name of letters, digits and underscores.")
         if thing.name in self._built_in:
@@ -77,3 +84,66 @@ class Registry(Mapping[str, T]):
     def registered(self, names: Iterable[str]) -> tuple[T, ...]:
         """Those of ``names`` that were registered, each once."""
         return tuple(self._registered[name] for name in dict.fromkeys(names) if name in self._registered)
+
+
+_KINDS: dict[str, tuple[type, str]] = {
+    "str": (str, "a text"),
+    "bool": (bool, "True or False"),
+    "tuple": (tuple, "a tuple"),
+    "Mapping": (Mapping, "a mapping"),
+    "Callable": (Callable, "a function"),  # type: ignore[dict-item]
+}
+"""What a field may be, by the first word of its declared type."""
+
+
+def check_fields(thing: Any, noun: str) -> None:
+    """Refuse (:class:`UsageError`) a field of a measure or mechanism whose value is of another type than declared."""
+    name = thing.name if isinstance(thing.name, str) else repr(thing.name)
+    for field in fields(thing):
+        declared = str(field.type)
+        value = getattr(thing, field.name)
+        if value is None and declared.endswith("| None"):
+            continue
+        kind, wanted = _KINDS.get(re.split(r"\W", declared)[0], (object, ""))
+        if not isinstance(value, kind):
+            raise UsageError(f"{noun} '{name}': {field.name} is of type {type(value).__name__}, must be {wanted}.")
+
+
+class FunctionFailed(EngineError):
+    """A function of a registered measure or mechanism raised an error of its own."""
+
+
+def call_registered(
+    owner: str,
+    function: Callable[..., R],
+    *args: Any,
+    parameters: Mapping[str, Any] | None = None,
+    passing: tuple[type[Exception], ...] = (),
+) -> R:
+    """Return what a function of a measure or mechanism returns; ``owner`` names it, such as "measure 'moved'".
+
+    What a function from outside the package raises is a :class:`FunctionFailed` that names its owner, with the error
+    itself as the cause; errors of the engine and those in ``passing`` pass.
+    """
+    try:
+        return function(*args, **(parameters or {}))
+    except Exception as error:
+        if belongs_to_package(function) or isinstance(error, (EngineError, *passing)):
+            raise
+        raise FunctionFailed(f"{owner} failed: {type(error).__name__}: {error}") from error
+
+
+def belongs_to_package(function: Callable[..., Any]) -> bool:
+    """Whether a function of a measure or mechanism is the package's own, and not one of a script."""
+    module = getattr(getattr(function, "func", function), "__module__", "")  # ``func``: of a partial function
+    return str(module).partition(".")[0] == __name__.partition(".")[0]
+
+
+def described(value: Any) -> str:
+    """What a function returned, as a sentence names it."""
+    if getattr(value, "shape", ()) and hasattr(value, "dtype"):
+        return f"an array of {value.dtype}, shape {value.shape}"
+    if value is None or isinstance(value, str | float | int):
+        text = repr(value)
+        return text if len(text) <= 60 else text[:57] + "..."
+    return f"an object of type {type(value).__name__}"

@@ -91,7 +91,7 @@ _BUILT_IN = {
     )
 }
 
-MEASURES: Registry[Measure] = Registry("measure", _BUILT_IN, _BUILT_IN.__getitem__)
+MEASURES: Registry[Measure] = Registry("measure", _BUILT_IN, _BUILT_IN.__getitem__, Measure)
 """Every measure by its name."""
 
 DEFAULT = ("small_cells", "hellinger", "total_variation", "entropy_change", "false_zeros")

@@ -11,12 +11,21 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from dataclasses import fields as dataclass_fields
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from engine.common.errors import EngineError, UsageError, did_you_mean, near_words, nearest
-from engine.common.registry import Registry
+from engine.common.registry import (
+    FunctionFailed,
+    Registry,
+    belongs_to_package,
+    call_registered,
+    check_fields,
+    described,
+)
 from engine.data.domain import Domain
 from engine.release.batch import Cells, ReleaseBatch, TouchedCells, release_batch
 
@@ -52,7 +61,7 @@ class Measure:
     A measure that ``needs`` counts is ``compute(batch, **parameters)``, one figure per candidate of a
     :class:`~engine.release.batch.ReleaseBatch` over its attributes.  One that needs records is
     ``compute(release, attributes, **parameters)`` on one :class:`~engine.models.record_release.RecordRelease` and the
-    places of its attributes; it returns a :class:`Figure`.  ``cost`` says in words what one candidate takes.
+    positions of its attributes; it returns a :class:`Figure`.  ``cost`` says in words what one candidate takes.
 
     A ``named`` measure on counts also needs levels or an attribute beyond those it tabulates: it is
     ``compute(batch, domain, attributes, **parameters)`` on the whole batch.
@@ -95,12 +104,19 @@ class Measure:
     follows_changes: bool = False
 
     def __post_init__(self) -> None:
+        check_fields(self, "measure")
         for name, choice in _CHOICES.items():
-            got, allowed = getattr(self, name), get_args(choice)
-            if got not in allowed:
+            value, allowed = getattr(self, name), get_args(choice)
+            if value not in allowed:
                 raise UsageError(
-                    f"measure '{self.name}': {name} == {got!r}, must be {', '.join(allowed[:-1])} or {allowed[-1]}."
-                    + near_words(nearest(str(got), allowed))
+                    f"measure '{self.name}': {name} == {value!r}, must be {', '.join(allowed[:-1])} or {allowed[-1]}."
+                    + near_words(nearest(str(value), allowed))
+                )
+        for name, default in self.parameters.items():
+            if isinstance(default, bool) or not isinstance(default, int | str):
+                raise UsageError(
+                    f"measure '{self.name}': parameter {name} has the default {default!r}, must be a whole number or a "
+                    "text."
                 )
 
     @classmethod
@@ -111,7 +127,12 @@ class Measure:
         default; ``fields`` say more or otherwise.  Unless they do, a member of the board sees the figure as one that
         may tell how many records were changed: to two digits, and not at all where nearly every cell is small.
         """
-        name = str(fields.pop("name", compute.__name__))
+        if not callable(compute):
+            raise UsageError(f"Measure.of needs a function first, got an object of type {type(compute).__name__}.")
+        if unknown := fields.keys() - {field.name for field in dataclass_fields(cls)}:
+            names = [field.name for field in dataclass_fields(cls)]
+            raise UsageError(f"a measure has no field '{min(unknown)}'.{did_you_mean(min(unknown), names)}")
+        name = str(fields.pop("name", getattr(compute, "__name__", type(compute).__name__)))
         meaning = " ".join((inspect.getdoc(compute) or "").split("\n\n")[0].split())
         about: dict[str, Any] = {
             "symbol": name,
@@ -185,7 +206,7 @@ def parse_call(text: str, measures: Registry[Measure]) -> MeasureCall:
         )
     name, inside = match.group(1), match.group(2)
     measure = measures.find(name)
-    given: dict[str, Parameter] = {}
+    parameters: dict[str, Parameter] = {}
     attributes: tuple[str, ...] | None = None
     for part in filter(None, re.split(r"[;,](?![^\[\]]*\])", inside or "")):
         key, equals, value = (piece.strip() for piece in part.partition("="))
@@ -199,20 +220,22 @@ def parse_call(text: str, measures: Registry[Measure]) -> MeasureCall:
             )
         elif isinstance(measure.parameters[key], int):
             try:
-                given[key] = int(value if len(value) <= _MOST_DIGITS else "")
+                parameters[key] = int(value if len(value) <= _MOST_DIGITS else "")
             except ValueError:
                 most = f" of at most {_MOST_DIGITS} digits" if len(value) > _MOST_DIGITS else ""
                 raise UsageError(f"{name}: {key} == '{value[:60]}', must be a whole number{most}.") from None
         else:
-            given[key] = value
-    call = MeasureCall(measure, tuple((key, given[key]) for key in measure.parameters if key in given), attributes)
+            parameters[key] = value
+    call = MeasureCall(
+        measure, tuple((key, parameters[key]) for key in measure.parameters if key in parameters), attributes
+    )
     if measure.check:
         measure.check(**call.values)
     return call
 
 
 def attribute_indices(call: MeasureCall, domain: Domain, lists: Mapping[str, tuple[str, ...]]) -> tuple[int, ...]:
-    """Places of the attributes that a measure tabulates: those asked for, else the plan's list for it."""
+    """Positions of the attributes that a measure tabulates: those of the call, else the plan's list for it."""
     names = call.attributes or (domain.names if call.measure.over == "all" else lists[call.measure.over])
     if len(set(names)) < len(names):
         raise UsageError(f"{call}: an attribute is named twice")
@@ -226,31 +249,57 @@ def evaluate(
 
     ``lists`` gives the plan's keys and analyse lists.
     """
-    places = attribute_indices(call, domain, lists)
+    attributes = attribute_indices(call, domain, lists)
+    return evaluate_counts(call, batch if call.measure.named else batch.project(attributes), domain, attributes)
+
+
+def evaluate_counts(call: MeasureCall, batch: ReleaseBatch, domain: Domain, attributes: tuple[int, ...]) -> np.ndarray:
+    """One figure per candidate of a batch over these ``attributes``, of a ``named`` measure over all of them.
+
+    Refuses (:class:`EngineError`) what is no finite number or NaN for each candidate.
+    """
+    owner, compute = f"measure '{call}'", call.measure.compute
     if call.measure.named:
-        values = call.measure.compute(batch, domain, places, **call.values)
+        returned = call_registered(owner, compute, batch, domain, attributes, parameters=call.values)
     else:
-        values = call.measure.compute(batch.project(places), **call.values)
-    figures = np.asarray(values, dtype=float)
-    if figures.shape != (len(batch),):
-        raise EngineError(
-            f"{call} gave an array of shape {figures.shape}, must give one figure for each of {len(batch)} candidates."
-        )
-    return figures
+        returned = call_registered(owner, compute, batch, parameters=call.values)
+    try:
+        figures = np.asarray(returned)
+    except ValueError:  # lists of unlike lengths
+        figures = np.array(None)
+    wanted = f"must return one figure for each of {len(batch)} candidates, NaN where it is undefined"
+    if figures.shape != (len(batch),) or figures.dtype.kind not in "biuf":
+        raise EngineError(f"{owner} returned {described(returned)}, {wanted}.")
+    if np.isinf(figures).any() and not belongs_to_package(compute):
+        raise EngineError(f"{owner} returned infinity for a candidate, {wanted}.")
+    return figures.astype(float)
 
 
 def evaluate_records(call: MeasureCall, release: RecordRelease) -> Figure:
     """One figure of a measure that needs records, with its note.
 
-    A measure that cannot be formed on this release gives NaN and the reason; it never stops a sweep.
+    A measure that cannot be formed on this release gives NaN and the reason; it never stops a sweep.  Refuses
+    (:class:`EngineError`) what is no :class:`Figure`, and an error in the function of a registered measure.
     """
-    places = attribute_indices(call, release.data.domain, {"keys": release.plan.keys, "analyse": release.plan.analyse})
+    lists = {"keys": release.plan.keys, "analyse": release.plan.analyse}
+    attributes = attribute_indices(call, release.data.domain, lists)
+    owner, compute = f"measure '{call}'", call.measure.compute
+    undefined = (ArithmeticError, ValueError, np.linalg.LinAlgError)
     try:
-        value, note = call.measure.compute(release, places, **call.values)
-    except UsageError:
+        returned = call_registered(owner, compute, release, attributes, parameters=call.values, passing=undefined)
+    except (UsageError, FunctionFailed):
         raise
-    except (EngineError, ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
+    except (EngineError, *undefined) as error:
         return Figure(float("nan"), f"{call}: {error or type(error).__name__}")
+    if not isinstance(returned, tuple) or len(returned) != 2:
+        raise EngineError(f"{owner} returned {described(returned)}, must return a Figure such as Figure(0.5).")
+    value, note = returned
+    if not isinstance(value, Real) or not isinstance(note, str):
+        raise EngineError(
+            f"{owner} returned {described(value)} with {described(note)}, must return a Figure of a number and a text."
+        )
+    if np.isinf(float(value)) and not belongs_to_package(compute):
+        raise EngineError(f"{owner} returned infinity; return Figure(float('nan'), REASON) where it is undefined.")
     return Figure(float(value), note if value == value or note else call.measure.undefined)
 
 

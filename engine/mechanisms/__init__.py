@@ -31,7 +31,7 @@ def _load(name: str) -> Mechanism:
     return loaded
 
 
-MECHANISMS: Registry[Mechanism] = Registry("mechanism", _FILES, _load)
+MECHANISMS: Registry[Mechanism] = Registry("mechanism", _FILES, _load, Mechanism)
 """Every mechanism by its name, the random swap first."""
 
 

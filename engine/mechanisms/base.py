@@ -14,16 +14,18 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from engine.common.errors import UsageError, did_you_mean
+from engine.common.registry import call_registered, check_fields, described
 from engine.common.streams import derive, generator
 from engine.data.microdata import Microdata
 from engine.data.table import ContingencyTable
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
+from engine.release.results import STATUS
 from engine.release.spec import ReleaseSpec, Structure, multi_kind
 
 
 class Drawn(NamedTuple):
-    """One replicate: its ``tables`` (one or more), ``status`` (a code of :mod:`engine.frontier.summary`), and
+    """One replicate: its ``tables`` (one or more), ``status`` (a code of :mod:`engine.release.results`), and
     ``diagnostics`` by name.
 
     ``touched[d, i]`` says whether record ``i`` took part in table ``d``, even if its value came back equal.
@@ -64,7 +66,7 @@ class Mechanism:
     ``prepare(setting)`` checks the data and does once what all replicates share (distances, fits); ``draw(prepared,
     setting, derived)`` draws one replicate from its derived key.  ``rate`` says in words what its amount counts
     (records, initiators, targets), ``when`` when to use it, ``fit`` names the parameters that ``prepare`` depends on
-    (candidates that agree on them share one fit).  ``changes(setting)`` gives the places of the attributes that may
+    (candidates that agree on them share one fit).  ``changes(setting)`` gives the positions of the attributes that may
     change (default: the keys); where a parameter lists these attributes, ``altered_by`` names it.  One that publishes
     ``many_tables`` together calls their number ``D``.
 
@@ -93,11 +95,19 @@ class Mechanism:
     redrawable: bool = False
     altered_by: str = ""
 
+    def __post_init__(self) -> None:
+        check_fields(self, "mechanism")
+        for parameter in self.parameters:
+            if not isinstance(parameter, Parameter):
+                raise UsageError(f"mechanism '{self.name}': parameters holds {described(parameter)}, not a Parameter.")
+        if unknown := {*self.fit} - {parameter.name for parameter in self.parameters}:
+            raise UsageError(f"mechanism '{self.name}': fit names '{min(unknown)}', which is no parameter of it.")
+
     def parameter(self, name: str) -> Parameter:
         """The parameter called ``name``."""
-        for one in self.parameters:
-            if one.name == name:
-                return one
+        for parameter in self.parameters:
+            if parameter.name == name:
+                return parameter
         raise UsageError(
             f"mechanism '{self.name}' has no parameter '{name}'.{did_you_mean(name, [p.name for p in self.parameters])}"
         )
@@ -115,30 +125,42 @@ class Mechanism:
         """How many tables a scenario publishes together."""
         return int(dict(spec.params).get("D", "1") or 1) if self.many_tables else 1
 
-    def canonical(self, given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    def canonical(self, values: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
         """All parameters as canonical texts in declared order, defaults filled in."""
-        for name in given:
+        for name in values:
             self.parameter(name)
         texts = []
-        for one in self.parameters:
-            text = given.get(one.name, one.default)
+        for parameter in self.parameters:
+            text = values.get(parameter.name, parameter.default)
             if text is None:
-                raise UsageError(f"mechanism '{self.name}' needs the parameter '{one.name}': {one.meaning}")
-            texts.append((one.name, one.canonical(text)))
+                raise UsageError(f"mechanism '{self.name}' needs the parameter '{parameter.name}': {parameter.meaning}")
+            texts.append((parameter.name, parameter.canonical(text)))
         if self.check:
             self.check({name: self.parameter(name).value(text) for name, text in texts})
         return tuple(texts)
 
+    def fitted(self, setting: Setting) -> Any:
+        """What ``prepare`` gives: what all replicates share."""
+        return call_registered(f"mechanism '{self.name}'", self.prepare, setting)
+
+    def changed_attributes(self, setting: Setting) -> tuple[int, ...]:
+        """Positions of the attributes that may change."""
+        if self.changes is None:
+            return setting.keys
+        owner, n = f"mechanism '{self.name}'", len(setting.data.domain)
+        positions = tuple(call_registered(owner, self.changes, setting))
+        if not all(isinstance(j, int | np.integer) and 0 <= j < n for j in positions):
+            raise UsageError(f"{owner}: changes returned {positions}, must return positions from 0 to {n - 1}.")
+        return positions
+
     def draw_replicate(self, prepared: Any, setting: Setting, derived: bytes) -> Drawn:
-        """What ``draw`` gives, refused (:class:`UsageError`) unless it is a :class:`Drawn` whose ``touched`` fits its
-        tables and the records."""
-        drawn = self.draw(prepared, setting, derived)
-        if not isinstance(drawn, Drawn):
-            raise UsageError(f"mechanism '{self.name}': draw returned {_kind(drawn)}, must return a Drawn.")
-        got, wanted = _kind(drawn.touched), f"an array of bool, shape {(len(drawn.tables), setting.data.n_records)}"
-        if got != wanted:
-            raise UsageError(f"mechanism '{self.name}': touched is {got}, must be {wanted} (tables by records).")
-        return drawn
+        """What ``draw`` gives, refused (:class:`UsageError`) unless it is a :class:`Drawn` that describes releases of
+        these records: tables that can be, a status that there is, and every changed record among the touched."""
+        drawn = call_registered(f"mechanism '{self.name}'", self.draw, prepared, setting, derived)
+        if problem := _problem(drawn, setting, int(setting.values.get("D", 1)) if self.many_tables else 1):
+            raise UsageError(f"mechanism '{self.name}': {problem}.")
+        diagnostics = {key: v.item() if isinstance(v, np.generic) else v for key, v in drawn.diagnostics.items()}
+        return drawn._replace(diagnostics=diagnostics)
 
     def stream(self, key: bytes, spec: ReleaseSpec, table: ContingencyTable, replicate: int) -> bytes:
         """The derived key of one replicate of a scenario; everything about its randomness follows from it."""
@@ -148,18 +170,44 @@ class Mechanism:
         return derive(key, spec.mechanism, (attributes, spec.canonical(), replicate))
 
     def setting(
-        self, data: Microdata, given: Mapping[str, str], keys: Sequence[int], numeric: Sequence[str] = ()
+        self, data: Microdata, parameters: Mapping[str, str], keys: Sequence[int], numeric: Sequence[str] = ()
     ) -> Setting:
-        """The parameters on given data."""
-        texts = self.canonical(given)
+        """The parameters, as texts by name, on these data."""
+        texts = self.canonical(parameters)
         values = {name: self.parameter(name).value(text) for name, text in texts}
         return Setting(data, values, texts, tuple(keys), tuple(numeric))
 
 
-def _kind(value: object) -> str:
-    if isinstance(value, np.ndarray):
-        return f"an array of {value.dtype}, shape {value.shape}"
-    return f"an object of type {type(value).__name__}"
+def _problem(drawn: object, setting: Setting, n_tables: int) -> str:
+    """What is wrong with what a draw returned; empty where nothing is."""
+    if not isinstance(drawn, Drawn):
+        return f"draw returned {described(drawn)}, must return a Drawn"
+    n = setting.data.n_records
+    tables = drawn.tables
+    if not isinstance(tables, list | tuple) or not all(isinstance(table, ReleasedTable) for table in tables):
+        return f"tables is {described(tables)}, must be a list of ReleasedTable"
+    if len(tables) != n_tables:
+        return f"draw returned {len(tables)} tables, must return {n_tables}"
+    for table in tables:
+        if problem := table.problem():
+            return problem
+    if not isinstance(drawn.status, int | np.integer) or not 0 <= drawn.status < len(STATUS):
+        codes = ", ".join(f"{code} ({name})" for code, name in enumerate(STATUS))
+        return f"status is {described(drawn.status)}, must be one of {codes}"
+    touched, wanted = drawn.touched, f"an array of bool, shape {(n_tables, n)}"
+    if not isinstance(touched, np.ndarray) or described(touched) != wanted:
+        return f"touched is {described(touched)}, must be {wanted} (tables by records)"
+    for table, mask in zip(tables, touched, strict=True):
+        if missing := int(np.count_nonzero(table.changed & ~mask)):
+            return (
+                f"touched is False for {missing:,} records that the draw changed, must be True for all that took part"
+            )
+    if not isinstance(drawn.diagnostics, dict):
+        return f"diagnostics is {described(drawn.diagnostics)}, must be a dict of numbers and texts"
+    for name, value in drawn.diagnostics.items():
+        if not isinstance(name, str) or not isinstance(value, str | int | float | np.integer | np.floating):
+            return f"diagnostics has {described(value)} for {name!r}, must have numbers and texts by name"
+    return ""
 
 
 def names_in(text: str) -> tuple[str, ...]:

@@ -56,6 +56,32 @@ class ReleasedTable(Memory):
         codes = self.data.codes[attribute]
         return codes if self.source is None or attribute not in self.swapped else codes[self.source]
 
+    @property
+    def changed(self) -> np.ndarray:
+        """Records of which some attribute has another level than before, shape ``(n_records,)``."""
+        mask = np.zeros(self.data.n_records, bool)
+        for j in {*self._replaced, *(self.swapped if self.source is not None else ())}:
+            mask |= self.codes(j) != self.data.codes[j]
+        return mask
+
+    def problem(self) -> str:
+        """What makes it no table of its records, as a clause; empty where nothing does."""
+        n, attributes = self.data.n_records, self.data.domain.attributes
+        for j in (*self.swapped, *self._replaced):
+            if not isinstance(j, int | np.integer) or not 0 <= j < len(attributes):
+                return f"a table changes the attribute {j!r}, must be a position from 0 to {len(attributes) - 1}"
+        wanted = [("source", self.source, n)] if self.source is not None else []
+        wanted += [(f"the codes of '{attributes[j].name}'", c, attributes[j].size) for j, c in self._replaced.items()]
+        for what, codes, size in wanted:
+            if problem := _index_problem(what, codes, n, size):
+                return problem
+        for column, numbers in self._numbers.items():
+            if column not in self.data.raw.columns:
+                return f"a table has numbers for '{column}', which is no column of the data"
+            if np.shape(numbers) != (n,) or np.asarray(numbers).dtype.kind not in "iuf":
+                return f"the numbers of '{column}' are of shape {np.shape(numbers)}, must be {n:,} numbers"
+        return ""
+
     def cells(self, attributes: Sequence[int]) -> np.ndarray:
         """One number per record that is equal exactly for records equal on the attributes; shared with the original's
         numbering.
@@ -120,3 +146,11 @@ class ReleasedTable(Memory):
                     raise UsageError(f"unknown column '{name}'.{did_you_mean(name, known)}")
                 columns[name] = self.numeric(raw)
         return pd.DataFrame(columns)
+
+
+def _index_problem(what: str, codes: np.ndarray, n: int, size: int) -> str:
+    if not isinstance(codes, np.ndarray) or codes.shape != (n,) or codes.dtype.kind not in "iu":
+        return f"{what} is no array of {n:,} whole numbers"
+    least, most = int(codes.min()), int(codes.max())
+    outside = least if least < 0 else most
+    return "" if 0 <= outside < size else f"{what} holds {outside}, must hold whole numbers from 0 to {size - 1:,}"

@@ -127,9 +127,9 @@ def record_scenarios(declared: MechanismPlan, plan: Plan, data: Microdata) -> li
         setting = made.setting(data, dict(zip(names, values, strict=True)), *_worked_on(plan, data))
         fit = fit_key(made, setting.texts)
         if fit not in fitted:
-            fitted[fit] = made.prepare(setting)
+            fitted[fit] = made.fitted(setting)
         made.draw_replicate(fitted[fit], setting, bytes(32))
-        changes = made.changes(setting) if made.changes else setting.keys
+        changes = made.changed_attributes(setting)
         roles = "".join("S" if j in changes else "U" for j in range(len(data.domain)))
         specs.append(
             ReleaseSpec(AttributeSpec(data.domain.names, roles), "", "strict", declared.name, params=setting.texts)

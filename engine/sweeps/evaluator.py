@@ -183,7 +183,7 @@ class Evaluator:
         row, counts = self._cell_runs.remake(group, derived)
         made, data = mechanism(spec.mechanism), self._over_records.original.data
         setting = setting_of(spec, self.question.plan, data)
-        tables = made.draw_replicate(made.prepare(setting), setting, derived).tables
+        tables = made.draw_replicate(made.fitted(setting), setting, derived).tables
         check_counts(tables[0], counts)
         return self._realisation(tables, row)
 

@@ -13,7 +13,7 @@ from engine.common.blas_threads import one_thread
 from engine.common.memo import Memory
 from engine.data.table import occupied
 from engine.measures import MeasureCall, evaluate_records
-from engine.measures.base import attribute_indices
+from engine.measures.base import attribute_indices, evaluate_counts
 from engine.mechanisms import mechanism
 from engine.mechanisms.base import Drawn
 from engine.models.record_release import RecordRelease
@@ -82,11 +82,8 @@ def figure(call: MeasureCall, release: RecordRelease) -> tuple[float, str]:
         return evaluate_records(call, release)
     domain = release.data.domain
     places = attribute_indices(call, domain, {"keys": release.plan.keys, "analyse": release.plan.analyse})
-    if call.measure.named:
-        everything = batch_of(release, range(len(domain)))
-        values = np.asarray(call.measure.compute(everything, domain, places, **call.values), dtype=float)
-    else:
-        values = np.asarray(call.measure.compute(batch_of(release, places), **call.values), dtype=float)
+    batch = batch_of(release, range(len(domain)) if call.measure.named else places)
+    values = evaluate_counts(call, batch, domain, places)
     value = float(values.sum() / len(values))
     return value, "" if value == value else f"{call}: {call.measure.undefined}"
 
@@ -99,7 +96,7 @@ def unaltered_in_small(call: MeasureCall, release: RecordRelease) -> float:
     """
     places = attribute_indices(call, release.data.domain, {"keys": release.plan.keys, "analyse": release.plan.analyse})
     batch = batch_of(release, places)
-    shares = np.asarray(call.measure.compute(batch, **call.values), dtype=float)
+    shares = evaluate_counts(call, batch, release.data.domain, places)
     counts = np.rint(np.nan_to_num(shares) * (batch.n_records - batch.changed))
     return float(counts.mean())
 
@@ -141,7 +138,7 @@ class RecordRuns:
         fit = fit_key(made, settings[0].texts)
         if self._fitted is None or self._fitted[0] != fit:
             self._fitted = None  # never two at once in memory
-            self._fitted = fit, made.prepare(settings[0])
+            self._fitted = fit, made.fitted(settings[0])
         return [partial(made.draw_replicate, self._fitted[1], setting) for setting in settings]
 
     def _measure(self, head: tuple[int, int], spec: ReleaseSpec, drawn: Drawn, notes: list[Note]) -> list[float]:

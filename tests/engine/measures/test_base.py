@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -92,5 +94,67 @@ def test_a_measure_that_gives_no_figure_per_candidate_is_refused(registered):
 
     register(Measure.of(total, "utility", name="changed_cells"))
     batch = release(SMALL, "SUU", [(0, 1)])
-    with pytest.raises(EngineError, match=r"changed_cells gave an array of shape \(\), must give one figure for each"):
+    with pytest.raises(EngineError, match=r"measure 'changed_cells' returned 2.0, must return one figure for each"):
         evaluate(call("changed_cells"), batch, SMALL.domain, {"keys": SMALL.names, "analyse": SMALL.names})
+
+
+LISTS = {"keys": SMALL.names, "analyse": SMALL.names}
+
+
+@pytest.mark.parametrize(
+    ("returned", "shown"),
+    [
+        (None, "None"),
+        ("0.5", "'0.5'"),
+        (np.array(["0.5"]), "an array of <U3, shape (1,)"),
+        (np.zeros((1, 2)), "an array of float64, shape (1, 2)"),
+        ([[1], [1, 2]], "an object of type list"),
+        (np.array([np.inf]), "infinity for a candidate"),
+        ([None], "an object of type list"),
+    ],
+)
+def test_what_is_no_figure_per_candidate_is_named(registered, returned, shown):
+    def wrong(batch: ReleaseBatch) -> Any:
+        """Returned by mistake."""
+        return returned
+
+    register(Measure.of(wrong, "utility", name="changed_cells"))
+    with pytest.raises(EngineError, match=re.escape(f"measure 'changed_cells' returned {shown}, must return one")):
+        evaluate(call("changed_cells"), release(SMALL, "SUU", [(0, 1)]), SMALL.domain, LISTS)
+
+
+def test_an_error_in_a_function_of_a_script_names_the_measure(registered):
+    def failing(batch: ReleaseBatch) -> np.ndarray:
+        """Has a bug."""
+        raise KeyError("pay")
+
+    register(Measure.of(failing, "utility", name="changed_cells"))
+    with pytest.raises(EngineError, match="measure 'changed_cells' failed: KeyError: 'pay'") as failed:
+        evaluate(call("changed_cells"), release(SMALL, "SUU", [(0, 1)]), SMALL.domain, LISTS)
+    assert isinstance(failed.value.__cause__, KeyError)
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"compute": 5}, "compute is of type int, must be a function"),
+        ({"title": 5}, "title is of type int, must be a text"),
+        ({"named": "yes"}, "named is of type str, must be True or False"),
+        ({"parameters": ["n"]}, "parameters is of type list, must be a mapping"),
+        ({"parameters": {"n": 0.5}}, "parameter n has the default 0.5, must be a whole number or a text"),
+    ],
+)
+def test_a_field_of_another_type_is_refused(fields, sentence):
+    with pytest.raises(UsageError, match=f"measure 'small_cells': {sentence}"):
+        replace(MEASURES["small_cells"], **fields)
+
+
+def test_what_is_no_measure_cannot_be_registered():
+    function: Any = changed_cells
+    with pytest.raises(UsageError, match="a measure to register is of type function, must be a Measure"):
+        register(function)
+    number: Any = 5
+    with pytest.raises(UsageError, match=r"Measure\.of needs a function first, got an object of type int"):
+        Measure.of(number, "risk")
+    with pytest.raises(UsageError, match=r"a measure has no field 'units'. Did you mean 'unit'"):
+        Measure.of(changed_cells, "risk", units="share")
