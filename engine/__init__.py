@@ -19,7 +19,13 @@ from typing import TYPE_CHECKING, Any
 from engine.common.version import __version__
 
 if TYPE_CHECKING:
-    from engine.common.errors import DisclosureWarning, EngineError, SweepInterruptedWarning, UsageError
+    from engine.common.errors import (
+        DisclosureWarning,
+        EngineError,
+        SweepInterruptedWarning,
+        UndefinedFigureWarning,
+        UsageError,
+    )
     from engine.measures import Measure
     from engine.measures import register as register_measure
     from engine.mechanisms import Mechanism
@@ -51,6 +57,7 @@ _WHERE = {
     "UsageError": "engine.common.errors",
     "DisclosureWarning": "engine.common.errors",
     "SweepInterruptedWarning": "engine.common.errors",
+    "UndefinedFigureWarning": "engine.common.errors",
 }
 
 __all__ = [
@@ -62,6 +69,7 @@ __all__ = [
     "Plan",
     "Sweep",
     "SweepInterruptedWarning",
+    "UndefinedFigureWarning",
     "UsageError",
     "__version__",
     "list_measures",
@@ -80,8 +88,8 @@ def __getattr__(name: str) -> Any:
     if name not in _WHERE:
         raise AttributeError(f"module 'engine' has no attribute '{name}'")
     module, _, attribute = _WHERE[name].partition(":")
-    found = globals()[name] = getattr(import_module(module), attribute or name)
-    return found
+    value = globals()[name] = getattr(import_module(module), attribute or name)
+    return value
 
 
 def __dir__() -> list[str]:

@@ -36,7 +36,13 @@ GROUPS = {
         "Mechanism",
     ),
     "Plan": ("Plan",),
-    "Errors and warnings": ("EngineError", "UsageError", "DisclosureWarning", "SweepInterruptedWarning"),
+    "Errors and warnings": (
+        "EngineError",
+        "UsageError",
+        "DisclosureWarning",
+        "SweepInterruptedWarning",
+        "UndefinedFigureWarning",
+    ),
 }
 
 

@@ -80,6 +80,10 @@ class SweepInterruptedWarning(UserWarning):
     """A sweep was interrupted; what was done until then can be used."""
 
 
+class UndefinedFigureWarning(UserWarning):
+    """A measure has no figure for some runs; the warning says for how many, and why for the first."""
+
+
 class NoRecords(EngineError):
     """A file has columns, and no record below them."""
 

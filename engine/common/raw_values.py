@@ -17,14 +17,30 @@ _FEW = 10_000  # up to here plain Python is as fast, and spares the import of pa
 
 
 def as_text(values: pa.Array) -> pa.Array:
-    """Each value as text, shape kept: text unchanged, whole floats without a point (5.0 is "5"), dates as ISO 8601."""
+    """Each value as text, shape kept: text unchanged, whole floats without a point (5.0 is "5"), negative zero as zero,
+    dates as ISO 8601."""
     import pyarrow as pa
 
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         return values
     if pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type):
         return pa.array([None if v is None else v.hex() for v in values.to_pylist()], pa.string())
-    return values.cast(pa.string())
+    written = values.cast(pa.string())
+    if not pa.types.is_floating(values.type):
+        return written
+    import pyarrow.compute as pc
+
+    return pc.if_else(pc.equal(written, "-0"), "0", written)
+
+
+def n_written(values: pa.Array) -> int:
+    """Number of distinct values as text has them, of distinct ``values``: zero and negative zero are one."""
+    import pyarrow as pa
+
+    if not pa.types.is_floating(values.type):
+        return len(values)
+    figures = values.to_numpy(zero_copy_only=False)
+    return len(values) - max(0, int(np.count_nonzero(figures == 0)) - 1)
 
 
 def texts(values: pa.Array) -> list[str]:

@@ -26,18 +26,17 @@ def table_of_frame(frame: pd.DataFrame, source: str = SOURCE) -> RawTable:
     NaT are nulls.  Raises :class:`UsageError` for anything but a DataFrame and for column names that are no texts, and
     :class:`EngineError` for a frame without records or columns and for columns of other than plain values.
     """
-    import pandas as pd
-
-    if not isinstance(frame, pd.DataFrame):
-        raise UsageError(f"the data are of type {type(frame).__name__}, must be a pandas DataFrame")
-    _check_columns(frame)
-    if not len(frame):
-        raise EngineError("the DataFrame has no records")
+    check_frame(frame)
     columns = {name: _column(name, frame[name]) for name in frame.columns}
     return RawTable(columns, len(frame), source)
 
 
-def _check_columns(frame: pd.DataFrame) -> None:
+def check_frame(frame: pd.DataFrame) -> None:
+    """Refuse what is no DataFrame, or one without records, columns or distinct names of columns that are texts."""
+    import pandas as pd
+
+    if not isinstance(frame, pd.DataFrame):
+        raise UsageError(f"the data are of type {type(frame).__name__}, must be a pandas DataFrame")
     names = list(frame.columns)
     if not names:
         raise EngineError("the DataFrame has no columns")
@@ -50,6 +49,8 @@ def _check_columns(frame: pd.DataFrame) -> None:
     twice = first_twice(names)
     if twice is not None:
         raise UsageError(f"the DataFrame has two columns called '{twice}'; give each column a name of its own")
+    if not len(frame):
+        raise EngineError("the DataFrame has no records")
 
 
 def _column(name: str, series: pd.Series) -> RawColumn:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from html import escape
+from typing import TYPE_CHECKING, NoReturn
 
+from engine.common.errors import UsageError
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
 from engine.release.results import STATUS, Results
+from engine.scripting.arguments import public
 from engine.scripting.data import Data
 from engine.scripting.releases import release_frames, remade_release
-from engine.scripting.remedies import naming_arguments
 from engine.study.study import Study
 from engine.study.study_map import realisation_of
 from engine.sweeps.remake import Remade
@@ -26,32 +28,55 @@ class Candidate:
     those of another mechanism than the random swap, as texts.
     """
 
-    def __init__(self, study: Study, place: int, current_view: Callable[[], RiskUtilityMap]) -> None:
-        self._study, self._place, self._current_view = study, place, current_view
-        scenario = self._view.scenarios[place]
+    def __init__(self, study: Study, index: int, current_view: Callable[[], RiskUtilityMap]) -> None:
+        self.study, self._index, self._current_view = study, index, current_view
+        scenario = study.scenarios[index]
         self.id = scenario.label
         self.spec = scenario.spec.text
         self.mechanism = scenario.spec.mechanism
         self.rate = float(scenario.spec.rate) if scenario.spec.rate else None
         self.parameters = dict(scenario.spec.params)
+        self._scenario_text = str(scenario.spec)
 
     @property
     def _view(self) -> RiskUtilityMap:
         """The map as it is now: runs and measures may have been added since the candidate was taken."""
         return self._current_view()
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Candidate) and (self.study, self._index) == (other.study, other._index)
+
+    def __hash__(self) -> int:
+        return hash((self.study, self._index))
+
+    def __reduce__(self) -> NoReturn:
+        raise UsageError("a candidate cannot be pickled or copied; save its sweep, and take it from there by its id")
+
     def __repr__(self) -> str:
-        view, spec = self._view, self._view.scenarios[self._place].spec
+        return f"<Candidate {self.id}: {self._spec_and_figures()}>"
+
+    def _spec_and_figures(self) -> str:
+        spec = self._scenario_text
+        if self.study.is_closed:
+            return f"{spec}; its study is closed"
+        try:
+            view = self._view
+        except UsageError:  # without a risk and a utility measure there is no map
+            return spec
         figures = [
-            f"{view.measures[k]} {view.summary.mean[self._place, k]:.4g} ± {view.summary.se[self._place, k]:.2g}"
+            f"{view.measures[k]} {view.summary.mean[self._index, k]:.4g} ± {view.summary.se[self._index, k]:.2g}"
             for k in dict.fromkeys((view.risk, view.utility))
         ]
-        return f"<Candidate {self.id}: {spec}; {', '.join(figures)}>"
+        return f"{spec}; {', '.join(figures)}"
+
+    def _repr_html_(self) -> str:
+        line = f"<p>{escape(f'Candidate {self.id}: {self._scenario_text}')}</p>"
+        return line if self.study.is_closed else line + self.figures.to_html()
 
     @property
     def replicate(self) -> int:
         """The number of the run that would be released: by the plan's rule, never by its figures."""
-        return realisation_of(self._study, self._runs, self._place, self._view.allow_partial)
+        return realisation_of(self.study, self._runs, self._index, self._view.allow_partial)
 
     @property
     def figures(self) -> pd.DataFrame:
@@ -60,11 +85,11 @@ class Candidate:
         import pandas as pd
 
         view, summary, runs = self._view, self._view.summary, self._runs
-        row = check_realisation(runs, self._place, self.replicate, self.id, view.allow_partial)
+        row = check_realisation(runs, self._index, self.replicate, self.id, view.allow_partial)
         return pd.DataFrame(
             {
-                "mean": summary.mean[self._place],
-                "se": summary.se[self._place],
+                "mean": summary.mean[self._index],
+                "se": summary.se[self._index],
                 "released": runs.values[row],
                 "original": view.original,
             },
@@ -85,9 +110,9 @@ class Candidate:
     @property
     def undominated(self) -> bool:
         """Whether it is on the frontier."""
-        return bool(self._view.dominance.undominated[self._place])
+        return bool(self._view.dominance.undominated[self._index])
 
-    @naming_arguments
+    @public()
     def release(self, data: Data, *, include: Sequence[str] | None = None) -> pd.DataFrame:
         """Return the protected records: the released run, drawn again from the study key and compared with the figures
         that the study holds.
@@ -107,16 +132,16 @@ class Candidate:
 
             protected = best.release(df)
         """
-        return release_frames(self._remade(data), data, self._study, include, single=True)[0]
+        return release_frames(self._remade(data), data, self.study, include, single=True)[0]
 
-    @naming_arguments
+    @public()
     def release_tables(self, data: Data, *, include: Sequence[str] | None = None) -> list[pd.DataFrame]:
         """Return all tables that the candidate publishes together, each as :meth:`release` does."""
-        return release_frames(self._remade(data), data, self._study, include)
+        return release_frames(self._remade(data), data, self.study, include)
 
     def _remade(self, data: Data) -> Remade:
-        return remade_release(self._study, data, self._view, self._place, self.replicate)
+        return remade_release(self.study, data, self._view, self._index, self.replicate)
 
     @property
     def _runs(self) -> Results:
-        return self._study.runs_of([self._place])
+        return self.study.runs_of([self._index])

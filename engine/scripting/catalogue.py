@@ -28,8 +28,8 @@ def list_measures() -> pd.DataFrame:
     import pandas as pd
 
     rows = [
-        (*(getattr(one, field) for field in _MEASURE), "; ".join(f"{k}={v}" for k, v in one.parameters.items()))
-        for one in MEASURES.values()
+        (*(getattr(measure, field) for field in _MEASURE), "; ".join(f"{k}={v}" for k, v in measure.parameters.items()))
+        for measure in MEASURES.values()
     ]
     return pd.DataFrame(rows, columns=[*_MEASURE, "parameters"]).set_index("name")
 
@@ -47,7 +47,7 @@ def list_mechanisms() -> pd.DataFrame:
     import pandas as pd
 
     rows = []
-    for one in map(mechanism, names()):
-        parameters = "; ".join(p.name if p.default is None else f"{p.name}={p.default}" for p in one.parameters)
-        rows.append((*(str(getattr(one, field)) for field in _MECHANISM), parameters))
+    for declared in map(mechanism, names()):
+        parameters = "; ".join(p.name if p.default is None else f"{p.name}={p.default}" for p in declared.parameters)
+        rows.append((*(str(getattr(declared, field)) for field in _MECHANISM), parameters))
     return pd.DataFrame(rows, columns=[*_MECHANISM, "parameters"]).set_index("name")

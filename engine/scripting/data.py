@@ -10,7 +10,7 @@ from engine.data.frames import frame_of_table, table_of_frame
 from engine.data.microdata import RawTable
 from engine.plan import Plan
 from engine.plan.samples import describe, open_data
-from engine.scripting.remedies import naming_arguments
+from engine.scripting.arguments import public
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +31,7 @@ def frame_of(data: Data) -> pd.DataFrame:
     return load(data) if isinstance(data, str | Path) else data
 
 
-@naming_arguments
+@public()
 def load(name_or_path: str | Path) -> pd.DataFrame:
     """Return the records of a sample or of a file as a DataFrame.
 

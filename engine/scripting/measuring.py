@@ -9,25 +9,24 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from engine.common.errors import EngineError, UsageError
-from engine.data.frames import table_of_frame
+from engine.data.frames import check_frame, table_of_frame
 from engine.data.microdata import Microdata, RawTable
 from engine.models import analyses
 from engine.models.record_release import RecordRelease
 from engine.plan.recode import code
 from engine.release.records import ReleasedTable
+from engine.scripting.arguments import OPTIONS, public
 from engine.scripting.data import Data, frame_of
-from engine.scripting.options import PlanSource, SweepOptions, check_options, described_plan, plan_of
-from engine.scripting.remedies import naming_arguments
+from engine.scripting.options import PlanSource, SweepOptions, described_plan, plan_of
 from engine.sweeps.evaluator import measures_of
+from engine.sweeps.readiness import check_weight
 from engine.sweeps.record_evaluator import figure
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_NAMED = ("attributes", "plan")
 
-
-@naming_arguments
+@public(OPTIONS)
 def risk_utility(
     original: Data,
     released: Data,
@@ -54,11 +53,12 @@ def risk_utility(
     """
     import pandas as pd
 
-    check_options(options, _NAMED)
     before, after = _matched(frame_of(original), frame_of(released))
     both = pd.concat([before, after], ignore_index=True)
-    made = described_plan(both, table_of_frame(both), attributes, None if plan is None else plan_of(plan), options)
-    coded = code(table_of_frame(both), made)
+    raw = table_of_frame(both)
+    described = described_plan(both, raw, attributes, None if plan is None else plan_of(plan), options)
+    coded = code(raw, described)
+    check_weight(coded)
     n = len(before)
     data = replace(coded, raw=table_of_frame(before), codes=tuple(codes[:n] for codes in coded.codes))
     same = ReleasedTable(data)
@@ -67,19 +67,23 @@ def risk_utility(
         replaced={j: codes[n:] for j, codes in enumerate(coded.codes)},
         numbers=_numbers(data, table_of_frame(after)),
     )
-    calls = measures_of(made)
-    analyses.check(made, data, [str(one.values["analysis"]) for one in calls if "analysis" in one.values])
+    calls = measures_of(described)
+    analyses.check(described, data, [str(call.values["analysis"]) for call in calls if "analysis" in call.values])
     rows = []
-    for one in calls:
-        value, note = figure(one, RecordRelease(same, [altered], made))
-        at_first, _ = figure(one, RecordRelease(same, [same], made))
-        rows.append((str(one), one.measure.kind, one.measure.better, at_first, value, note))
+    for call in calls:
+        value, note = figure(call, RecordRelease(same, [altered], described))
+        unaltered, reason = figure(call, RecordRelease(same, [same], described))
+        if unaltered != unaltered and not note:
+            note = f"on the original: {reason}"
+        rows.append((str(call), call.measure.kind, call.measure.better, unaltered, value, note))
     columns = ["measure", "kind", "better", "original", "released", "note"]
     return pd.DataFrame(rows, columns=columns).set_index("measure")
 
 
 def _matched(original: pd.DataFrame, released: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The columns that both tables have, with their records in the same order."""
+    for frame in (original, released):
+        check_frame(frame)
     if len(original) != len(released):
         raise EngineError(
             f"the original has {len(original):,} records and the release {len(released):,}; every record needs its "

@@ -29,44 +29,44 @@ def key_of(study: Study) -> bytes:
     return read_key(key_path(study.path)) if study.key is None else study.key
 
 
-def remade_release(study: Study, data: Data, view: RiskUtilityMap, place: int, replicate: int) -> Remade:
+def remade_release(study: Study, data: Data, view: RiskUtilityMap, index: int, replicate: int) -> Remade:
     """Return one run of a candidate down to records, with the figures that the study holds."""
     raw, _ = records_of(data)
-    key, scenario = key_of(study), view.scenarios[place]
+    key, scenario = key_of(study), view.scenarios[index]
     check_same(study, raw, key)
     coded = code(raw, study.plan)
-    asked = question(study.plan, coded, study.measures)
-    made = remake(coded, asked, scenario.spec, stream_of(key, scenario.spec, coded, replicate))
-    runs = study.runs_of([place])
-    row = check_realisation(runs, place, replicate, scenario.label, view.allow_partial)
-    check_figures(made.figures, dict(zip(map(str, study.measures), runs.values[row].tolist(), strict=True)))
-    return made
+    measured = question(study.plan, coded, study.measures)
+    remade = remake(coded, measured, scenario.spec, stream_of(key, scenario.spec, coded, replicate))
+    runs = study.runs_of([index])
+    row = check_realisation(runs, index, replicate, scenario.label, view.allow_partial)
+    check_figures(remade.figures, dict(zip(map(str, study.measures), runs.values[row].tolist(), strict=True)))
+    return remade
 
 
 def release_frames(
-    made: Remade, data: Data, study: Study, include: Sequence[str] | None, *, single: bool = False
+    remade: Remade, data: Data, study: Study, include: Sequence[str] | None, *, single: bool = False
 ) -> list[pd.DataFrame]:
     """Return the tables of a release with index, columns and types of the data; ``single`` refuses several tables."""
     included = study.plan.publish.include if include is None else check_include(include)
     for role in included:
-        if getattr(made.data, role) is None:
+        if getattr(remade.data, role) is None:
             raise UsageError(f"the plan declares no {role}, so it cannot be included")
-    if single and len(made.tables) > 1:
+    if single and len(remade.tables) > 1:
         raise UsageError(
-            f"the candidate publishes {len(made.tables)} tables together; release_tables gives all of them"
+            f"the candidate publishes {len(remade.tables)} tables together; release_tables gives all of them"
         )
     frame = frame_of(data)
-    left_out = set(made.data.dropped)
-    left_out |= {column for role in ("weight", "id") if role not in included and (column := getattr(made.data, role))}
-    kept = frame.drop(columns=[name for name in frame.columns if name in left_out])
-    if made.data.id is not None and "id" in included:
-        kept = kept.assign(**{made.data.id: Rows(new_secret(), len(frame)).ids})
-    return [_with_changes(kept, made, table) for table in range(len(made.tables))]
+    left_out = set(remade.data.dropped)
+    left_out |= {column for role in ("weight", "id") if role not in included and (column := getattr(remade.data, role))}
+    released_columns = frame.drop(columns=[name for name in frame.columns if name in left_out])
+    if remade.data.id is not None and "id" in included:
+        released_columns = released_columns.assign(**{remade.data.id: Rows(new_secret(), len(frame)).ids})
+    return [_with_changes(released_columns, remade, table) for table in range(len(remade.tables))]
 
 
-def _with_changes(frame: pd.DataFrame, made: Remade, table: int) -> pd.DataFrame:
-    released, columns = made.tables[table], {}
-    for name, carrier in carriers_of(made, table).items():
+def _with_changes(frame: pd.DataFrame, remade: Remade, table: int) -> pd.DataFrame:
+    released, columns = remade.tables[table], {}
+    for name, carrier in carriers_of(remade, table).items():
         if name in frame.columns:
             columns[name] = frame[name].take(carrier).set_axis(frame.index)
     for name in frame.columns:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import ParamSpec, TypeVar
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from engine.common.errors import EngineError, Remedy
 
@@ -13,6 +12,7 @@ ARGUMENTS = {
     Remedy.ATTRIBUTES_AND_CUTS: "attributes=['a', 'b'] and cut={{'a': [25, 55]}}",
     Remedy.CUT: "cut={{'{column}': [{edges}]}}",
     Remedy.DROP: "drop=['{column}']",
+    Remedy.FIRST_PLAN: "without plan=, attributes=['a', 'b'] make one",
     Remedy.EXTEND: "extend(data, ...)",
     Remedy.FAILED_RUNS: "allow_partial=True",
     Remedy.FEWER_SWAPS: "swap=['a', 'b'] or search=True",
@@ -31,21 +31,14 @@ ARGUMENTS = {
 }
 """What mends an error, where an argument or a method does."""
 
-P = ParamSpec("P")
-T = TypeVar("T")
 
-
-def naming_arguments(function: Callable[P, T]) -> Callable[P, T]:
+@contextmanager
+def naming_arguments() -> Iterator[None]:
     """Add to the sentence of an error the argument that mends it, where there is one."""
-
-    @wraps(function)
-    def named(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return function(*args, **kwargs)
-        except EngineError as error:
-            if error.remedy not in ARGUMENTS:
-                raise
-            hint = ARGUMENTS[error.remedy].format(**error.values)
-            raise type(error)(f"{error} ({hint})") from None
-
-    return named
+    try:
+        yield
+    except EngineError as error:
+        if error.remedy not in ARGUMENTS:
+            raise
+        hint = ARGUMENTS[error.remedy].format(**error.values)
+        raise type(error)(f"{error} ({hint})") from None

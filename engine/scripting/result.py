@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from html import escape
+from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Self, SupportsIndex, TypedDict, Unpack, overload
 
 from engine.common.errors import UsageError
 from engine.decision.choice import choose, pick
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan import Plan, extended_plan
 from engine.report.candidate_table import columns_of, realisation_rows, scenario_rows
+from engine.scripting.arguments import OPTIONS, VIEW, public
 from engine.scripting.candidate import Candidate
 from engine.scripting.data import Data, records_of
-from engine.scripting.options import SweepOptions, check_kind, check_list, check_options, described_plan
+from engine.scripting.options import SweepOptions, described_plan
 from engine.scripting.releases import key_of
-from engine.scripting.remedies import naming_arguments
-from engine.scripting.running import fill_study
+from engine.scripting.running import fill_study, warn_of_undefined
 from engine.study.study import Study
 from engine.study.study_map import objective_indices, risk_utility_map
 from engine.sweeps.rerun import add_measures, reevaluate
@@ -37,13 +39,13 @@ class View(TypedDict, total=False):
     allow_partial: bool
 
 
-class Sweep:
-    """What a sweep found: every candidate with the figures of its runs.
+class Sweep(Sequence[Candidate]):
+    """Result of a sweep: every candidate with the figures of its runs.
 
-    It holds no records.  It is a sequence of :class:`Candidate`: ``len(swaps)``, ``swaps[0]``, ``swaps["x7f3"]`` and
-    ``for candidate in swaps`` work.  Methods that compare candidates take ``risk`` and ``utility`` (names of measures;
-    default: those of the plan, else the first of each kind), ``objectives`` (two or more measures that define the
-    frontier together) and ``allow_partial`` (let runs count that found too few partners).
+    It holds no records.  It is a sequence of :class:`Candidate`, of which ``swaps["x7f3"]`` and ``"x7f3" in swaps``
+    take the id too; a slice is a list.  Methods that compare candidates take ``risk`` and ``utility`` (names of
+    measures; default: those of the plan, else the first of each kind), ``objectives`` (two or more measures that define
+    the frontier together) and ``allow_partial`` (let runs count that found too few partners).
     """
 
     def __init__(self, study: Study) -> None:
@@ -78,7 +80,10 @@ class Sweep:
     @property
     def is_complete(self) -> bool:
         """Whether all runs of the plan are done."""
-        return self.study.progress.state == "finished"
+        space = self.plan.space
+        if space.adaptive or space.search:  # it has ended where nothing is promising any more
+            return self.study.progress.state == "finished"
+        return self.study.n_runs(up_to=space.replicates) == len(self) * space.replicates
 
     @property
     def candidates(self) -> list[Candidate]:
@@ -89,31 +94,61 @@ class Sweep:
         return self.study.n_scenarios
 
     def __iter__(self) -> Iterator[Candidate]:
-        view = self._map({})
-        return (self._candidate(place, view, {}) for place in range(len(self)))
+        view = self._current({})
+        return (Candidate(self.study, k, view) for k in range(len(self)))
 
-    def __getitem__(self, candidate: int | str) -> Candidate:
-        place = self.study.find(candidate)[0].index if isinstance(candidate, str) else range(len(self))[candidate]
-        return self._candidate(place, self._map({}), {})
+    @overload
+    def __getitem__(self, candidate: int | str) -> Candidate: ...
+    @overload
+    def __getitem__(self, candidate: slice) -> list[Candidate]: ...
+    def __getitem__(self, candidate: int | str | slice) -> Candidate | list[Candidate]:
+        if isinstance(candidate, slice):
+            view = self._current({})
+            return [Candidate(self.study, k, view) for k in range(len(self))[candidate]]
+        if not isinstance(candidate, SupportsIndex):
+            return Candidate(self.study, self.study.find(candidate)[0].index, self._current({}))
+        candidate, n = index(candidate), len(self)
+        if not -n <= candidate < n:
+            raise IndexError(f"the sweep has {n:,} candidates, none with the index {candidate}")
+        return Candidate(self.study, range(n)[candidate], self._current({}))
+
+    def __contains__(self, candidate: object) -> bool:
+        if isinstance(candidate, str):
+            return self.study.scenarios.index_of(candidate) is not None
+        return isinstance(candidate, Candidate) and candidate.study is self.study
+
+    def __reduce__(self) -> NoReturn:
+        raise UsageError("a sweep cannot be pickled or copied; save it to a file and open that with engine.open_study")
 
     def __repr__(self) -> str:
-        study = self.study
-        about, progress = study.about, study.progress
-        try:
-            names = " and ".join(str(study.measures[k]) for k in objective_indices(study))
-            front = f"; {int(self._map({}).dominance.undominated.sum()):,} on the frontier of {names}"
-        except UsageError:  # without a risk and a utility measure there is no frontier
-            front = ""
+        if self.study.is_closed:
+            return f"<Sweep, closed: study {self.study.name}>"
+        about, progress = self.study.about, self.study.progress
+        names = self.study.names
         state = "" if self.is_complete else f" ({progress.state}: {progress.total:,} planned)"
         return (
-            f"<Sweep of {about['n_records']:,} records by {', '.join(study.names[:4])}"
-            f"{' and so on' if len(study.names) > 4 else ''}: {len(self):,} candidate{'s' if len(self) != 1 else ''}, "
-            f"{progress.done:,} runs{state}{front}>"
+            f"<Sweep of {about['n_records']:,} records by {', '.join(names[:4])}"
+            f"{' and so on' if len(names) > 4 else ''}: {len(self):,} candidate{'s' if len(self) != 1 else ''}, "
+            f"{progress.done:,} runs{state}{self._frontier_in_words()}>"
         )
+
+    def _frontier_in_words(self) -> str:
+        try:
+            names = " and ".join(str(self.study.measures[k]) for k in objective_indices(self.study))
+            return f"; {int(self._map({}).dominance.undominated.sum()):,} on the frontier of {names}"
+        except UsageError:  # without a risk and a utility measure there is no frontier
+            return ""
+
+    def _repr_html_(self) -> str:
+        line = f"<p>{escape(repr(self))}</p>"
+        if self.study.is_closed or not self._frontier_in_words():
+            return line
+        figures = [name for call in self.measures for name in (call, f"{call}_se")]
+        return line + self.frontier()[["spec", "rate", *figures, "dominance"]].to_html()
 
     # -- tables and the map ------------------------------------------------------------------------------------------
 
-    @naming_arguments
+    @public(VIEW)
     def frontier(self, **view: Unpack[View]) -> pd.DataFrame:
         """Return the candidates that no other one dominates, from least to most risk.
 
@@ -132,23 +167,26 @@ class Sweep:
 
             swaps.frontier()[["spec", "rate", "small_cells", "small_cells_se", "hellinger"]]
         """
-        made = self._map(view)
-        frame = _frame(scenario_rows(made, undominated=True), columns_of(made, "scenario"))
-        return frame.loc[[made.scenarios[place].label for place in made.frontier().tolist()]]
+        current = self._map(view)
+        frame = _frame(scenario_rows(current, undominated=True), columns_of(current, "scenario"))
+        return frame.loc[[current.scenarios[k].label for k in current.frontier().tolist()]]
 
-    @naming_arguments
+    @public(VIEW)
     def to_frame(self, *, runs: bool = False, **view: Unpack[View]) -> pd.DataFrame:
         """Return all candidates, one row each, with the columns of :meth:`frontier`; with ``runs`` all runs.
 
-        A run has ``replicate``, ``status`` ("ok", "failed", "noop" where nothing was to be changed, "partial" where
-        some records found no partner), ``records_changed``, its figures by measure, and ``undominated``.
+        A run is named by its candidate and number, such as x7f3/1, and has ``candidate``, ``replicate``, ``status``
+        ("ok", "failed", "noop" where nothing was to be changed, "partial" where some records found no partner),
+        ``records_changed``, its figures by measure, and ``undominated``.
         """
-        made = self._map(view)
-        if runs:
-            return _frame(realisation_rows(made), columns_of(made, "realisation"))
-        return _frame(scenario_rows(made), columns_of(made, "scenario"))
+        current = self._map(view)
+        if not runs:
+            return _frame(scenario_rows(current), columns_of(current, "scenario"))
+        frame = _frame(realisation_rows(current), columns_of(current, "realisation")).rename_axis("run")
+        frame.insert(0, "candidate", [run.partition("/")[0] for run in frame.index])
+        return frame
 
-    @naming_arguments
+    @public(VIEW)
     def plot(
         self,
         *,
@@ -171,14 +209,14 @@ class Sweep:
         from frontier_app.charts.script_map import script_map
 
         picked = None
-        made = self._map(view)
+        current = self._map(view)
         if max_risk is not None or slope is not None:
-            picked = pick(self.study, made, max_risk=max_risk, slope=slope).index
-        return script_map(made, drawn=drawn, colour=colour, bound=max_risk, slope=slope, picked=picked)
+            picked = pick(self.study, current, max_risk=max_risk, slope=slope).index
+        return script_map(current, drawn=drawn, colour=colour, bound=max_risk, slope=slope, picked=picked)
 
     # -- choice ------------------------------------------------------------------------------------------------------
 
-    @naming_arguments
+    @public(VIEW)
     def choose(
         self,
         candidate: str | None = None,
@@ -201,15 +239,15 @@ class Sweep:
 
             best = swaps.choose(max_risk=0.013)
         """
-        made = self._map(view)
+        current = self._current(view)
         if why:
-            choose(self.study, made, why, candidate=candidate, max_risk=max_risk, slope=slope, by=by)
-        picked = pick(self.study, made, candidate=candidate, max_risk=max_risk, slope=slope)
-        return self._candidate(picked.index, made, view)
+            choose(self.study, current(), why, candidate=candidate, max_risk=max_risk, slope=slope, by=by)
+        picked = pick(self.study, current(), candidate=candidate, max_risk=max_risk, slope=slope)
+        return Candidate(self.study, picked.index, current)
 
     # -- more runs ---------------------------------------------------------------------------------------------------
 
-    @naming_arguments
+    @public()
     def resume(self, data: Data, *, workers: int = 1, progress: bool = False) -> Self:
         """Do the runs of the plan that are missing, such as after an interruption; returns the sweep itself.
 
@@ -219,7 +257,7 @@ class Sweep:
         fill_study(open_sweep(records_of(data)[0], None, self.study, key=key_of(self.study)), workers, progress)
         return self
 
-    @naming_arguments
+    @public(OPTIONS)
     def extend(self, data: Data, *, workers: int = 1, progress: bool = False, **options: Unpack[SweepOptions]) -> Self:
         """Add rates, swaps, mechanisms or replicates to the plan and run them; returns the sweep itself.
 
@@ -229,14 +267,13 @@ class Sweep:
 
             swaps.extend(df, rates=[0.05], replicates=50)
         """
-        check_options(options, ("workers", "progress"))
         raw = records_of(data)[0]
         plan = extended_plan(self.plan, described_plan(data, raw, None, self.plan, options))
         self._growth += 1
         fill_study(open_sweep(raw, plan, self.study, key=key_of(self.study), extend=True), workers, progress)
         return self
 
-    @naming_arguments
+    @public()
     def add_measures(self, data: Data, measures: Sequence[str], *, workers: int = 1) -> Self:
         """Measure every run under further measures, by drawing its release again; returns the sweep itself.
 
@@ -244,12 +281,12 @@ class Sweep:
 
             swaps.add_measures(df, ["cramers_v_change"])
         """
-        check_kind("measures", measures)
         self._growth += 1
         add_measures(self.study, records_of(data)[0], key_of(self.study), measures, workers=workers)
+        warn_of_undefined(self.study)
         return self
 
-    @naming_arguments
+    @public(VIEW)
     def recheck(
         self, data: Data, candidates: Sequence[str] = (), *, replicates: int = 20, **view: Unpack[View]
     ) -> pd.DataFrame:
@@ -262,16 +299,16 @@ class Sweep:
 
             swaps.recheck(df, [best.id], replicates=50)
         """
-        check_list("candidates", candidates)
-        indices = [self.study.find(one)[0].index for one in candidates] or self._map(view).frontier().tolist()
+        indices = [self.study.find(label)[0].index for label in candidates] or self._map(view).frontier().tolist()
         reevaluate(self.study, records_of(data)[0], key_of(self.study), indices, replicates)
-        made = risk_utility_map(self.study, fresh=True, **view)
-        frame = _frame(scenario_rows(made), columns_of(made, "scenario"))
-        return frame.loc[[made.scenarios[index].label for index in indices]]
+        warn_of_undefined(self.study, "fresh")
+        fresh = risk_utility_map(self.study, fresh=True, **view)
+        frame = _frame(scenario_rows(fresh), columns_of(fresh, "scenario"))
+        return frame.loc[[fresh.scenarios[k].label for k in indices]]
 
     # -- keeping it --------------------------------------------------------------------------------------------------
 
-    @naming_arguments
+    @public()
     def save(self, path: str | Path) -> None:
         """Write the study to a file, and its key beside it to ``PATH.key``, which its owner alone can read.
 
@@ -289,15 +326,21 @@ class Sweep:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _candidate(self, place: int, made: RiskUtilityMap, view: View) -> Candidate:
-        growth = self._growth
-        return Candidate(self.study, place, lambda: made if self._growth == growth else self._map(view))
-
     def _map(self, view: View) -> RiskUtilityMap:
-        for name, value in view.items():
-            if value is not None:
-                check_kind(name, value)
         return risk_utility_map(self.study, **view)
+
+    def _current(self, view: View) -> Callable[[], RiskUtilityMap]:
+        """The map that candidates look at: made when it is first asked for, and again once runs or measures were
+        added."""
+        known: dict[int, RiskUtilityMap] = {}
+
+        def current() -> RiskUtilityMap:
+            if self._growth not in known:
+                known.clear()
+                known[self._growth] = self._map(view)
+            return known[self._growth]
+
+        return current
 
 
 def _frame(rows: list[dict[str, Any]], columns: list[str]) -> pd.DataFrame:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import warnings
 
-from engine.common.errors import SweepInterruptedWarning
+from engine.common.errors import SweepInterruptedWarning, UndefinedFigureWarning
 from engine.common.progress import Ticker, announce
+from engine.release.results import NoteKind
+from engine.study.runs import RunTable
+from engine.study.study import Study
 from engine.sweeps.sweep import OpenSweep
 
 
 def fill_study(opened: OpenSweep, workers: int, progress: bool) -> None:
-    """Draw and measure what a study does not hold yet; an interruption ends the work and leaves what is done."""
+    """Draw and measure what a study does not hold yet, and warn of undefined figures; an interruption ends the work and
+    leaves what is done."""
     try:
         opened.run(workers=workers, on_progress=Ticker() if progress else None, announce=announce if progress else None)
     except KeyboardInterrupt:
@@ -19,4 +23,26 @@ def fill_study(opened: OpenSweep, workers: int, progress: bool) -> None:
             f"interrupted after {state.done:,} of {state.total:,} runs; what is done can be used, and resume goes on",
             SweepInterruptedWarning,
             stacklevel=4,
+        )
+    warn_of_undefined(opened.study, stacklevel=5)
+
+
+def warn_of_undefined(study: Study, table: RunTable = "realisation", stacklevel: int = 4) -> None:
+    """Warn of each measure that has no figure for some runs, with the reason of the first."""
+    for k, call in enumerate(study.measures):
+        runs = study.undefined(k, table)
+        if runs is None:
+            continue
+        n, (scenario, replicate) = runs
+        reasons = [
+            note.text
+            for note in study.notes(scenario)
+            if (note.replicate, note.kind, note.measure) == (replicate, NoteKind.FIGURE, k)
+        ]
+        reason = reasons[0].removeprefix(f"{call}: ") if reasons else call.measure.undefined
+        warnings.warn(
+            f"measure '{call}' is undefined in {n:,} of {study.n_runs(table):,} runs, first in "
+            f"{study.scenarios[scenario].label}/{replicate}: {reason}",
+            UndefinedFigureWarning,
+            stacklevel=stacklevel,
         )

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Unpack
 
-from engine.common.errors import DisclosureWarning, UsageError
+from engine.common.errors import DisclosureWarning
 from engine.common.progress import announce
+from engine.scripting.arguments import OPTIONS, public
 from engine.scripting.data import Data, records_of
-from engine.scripting.options import PlanSource, SweepOptions, check_options, described_plan, plan_of
-from engine.scripting.remedies import naming_arguments
+from engine.scripting.options import PlanSource, SweepOptions, described_plan, plan_of
 from engine.scripting.result import Sweep
 from engine.scripting.running import fill_study
 from engine.study.keys import read_key
@@ -19,10 +19,8 @@ from engine.study.study import Study
 from engine.sweeps.sweep import open_sweep
 from engine.sweeps.workers import check_workers
 
-_NAMED = ("attributes", "plan", "study", "key", "workers", "progress")
 
-
-@naming_arguments
+@public(OPTIONS)
 def sweep(
     data: Data,
     attributes: Iterable[str] | None = None,
@@ -79,9 +77,7 @@ def sweep(
         swaps = sf.sweep(df, attributes=["age", "sex", "race"], swap_sizes=[1, 2], rates=[0.01, 0.10],
                          replicates=20, measures=["small_cells", "hellinger"])
     """
-    check_options(options, _NAMED)
     check_workers(workers)
-    _check_key(key)
     raw, own_plan = records_of(data)
     target = study if study is None or not Path(study).exists() else Study.open(study)
     try:
@@ -107,7 +103,7 @@ def sweep(
     return Sweep(opened.study)
 
 
-@naming_arguments
+@public()
 def open_study(path: str | Path, key: bytes | str | Path | None = None) -> Sweep:
     """Open a study file that a sweep made, here or on the command line.
 
@@ -120,7 +116,6 @@ def open_study(path: str | Path, key: bytes | str | Path | None = None) -> Sweep
 
         swaps = sf.open_study("czech.study")
     """
-    _check_key(key)
     study = Study.open(path)
     try:
         if key is not None:
@@ -129,10 +124,3 @@ def open_study(path: str | Path, key: bytes | str | Path | None = None) -> Sweep
     except BaseException:
         study.close()
         raise
-
-
-def _check_key(key: object) -> None:
-    if not isinstance(key, bytes | str | Path | None):
-        raise UsageError(
-            f"key is of type {type(key).__name__}, must be 16 bytes or the path of the file that holds them"
-        )

@@ -200,6 +200,11 @@ class Database:
         weakref.finalize(self, connection.close).atexit = False
 
     @property
+    def is_closed(self) -> bool:
+        """True once it was closed."""
+        return self._is_closed
+
+    @property
     def in_memory(self) -> bool:
         """True for a study without a file."""
         return self._path is None

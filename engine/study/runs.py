@@ -218,6 +218,13 @@ class Runs(Described):
         where = f" where {' and '.join(conditions)}" if conditions else ""
         return int(self.rows(f"select count(*) from {table}{where}", values)[0][0])
 
+    def undefined(self, k: int, table: RunTable = "realisation") -> tuple[int, tuple[int, int]] | None:
+        """Number of runs without a figure of a measure (its column), with scenario and replicate of the first; None
+        where every run has one."""
+        where = f"from {table} where m{k} is null"
+        first = self.rows(f"select scenario, replicate {where} order by scenario, replicate limit 1")
+        return (int(self.rows(f"select count(*) {where}")[0][0]), first[0]) if first else None
+
     def replicates_done(self, table: RunTable = "realisation", before: int = 0) -> np.ndarray:
         """Numbers of replicates from ``before`` + 1 on, without a gap, that scenarios have: shape ``(scenarios,)``.
 

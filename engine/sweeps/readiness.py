@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from engine.common.errors import EngineError, UsageError
+from engine.common.raw_values import numbers, texts
 from engine.data.microdata import Microdata, RawTable
 from engine.measures import MeasureCall
 from engine.plan import Plan, check_plan
@@ -44,11 +47,22 @@ def ready(
     false leaves out the random swap where its swaps are too many to be looked at one by one.
     """
     data = code(raw, plan)
+    check_weight(data)
     asked = question(plan, data, calls)
     _check_objectives(plan, asked)
     with no_collection():
         specs, found = scenarios_of(plan, data, known, listed=listed or counted(plan, data) is None)
     return Ready(data, asked, specs, found)
+
+
+def check_weight(data: Microdata) -> None:
+    """Refuse a weight that holds no number at all; the measures that use it refuse single ones that are missing."""
+    if data.weight is None:
+        return
+    values = data.raw.columns[data.weight].values
+    if np.isnan(numbers(values)).all():
+        example = f", such as '{texts(values)[0]}'" if len(values) else ""
+        raise UsageError(f"weight names column '{data.weight}', which holds no numbers{example}; a weight is a number")
 
 
 def _check_objectives(plan: Plan, asked: Question) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.common.raw_values import numbers
+from engine.common.raw_values import n_written, numbers
 from engine.data.microdata import Microdata, RawColumn
 from engine.mechanisms import mechanism
 from engine.plan import Dependencies, Plan
@@ -208,7 +208,11 @@ def finer_than_counted(data: Microdata, keys: Sequence[str]) -> list[FinerThanCo
         attribute = data.domain.attributes[data.domain.index(name)]
         values = {column: data.raw.n_values(column) for column in attribute.columns}
         # every value occurs, so where there are more of them than levels some level holds several
-        columns = tuple((column, n) for column, n in values.items() if n > attribute.size)
+        columns = tuple(
+            (column, written)
+            for column, n in values.items()
+            if n > attribute.size and (written := n_written(data.raw.columns[column].values)) > attribute.size
+        )
         if columns:
             finer.append(CoarseKey(name, attribute.size, columns))
     return [FinerThanCounted(tuple(finer))] if finer else []

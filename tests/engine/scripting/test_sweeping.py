@@ -153,7 +153,7 @@ def test_interrupted_it_holds_what_was_done(request):
         ({"attributes": ["age", "sex"], "rates": [1.5]}, "rate == 1.5, must be between 0 and 1. Did you mean 0.015"),
         (
             {"attributes": ["age", "sex"], "swap_size": [1]},
-            "there is no argument 'swap_size'. Did you mean 'swap_sizes'",
+            "sweep has no argument 'swap_size'. Did you mean 'swap_sizes'",
         ),
         ({"attributes": ["age", "sex"], "swap_sizes": [3]}, "swap size == 3, must be at most 2"),
         (

@@ -1,0 +1,293 @@
+"""Arguments of the public functions and methods: what each may be, by its name.
+
+:func:`public` checks them in one place before the function is called, so that a wrong one is refused in a sentence that
+names it, and whole numbers, numbers and lists of any library arrive as Python's own.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from decimal import Decimal
+from functools import wraps
+from math import isfinite
+from numbers import Real
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from engine.common.errors import UsageError, did_you_mean
+from engine.plan import Plan
+from engine.scripting.remedies import naming_arguments
+
+Check = Callable[[str, Any], Any]
+"""Returns the value of an argument (by its name) as the function wants it; refuses another one (UsageError)."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_QUOTED = (str, bytes, bool, int, float, Decimal, np.generic, list, tuple, dict, type(None))
+_LONGEST = 60
+
+
+def _got(value: object) -> str:
+    """A value as a sentence quotes it; of a large object its type."""
+    if not isinstance(value, _QUOTED):
+        return f"of type {type(value).__name__}"
+    text = repr(value)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def _refused(name: str, value: object, wanted: str) -> UsageError:
+    return UsageError(f"{name} is {_got(value)}, must be {wanted}")
+
+
+def text(name: str, value: Any) -> str:
+    """A text."""
+    if not isinstance(value, str):
+        raise _refused(name, value, "a text such as 'a'")
+    return value
+
+
+def switch(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise _refused(name, value, "True or False")
+    return bool(value)
+
+
+def whole_number(name: str, value: Any) -> int:
+    """A whole number of any library, but no truth value."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return operator.index(value)
+    except TypeError:
+        raise _refused(name, value, "a whole number such as 2") from None
+
+
+def number(name: str, value: Any) -> float:
+    """A finite number of any library, but no truth value and no text."""
+    if isinstance(value, bool) or not isinstance(value, Real | Decimal) or not isfinite(value):
+        raise _refused(name, value, "a number such as 0.01")
+    return float(value)
+
+
+def decimal(name: str, value: Any) -> str:
+    """A number that a plan keeps: its text, which may have been given as such."""
+    if isinstance(value, str):
+        return value
+    number(name, value)
+    return str(value)
+
+
+def list_of(name: str, value: Any) -> list[Any]:
+    """The items of a list, an array or a column; a text is no list of its letters, and a set has no order."""
+    if not isinstance(value, str | bytes | Set | Mapping) and isinstance(value, Iterable):
+        try:
+            items = list(value)
+        except TypeError:  # an array without a dimension
+            pass
+        else:
+            return [item.item() if isinstance(item, np.generic) else item for item in items]
+    raise _refused(name, value, f"a list such as [{value!r}]" if isinstance(value, str | int | float) else "a list")
+
+
+def rates(name: str, value: Any) -> list[Any]:
+    """Rates as a plan reads them: numbers or their texts."""
+    items = list(value) if isinstance(value, np.ndarray) and value.ndim else list_of(name, value)
+    # a number of 32 bits by its text: 0.1 and not 0.10000000149
+    return [str(item) if isinstance(item, np.floating) else item for item in items]
+
+
+def texts(name: str, value: Any) -> list[str]:
+    """A list of texts."""
+    items = list_of(name, value)
+    for item in items:
+        if not isinstance(item, str):
+            raise UsageError(f"{name} holds {_got(item)}, must hold texts such as 'a'")
+    return items
+
+
+def path(name: str, value: Any) -> str | Path:
+    """The path of a file, or the name of a sample."""
+    if not isinstance(value, str | Path):
+        raise UsageError(f"{name} is of type {type(value).__name__}, must be a path as text or as a Path")
+    return value
+
+
+def records(name: str, value: Any) -> Any:
+    """A DataFrame, the path of a file, or the name of a sample."""
+    pandas = sys.modules.get("pandas")  # nobody has a DataFrame before it is imported
+    if isinstance(value, str | Path) or (pandas is not None and isinstance(value, pandas.DataFrame)):
+        return value
+    raise UsageError(
+        f"{name} is of type {type(value).__name__}, must be a pandas DataFrame, the path of a file or the name of a "
+        "sample"
+    )
+
+
+def study_key(name: str, value: Any) -> bytes | str | Path:
+    """A study key or the path of its file."""
+    if not isinstance(value, bytes | str | Path):
+        raise UsageError(
+            f"{name} is of type {type(value).__name__}, must be 16 bytes or the path of the file that holds them"
+        )
+    return value
+
+
+def plan_source(name: str, value: Any) -> Plan | str | Path:
+    """A plan, the path of its file, or its text."""
+    if not isinstance(value, Plan | str | Path):
+        raise UsageError(f"{name} is of type {type(value).__name__}, must be a Plan, a path or the text of one")
+    return value
+
+
+def cuts(name: str, value: Any) -> dict[Any, list[Any]]:
+    """Edges by column."""
+    if not isinstance(value, Mapping):
+        raise _refused(name, value, "columns with their edges such as {'age': [25, 55]}")
+    edges = {column: list_of(f"{name} of {column!r}", listed) for column, listed in value.items()}
+    for column, listed in edges.items():
+        for edge in listed:
+            number(f"an edge of {name} of {column!r}", edge)
+    return edges
+
+
+def mechanisms(name: str, value: Any) -> list[tuple[str, dict[Any, Any]]]:
+    """Mechanisms with their parameters: names with grids, names alone, or pairs of both."""
+    wanted = "names with parameters such as {'rds': {'s': 3}}"
+    if isinstance(value, Mapping):
+        value = list(value.items())
+    if isinstance(value, str | bytes | Set) or not isinstance(value, Iterable):
+        raise _refused(name, value, wanted)
+    pairs = []
+    for item in value:
+        pair = (item, {}) if isinstance(item, str) else item
+        if not isinstance(pair, Sequence) or len(pair) != 2:
+            raise UsageError(f"{name} holds {_got(pair)}, must be {wanted}")
+        mechanism, grid = pair
+        if not isinstance(mechanism, str) or not isinstance(grid, Mapping):
+            raise UsageError(f"{name} has {_got(grid)} for {_got(mechanism)}, must be {wanted}")
+        pairs.append((mechanism, {parameter: _values(values) for parameter, values in grid.items()}))
+    return pairs
+
+
+def _values(values: Any) -> Any:
+    """One value of a parameter, or the list of several."""
+    if isinstance(values, Iterable) and not isinstance(values, str | bytes | Set | Mapping):
+        return list_of("a parameter", values)
+    return values.item() if isinstance(values, np.generic) else values
+
+
+ARGUMENTS: dict[str, Check] = {
+    "allow_partial": switch,
+    "attributes": texts,
+    "by": text,
+    "candidate": text,
+    "candidates": texts,
+    "colour": text,
+    "data": records,
+    "drawn": text,
+    "include": texts,
+    "key": study_key,
+    "max_risk": number,
+    "measures": texts,
+    "name_or_path": path,
+    "objectives": texts,
+    "original": records,
+    "path": path,
+    "plan": plan_source,
+    "progress": switch,
+    "released": records,
+    "replicates": whole_number,
+    "risk": text,
+    "runs": switch,
+    "slope": number,
+    "study": path,
+    "utility": text,
+    "why": text,
+    "workers": whole_number,
+}
+"""What the named parameters of public functions may be, and those of a view."""
+
+OPTIONS: dict[str, Check] = {
+    "adaptive": switch,
+    "all_specs": switch,
+    "analyse": texts,
+    "budget": whole_number,
+    "carry": texts,
+    "change": texts,
+    "cut": cuts,
+    "drop": texts,
+    "fix": texts,
+    "id": text,
+    "keys": texts,
+    "max_risk": decimal,
+    "measures": texts,
+    "mechanisms": mechanisms,
+    "rates": rates,
+    "replicates": whole_number,
+    "risk": text,
+    "rule": text,
+    "screen": whole_number,
+    "search": switch,
+    "slope": decimal,
+    "specs": texts,
+    "swap": texts,
+    "swap_sizes": list_of,
+    "utility": text,
+    "weight": text,
+}
+"""What the further arguments of :func:`engine.sweep` may be."""
+
+
+VIEW: dict[str, Check] = {name: ARGUMENTS[name] for name in ("risk", "utility", "objectives", "allow_partial")}
+"""How candidates are compared: what every method that does takes besides its own arguments."""
+
+
+def public(further: Mapping[str, Check] | None = None) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator that checks the arguments of a public function by their names.
+
+    It also adds to an error the argument that mends it.  ``further`` are those that the function takes as ``**``.  An
+    optional argument that is None counts as left out.
+    """
+    options = further or {}
+
+    def checking(function: Callable[P, T]) -> Callable[P, T]:
+        call: Callable[..., T] = function
+        signature = inspect.signature(function)
+        named = {name: p for name, p in signature.parameters.items() if name != "self" and p.kind is not p.VAR_KEYWORD}
+        checks = {**options, **{name: ARGUMENTS[name] for name in named}}
+        required = {name for name, parameter in named.items() if parameter.default is parameter.empty}
+
+        @wraps(function)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+            with naming_arguments():
+                values = _by_name(function.__name__, signature, list(checks), args, kwargs)
+                values = {name: value for name, value in values.items() if value is not None or name in required}
+                return call(**{name: checks[name](name, v) if name in checks else v for name, v in values.items()})
+
+        return checked
+
+    return checking
+
+
+def _by_name(
+    function: str, signature: inspect.Signature, known: list[str], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The arguments of a call by their names; refuses unknown, missing and superfluous ones."""
+    for name in kwargs:
+        if name not in known:
+            raise UsageError(f"{function} has no argument '{name}'.{did_you_mean(name, known)}")
+    try:
+        values = dict(signature.bind(*args, **kwargs).arguments)
+    except TypeError as error:  # one is missing, given twice or one too many
+        raise UsageError(f"{function}: {error}") from None
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            values |= values.pop(name, {})
+    return values

@@ -1,0 +1,158 @@
+"""Every argument of the face is checked in one place, and a wrong one is refused in a sentence that names it."""
+
+from __future__ import annotations
+
+import inspect
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import engine as sf
+from engine.scripting.arguments import ARGUMENTS, OPTIONS, VIEW
+from engine.scripting.options import SweepOptions
+from engine.scripting.result import View
+from tests.engine.scripting.people import KEY, SPACE, people
+
+NOTHING: Any = None
+BYTES: Any = b"a.study"
+
+
+@pytest.fixture(scope="module")
+def swaps():
+    with sf.sweep(people(), ["age", "sex", "race"], key=KEY, **SPACE) as made:
+        yield made
+
+
+def public_calls():
+    yield from (sf.sweep, sf.open_study, sf.load, sf.risk_utility)
+    for kind in (sf.Sweep, sf.Candidate):
+        yield from (f for name, f in vars(kind).items() if inspect.isfunction(f) and not name.startswith("_"))
+
+
+@pytest.mark.parametrize("call", [*public_calls()], ids=lambda call: call.__qualname__)
+def test_every_argument_of_a_public_call_has_its_check(call):
+    named = {p.name for p in inspect.signature(call).parameters.values() if p.kind is not p.VAR_KEYWORD} - {"self"}
+    assert named <= set(ARGUMENTS)
+    if inspect.signature(call).parameters.keys() - {"self"}:
+        with pytest.raises(sf.UsageError, match=f"{call.__name__} has no argument 'nonsense'"):
+            call(nonsense=1)
+
+
+def test_every_further_argument_has_its_check():
+    assert set(OPTIONS) == set(SweepOptions.__annotations__)
+    assert set(VIEW) == set(View.__annotations__)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "sentence"),
+    [
+        ("choose", {"max_risk": "0.1"}, "max_risk is '0.1', must be a number such as 0.01"),
+        ("choose", {"max_risk": float("nan")}, "max_risk is nan, must be a number"),
+        ("choose", {"slope": [1]}, r"slope is \[1\], must be a number"),
+        ("choose", {"why": 5}, "why is 5, must be a text"),
+        ("choose", {"max_risk": 1, "why": "so", "by": 5}, "by is 5, must be a text"),
+        ("plot", {"max_risk": "a"}, "max_risk is 'a', must be a number"),
+        ("plot", {"drawn": 5}, "drawn is 5, must be a text"),
+        ("plot", {"color": "rate"}, "plot has no argument 'color'. Did you mean 'colour'"),
+        ("frontier", {"risks": "small_cells"}, "frontier has no argument 'risks'. Did you mean 'risk'"),
+        ("frontier", {"nonsense": 1}, "Known: risk, utility, objectives, allow_partial"),
+        ("to_frame", {"runs": 1}, "runs is 1, must be True or False"),
+        ("save", {"path": 5}, "path is of type int, must be a path"),
+        ("save", {}, "save: missing a required argument: 'path'"),
+        ("recheck", {"data": None}, "data is of type NoneType, must be a pandas DataFrame, the path"),
+        ("recheck", {"data": people(), "candidates": 5}, "candidates is 5, must be a list"),
+        ("recheck", {"data": people(), "replicates": "3"}, "replicates is '3', must be a whole number"),
+        ("resume", {"data": people()["age"]}, "data is of type Series, must be a pandas DataFrame"),
+        ("extend", {"data": people(), "nonsense": 1}, "extend has no argument 'nonsense'"),
+        ("add_measures", {"data": people(), "measures": None}, "measures is None, must be a list"),
+    ],
+)
+def test_a_method_names_its_wrong_argument(swaps, name, arguments, sentence):
+    with pytest.raises(sf.UsageError, match=sentence):
+        getattr(swaps, name)(**arguments)
+
+
+def test_a_function_names_its_wrong_argument(swaps, tmp_path):
+    frame: Any = people()
+    with pytest.raises(sf.UsageError, match="released is of type NoneType, must be a pandas DataFrame"):
+        sf.risk_utility(frame, NOTHING)
+    with pytest.raises(sf.UsageError, match="name_or_path is of type DataFrame, must be a path"):
+        sf.load(frame)
+    with pytest.raises(sf.UsageError, match="path is of type bytes, must be a path"):
+        sf.open_study(BYTES)
+    with pytest.raises(sf.UsageError, match="include is 'id', must be a list"):
+        swaps[0].release(people(), include="id")
+    with pytest.raises(sf.UsageError, match=r"plan 'nowhere.toml' does not exist.*attributes=\['a', 'b'\]"):
+        sf.sweep(people(), plan=tmp_path / "nowhere.toml")
+
+
+def test_none_stands_for_an_argument_that_is_left_out(swaps):
+    other = sf.sweep(people(), ["age", "sex", "race"], key=KEY, **{**SPACE, "keys": None, "budget": None, "cut": None})
+    assert other.plan == swaps.plan
+    assert swaps.frontier(risk=None).equals(swaps.frontier())
+
+
+def test_numbers_of_other_libraries_are_numbers(swaps):
+    numbers = {"replicates": np.int64(6), "rates": np.array([0.05, 0.2], np.float32), "workers": np.int8(1)}
+    other = sf.sweep(people(), ["age", "sex", "race"], key=KEY, **{**SPACE, **numbers})
+    assert other.plan == swaps.plan
+    bound = swaps.original["small_cells"]
+    assert swaps.choose(max_risk=np.float64(bound)).id == swaps.choose(max_risk=Decimal(float(bound))).id
+
+
+def test_lists_may_be_made_as_they_are_read_and_sets_have_no_order(swaps):
+    listed = {name: (item for item in SPACE[name]) for name in ("swap_sizes", "rates", "measures")}
+    attributes = (name for name in ("age", "sex", "race"))
+    assert sf.sweep(people(), attributes, key=KEY, **{**SPACE, **listed}).plan == swaps.plan
+    with pytest.raises(sf.UsageError, match="attributes is of type set, must be a list"):
+        sf.sweep(people(), {"age", "sex"})
+
+
+def test_a_grid_of_a_mechanism_may_be_an_array():
+    space = {"rds": {"s": np.array([2, 3])}}
+    swaps = sf.sweep(people(), ["age", "sex", "race"], key=KEY, mechanisms=space, replicates=2)
+    assert sorted(candidate.parameters["s"] for candidate in swaps) == ["2", "3"]
+
+
+@pytest.mark.parametrize(("idle", "needed"), [({"budget": 5}, "search=True"), ({"screen": 2}, "adaptive=True")])
+def test_an_argument_without_effect_is_refused(idle, needed):
+    with pytest.raises(sf.UsageError, match=f"{next(iter(idle))} has no effect without {needed}"):
+        sf.sweep(people(), ["age", "sex", "race"], key=KEY, **{**SPACE, **idle})
+
+
+def test_a_weight_of_texts_is_refused():
+    with pytest.raises(sf.UsageError, match=r"weight names column 'race', which holds no numbers, such as '[abc]'"):
+        sf.sweep(people(), ["age", "sex"], weight="race")
+
+
+def test_negative_zero_is_zero():
+    df = pd.DataFrame({"gain": [0.0, -0.0, 1.0, 1.0, 2.0] * 9, "sex": ["m", "f", "f"] * 15})
+    swaps = sf.sweep(df, ["gain", "sex"], swap_sizes=[1], rates=[0.1], replicates=2)
+    assert swaps.study.about["levels"] == [3, 2]
+
+
+@pytest.mark.parametrize(
+    ("frame", "sentence"),
+    [
+        (people().iloc[:0], "has no records"),
+        (people()[[]], "has no columns"),
+        (people().iloc[:1], "one record"),
+        (people()[["age", "sex"]].set_axis(["age", "age"], axis=1), "two columns called 'age'"),
+        (people()[["age"]].set_axis(pd.MultiIndex.from_tuples([("a", "b")]), axis=1), "is called \\('a', 'b'\\)"),
+    ],
+)
+def test_a_frame_that_is_no_table_of_records_is_refused(frame, sentence):
+    with pytest.raises(sf.EngineError, match=sentence):
+        sf.sweep(frame, [str(name) for name in frame.columns] or None)
+    with pytest.raises(sf.EngineError, match=sentence):
+        sf.risk_utility(frame, frame)
+
+
+def test_paths_are_texts_or_paths(swaps, tmp_path):
+    swaps.save(str(tmp_path / "a.study"))
+    with sf.open_study(Path(tmp_path / "a.study")) as again:
+        assert len(again) == len(swaps)
