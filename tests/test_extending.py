@@ -46,6 +46,16 @@ def test_the_measures_of_the_guide_have_figures_of_every_run(guide):
     assert (three <= cells).all()
 
 
+def test_the_worked_example_gives_one_figure_by_hand_from_the_batch_and_from_the_records(guide):
+    batch = guide["five"]
+    assert guide["by_hand"] == guide["from_the_batch"] == guide["from_the_records"] == 2 / 3
+    assert batch.original.tolist() == [2, 1, 1, 1] and batch.n_records == 5
+    text = GUIDE.read_text(encoding="utf-8")
+    cells = zip(("a x", "a y", "b y", "b x"), batch.before, batch.after, batch.kept, strict=True)
+    for cell, before, after, kept in cells:
+        assert f"| {cell} | {before} | {after} | {kept} |" in text
+
+
 def test_the_mechanism_of_the_guide_stands_beside_random_swaps_and_is_released(guide):
     names = {candidate.replicate and repr(candidate) for candidate in guide["mixed"]}
     assert sum("shuffle" in name for name in names) == 2 and len(names) > 2
