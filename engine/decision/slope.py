@@ -1,4 +1,4 @@
-"""A straight trade-off between risk and utility: its words, and whether the data unchanged are better by it."""
+"""A straight trade-off between risk and utility: its words, and whether the unaltered data are better by it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.study.study import Study
 
 @dataclass(frozen=True)
 class BeatenByOriginal:
-    """By the slope that picks a candidate, the data unchanged are better: the weighted sum of each.
+    """By the slope that picks a candidate, the unaltered data are better: the weighted sum of each.
 
     The sum is risk + slope × loss of utility, or the loss of utility alone where the slope is infinite
     (``utility_only``).
@@ -51,7 +51,7 @@ def slope_of(study: Study, record: Mapping[str, Any]) -> float | None:
 
 
 def beaten_by_original(view: RiskUtilityMap, index: int, slope: float) -> BeatenByOriginal | None:
-    """Compare a scenario with the data unchanged by a straight trade-off; None where the scenario is as good."""
+    """Compare a scenario with the unaltered data by a straight trade-off; None where the scenario is as good."""
     sums = view.beaten_by_original(index, slope)
     return None if sums is None else BeatenByOriginal(*sums, utility_only=slope == np.inf)
 

@@ -121,8 +121,8 @@ def _design(context: ReportContext, realisation: Remade) -> Design:
     rows = []
     for j, attribute in enumerate(data.domain.attributes):
         role = spec.attributes.roles[j]
-        is_unaltered = all(np.array_equal(data.codes[j], table.codes(j)) for table in realisation.tables)
-        role_text = ROLE_WORDS[role] if swap else ("not changed" if is_unaltered else "changed by the method")
+        as_original = all(np.array_equal(data.codes[j], table.codes(j)) for table in realisation.tables)
+        role_text = ROLE_WORDS[role] if swap else ("not changed" if as_original else "changed by the method")
         rows.append(
             AttributeRow(
                 name=attribute.name,

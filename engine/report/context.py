@@ -35,7 +35,7 @@ from engine.report.redaction import (
     unit_of,
     withheld_meaning,
 )
-from engine.report.sentences import counted, unaltered
+from engine.report.sentences import noted_counts, unaltered_counts
 from engine.report.shares import optional
 from engine.report.sparse import largest_exposed, saturated
 from engine.study.study_map import objective_indices, risk_utility_map
@@ -151,12 +151,12 @@ def in_counts(study: Study, scenarios: Sequence[Scenario], results: Results) -> 
     scenario_indices, of_run = np.unique(results.scenario, return_inverse=True)
     specs = [scenarios[index].spec for index in scenario_indices.tolist()]
     for k in shares:
-        tabulated_share = [
-            float(n - unaltered(study.measures[k], study.plan.keys, spec, np.array(1.0), n)) for spec in specs
+        altered_per_change = [
+            float(n - unaltered_counts(study.measures[k], study.plan.keys, spec, np.array(1.0), n)) for spec in specs
         ]
-        unaltered_records = n - np.nan_to_num(np.array(tabulated_share))[of_run] * results.changed
+        unaltered_records = n - np.nan_to_num(np.array(altered_per_change))[of_run] * results.changed
         values[:, k] = np.round(values[:, k] * unaltered_records, 9)
-        noted = counted(study, k) if any(not mechanism(spec.mechanism).batched for spec in specs) else {}
+        noted = noted_counts(study, k) if any(not mechanism(spec.mechanism).batched for spec in specs) else {}
         if noted:
             runs = zip(results.scenario.tolist(), results.replicate.tolist(), values[:, k].tolist(), strict=True)
             values[:, k] = [noted.get((index, replicate), count) for index, replicate, count in runs]

@@ -46,10 +46,12 @@ class PlanCounts:
 
 def count_plan(plan: Plan, data: Microdata) -> PlanCounts:
     """Count a plan's candidates on coded data; refuses what a sweep of them would refuse."""
-    return counted(plan, data, space_or_count(plan, data), scenarios_of(plan, data, listed=False)[0])
+    return plan_counts(plan, data, space_or_count(plan, data), scenarios_of(plan, data, listed=False)[0])
 
 
-def counted(plan: Plan, data: Microdata, space: Space | Counted | None, others: Sequence[ReleaseSpec]) -> PlanCounts:
+def plan_counts(
+    plan: Plan, data: Microdata, space: Space | Counted | None, others: Sequence[ReleaseSpec]
+) -> PlanCounts:
     """The same where the space and the scenarios of other mechanisms are known already."""
     complete = None
     if plan.swaps_at_random and plan.space.search:

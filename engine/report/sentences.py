@@ -40,7 +40,7 @@ def counted_runs(study: Study, index: int, allow_partial: bool) -> np.ndarray:
     return result
 
 
-def unaltered(
+def unaltered_counts(
     call: MeasureCall, keys: Sequence[str], spec: ReleaseSpec, changed: np.ndarray, n_records: int
 ) -> np.ndarray:
     """Records that eq. 6 counts as unaltered, for numbers of records ``changed`` in any attribute.
@@ -59,7 +59,7 @@ def unaltered(
     return n_records - np.asarray(changed, float)
 
 
-def counted(study: Study, k: int) -> dict[tuple[int, int], float]:
+def noted_counts(study: Study, k: int) -> dict[tuple[int, int], float]:
     """The counts behind a small-cell risk (column ``k``) by scenario and replicate, each a mean over tables: of the
     runs that noted them, which are those over records.
 
@@ -80,7 +80,7 @@ def small_words(n_rule: int) -> str:
 
 def exposed(study: Study, view: RiskUtilityMap, index: int) -> Exposed | None:
     """The small-cell risk of a scenario as counts of records; None for other risk measures, without a counted run, and
-    where shares cannot be turned into counts (see :func:`unaltered`).
+    where shares cannot be turned into counts (see :func:`unaltered_counts`).
 
     Eq. 6 is a share of unaltered records; every run is turned back into its count before anything is averaged, and what
     a run of several tables noted is the mean of their counts.
@@ -90,11 +90,11 @@ def exposed(study: Study, view: RiskUtilityMap, index: int) -> Exposed | None:
         return None
     n = int(study.about["n_records"])
     runs = counted_runs(study, index, view.allow_partial)
-    unaltered_records = unaltered(call, study.plan.keys, view.scenarios[index].spec, runs[:, 1], n)
+    unaltered_records = unaltered_counts(call, study.plan.keys, view.scenarios[index].spec, runs[:, 1], n)
     counts = np.round(runs[:, 2 + view.risk] * unaltered_records)
     spec, noted = view.scenarios[index].spec, {}
     if not mechanism(spec.mechanism).batched:
-        noted = counted(study, view.risk)
+        noted = noted_counts(study, view.risk)
     counts = np.array(
         [noted.get((index, int(replicate)), count) for replicate, count in zip(runs[:, 0], counts, strict=True)]
     )

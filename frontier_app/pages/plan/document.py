@@ -59,7 +59,7 @@ def _content(
     plan: Plan, data: Microdata, found: Space | Counted | None, others: list[ReleaseSpec], rates: bool
 ) -> bytes:
     """The file, made when it is asked for."""
-    from engine.report.plan_counts import counted
+    from engine.report.plan_counts import plan_counts
     from engine.report.plan_document import document_bytes, plan_document
 
-    return document_bytes(plan_document(plan, counted(plan, data, found, others), rates=rates), ".docx")
+    return document_bytes(plan_document(plan, plan_counts(plan, data, found, others), rates=rates), ".docx")
