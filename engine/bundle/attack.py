@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from engine.bundle.export_source import ExportSource
 from engine.bundle.guesses import guesses, old_generator, weakness
-from engine.bundle.package import Package
 from engine.bundle.refusal import Attack, AttackSucceeded
 from engine.common.streams import KEY_BYTES
+from engine.data.table import occupied
 from engine.mechanisms import mechanism
 from engine.release.spec import multi_kind, pairs_wanted
 from engine.sweeps.recodes import released_recodes
@@ -32,26 +33,26 @@ _CORRELATED = 5.0  # standard errors of a rank correlation
 _SAME = 0.95
 
 
-def attack(made: Package) -> dict[str, Any]:
-    """Attack a release and return what was tried and found, as plain values for the analyst's bundle.
+def attack(source: ExportSource) -> dict[str, Any]:
+    """Attack a release and return the attempts and their results, as plain values for the analyst's bundle.
 
     An attack that succeeds is an error (:class:`~engine.bundle.refusal.AttackSucceeded`) that says what to change.
     """
     begin = time.monotonic()
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "made": True,
-        "keys": _keys(made),
-        "undoing": _undo(made),
-        "order": _orders(made),
-        "identifiers": _identifiers(made),
-        "recodes": _recodes(made),
-        "matching": _match(made),
+        "keys": _guess_keys(source),
+        "undoing": _undo_swap(source),
+        "order": _guess_order(source),
+        "identifiers": _find_identifiers(source),
+        "recodes": _find_recodes(source),
+        "matching": _match_records(source),
     }
-    found["seconds"] = round(time.monotonic() - begin, 1)
+    result["seconds"] = round(time.monotonic() - begin, 1)
     for part in ADVICE:
-        if found[part].get("succeeded"):
-            raise AttackSucceeded(part, found[part]["why"], ADVICE[part])
-    return found
+        if result[part].get("succeeded"):
+            raise AttackSucceeded(part, result[part]["why"], ADVICE[part])
+    return result
 
 
 ADVICE: dict[Attack, str] = {
@@ -62,30 +63,30 @@ ADVICE: dict[Attack, str] = {
     "recodes": "let the two move as one block (accept the suggestion under File, or name both in the columns of an "
     "attribute), or drop one of them",
 }
-"""What to do where an attack succeeds, by its part of what :func:`attack` finds."""
+"""What to do where an attack succeeds, by its part of the result of :func:`attack`."""
 
 
-def _keys(made: Package) -> dict[str, Any]:
-    """Whether study key or row secret is one that can be guessed."""
-    for what, secret in (("the study key", made.key), ("the secret of the row order", made.rows.secret)):
+def _guess_keys(source: ExportSource) -> dict[str, Any]:
+    """Whether the study key or the secret of the row order can be guessed."""
+    for what, secret in (("the study key", source.key), ("the secret of the row order", source.rows.secret)):
         why = weakness(secret, _SEEDS_COMPARED)
         if why:
             return {"succeeded": True, "why": f"{what} can be guessed: {why}"}
     return {"succeeded": False, "seeds": _SEEDS_COMPARED}
 
 
-def _undo(made: Package) -> dict[str, Any]:
+def _undo_swap(source: ExportSource) -> dict[str, Any]:
     """Undo the swap under guessed keys and rates; the true pair restores the original associations."""
-    spec, data, table = made.scenario.spec, made.data, made.data.table
+    spec, data, table = source.scenario.spec, source.data, source.data.table
     moved = spec.attributes.having("S")
     stayed = tuple(j for j in range(len(data.domain)) if j not in moved)
     swap = mechanism(spec.mechanism)
     if not swap.redrawable or swap.batched is None or not stayed:
         return {"tried": 0, "succeeded": False, "why": "the mechanism cannot be undone by drawing its pairs again"}
     structure = spec.structure(multi_kind(table))
-    released = made.made.tables[0]
+    released = source.remade.tables[0]
     score = _Association(data.n_records, [released.codes(j) for j in moved], [data.codes[j] for j in stayed])
-    rates = sorted({*_RATES, *made.study.plan.space.rates, spec.rate}, key=float)
+    rates = sorted({*_RATES, *source.study.plan.space.rates, spec.rate}, key=float)
     stops = sorted({pairs_wanted(rate, data.n_records)[1] for rate in rates} - {0})
     if not stops:
         return {"tried": 0, "succeeded": False, "why": "nothing was swapped"}
@@ -93,36 +94,36 @@ def _undo(made: Package) -> dict[str, Any]:
     drawn, prepared = swap.batched, swap.batched.prepare(structure, table)
 
     def pairs_of(key: bytes) -> np.ndarray:
-        derived = swap.stream(key, spec, table, made.replicate)
+        derived = swap.stream(key, spec, table, source.replicate)
         return drawn.records(derived, prepared.draw(derived, stops[-1]), data.cell_of_record)
 
     begin = time.monotonic()
     for guess in guesses(KEY_BYTES, _SEEDS_TRIED):
         pairs = pairs_of(guess[2])
-        scores.append([score(_exchanged(pairs[:stop], data.n_records)) for stop in stops])
+        scores.append([score(_donors(pairs[:stop], data.n_records)) for stop in stops])
         tried.append(guess)
         if time.monotonic() - begin > _SECONDS:
             break
-    found: dict[str, Any] = {"keys": len(tried), "tried": len(tried) * len(stops), "succeeded": False}
+    result: dict[str, Any] = {"keys": len(tried), "tried": len(tried) * len(stops), "succeeded": False}
     best = stands_out(base, np.array(scores))
     if best is not None:
         family, seed, key = tried[best[0]]
-        source = _exchanged(pairs_of(key)[: stops[best[1]]], data.n_records)
-        changed = made.made.changed
-        right = [released.codes(j)[source][changed] == data.codes[j][changed] for j in moved]
+        donors = _donors(pairs_of(key)[: stops[best[1]]], data.n_records)
+        changed = source.remade.changed
+        right = [released.codes(j)[donors][changed] == data.codes[j][changed] for j in moved]
         restored = float(np.mean(right)) if changed.any() else 0.0
-        found |= {"best_guess": f"{family}, seed {seed}", "restored": round(restored, 4)}
+        result |= {"best_guess": f"{family}, seed {seed}", "restored": round(restored, 4)}
         if restored > _RESTORED:
-            guess_words = f"a guessed key ({family}, seed {seed})"
-            found |= {"succeeded": True, "why": f"undoing the swap with {guess_words} restores {restored:.0%} of it"}
-    return found
+            why = f"undoing the swap with a guessed key ({family}, seed {seed}) restores {restored:.0%} of it"
+            result |= {"succeeded": True, "why": why}
+    return result
 
 
-def _exchanged(pairs: np.ndarray, n_records: int) -> np.ndarray:
-    """For each record the one it gets its values from when pairs trade them."""
-    source = np.arange(n_records)
-    source[pairs[:, 0]], source[pairs[:, 1]] = pairs[:, 1], pairs[:, 0]
-    return source
+def _donors(pairs: np.ndarray, n_records: int) -> np.ndarray:
+    """For each record, the one from which it gets its values when pairs trade them."""
+    donors = np.arange(n_records)
+    donors[pairs[:, 0]], donors[pairs[:, 1]] = pairs[:, 1], pairs[:, 0]
+    return donors
 
 
 def stands_out(base: float, scores: np.ndarray) -> tuple[int, int] | None:
@@ -152,28 +153,28 @@ class _Association:
         most = max(n_records, 1) + 1
         self.logs = np.arange(most) * np.log(np.maximum(np.arange(most), 1))
 
-    def __call__(self, source: np.ndarray) -> float:
+    def __call__(self, donors: np.ndarray) -> float:
         total = 0.0
         for codes, size in zip(self.moved, self.sizes, strict=True):
-            mine = codes[source]
-            for theirs in self.stayed:
-                total += float(self.logs[np.bincount(theirs * size + mine)].sum())
+            exchanged = codes[donors]
+            for unmoved in self.stayed:
+                total += float(self.logs[np.bincount(unmoved * size + exchanged)].sum())
         return total
 
 
-def _orders(made: Package) -> dict[str, Any]:
-    """Whether rows or ids keep something of the original order, or follow an order that a small seed makes."""
-    n, order = made.data.n_records, made.rows.order
-    found: dict[str, Any] = {"succeeded": False}
-    sequences = [("the order of rows", order), ("the order of new ids", np.argsort(made.rows.ids))]
-    sequences.append(("the order of new ids in the release", np.argsort(made.rows.ids[order])))
+def _guess_order(source: ExportSource) -> dict[str, Any]:
+    """Whether rows or ids keep something of the original order, or are in an order that a small seed makes."""
+    n, order = source.data.n_records, source.rows.order
+    result: dict[str, Any] = {"succeeded": False}
+    sequences = [("the order of rows", order), ("the order of new ids", np.argsort(source.rows.ids))]
+    sequences.append(("the order of new ids in the release", np.argsort(source.rows.ids[order])))
     for what, sequence in sequences:
-        kept = int((np.abs(np.diff(sequence)) == 1).sum())
+        n_neighbours = int((np.abs(np.diff(sequence)) == 1).sum())
         correlation = abs(float(np.corrcoef(np.arange(len(sequence)), sequence)[0, 1])) if n > 2 else 0.0
         errors = correlation * np.sqrt(max(n - 1, 1))
-        found[what] = {"neighbours_kept": kept, "correlation": round(correlation, 6)}
-        if kept >= _NEIGHBOURS or errors > _CORRELATED:
-            return {**found, "succeeded": True, "why": f"{what} keeps something of the original order"}
+        result[what] = {"neighbours_kept": n_neighbours, "correlation": round(correlation, 6)}
+        if n_neighbours >= _NEIGHBOURS or errors > _CORRELATED:
+            return {**result, "succeeded": True, "why": f"{what} keeps something of the original order"}
     for seed in range(200 if n <= 100_000 else 20):
         for permuted in (
             np.random.default_rng(seed).permutation(n),
@@ -181,56 +182,49 @@ def _orders(made: Package) -> dict[str, Any]:
         ):
             for guess in (permuted, np.argsort(permuted)):
                 if n > 20 and np.mean(guess == order) > _SAME:
-                    return {**found, "succeeded": True, "why": f"the order of rows is the one that seed {seed} makes"}
-    return found
+                    return {**result, "succeeded": True, "why": f"the order of rows is the one that seed {seed} makes"}
+    return result
 
 
-def _identifiers(made: Package) -> dict[str, Any]:
+def _find_identifiers(source: ExportSource) -> dict[str, Any]:
     """Released columns that would show the original order or tell every record apart, other than the new id."""
-    n, named = made.data.n_records, []
-    for name in made.columns:
-        if name in (made.data.id, made.data.weight):
-            continue
-        column = made.raw.columns[name]
-        if tells_apart(column, n):
-            named.append(name)
-    if named:
-        return {"succeeded": True, "columns": named, "why": f"column '{named[0]}' tells nearly every record apart"}
+    n, exempt = source.data.n_records, (source.data.id, source.data.weight)
+    columns = [name for name in source.columns if name not in exempt and tells_apart(source.raw.columns[name], n)]
+    if columns:
+        return {"succeeded": True, "columns": columns, "why": f"column '{columns[0]}' tells nearly every record apart"}
     return {"succeeded": False, "columns": []}
 
 
-def _recodes(made: Package) -> dict[str, Any]:
+def _find_recodes(source: ExportSource) -> dict[str, Any]:
     """Recompute the columns that others decide in the original; where that differs from the release, the swap shows."""
-    tried = released_recodes(made.made, [name for name in made.columns if name != made.data.id])
-    broken = sorted((one for one in tried if one.broken), key=lambda one: (not one.undone, -one.broken))
+    tried = released_recodes(source.remade, [name for name in source.columns if name != source.data.id])
+    broken = sorted((r for r in tried if r.broken), key=lambda recode: (not recode.undone, -recode.broken))
     if not broken:
         return {"tried": len(tried), "succeeded": False}
-    worst, n, more = broken[0], made.data.n_records, len(broken) - 1
-    told = (
+    worst, n, more = broken[0], source.data.n_records, len(broken) - 1
+    consequence = (
         f"recomputing '{worst.decided}' from '{worst.decider}' undoes the swap of it"
         if worst.undone
         else f"everybody sees by them which records were altered, and '{worst.decided}' tells what was there"
     )
     why = (
         f"'{worst.decider}' decides '{worst.decided}' in every original record, and {worst.broken:,} of {n:,} released "
-        f"rows contradict themselves: {told}"
+        f"rows contradict themselves: {consequence}"
         + (f"; so it is with {more:,} more pair{'s' if more > 1 else ''} of columns" if more else "")
     )
     return {"tried": len(tried), "succeeded": True, "why": why}
 
 
-def _match(made: Package) -> dict[str, Any]:
+def _match_records(source: ExportSource) -> dict[str, Any]:
     """How many released records equal exactly one original record on all attributes, and how many of them rightly.
 
-    This is what somebody with the whole original sees; it is reported and blocks nothing, since such a person has
+    Somebody with the whole original sees this.  It is reported and never refuses an export, since such a person has
     nothing left to find but which records were swapped.
     """
-    from engine.data.table import occupied
-
-    n = made.data.n_records
-    released = [made.made.tables[0].codes(j) for j in range(len(made.data.domain))]
-    joined = [np.concatenate([a, b]) for a, b in zip(made.data.codes, released, strict=True)]
-    _, cell = occupied(joined, made.data.domain.shape, 2 * n)
+    n = source.data.n_records
+    released = [source.remade.tables[0].codes(j) for j in range(len(source.data.domain))]
+    joined = [np.concatenate([a, b]) for a, b in zip(source.data.codes, released, strict=True)]
+    _, cell = occupied(joined, source.data.domain.shape, 2 * n)
     counts = np.bincount(cell[:n], minlength=int(cell.max()) + 1)
     unique = counts[cell[n:]] == 1
     right = unique & (cell[:n] == cell[n:])

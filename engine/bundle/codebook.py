@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MOST_VALUES = 60
 """Columns with more distinct values are summarised instead of listed."""
-_AS_THEY_ARE = (
+_CSV_NOTE = (
     "CSV files hold every value as it is: a spreadsheet program may take one that begins with =, +, - or @ for a"
     " formula, so open them as text."
 )
@@ -93,17 +93,17 @@ def codebook(
     weight: str | None,
     codes: Collection[str] = (),
 ) -> Codebook:
-    """Describe released tables; ``files`` are the names of the data files, ``notes`` what a format says otherwise,
-    ``codes`` the columns whose numbers are known to be codes of categories."""
-    made = []
+    """Describe released tables; ``files`` are the names of the data files, ``notes`` the sentences of
+    :func:`engine.bundle.files.write_tables`, ``codes`` the columns whose numbers are known to be codes."""
+    described_tables = []
     for name, columns in tables.items():
         weights = None if weight is None else _weights(columns[weight], labels[weight])
         described = tuple(
             _column(column, values, labels[column], weights, column in codes) for column, values in columns.items()
         )
-        made.append(Table(name, len(next(iter(columns.values()))), described))
-    said = (*notes, *([_AS_THEY_ARE] if any(name.endswith(".csv") for name in files) else []))
-    return Codebook(title or "Released data", tuple(files), tuple(made), said, weight)
+        described_tables.append(Table(name, len(next(iter(columns.values()))), described))
+    all_notes = (*notes, *([_CSV_NOTE] if any(name.endswith(".csv") for name in files) else []))
+    return Codebook(title or "Released data", tuple(files), tuple(described_tables), all_notes, weight)
 
 
 def _weights(values: pa.Array, about: ColumnLabels) -> np.ndarray:
@@ -128,9 +128,9 @@ def _column(name: str, values: pa.Array, about: ColumnLabels, weights: np.ndarra
     counts = np.bincount(codes[codes >= 0], minlength=len(raw))
     empty = int((codes < 0).sum())
     figures = numbers(distinct)
-    use = ~about.missing_mask(distinct)
-    missing = {r for r, valid in zip(raw, use, strict=True) if not valid}
-    numeric = len(raw) > 0 and not np.isnan(figures[use]).any()
+    is_valid = ~about.missing_mask(distinct)
+    missing = {value for value, valid in zip(raw, is_valid, strict=True) if not valid}
+    numeric = len(raw) > 0 and not np.isnan(figures[is_valid]).any()
     listed: tuple[Value, ...] = ()
     if len(raw) <= MOST_VALUES or about.values or missing:
         sums = None if weights is None else np.bincount(codes[codes >= 0], weights[codes >= 0], minlength=len(raw))
@@ -149,12 +149,12 @@ def _column(name: str, values: pa.Array, about: ColumnLabels, weights: np.ndarra
     valid = int(sum(counts[i] for i in range(len(raw)) if raw[i] not in missing))
     # A mean of codes says nothing.  A few labels, such as that of a highest value, leave a column its numbers; that a
     # file calls it a scale says little, since programs write so unless told otherwise.
-    labelled = sum(r in about.label_of for r in raw if r not in missing)
+    labelled = sum(value in about.label_of for value in raw if value not in missing)
     nominal = coded or about.measure in ("nominal", "ordinal")
-    categories = numeric and (nominal or 2 * labelled > int(use.sum()))
+    categories = numeric and (nominal or 2 * labelled > int(is_valid.sum()))
     least = most = mean = sd = None
     if numeric and valid and not categories:
-        x, n = figures[use], counts[use]
+        x, n = figures[is_valid], counts[is_valid]
         least, most = float(x.min()), float(x.max())
         mean = float((x * n).sum() / n.sum())
         sd = float(np.sqrt((n * (x - mean) ** 2).sum() / (n.sum() - 1))) if n.sum() > 1 else None
@@ -187,53 +187,55 @@ def _attribute(text: str) -> str:
 
 def codebook_xml(book: Codebook) -> str:
     """The codebook as DDI Codebook 2.5 (namespace ``ddi:codebook:2_5``): study, files and variables."""
-    said = [
+    lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         '<codeBook xmlns="ddi:codebook:2_5" version="2.5" xml:lang="en">',
         f"  <stdyDscr><citation><titlStmt><titl>{_text(book.title)}</titl></titlStmt></citation></stdyDscr>",
     ]
     for number, table in enumerate(book.tables, 1):
         files = ", ".join(f for f in book.files if f.partition(".")[0] == table.name)
-        said.append(
+        lines.append(
             f'  <fileDscr ID="F{number}"><fileTxt><fileName>{_text(files)}</fileName><dimensns>'
             f"<caseQnty>{table.n_records}</caseQnty><varQnty>{len(table.columns)}</varQnty></dimensns></fileTxt>"
             "</fileDscr>"
         )
-    said.append("  <dataDscr>")
-    place = 0
+    lines.append("  <dataDscr>")
+    n_before = 0
     for number, table in enumerate(book.tables, 1):
-        ids = {column.name: f"V{place + k + 1}" for k, column in enumerate(table.columns)}
-        place += len(ids)
+        ids = {column.name: f"V{n_before + k + 1}" for k, column in enumerate(table.columns)}
+        n_before += len(ids)
         for column in table.columns:
-            said += _xml_column(column, ids, f"F{number}", book.weight)
-    said.append("  </dataDscr>")
+            lines += _xml_column(column, ids, f"F{number}", book.weight)
+    lines.append("  </dataDscr>")
     if book.notes:
-        said.append("  <otherMat><notes>" + _text(" ".join(book.notes)) + "</notes></otherMat>")
-    return "\n".join([*said, "</codeBook>", ""])
+        lines.append("  <otherMat><notes>" + _text(" ".join(book.notes)) + "</notes></otherMat>")
+    return "\n".join([*lines, "</codeBook>", ""])
 
 
 def _xml_column(column: Column, ids: Mapping[str, str], file: str, weight: str | None) -> list[str]:
     kind = "contin" if column.least is not None and column.distinct > MOST_VALUES else "discrete"
     roles = ' wgt="wgt"' if column.name == weight else f' wgt-var="{ids[weight]}"' if weight else ""
-    said = [f'    <var ID="{ids[column.name]}" name={_attribute(column.name)} files="{file}" intrvl="{kind}"{roles}>']
+    lines = [f'    <var ID="{ids[column.name]}" name={_attribute(column.name)} files="{file}" intrvl="{kind}"{roles}>']
     if column.label:
-        said.append(f"      <labl>{_text(column.label)}</labl>")
-    said.append(f'      <sumStat type="vald">{column.valid}</sumStat>')
-    said.append(f'      <sumStat type="invd">{_total(column) - column.valid}</sumStat>')
+        lines.append(f"      <labl>{_text(column.label)}</labl>")
+    lines.append(f'      <sumStat type="vald">{column.valid}</sumStat>')
+    lines.append(f'      <sumStat type="invd">{_total(column) - column.valid}</sumStat>')
     for name, figure in (("min", column.least), ("max", column.most), ("mean", column.mean), ("stdev", column.sd)):
         if figure is not None:
-            said.append(f'      <sumStat type="{name}">{figure!r}</sumStat>')
+            lines.append(f'      <sumStat type="{name}">{figure!r}</sumStat>')
     for value in column.values:
         missing = ' missing="Y"' if value.missing else ""
         label = f"<labl>{_text(value.label)}</labl>" if value.label else ""
-        more = f'<catStat type="freq" wgtd="wgtd">{value.weighted!r}</catStat>' if value.weighted is not None else ""
-        said.append(
-            f"      <catgry{missing}><catValu>{_text(value.raw)}</catValu>{label}"
-            f'<catStat type="freq">{value.count}</catStat>{more}</catgry>'
+        weighted = (
+            f'<catStat type="freq" wgtd="wgtd">{value.weighted!r}</catStat>' if value.weighted is not None else ""
         )
-    said.append(f'      <varFormat type="{column.kind}"/>')
-    said.append("    </var>")
-    return said
+        lines.append(
+            f"      <catgry{missing}><catValu>{_text(value.raw)}</catValu>{label}"
+            f'<catStat type="freq">{value.count}</catStat>{weighted}</catgry>'
+        )
+    lines.append(f'      <varFormat type="{column.kind}"/>')
+    lines.append("    </var>")
+    return lines
 
 
 def _total(column: Column) -> int:

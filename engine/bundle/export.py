@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from engine.bundle import analyst, leaks, public
+from engine.bundle.allow_list import check_files
 from engine.bundle.attack import attack
+from engine.bundle.export_source import ExportOptions, ExportSource, export_source
 from engine.bundle.files import SUMS, sha256, write_sums
 from engine.bundle.folder import check_new, new_folder
-from engine.bundle.package import Package, PackageOptions, package
 from engine.bundle.refusal import Refused
-from engine.bundle.tiers import ALL, Tier, check_files, tiers_of
+from engine.bundle.tiers import ALL, Tier, tiers_of
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.messages import Message, Report
 from engine.data.microdata import RawTable
@@ -21,6 +22,8 @@ from engine.decision.states import altered_since, decision_status
 from engine.plan.context import check_include
 from engine.plan.rate_range import rate_range
 from engine.release.results import OK
+from engine.report import write_chair, write_member
+from engine.report.chair import CHAIR, chair_facts
 from engine.report.pdf_file import why_no_pdf
 from engine.study.decision_log import append, entries
 from engine.study.log_seal import WHOLE, seal_words
@@ -33,10 +36,10 @@ def export(
     candidate: str | None,
     out: str | Path,
     *,
-    tier: str = "analyst",
+    tier: str = Tier.ANALYST,
     include: Iterable[str] = (),
     tell: Report | None = None,
-    **options: Unpack[PackageOptions],
+    **options: Unpack[ExportOptions],
 ) -> Path:
     """Write one realisation of a study to a new folder and return it.
 
@@ -44,7 +47,7 @@ def export(
     recorded choice.  ``tier`` is the reader, or ``all`` for a folder with one bundle for each.  What is released
     besides the attributes and carried columns is what the plan says (``publish.include``); an export without a public
     bundle may release more with ``include`` (weight, id).  ``tell`` gets messages on progress, notes and warnings;
-    ``options`` are those of :func:`engine.bundle.package.package`.
+    ``options`` are those of :func:`engine.bundle.export_source.export_source`.
 
     A public bundle needs an approved recommendation (:class:`UsageError` without).  One that holds what its reader must
     not see, or whose swap an attack undoes, is refused (:class:`Refused`); that is logged in the study.  Killed at any
@@ -56,21 +59,25 @@ def export(
     out, tiers = Path(out), tiers_of(tier)
     check_new(out)
     include = check_include(include)
-    if "public" in tiers:
+    if Tier.PUBLIC in tiers:
         candidate = _approved(study, candidate)
         _check_approved(study, include)
     _check_not_withheld(study)
-    made = package(study, raw, candidate, include=(*study.plan.publish.include, *include), **options)
-    if (sealed := seal_words(study)) != WHOLE:
-        say(Message("note", sealed[:1].lower() + sealed[1:]))
-    if {"public", "member"} & set(tiers):
-        _check_range(made)
-    for message in _warnings(made, tiers):
+    source = export_source(study, raw, candidate, include=(*study.plan.publish.include, *include), **options)
+    if (seal_text := seal_words(study)) != WHOLE:
+        say(Message("note", seal_text[:1].lower() + seal_text[1:]))
+    if {Tier.PUBLIC, Tier.MEMBER} & set(tiers):
+        _check_range(source)
+    for message in _warnings(source, tiers):
         say(message)
     try:
-        return _write(made, out, tier, tiers, say)
+        return _write(source, out, tier, tiers, say)
     except Refused as refused:
-        append(study, "blocked", {"tiers": list(tiers), "candidate": made.candidate, "why": refused.kind})
+        append(
+            study,
+            "blocked",
+            {"tiers": [reader.value for reader in tiers], "candidate": source.candidate, "why": refused.kind},
+        )
         raise
 
 
@@ -128,14 +135,14 @@ def _unchanged_since_approval(study: Study) -> None:
         )
 
 
-def _check_range(made: Package) -> None:
+def _check_range(source: ExportSource) -> None:
     """Refuse to tell a range that does not hold the share of this release: the rate of a complete random swap, else
     the share of records changed."""
-    text, spec = made.study.plan.publish.rate_range, made.scenario.spec
+    text, spec = source.study.plan.publish.rate_range, source.scenario.spec
     if not text:
         return
-    complete_swap = spec.by_roles and made.made.status == OK
-    share = Decimal(spec.rate) if complete_swap else float(made.made.changed.mean())
+    complete_swap = spec.by_roles and source.remade.status == OK
+    share = Decimal(spec.rate) if complete_swap else float(source.remade.changed.mean())
     if not rate_range(text).holds(share):
         raise UsageError(
             f"the plan tells the public '{text}', and the share of records concerned in this release lies outside; "
@@ -143,92 +150,91 @@ def _check_range(made: Package) -> None:
         )
 
 
-def _warnings(made: Package, tiers: tuple[Tier, ...]) -> list[Message]:
-    """What to think about before anything leaves: a document that cannot be made here, and other releases of the same
-    data, which undo each other."""
+def _warnings(source: ExportSource, tiers: tuple[Tier, ...]) -> list[Message]:
+    """Warnings before anything leaves: of a document that cannot be made here, and of other releases of the same data,
+    which undo each other."""
     messages = []
-    if "member" in tiers and (why := why_no_pdf()):
+    if Tier.MEMBER in tiers and (why := why_no_pdf()):
         messages.append(Message("note", f"the memo is not made as a PDF: {why}"))
-    if "public" in tiers:
-        public = [entry for entry in entries(made.study) if "public" in entry.detail.get("tiers", ())]
+    if Tier.PUBLIC in tiers:
+        public_exports = [entry for entry in entries(source.study) if Tier.PUBLIC in entry.detail.get("tiers", ())]
         done, begun = (
-            {str(entry.detail["candidate"]) for entry in public if entry.event == event} - {made.candidate}
+            {str(entry.detail["candidate"]) for entry in public_exports if entry.event == event} - {source.candidate}
             for event in ("exported", "exporting")
         )
-        for others, was in ((done, "was"), (begun - done, "may have been")):
-            if others:
+        for candidates, was in ((done, "was"), (begun - done, "may have been")):
+            if candidates:
                 text = (
-                    f"another public release of the same data {was} exported before: {', '.join(sorted(others))}. "
+                    f"another public release of the same data {was} exported before: {', '.join(sorted(candidates))}. "
                     "Together they can undo each other's protection; publish one of them only"
                 )
                 messages.append(Message("warning", text))
-        if made.study.plan.about.overlaps:
+        if source.study.plan.about.overlaps:
             text = (
-                f"the plan names other releases of the same data ({made.study.plan.about.overlaps}); together they may "
-                "undo each other's protection"
+                f"the plan names other releases of the same data ({source.study.plan.about.overlaps}); together they "
+                "may undo each other's protection"
             )
             messages.append(Message("warning", text))
     return messages
 
 
-def _write(made: Package, out: Path, tier: str, tiers: tuple[Tier, ...], say: Report) -> Path:
-    found: dict[str, Any] | None = None
-    if "public" in tiers:
+def _write(source: ExportSource, out: Path, tier: str, tiers: tuple[Tier, ...], say: Report) -> Path:
+    attack_result: dict[str, Any] | None = None
+    if Tier.PUBLIC in tiers:
         say(Message("step", "attacking the release itself"))
-        found = attack(made)
-    search = leaks.search_of(made, out)
-    published = {"public": ".", ALL: "public"}.get(tier)
-    with new_folder(out, public=[published] if published else ()) as (aside, finish):
+        attack_result = attack(source)
+    search = leaks.search_of(source, out)
+    published = {Tier.PUBLIC.value: ".", ALL: Tier.PUBLIC.value}.get(tier)
+    with new_folder(out, public=[published] if published else ()) as (hidden, finish):
         digests: dict[Tier, dict[str, str]] = {}
         sums: dict[str, str] = {}
-        for name in reversed(tiers):  # the analyst's last: it says which the others are
-            say(Message("step", f"writing the {name} bundle"))
-            folder = aside / name if tier == ALL else aside
+        for reader in reversed(tiers):  # the analyst's bundle last: it lists the others
+            say(Message("step", f"writing the {reader} bundle"))
+            folder = hidden / reader if tier == ALL else hidden
             folder.mkdir(exist_ok=True)
-            digests[name] = _WRITERS[name](made, folder, found, sums) or {}
+            digests[reader] = _WRITERS[reader](source, folder, attack_result, sums) or {}
             write_sums(folder)
-            sums[name] = sha256(folder / SUMS)
-            check_files(folder, name)
-            leaks.scan(folder, name, search)
-        released = digests.get("public") or digests.get("analyst") or {}
+            sums[reader.value] = sha256(folder / SUMS)
+            check_files(folder, reader)
+            leaks.scan(folder, reader, search)
+        released = digests.get(Tier.PUBLIC) or digests.get(Tier.ANALYST) or {}
         detail = {
-            "tiers": list(tiers),
-            "candidate": made.candidate,
-            "include": list(made.include),
-            "formats": list(made.formats),
+            "tiers": [reader.value for reader in tiers],
+            "candidate": source.candidate,
+            "include": list(source.include),
+            "formats": list(source.formats),
             "sha256": released,
             "sums": sums,
         }
-        append(made.study, "exporting", detail)
+        append(source.study, "exporting", detail)
         finish()
     try:
-        append(made.study, "exported", detail)
+        append(source.study, "exported", detail)
     except EngineError as error:
         raise EngineError(f"'{out.name}' is complete, but the decision log could not say so: {error}") from None
     return out
 
 
-def _member(made: Package, folder: Path, found: dict[str, Any] | None, sums: dict[str, str]) -> None:
-    from engine.report import write_member
-
-    write_member(made.study, made.made, folder)
+_Attack = dict[str, Any] | None
+_Sums = dict[str, str]
 
 
-def _chair(made: Package, folder: Path, found: dict[str, Any] | None, sums: dict[str, str]) -> None:
-    from engine.report import write_chair
-    from engine.report.chair import CHAIR, chair_facts
-
-    write_chair(made.study, made.made, folder)
-    (folder / CHAIR).write_text(chair_facts(made.study, made.made).to_json(), encoding="utf-8")
+def _write_member(source: ExportSource, folder: Path, attack_result: _Attack, sums: _Sums) -> None:
+    write_member(source.study, source.remade, folder)
 
 
-def _public(made: Package, folder: Path, found: dict[str, Any] | None, sums: dict[str, str]) -> dict[str, str]:
-    return public.write(made, folder)
+def _write_chair(source: ExportSource, folder: Path, attack_result: _Attack, sums: _Sums) -> None:
+    write_chair(source.study, source.remade, folder)
+    (folder / CHAIR).write_text(chair_facts(source.study, source.remade).to_json(), encoding="utf-8")
 
 
-_WRITERS: dict[Tier, Callable[[Package, Path, dict[str, Any] | None, dict[str, str]], dict[str, str] | None]] = {
-    "analyst": analyst.write,
-    "chair": _chair,
-    "member": _member,
-    "public": _public,
+def _write_public(source: ExportSource, folder: Path, attack_result: _Attack, sums: _Sums) -> dict[str, str]:
+    return public.write(source, folder)
+
+
+_WRITERS: dict[Tier, Callable[[ExportSource, Path, _Attack, _Sums], dict[str, str] | None]] = {
+    Tier.ANALYST: analyst.write,
+    Tier.CHAIR: _write_chair,
+    Tier.MEMBER: _write_member,
+    Tier.PUBLIC: _write_public,
 }

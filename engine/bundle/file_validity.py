@@ -9,31 +9,26 @@ from collections.abc import Callable
 from pathlib import Path
 from xml.parsers.expat import ExpatError
 
-from engine.bundle.unpack import Archive, Budget, Unpacked, check_parquet
+from engine.bundle.unpack import Archive, Budget, TooLarge, check_parquet
 from engine.bundle.xml_names import read_elements
 from engine.common.errors import EngineError
 from engine.common.untrusted import open_plain, read_json, read_text
 
 _DAMAGED = "cannot be opened as what it is"
 _TAIL = 1024
-_BEGIN = {".sav": b"$FL2", ".dta": b"<stata_dta>", ".xpt": b"HEADER RECORD*******LIBRARY HEADER RECORD"}
-_PIECE = 1 << 20
-
-
-def is_whole(path: Path) -> bool:
-    """Whether nothing is wrong with a file (:func:`fault`)."""
-    return not fault(path)
+_SIGNATURES = {".sav": b"$FL2", ".dta": b"<stata_dta>", ".xpt": b"HEADER RECORD*******LIBRARY HEADER RECORD"}
+_CHUNK = 1 << 20
 
 
 def fault(path: Path) -> str:
-    """Why a file cannot be used as what its ending says; empty where it can.
+    """Why a file does not have the format of its ending; empty where it does.
 
-    Archives are unpacked and their check sums compared, structured texts are read, of data files begin and end are
-    looked at, and of any other file whether it is text.
+    Archives are unpacked and their check sums compared, and structured texts are read.  Of a data file the beginning
+    and the end are checked, and any other file must be text.
     """
     try:
-        return "" if _LOOKS.get(path.suffix.lower(), _text)(path) else _DAMAGED
-    except Unpacked as error:
+        return "" if _FORMAT_CHECKS.get(path.suffix.lower(), _text)(path) else _DAMAGED
+    except TooLarge as error:
         return error.why
     except (EngineError, OSError, ValueError, RecursionError, zipfile.BadZipFile, zlib.error, ExpatError):
         return _DAMAGED
@@ -46,8 +41,8 @@ def _office(path: Path) -> bool:
         budget = Budget(path.name, file.seek(0, 2))
         for info in archive.infolist():
             with archive.open(info) as part:
-                while block := part.read(_PIECE):
-                    budget.take(len(block))
+                while chunk := part.read(_CHUNK):
+                    budget.take(len(chunk))
         return "[Content_Types].xml" in archive.namelist()
 
 
@@ -67,7 +62,7 @@ def _parquet(path: Path) -> bool:
 
 
 def _labelled(path: Path) -> bool:
-    return _ends(path)[0].startswith(_BEGIN[path.suffix.lower()])
+    return _ends(path)[0].startswith(_SIGNATURES[path.suffix.lower()])
 
 
 def _json(path: Path) -> bool:
@@ -90,13 +85,13 @@ def _html(path: Path) -> bool:
 
 
 def _text(path: Path) -> bool:
-    """Whether there is something in it and no NUL."""
+    """Whether a file is not empty and holds no NUL."""
     size = 0
     with open_plain(path) as file:
-        while block := file.read(_PIECE):
-            if b"\0" in block:
+        while chunk := file.read(_CHUNK):
+            if b"\0" in chunk:
                 return False
-            size += len(block)
+            size += len(chunk)
     return size > 0
 
 
@@ -108,9 +103,9 @@ def _ends(path: Path) -> tuple[bytes, bytes]:
         return head, file.read()
 
 
-_LOOKS: dict[str, Callable[[Path], bool]] = {
+_FORMAT_CHECKS: dict[str, Callable[[Path], bool]] = {
     **dict.fromkeys((".docx", ".xlsx", ".pptx"), _office),
-    **dict.fromkeys(_BEGIN, _labelled),
+    **dict.fromkeys(_SIGNATURES, _labelled),
     ".pdf": _pdf,
     ".parquet": _parquet,
     ".json": _json,

@@ -4,42 +4,44 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.bundle.row_order import Rows
 from engine.common.errors import EngineError, UsageError
 from engine.common.untrusted import open_plain, read_text
+from engine.data.io.labelled_writers import write_dta, write_sav, write_xpt
+from engine.data.io.writers import write_csv, write_parquet
+from engine.data.labels import NO_LABELS, ColumnLabels
 from engine.sweeps.remake import Remade, released_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from engine.data.labels import ColumnLabels
-
 FORMATS = ("csv", "parquet", "sav", "dta", "xpt")
-"""What a release can be written as: CSV, Parquet, SPSS, Stata and SAS transport."""
-_LABELLED = ("sav", "dta", "xpt")
+"""The formats of a release: CSV, Parquet, SPSS, Stata and SAS transport."""
+_LABELLED = {"sav": write_sav, "dta": write_dta, "xpt": write_xpt}
 SUMS = "SHA256SUMS"
 
 Tables = dict[str, "dict[str, pa.Array]"]
 
 
 def check_formats(formats: Iterable[str]) -> tuple[str, ...]:
-    """The formats asked for, each once, in the order of :data:`FORMATS`."""
-    asked = tuple(formats)
-    for name in asked:
+    """The formats named, each once, in the order of :data:`FORMATS`."""
+    names = tuple(formats)
+    for name in names:
         if name not in FORMATS:
             raise UsageError(f"format == '{name}', must be one of {', '.join(FORMATS)}")
-    if not asked:
+    if not names:
         raise UsageError(f"no format is named; give one or more of {', '.join(FORMATS)}")
-    return tuple(name for name in FORMATS if name in asked)
+    return tuple(name for name in FORMATS if name in names)
 
 
-def tables_of(made: Remade, rows: Rows, include: Iterable[str]) -> Tables:
+def tables_of(remade: Remade, rows: Rows, include: Iterable[str]) -> Tables:
     """The released tables by the name of their files: one release, or release-01 and so on; all in one order."""
-    names = table_names(len(made.tables))
-    return {name: released_columns(made, d, rows.order, include, rows.ids) for d, name in enumerate(names)}
+    names = table_names(len(remade.tables))
+    return {name: released_columns(remade, d, rows.order, include, rows.ids) for d, name in enumerate(names)}
 
 
 def table_names(n_tables: int) -> list[str]:
@@ -47,18 +49,13 @@ def table_names(n_tables: int) -> list[str]:
     return ["release"] if n_tables == 1 else [f"release-{d + 1:02d}" for d in range(n_tables)]
 
 
-def labels_of(made: Remade, names: Iterable[str]) -> dict[str, ColumnLabels]:
+def labels_of(remade: Remade, names: Iterable[str]) -> dict[str, ColumnLabels]:
     """The labels of released columns; the new id keeps its variable label alone, since its values are others."""
-    from dataclasses import replace
-
-    from engine.data.labels import NO_LABELS
-
-    data = made.data
-    found = {}
-    for name in names:
-        about = data.raw.about(name)
-        found[name] = replace(NO_LABELS, label=about.label) if name == data.id else about
-    return found
+    data = remade.data
+    labels = {name: data.raw.about(name) for name in names}
+    if data.id in labels:
+        labels[data.id] = replace(NO_LABELS, label=labels[data.id].label)
+    return labels
 
 
 def write_tables(
@@ -66,11 +63,8 @@ def write_tables(
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Write every table in every format into an existing folder.
 
-    Returns the SHA-256 of each file written and notes, a sentence for each thing that a format says otherwise than the
-    labels.
+    Returns the SHA-256 of each file written and notes, a sentence for each label that a format cannot hold as it is.
     """
-    from engine.data.io.writers import write_csv, write_parquet
-
     before, notes = set(folder.iterdir()), dict[str, None]()
     for name, columns in tables.items():
         path = folder / name
@@ -78,18 +72,10 @@ def write_tables(
             write_csv(path.with_suffix(".csv"), columns)
         if "parquet" in formats:
             write_parquet(path.with_suffix(".parquet"), columns)
-        for form in formats:
-            if form in _LABELLED:
-                notes |= dict.fromkeys(_write_labelled(form, path.with_suffix(f".{form}"), columns, labels))
+        for name_of_format, write in _LABELLED.items():
+            if name_of_format in formats:
+                notes |= dict.fromkeys(write(path.with_suffix(f".{name_of_format}"), columns, labels))
     return {path.name: sha256(path) for path in sorted(set(folder.iterdir()) - before)}, tuple(notes)
-
-
-def _write_labelled(
-    form: str, path: Path, columns: Mapping[str, pa.Array], labels: Mapping[str, ColumnLabels]
-) -> tuple[str, ...]:
-    from engine.data.io.labelled_writers import write_dta, write_sav, write_xpt
-
-    return {"sav": write_sav, "dta": write_dta, "xpt": write_xpt}[form](path, columns, labels)
 
 
 def sha256(path: Path) -> str:

@@ -20,7 +20,7 @@ from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.os_support import keep_private, machine, publish, was_left
 
 _FREE = 1 << 16  # a disk with less room than this is full
-_PART = re.compile(r"\..+\.([0-9a-f]{8})\.([0-9]{1,9})\.[0-9a-f]{8}\.part")
+_HIDDEN_NAME = re.compile(r"\..+\.([0-9a-f]{8})\.([0-9]{1,9})\.[0-9a-f]{8}\.part")
 """Name of a folder that is being written: of what, on which machine (a digest), by which process."""
 
 
@@ -41,94 +41,94 @@ def new_folder(out: Path, *, public: Iterable[str] = ()) -> Iterator[tuple[Path,
     check_new(out)
     parent = out.absolute().parent
     _remove_left_over(parent)
-    aside = parent / _part_of(out.name)
-    with _guarded(aside):
+    hidden = parent / _hidden_name(out.name)
+    with _removed_when_killed(hidden):
         try:
-            aside.mkdir(mode=0o700)
+            hidden.mkdir(mode=0o700)
         except OSError as error:
             raise Failed(
                 f"cannot write beside '{out.name}': {_reason(error, parent)}; choose another folder", Remedy.OUTPUT
             ) from None
 
         def finish() -> None:
-            keep_private(aside)
+            keep_private(hidden)
             for name in public:
-                publish(aside / name)
+                publish(hidden / name)
             if out.exists():
                 out.rmdir()
-            os.rename(aside, out)
+            os.rename(hidden, out)
 
         try:
-            yield aside, finish
+            yield hidden, finish
         except EngineError:
             raise
         except Exception as error:
             # Libraries that write documents wrap a full disk in errors of their own.
-            if not isinstance(error, OSError) and not _is_full(aside):
+            if not isinstance(error, OSError) and not _is_full(hidden):
                 raise
             raise Failed(
                 f"the export to '{out.name}' could not be written: {_reason(error, parent)}; nothing was left behind"
             ) from None
         finally:
-            shutil.rmtree(aside, ignore_errors=True)
+            shutil.rmtree(hidden, ignore_errors=True)
 
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A private folder for files that nobody keeps, gone however this process ends; where all processes ended at once,
-    once the next one is made."""
+    """A private folder for temporary files, removed however this process ends; where all processes ended at once, when
+    the next such folder is made."""
     parent = Path(tempfile.gettempdir()).absolute()
     _remove_left_over(parent)
-    aside = parent / _part_of("swap-frontier")
-    with _guarded(aside):
+    hidden = parent / _hidden_name("swap-frontier")
+    with _removed_when_killed(hidden):
         try:
-            aside.mkdir(mode=0o700)
+            hidden.mkdir(mode=0o700)
         except OSError as error:
-            raise Failed(f"cannot write to the folder for temporary files: {_reason(error, aside.parent)}") from None
+            raise Failed(f"cannot write to the folder for temporary files: {_reason(error, parent)}") from None
         try:
-            yield aside
+            yield hidden
         finally:
-            shutil.rmtree(aside, ignore_errors=True)
+            shutil.rmtree(hidden, ignore_errors=True)
 
 
 @contextmanager
-def _guarded(aside: Path) -> Iterator[None]:
-    """Meanwhile another process waits to remove a folder, which need not exist yet, should this one be killed.
+def _removed_when_killed(hidden: Path) -> Iterator[None]:
+    """Have another process wait to remove a folder, which need not exist yet, should this process be killed.
 
-    It is in a session of its own, so that what ends this process and its group does not end it.
+    The other process is in a session of its own, so that a signal to this process and its group does not end it.
     """
     flags = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(subprocess, "CREATE_NO_WINDOW", 0)
     try:
         # The folder goes through the pipe: command lines can be read by every user of the machine.
-        beside = subprocess.Popen(
+        cleanup = subprocess.Popen(
             [sys.executable, "-I", "-S", cleanup_process.__file__],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            cwd=aside.anchor,
+            cwd=hidden.anchor,
             start_new_session=True,
             creationflags=flags,
         )
     except OSError as error:
-        raise Failed(_unguarded(error.strerror or type(error).__name__)) from None
-    assert beside.stdin is not None and beside.stdout is not None
+        raise Failed(_not_started(error.strerror or type(error).__name__)) from None
+    assert cleanup.stdin is not None and cleanup.stdout is not None
     try:
         with suppress(OSError):
-            beside.stdin.write(json.dumps(str(aside)).encode() + b"\n")
-            beside.stdin.flush()
-        if not beside.stdout.read(1):
-            raise Failed(_unguarded("it ended at once"))
+            cleanup.stdin.write(json.dumps(str(hidden)).encode() + b"\n")
+            cleanup.stdin.flush()
+        if not cleanup.stdout.read(1):
+            raise Failed(_not_started("it ended at once"))
         yield
     finally:
         with suppress(OSError):
-            beside.stdin.close()
-        beside.stdout.close()
-        beside.wait()
+            cleanup.stdin.close()
+        cleanup.stdout.close()
+        cleanup.wait()
 
 
-def _unguarded(why: str) -> str:
+def _not_started(why: str) -> str:
     return (
-        "nothing was written: the process that would clear up if this one were killed could not be started "
+        "nothing was written: the process that clears up if this one is killed could not be started "
         f"({why}); let this program start {Path(sys.executable or 'python').name}, and try again"
     )
 
@@ -160,8 +160,8 @@ def _is_full(folder: Path) -> bool:
         return False
 
 
-def _part_of(name: str) -> str:
-    """A new name of a folder that this process writes (:data:`_PART`)."""
+def _hidden_name(name: str) -> str:
+    """A new name of a folder that this process writes (:data:`_HIDDEN_NAME`)."""
     return f".{name}.{machine()}.{os.getpid()}.{secrets.token_hex(4)}.part"
 
 
@@ -169,6 +169,6 @@ def _remove_left_over(parent: Path) -> None:
     """Remove the hidden folders whose process on this machine has ended."""
     with suppress(OSError):
         for path in parent.iterdir():
-            match = _PART.fullmatch(path.name)
+            match = _HIDDEN_NAME.fullmatch(path.name)
             if match and path.is_dir() and was_left(match[1], int(match[2])):
                 shutil.rmtree(path, ignore_errors=True)

@@ -28,18 +28,18 @@ SMALL = 1 << 40
 """A key that reads as a number below this is small."""
 
 
-class _Old(threading.local):
-    """One old generator a thread: making one takes ten times as long as giving it another seed."""
+class _OldGenerator(threading.local):
+    """One old generator in each thread: making one takes ten times as long as giving it another seed."""
 
     def __init__(self) -> None:
         self.generator = np.random.RandomState(0)
 
 
-_old = _Old()
+_old = _OldGenerator()
 
 
 def old_generator(seed: int) -> np.random.RandomState:
-    """What ``numpy.random.RandomState(seed)`` is, until the next call in the same thread gives it another seed."""
+    """A generator equal to ``numpy.random.RandomState(seed)``, until the next call in the same thread."""
     _old.generator.seed(seed)
     return _old.generator
 
@@ -73,10 +73,10 @@ def guesses(size: int, n_seeds: int) -> Iterator[tuple[str, int, bytes]]:
     seen: set[bytes] = set()
     for seed in range(n_seeds):
         for family in FAMILIES:
-            made = spread(family, seed, size)
-            if made not in seen:
-                seen.add(made)
-                yield family, seed, made
+            guess = spread(family, seed, size)
+            if guess not in seen:
+                seen.add(guess)
+                yield family, seed, guess
 
 
 def weakness(secret: bytes, n_seeds: int) -> str:
@@ -91,11 +91,11 @@ def weakness(secret: bytes, n_seeds: int) -> str:
         return "it is a small number"
     if len(set(secret)) <= len(secret) // 2:
         return "it holds few different bytes"
-    family = _made_by(len(secret), n_seeds).get(secret)
+    family = _families_by_bytes(len(secret), n_seeds).get(secret)
     return f"it comes of a small seed ({family})" if family else ""
 
 
 @lru_cache(maxsize=4)
-def _made_by(size: int, n_seeds: int) -> dict[bytes, str]:
-    """What the families that take a while make of all small seeds."""
+def _families_by_bytes(size: int, n_seeds: int) -> dict[bytes, str]:
+    """The family by the bytes that it makes of a small seed, of the families that are slow to compute."""
     return {spread(family, seed, size): family for family in FAMILIES[5:] for seed in range(n_seeds)}

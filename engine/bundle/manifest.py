@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
+from engine.bundle.tiers import Tier
 from engine.common.errors import EngineError
 from engine.common.os_support import write_private
 from engine.common.parsing import fits
@@ -27,9 +28,9 @@ RELEASE, INTERNAL = "release", "internal"
 MANIFEST = "manifest.json"
 SEEDS = "seed-annex.json"
 SECRETS = ("derived_key", "row_order_secret")
-"""What stands in the seed annex: the key of this one realisation and the secret of the row order."""
+"""The secrets in the seed annex: the key of this one realisation and the secret of the row order."""
 
-_NEEDED = (
+_REQUIRED = (
     "format",
     "candidate",
     "mechanism",
@@ -51,7 +52,7 @@ _NEEDED = (
     "log",
     "seal",
 )
-_KINDS: dict[str, Any] = {
+_TYPES: dict[str, Any] = {
     **dict.fromkeys(("candidate", "mechanism", "spec", "rate", "rule", "status", "plan"), str),
     **dict.fromkeys(("fingerprint", "log", "seal", "version"), str),
     **dict.fromkeys(("records_changed", "n_records", "tables"), int),
@@ -61,7 +62,7 @@ _KINDS: dict[str, Any] = {
     "params": list[list[str]],
     "made_with": dict[str, Any],
 }
-"""What the fields hold; those that are not needed may be missing."""
+"""The types of the fields; those that are not required may be missing."""
 
 
 def iso(at: float | None = None) -> str:
@@ -70,7 +71,7 @@ def iso(at: float | None = None) -> str:
 
 
 def made_with() -> dict[str, Any]:
-    """Python, the system, and the exact versions of everything that this program rests on, with one digest of them."""
+    """Python, the system, and the exact versions of all packages that this program needs, with one digest of them."""
     packages = dict(_packages())
     lines = "".join(f"{name}=={version}\n" for name, version in packages.items())
     return {
@@ -84,22 +85,22 @@ def made_with() -> dict[str, Any]:
 @cache  # reading the metadata of a hundred packages takes longer than the rest of a small export
 def _packages() -> dict[str, str]:
     """Installed distributions that this one needs, directly or not, in order of their names."""
-    found: dict[str, str] = {}
-    waiting = ["swap-frontier"]
-    while waiting:
-        name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
-        if name in found:
+    versions: dict[str, str] = {}
+    unvisited = ["swap-frontier"]
+    while unvisited:
+        name = re.sub(r"[-_.]+", "-", unvisited.pop()).lower()
+        if name in versions:
             continue
         try:
-            one = distribution(name)
+            installed = distribution(name)
         except PackageNotFoundError:
             continue
-        found[name] = one.version
-        for text in one.requires or ():
-            if "extra ==" not in text and (match := re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*", text)):
-                waiting.append(match.group())
-    found.pop("swap-frontier", None)
-    return dict(sorted(found.items()))
+        versions[name] = installed.version
+        for requirement in installed.requires or ():
+            if "extra ==" not in requirement and (match := re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*", requirement)):
+                unvisited.append(match.group())
+    versions.pop("swap-frontier", None)
+    return dict(sorted(versions.items()))
 
 
 def write_manifest(folder: Path, content: dict[str, Any], secrets: dict[str, str]) -> None:
@@ -109,17 +110,17 @@ def write_manifest(folder: Path, content: dict[str, Any], secrets: dict[str, str
     exchanged alone.
     """
     content = json.loads(json.dumps({"format": FORMAT, **content, "version": __version__}))
-    annex = _text({**secrets, "manifest": _keyed(content, secrets["row_order_secret"])})
+    annex = _json_bytes({**secrets, "manifest": _keyed_digest(content, secrets["row_order_secret"])})
     write_private(folder / SEEDS, annex)
-    write_private(folder / MANIFEST, _text({**content, "seal": hashlib.sha256(annex).hexdigest()}))
+    write_private(folder / MANIFEST, _json_bytes({**content, "seal": hashlib.sha256(annex).hexdigest()}))
 
 
-def _keyed(content: dict[str, Any], secret: str) -> str:
+def _keyed_digest(content: dict[str, Any], secret: str) -> str:
     plain = json.dumps({k: v for k, v in content.items() if k != "seal"}, sort_keys=True, separators=(",", ":"))
     return hmac.new(bytes.fromhex(secret), plain.encode(), hashlib.sha256).hexdigest()
 
 
-def _text(content: dict[str, Any]) -> bytes:
+def _json_bytes(content: dict[str, Any]) -> bytes:
     return json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n"
 
 
@@ -129,36 +130,36 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     ``intact`` in it says whether its fields are those that were sealed.  An annex of another manifest is refused.
     """
     path = Path(path)
-    named = not path.is_dir()
-    if not named:
-        inside = path / INTERNAL / MANIFEST
-        path = inside if os.path.lexists(inside) else path / "analyst" / INTERNAL / MANIFEST
-    manifest = _read(path, follow=named)
-    missing = [name for name in _NEEDED if name not in manifest]
+    is_file = not path.is_dir()
+    if not is_file:
+        in_bundle = path / INTERNAL / MANIFEST
+        path = in_bundle if os.path.lexists(in_bundle) else path / Tier.ANALYST / INTERNAL / MANIFEST
+    manifest = _read(path, follow=is_file)
+    missing = [name for name in _REQUIRED if name not in manifest]
     if "format" in manifest and manifest["format"] != FORMAT:
-        raise EngineError(f"'{path.name}' has format {manifest['format']}, this version reads format {FORMAT}")
+        raise EngineError(f"'{path.name}' has format {manifest['format']}, and this version reads format {FORMAT}")
     if missing:
         raise EngineError(f"'{path.name}' is no manifest of an export: it lacks '{missing[0]}'")
-    for name, kind in _KINDS.items():
-        if name in manifest and not fits(manifest[name], kind):
+    for name, type_of_field in _TYPES.items():
+        if name in manifest and not fits(manifest[name], type_of_field):
             raise EngineError(f"'{path.name}' is damaged: '{name}' does not hold what it should")
     if any(len(pair) != 2 for pair in manifest["params"]):
         raise EngineError(f"'{path.name}' is damaged: 'params' does not hold pairs of name and value")
-    for part, of in (("sha256", "a release"), ("internal", "its folder")):
-        if any(Path(name).name != name for name in manifest[part]):
-            raise EngineError(f"'{path.name}' names a file that cannot be one of {of}")
+    for field, folder in (("sha256", "a release"), ("internal", "its folder")):
+        if any(Path(name).name != name for name in manifest[field]):
+            raise EngineError(f"'{path.name}' names a file that cannot be one of {folder}")
     if manifest["stream_version"] != STREAM_VERSION:
         raise EngineError(
-            f"'{path.name}' was made with stream version {manifest['stream_version']}, this version draws version "
+            f"'{path.name}' was made with stream version {manifest['stream_version']}, and this version draws version "
             f"{STREAM_VERSION}; replay it with the version that made it ({manifest.get('version', 'unknown')})"
         )
     annex = path.with_name(SEEDS)
-    seeds = _read(annex)
+    seed_fields = _read(annex)
     if hashlib.sha256(read_plain(annex)).hexdigest() != manifest["seal"]:
         raise EngineError("the seed annex is not the one that was sealed with the manifest: one of them was changed")
     try:
-        secrets = {name: bytes.fromhex(seeds[name]).hex() for name in SECRETS}
-        intact = hmac.compare_digest(_keyed(manifest, secrets["row_order_secret"]), str(seeds["manifest"]))
+        secrets = {name: bytes.fromhex(seed_fields[name]).hex() for name in SECRETS}
+        intact = hmac.compare_digest(_keyed_digest(manifest, secrets["row_order_secret"]), str(seed_fields["manifest"]))
     except (KeyError, ValueError, TypeError):
         raise EngineError("the keys of the seed annex are damaged: they must be hexadecimal digits") from None
     return {**manifest, **secrets, "intact": intact}

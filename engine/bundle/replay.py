@@ -1,4 +1,4 @@
-"""Remake the release of an analyst's bundle and list what differs."""
+"""Remake the release of an analyst's bundle and list the differences from it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from engine.bundle.contents import why_unopened
+from engine.bundle.export_source import CLOSE
 from engine.bundle.files import labels_of, sha256, tables_of, write_tables
 from engine.bundle.folder import new_folder, scratch_folder
-from engine.bundle.integrity import analyst_in, read_untouched
+from engine.bundle.integrity import analyst_in, read_intact
 from engine.bundle.manifest import RELEASE, made_with
-from engine.bundle.package import CLOSE
 from engine.bundle.row_order import Rows
 from engine.common.errors import UsageError
 from engine.common.streams import fingerprint
@@ -29,7 +29,7 @@ from engine.sweeps.remake import Remade, remake
 
 @dataclass(frozen=True)
 class Replay:
-    """What a replay found: files that are the same bit for bit, and sentences on what differs."""
+    """The result of a replay: the files that are the same bit for bit, and a sentence for each difference."""
 
     candidate: str
     same: tuple[str, ...]
@@ -41,11 +41,11 @@ def replay(path: str | Path, raw: RawTable, out: str | Path | None = None) -> Re
     bundle's folder is given; ``out`` keeps the remade files in a new folder.
 
     A bundle whose manifest or internal files are not those that were sealed is refused before anything that it names is
-    looked at.  Figures of another platform may differ in their last digits (up to 1e-9); that is said and counts as a
-    difference of bits, not of the release.
+    used.  Figures of another platform may differ in their last digits (up to 1e-9); such a difference is listed too,
+    with that reason.
     """
     path = Path(path)
-    manifest = read_untouched(path)
+    manifest = read_intact(path)
     derived, secret = bytes.fromhex(manifest["derived_key"]), bytes.fromhex(manifest["row_order_secret"])
     if manifest["fingerprint"] != fingerprint(derived, raw.content_digest()):
         raise UsageError(f"the manifest belongs to other data than '{raw.source}': their fingerprints differ")
@@ -55,59 +55,59 @@ def replay(path: str | Path, raw: RawTable, out: str | Path | None = None) -> Re
     attributes = AttributeSpec.parse(manifest["spec"], data.domain.names)
     params = tuple((str(name), str(value)) for name, value in manifest["params"])
     spec = ReleaseSpec(attributes, manifest["rate"], manifest["rule"], manifest["mechanism"], params)
-    made = remake(data, question(plan, data, [call(text) for text in manifest["figures"]]), spec, derived)
-    differs = [*_said_otherwise(manifest, made, spec), *_figures(manifest["figures"], made.figures)]
-    tables = tables_of(made, Rows(secret, data.n_records), manifest["include"])
-    labels = labels_of(made, next(iter(tables.values())))
+    remade = remake(data, question(plan, data, [call(text) for text in manifest["figures"]]), spec, derived)
+    differs = [*_contradicted_entries(manifest, remade, spec), *_different_figures(manifest["figures"], remade.figures)]
+    tables = tables_of(remade, Rows(secret, data.n_records), manifest["include"])
+    labels = labels_of(remade, next(iter(tables.values())))
     with scratch_folder() as folder:
-        hashes, _ = write_tables(folder, tables, manifest["formats"], labels)
-    files = sorted({*hashes, *manifest["sha256"]})
-    remade = [name for name in files if hashes.get(name) == manifest["sha256"].get(name)]
-    differs += [f"{name} differs from the export" + _why(manifest) for name in files if name not in remade]
-    altered = [name for name in remade if _altered(path, name, manifest["sha256"][name])]
+        digests, _ = write_tables(folder, tables, manifest["formats"], labels)
+    files = sorted({*digests, *manifest["sha256"]})
+    equal = [name for name in files if digests.get(name) == manifest["sha256"].get(name)]
+    platform = _platform_differences(manifest) if len(equal) < len(files) else ""
+    differs += [f"{name} differs from the export{platform}" for name in files if name not in equal]
+    altered = [name for name in equal if _is_altered(path, name, manifest["sha256"][name])]
     differs += [f"{name} in the folder is not what was exported: it has been altered or removed" for name in altered]
-    same = tuple(name for name in remade if name not in altered)
+    same = tuple(name for name in equal if name not in altered)
     if out is not None:
-        with new_folder(Path(out)) as (aside, finish):
-            (aside / RELEASE).mkdir()
-            write_tables(aside / RELEASE, tables, manifest["formats"], labels)
+        with new_folder(Path(out)) as (hidden, finish):
+            (hidden / RELEASE).mkdir()
+            write_tables(hidden / RELEASE, tables, manifest["formats"], labels)
             finish()
     return Replay(manifest["candidate"], same, tuple(differs))
 
 
-def _said_otherwise(manifest: dict[str, Any], made: Remade, spec: ReleaseSpec) -> list[str]:
+def _contradicted_entries(manifest: dict[str, Any], remade: Remade, spec: ReleaseSpec) -> list[str]:
     """Entries of the manifest that the remade release contradicts."""
     label, _, replicate = str(manifest["candidate"]).partition("/")
-    found = {
-        "status": STATUS[made.status],
-        "records_changed": int(made.changed.sum()),
-        "n_records": made.data.n_records,
+    actual = {
+        "status": STATUS[remade.status],
+        "records_changed": int(remade.changed.sum()),
+        "n_records": remade.data.n_records,
     }
     differs = [
         f"{name} is {value!r}, the manifest says {manifest.get(name)!r}"
-        for name, value in found.items()
+        for name, value in actual.items()
         if manifest.get(name) != value
     ]
-    # A label is the beginning of the spec's digest, as long as it took to tell it from others of its study.
+    # A label is the beginning of the spec's digest, long enough to be told from the others of its study.
     if len(label) < 4 or not f"x{spec.digest()}".startswith(label) or not replicate.isdecimal():
-        own = short_ids([spec])[0]
-        differs.insert(0, f"candidate is {own}..., the manifest says {manifest['candidate']!r}")
+        differs.insert(0, f"candidate is {short_ids([spec])[0]}..., the manifest says {manifest['candidate']!r}")
     return differs
 
 
-def _figures(stored: dict[str, Any], made: dict[str, float]) -> list[str]:
+def _different_figures(stored: dict[str, Any], remade: dict[str, float]) -> list[str]:
     differs = []
     for name, value in stored.items():
-        got = made.get(name, float("nan"))
-        if (value is None and got != got) or got == value:
+        figure = remade.get(name, float("nan"))
+        if (value is None and figure != figure) or figure == value:
             continue
-        close = value is not None and abs(got - value) <= CLOSE * max(1.0, abs(value))
-        said = f"{name} is {None if got != got else got!r}, the manifest says {value!r}"
-        differs.append(said + (" (rounding of another platform: within 1e-9)" if close else ""))
+        close = value is not None and abs(figure - value) <= CLOSE * max(1.0, abs(value))
+        difference = f"{name} is {None if figure != figure else figure!r}, the manifest says {value!r}"
+        differs.append(difference + (" (rounding of another platform: within 1e-9)" if close else ""))
     return differs
 
 
-def _altered(bundle: Path, name: str, digest: str) -> bool:
+def _is_altered(bundle: Path, name: str, digest: str) -> bool:
     """Whether a released file in the folder of a bundle is no longer the one that was written; of a manifest alone
     there is none to look at."""
     if not bundle.is_dir():
@@ -116,16 +116,16 @@ def _altered(bundle: Path, name: str, digest: str) -> bool:
     return not is_plain(file) or bool(why_unopened(file)) or sha256(file) != digest
 
 
-def _why(manifest: dict[str, Any]) -> str:
-    """Which part of the platform is another one, as the likely reason."""
+def _platform_differences(manifest: dict[str, Any]) -> str:
+    """How this platform differs from the export's, as the likely reason, in brackets; empty where it does not."""
     now, then = made_with(), manifest.get("made_with", {})
-    other = [
+    differences = [
         f"{name} {then[name]} then, {now[name]} now" for name in ("python", "system") if then.get(name) != now[name]
     ]
     packages = then.get("packages", {})
-    other += [
+    differences += [
         f"{name} {version} then, {now['packages'].get(name, 'absent')} now"
         for name, version in packages.items()
         if now["packages"].get(name) != version
     ]
-    return f" ({'; '.join(other[:5])})" if other else ""
+    return f" ({'; '.join(differences[:5])})" if differences else ""

@@ -1,35 +1,51 @@
 """Validate an installation: recompute known figures offline, in a temporary folder, within minutes.
 
-Each check recomputes what is known from elsewhere: a published figure, a figure pinned when this version was made, a
-slow computation beside the fast one, or a fact that must hold exactly.
+Each check compares with a result that is known: a published figure, a figure pinned when this version was made, that of
+a slow computation beside the fast one, or a fact that must hold exactly.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import tempfile
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.bundle.export import export
+from engine.bundle.leaks import Secret, forms_of_bytes
+from engine.bundle.replay import replay
+from engine.bundle.unpack import parts_of
 from engine.common.errors import EngineError
+from engine.common.os_support import write_private
+from engine.data.io.labelled_writers import write_dta, write_sav
+from engine.data.io.readers import read_table
+from engine.data.io.writers import write_csv, write_parquet
+from engine.data.labels import ColumnLabels
+from engine.data.microdata import RawColumn, RawTable
+from engine.frontier.undominated import undominated
+from engine.models.loglinear import CZECH_LITERATURE, Counts, fit, parse
+from engine.plan import plan_from_toml
 from engine.plan.recode import code
 from engine.plan.samples import load
-
-if TYPE_CHECKING:
-    from engine.data.microdata import RawTable
-    from engine.study.study import Study
+from engine.release.space import build, by_swap_sizes, complete, counts
+from engine.report.describe import remade
+from engine.study.keys import key_path
+from engine.study.study import Study
+from engine.study.study_map import risk_utility_map
+from engine.sweeps.sweep import sweep
 
 KEY = hashlib.sha256(b"the key of the self-test").digest()[:16]
 """A key that is no secret, so that draws can be compared with pinned ones.  Never use it for a release."""
 _DRAWS = "081441453ee62bd16ce00610a9e5960c"
 _STUDY = "selftest.study"
 _PEOPLE = 240
-_ALL = """
+_EVERY_MECHANISM = """
 [data]
 carry = ["pay"]
 numeric = ["pay"]
@@ -84,73 +100,64 @@ names = ["small_cells", "hellinger", "ci_overlap"]
 
 @dataclass(frozen=True)
 class Check:
-    """One check: what it is about, whether it passed, what was found, and how many seconds it took."""
+    """One check: its subject, whether it passed, its result in words, and the seconds that it took."""
 
-    about: str
+    subject: str
     passed: bool
-    found: str
+    result: str
     seconds: float
 
 
 class Mismatch(Exception):
-    """A check found something else than it must."""
+    """A result differs from the known one."""
 
 
-def _must(holds: object, found: str) -> str:
+def _must(holds: object, result: str) -> str:
     if not holds:
-        raise Mismatch(found)
-    return found
+        raise Mismatch(result)
+    return result
 
 
-def run() -> Iterator[Check]:
+def run_checks() -> Iterator[Check]:
     """Run all checks, one after the other; each is yielded when it is done."""
     with tempfile.TemporaryDirectory(prefix="swap-frontier-", ignore_cleanup_errors=True) as folder:
-        for about, check in _CHECKS.items():
+        for subject, check in _CHECKS.items():
             start = time.perf_counter()
             try:
-                passed, found = True, check(Path(folder))
+                passed, result = True, check(Path(folder))
             except (Mismatch, EngineError) as error:
-                passed, found = False, str(error)
-            except Exception as error:  # whatever fails, the site must hear of it and of the checks that follow
-                passed, found = False, f"ended with {type(error).__name__}: {error}"
-            yield Check(about, passed, found, time.perf_counter() - start)
+                passed, result = False, str(error)
+            except Exception as error:  # any failure is reported, and the checks that follow are run
+                passed, result = False, f"ended with {type(error).__name__}: {error}"
+            yield Check(subject, passed, result, time.perf_counter() - start)
 
 
 def _sample(folder: Path) -> str:
     table = code(*load("czech")).table
-    of = np.bincount(table.counts)
-    found = f"{table.counts.sum():,} records in {len(table)} of 64 cells; {of[1]} with one record, {of[2]} with two"
-    return _must((int(table.counts.sum()), len(table), int(of[1]), int(of[2])) == (1841, 63, 1, 2), found)
+    n_records, cells = int(table.counts.sum()), np.bincount(table.counts)
+    result = f"{n_records:,} records in {len(table)} of 64 cells; {cells[1]} with one record, {cells[2]} with two"
+    return _must((n_records, len(table), int(cells[1]), int(cells[2])) == (1841, 63, 1, 2), result)
 
 
 def _spaces(folder: Path) -> str:
-    from engine.release.space import build, by_swap_sizes, complete, counts
-
     table = code(*load("czech")).table
     names = table.domain.names
-    small, whole = build(by_swap_sizes(names, names, (1, 2)), table), build(complete(names, names), table)
-    found = f"{len(small.specs)} swaps of one and two attributes, {len(whole.specs):,} distinct specs in all"
-    return _must((len(small.specs), (whole.legal, whole.feasible, len(whole.specs))) == (21, counts(6)), found)
+    small, full = build(by_swap_sizes(names, names, (1, 2)), table), build(complete(names, names), table)
+    result = f"{len(small.specs)} swaps of one and two attributes, {len(full.specs):,} distinct specs in all"
+    return _must((len(small.specs), (full.legal, full.feasible, len(full.specs))) == (21, counts(6)), result)
 
 
 def _models(folder: Path) -> str:
-    from engine.models.loglinear import CZECH_LITERATURE, Counts, fit, parse
-
     data = code(*load("czech"))
     counted = Counts(data.table.cells, data.table.counts, data.domain.shape)
     fitted = fit(counted, parse(CZECH_LITERATURE, data.domain.names))
-    found = f"log-likelihood {fitted.log_likelihood:.4f} of {CZECH_LITERATURE}, {counted.saturated:.4f} saturated"
-    near = abs(fitted.log_likelihood + 6665.4277) < 0.02 and abs(counted.saturated + 6643.1336) < 1e-4
-    return _must(near, found)
+    result = f"log-likelihood {fitted.log_likelihood:.4f} of {CZECH_LITERATURE}, {counted.saturated:.4f} saturated"
+    is_near = abs(fitted.log_likelihood + 6665.4277) < 0.02 and abs(counted.saturated + 6643.1336) < 1e-4
+    return _must(is_near, result)
 
 
 def _swept(folder: Path) -> Study:
     """A study of the Czech data with the key that is no secret."""
-    from engine.common.os_support import write_private
-    from engine.study.keys import key_path
-    from engine.study.study import Study
-    from engine.sweeps.sweep import sweep
-
     path = folder / _STUDY
     if path.exists():
         return Study.open(path)
@@ -165,48 +172,44 @@ def _swept(folder: Path) -> Study:
 def _draws(folder: Path) -> str:
     """Integers only, so that the digest is the same on every platform."""
     with _swept(folder) as study:
-        found, n = study.results(), int(study.about["n_records"])
-    whole = np.column_stack(
+        results, n = study.results(), int(study.about["n_records"])
+    rows = np.column_stack(
         [
-            found.scenario,
-            found.replicate,
-            found.status,
-            found.changed,
-            np.rint(found.values[:, 0] * (n - found.changed)),
-            np.rint(found.values[:, 2] * 2 * n),
+            results.scenario,
+            results.replicate,
+            results.status,
+            results.changed,
+            np.rint(results.values[:, 0] * (n - results.changed)),
+            np.rint(results.values[:, 2] * 2 * n),
         ]
     )
-    digest = hashlib.blake2b(whole.astype("<i8").tobytes(), digest_size=16).hexdigest()
-    return _must(digest == _DRAWS, f"{len(whole):,} realisations with digest {digest}")
+    digest = hashlib.blake2b(rows.astype("<i8").tobytes(), digest_size=16).hexdigest()
+    return _must(digest == _DRAWS, f"{len(rows):,} realisations with digest {digest}")
 
 
 def _means(folder: Path) -> str:
     """Hellinger distances at 10 %, means of 40 realisations, beside an independent computation."""
-    from engine.study.study_map import risk_utility_map
-
     known = {"A": 0.0357, "B": 0.0662, "F": 0.0489, "B C": 0.0367, "B F": 0.0865, "C F": 0.0868}
     with _swept(folder) as study:
         view = risk_utility_map(study)
-        place = {}
+        index_of = {}
         for scenario in study.scenarios:
             if scenario.spec.rate == "0.1":
                 roles = zip(study.names, scenario.spec.attributes.roles, strict=True)
-                place[" ".join(name for name, role in roles if role == "S")] = scenario.index
-    got = {swap: abs(float(view.summary.mean[place[swap], 1])) for swap in known}
-    worst = max(abs(got[swap] / known[swap] - 1) for swap in known)
+                index_of[" ".join(name for name, role in roles if role == "S")] = scenario.index
+    distances = {swap: abs(float(view.summary.mean[index_of[swap], 1])) for swap in known}
+    worst = max(abs(distances[swap] / known[swap] - 1) for swap in known)
     return _must(worst < 0.06, f"at most {100 * worst:.1f} % from the means of another program for {len(known)} swaps")
 
 
 def _marginals(folder: Path) -> str:
-    from engine.report.describe import remade
-
     raw, _ = load("czech")
     checked = 0
     with _swept(folder) as study:
         for scenario in study.scenarios:
-            made = remade(study, raw, scenario.label, 1)
+            release = remade(study, raw, scenario.label, 1)
             for j, role in enumerate(scenario.spec.attributes.roles):
-                before, after = made.data.codes[j], made.codes(j)
+                before, after = release.data.codes[j], release.codes(j)
                 same = np.array_equal(np.bincount(before), np.bincount(after))
                 if not same or (role != "S" and not np.array_equal(before, after)):
                     raise Mismatch(f"{scenario.label}: attribute '{study.names[j]}' is not kept")
@@ -215,8 +218,6 @@ def _marginals(folder: Path) -> str:
 
 
 def _frontier(folder: Path) -> str:
-    from engine.frontier.undominated import undominated
-
     rng = np.random.default_rng(1)
     for k in (2, 3, 4):
         points = rng.integers(0, 30, (600, k)).astype(float)
@@ -229,8 +230,6 @@ def _frontier(folder: Path) -> str:
 def _people() -> RawTable:
     """Made-up people: no record is anybody's."""
     import pyarrow as pa
-
-    from engine.data.microdata import RawColumn, RawTable
 
     rng = np.random.default_rng(7)
     sex, region, work = (rng.integers(0, k, _PEOPLE) for k in (2, 3, 4))
@@ -246,36 +245,29 @@ def _people() -> RawTable:
 
 
 def _mechanisms(folder: Path) -> str:
-    """One candidate of each is made twice: in the sweep, and again down to records."""
-    from engine.plan import plan_from_toml
-    from engine.report.describe import remade
-    from engine.sweeps.sweep import sweep
-
+    """One run of each is drawn in the sweep and remade."""
     raw = _people()
-    with sweep(raw, plan_from_toml(_ALL), folder / "all.study", workers=1) as study:
-        results, labels = study.results(), {s.spec.mechanism: s for s in study.scenarios}
-        for name, scenario in labels.items():
+    with sweep(raw, plan_from_toml(_EVERY_MECHANISM), folder / "all.study", workers=1) as study:
+        results, scenarios = study.results(), {s.spec.mechanism: s for s in study.scenarios}
+        for name, scenario in scenarios.items():
             row = np.flatnonzero((results.scenario == scenario.index) & (results.replicate == 2))[0]
-            made = remade(study, raw, scenario.label, 2)
+            release = remade(study, raw, scenario.label, 2)
             for k, call in enumerate(study.measures):
-                stored, again = float(results.values[row, k]), made.figures[str(call)]
-                if not (again == stored or (again != again and stored != stored)):
-                    raise Mismatch(f"{name}: {call} is {again!r}, the sweep had {stored!r}")
-    return _must(len(labels) == 9, f"releases of {len(labels)} mechanisms are made again with equal figures")
+                stored, figure = float(results.values[row, k]), release.figures[str(call)]
+                if not (figure == stored or (figure != figure and stored != stored)):
+                    raise Mismatch(f"{name}: {call} is {figure!r}, the sweep had {stored!r}")
+    return _must(len(scenarios) == 9, f"releases of {len(scenarios)} mechanisms are remade with equal figures")
 
 
 def _replay(folder: Path) -> str:
     """Choice, export and replay, of a release with one table and of one with two."""
-    from engine.bundle import export, replay
-    from engine.study.study import Study
-
     raw, files = _people(), 0
     with Study.open(folder / "all.study") as study:
         for name in ("random_swap", "maps"):
             scenario = next(s for s in study.scenarios if s.spec.mechanism == name)
-            found = replay(export(study, raw, scenario.label, folder / name), raw)
-            _must(found.same and not found.differs, "; ".join(found.differs))
-            files += len(found.same)
+            replayed = replay(export(study, raw, scenario.label, folder / name), raw)
+            _must(replayed.same and not replayed.differs, "; ".join(replayed.differs))
+            files += len(replayed.same)
     return f"{files} released files are remade bit for bit"
 
 
@@ -283,35 +275,26 @@ def _formats(folder: Path) -> str:
     """Values, labels and missing codes through SPSS and Stata, values through CSV and Parquet."""
     import pyarrow as pa
 
-    from engine.data.io.labelled_writers import write_dta, write_sav
-    from engine.data.io.readers import read_table
-    from engine.data.io.writers import write_csv, write_parquet
-    from engine.data.labels import ColumnLabels
-
     codes = pa.array([1, 2, 9, 1], pa.int64())
     labels = {"work": ColumnLabels("Is at work", (("1", "yes"), ("2", "no"), ("9", "refused")), missing=("9",))}
     for name, write in (("a.sav", write_sav), ("a.dta", write_dta)):
         write(folder / name, {"work": codes}, labels)
-        back = read_table(folder / name).columns["work"]
-        read = [float(back.values[int(code)].as_py()) for code in back.codes]
-        kept = back.about.label == "Is at work" and dict(back.about.values) == {"1": "yes", "2": "no", "9": "refused"}
-        missing = name == "a.dta" or back.about.missing == ("9",)  # Stata cannot declare a code such as 9 missing
-        _must(read == [1, 2, 9, 1] and kept and missing, f"{name} is not read back as it was written")
+        column = read_table(folder / name).columns["work"]
+        about, values = column.about, [float(column.values[int(code)].as_py()) for code in column.codes]
+        labelled = about.label == "Is at work" and dict(about.values) == {"1": "yes", "2": "no", "9": "refused"}
+        missing = name == "a.dta" or about.missing == ("9",)  # Stata cannot declare a code such as 9 missing
+        _must(values == [1, 2, 9, 1] and labelled and missing, f"{name} is not read back as it was written")
     for name, write_plain in (("a.csv", write_csv), ("a.parquet", write_parquet)):
         write_plain(folder / name, {"work": codes})
-        back = read_table(folder / name).columns["work"]
-        _must([str(back.values[int(c)]) for c in back.codes] == ["1", "2", "9", "1"], f"{name} is not read back")
+        column = read_table(folder / name).columns["work"]
+        _must(
+            [str(column.values[int(code)]) for code in column.codes] == ["1", "2", "9", "1"], f"{name} is not read back"
+        )
     return "CSV, Parquet, SPSS and Stata files are read back as they were written"
 
 
 def _leaks(folder: Path) -> str:
-    """A key that somebody hid in a released file, plain, as hexadecimal digits and compressed, is found."""
-    import gzip
-    import zipfile
-
-    from engine.bundle.leaks import Secret, forms_of_bytes
-    from engine.bundle.unpack import parts_of
-
+    """A key that is hidden in a released file, plain, as hexadecimal digits or compressed, is found."""
     secret = Secret("a key", forms_of_bytes(KEY))
     hidden = folder / "hidden"
     hidden.mkdir()

@@ -8,15 +8,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from engine.bundle.allow_list import bundles_in
+from engine.bundle.manifest import read_manifest
+from engine.bundle.tiers import Tier
 from engine.common.errors import EngineError, UsageError
+from engine.decision.states import decision_status
 from engine.plan import Plan, plan_from_toml, read_plan
 from engine.plan.differences import plan_differences
+from engine.report.findings import read_board
 from engine.study.study import Study
 
 
 @dataclass(frozen=True)
 class Submission:
-    """One side of a comparison: what ``kind`` of thing it is, its plan where it holds one, and its facts by name."""
+    """One side of a comparison: its ``kind`` (plan, study, a reader's bundle), its plan where it holds one, and its
+    facts by name."""
 
     kind: str
     plan: Plan | None = None
@@ -37,8 +43,6 @@ def read_submission(path: str | Path) -> Submission:
 
 
 def _study(study: Study) -> Submission:
-    from engine.decision.states import decision_status
-
     about, status = study.about, decision_status(study)
     facts = {
         "data": f"{about['n_records']:,} records of {about['source']}, {about['n_cells']:,} cells",
@@ -47,8 +51,8 @@ def _study(study: Study) -> Submission:
         "version": str(about["version"]),
         "state": status.state,
     }
-    said = {"approval": status.number, "conditions": status.conditions}
-    facts |= {name: value for name, value in said.items() if value}
+    approval = {"approval": status.number, "conditions": status.conditions}
+    facts |= {name: value for name, value in approval.items() if value}
     choice = status.choice
     if choice is not None:
         record = choice.record
@@ -62,14 +66,11 @@ def _study(study: Study) -> Submission:
 
 
 def _bundle(folder: Path) -> Submission:
-    from engine.bundle.manifest import read_manifest
-    from engine.bundle.tiers import bundles_in
-
-    found = bundles_in(folder)
-    if "analyst" in found:
-        manifest = read_manifest(found["analyst"])
+    bundles = bundles_in(folder)
+    if Tier.ANALYST in bundles:
+        manifest = read_manifest(bundles[Tier.ANALYST])
         facts = {
-            "recommended": _made(manifest),
+            "recommended": _mechanism_text(manifest),
             "realisation": str(manifest["candidate"]),
             "status": str(manifest["status"]),
             "records changed": f"{manifest['records_changed']:,}",
@@ -79,14 +80,13 @@ def _bundle(folder: Path) -> Submission:
         facts |= {f"released {name}": _number(value) for name, value in manifest["figures"].items()}
         facts |= {f"file {name}": str(value) for name, value in manifest["sha256"].items()}
         return Submission("analyst's bundle", plan_from_toml(manifest["plan"]), facts)
-    if "member" in found:
-        from engine.report.findings import read_board
-
-        return Submission("member's bundle", None, dict(_leaves(json.loads(read_board(found["member"]).to_json()))))
+    if Tier.MEMBER in bundles:
+        findings = json.loads(read_board(bundles[Tier.MEMBER]).to_json())
+        return Submission("member's bundle", None, dict(_leaves(findings)))
     raise EngineError(f"'{folder.name}' is no bundle of an analyst or a member; nothing in it can be compared")
 
 
-def _made(manifest: Mapping[str, Any]) -> str:
+def _mechanism_text(manifest: Mapping[str, Any]) -> str:
     """The mechanism of a release with its spec and rate, or with its parameters."""
     if manifest["rate"]:
         return f"{manifest['mechanism']}: {manifest['spec']} at {manifest['rate']}"
@@ -100,14 +100,14 @@ def _number(value: Any) -> str:
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """All single values of nested ones by their path in words."""
+    """The single values of a nested one, each with its path in words."""
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from _leaves(inner, f"{path} {name}".strip().replace("_", " "))
     elif isinstance(value, list) and any(isinstance(inner, dict | list) for inner in value):
         for i, inner in enumerate(value, 1):
-            named = inner.get("name") if isinstance(inner, dict) else None
-            yield from _leaves(inner, f"{path} {named or i}")
+            name = inner.get("name") if isinstance(inner, dict) else None
+            yield from _leaves(inner, f"{path} {name or i}")
     elif isinstance(value, list):
         yield path, ", ".join(map(str, value)) or "nothing"
     elif isinstance(value, float):
@@ -117,27 +117,27 @@ def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def differences(old: Submission, new: Submission) -> list[str]:
-    """What changed, one sentence each: the plan first, then every fact; only what both kinds of submission hold can be
-    compared."""
+    """One sentence for each change: of the plan first, then of every fact.  Submissions of two kinds are compared by
+    their plans alone."""
     if old.kind != new.kind and not (old.plan and new.plan):
         raise UsageError(f"a {old.kind} and a {new.kind} hold nothing that could be compared; give two of a kind")
-    said = []
+    sentences = []
     if old.plan and new.plan:
         changes = plan_differences(old.plan, new.plan, ours="was", theirs="is")
-        said += [f"plan, {change.sentence}" for change in changes.values()]
+        sentences += [f"plan, {change.sentence}" for change in changes.values()]
         locks = [plan.lock.number if plan.lock else "none" for plan in (old.plan, new.plan)]
         if locks[0] != locks[1]:
-            said.append(f"plan, approval: was {locks[0]}, is {locks[1]}")
+            sentences.append(f"plan, approval: was {locks[0]}, is {locks[1]}")
     if old.kind != new.kind:
-        return said
+        return sentences
     for name in dict.fromkeys((*old.facts, *new.facts)):
         before, after = old.facts.get(name), new.facts.get(name)
         if before == after:
             continue
         if before is None:
-            said.append(f"{name}: new, {after}")
+            sentences.append(f"{name}: new, {after}")
         elif after is None:
-            said.append(f"{name}: gone, was {before}")
+            sentences.append(f"{name}: gone, was {before}")
         else:
-            said.append(f"{name}: was {before}, is {after}")
-    return said
+            sentences.append(f"{name}: was {before}, is {after}")
+    return sentences

@@ -9,45 +9,44 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from engine.bundle.binding import compare, read_log
+from engine.bundle.allow_list import bundles_in, contents_of, is_folder
 from engine.bundle.contents import Contents, why_unopened
 from engine.bundle.file_validity import fault
 from engine.bundle.files import SUMS, read_sums, sha256
-from engine.bundle.integrity import changed_inside
-from engine.bundle.leaks import here
+from engine.bundle.integrity import changed_internal_files
+from engine.bundle.leaks import local_names
 from engine.bundle.manifest import RELEASE, read_manifest
+from engine.bundle.provenance import compare, read_log
 from engine.bundle.public import METHODS
-from engine.bundle.tiers import TIERS, Tier, bundles_in, contents_of, is_folder
+from engine.bundle.tiers import ALL, TIERS, Tier
 from engine.bundle.unpack import parts_of, prose
 from engine.bundle.xml_names import read_elements
 from engine.common.errors import EngineError
 from engine.common.os_support import arrow_file
 from engine.common.untrusted import is_plain, open_plain, read_text, spelt
 from engine.decision.disclosure_text import LABEL
+from engine.report.chair import CHAIR, ChairFacts
+from engine.report.findings import read_board
 from engine.study.decision_log import START
 
-if TYPE_CHECKING:
-    from engine.report.chair import ChairFacts
-
 _MOST_HEADER = 1 << 24
-_MOST_SAID = 1000  # of one check: a file can be wrong in millions of places
+_MOST_PROBLEMS = 1000  # of one check: a file can be wrong in millions of places
 _MOST_BESIDE = 1000  # names that are listed, of as many as there may be
 
 
 @dataclass(frozen=True)
-class Checked:
-    """One check of a bundle: its tier, what was looked at, and what is wrong (nothing when it holds); ``note`` says why
-    it could not be looked at (else empty)."""
+class CheckResult:
+    """The result of one check of a bundle, or of all bundles in a folder (``tier`` is "all"): the statement that was
+    checked and the problems, none where it holds; ``note`` says why it could not be checked (else empty)."""
 
     tier: str
-    what: str
+    statement: str
     problems: tuple[str, ...]
     note: str = ""
 
 
-def verify(path: str | Path, study: str | Path | None = None) -> list[Checked]:
+def verify(path: str | Path, study: str | Path | None = None) -> list[CheckResult]:
     """All checks of the bundles in a folder: of the folder itself, or of analyst, chair, member and public in it.
 
     Whether a bundle is one that was exported is looked up in ``study``, else in studies beside it, else in the
@@ -61,58 +60,60 @@ def verify(path: str | Path, study: str | Path | None = None) -> list[Checked]:
         raise EngineError(
             f"'{folder.name}' is no bundle: it holds none of the files that tell {', '.join(TIERS)} apart"
         )
-    found = []
+    results = []
     for tier, bundle in bundles.items():
-        files, first = _openable(bundle, tier)
-        found += first
-        found += [
-            Checked(tier, what, tuple(_spoken(check, files))) for what, check in _CHECKS.items() if tier in _FOR[what]
+        files, file_checks = _check_files(bundle, tier)
+        results += file_checks
+        results += [
+            CheckResult(tier, statement, tuple(_problems(check, files)))
+            for statement, (check, tiers) in _CHECKS.items()
+            if tier in tiers
         ]
-        found.append(_bound(bundle, tier, None if study is None else Path(study)))
+        results.append(_check_provenance(bundle, tier, None if study is None else Path(study)))
     if len(bundles) > 1 or folder not in bundles.values():
         beside = [spelt(p.name) for p in islice(folder.iterdir(), _MOST_BESIDE) if p not in bundles.values()]
-        found.append(Checked("all", "nothing lies beside the bundles", tuple(f"'{name}' does" for name in beside)))
-    if {"analyst", "public"} <= set(bundles):
-        found.append(Checked("all", "the release is the same in every bundle", tuple(_same_release(bundles))))
-    return found
+        problems = tuple(f"'{name}' does" for name in beside)
+        results.append(CheckResult(ALL, "nothing lies beside the bundles", problems))
+    if {Tier.ANALYST, Tier.PUBLIC} <= set(bundles):
+        results.append(CheckResult(ALL, "the release is the same in every bundle", tuple(_same_release(bundles))))
+    return results
 
 
-def _openable(bundle: Path, tier: Tier) -> tuple[Contents, list[Checked]]:
-    """The files of a bundle, those refused that no other check may open, and the two checks that tell them apart:
-    what lies there is looked at before any of it is opened, and what is in it before any of that is used."""
+def _check_files(bundle: Path, tier: Tier) -> tuple[Contents, list[CheckResult]]:
+    """The files of a bundle, with those refused that no other check may open, and the two checks that refuse them: of
+    every file's kind before it is opened, and of its format before its content is used."""
     files = contents_of(bundle, tier)
-    faults = {name: why for name in files.sound if (why := fault(bundle / name))}
+    faults = {name: reason for name in files.openable if (reason := fault(bundle / name))}
     return files.without(faults), [
-        Checked(tier, what, tuple(f"'{spelt(name)}' {why}" for name, why in refused.items()))
-        for what, refused in (
+        CheckResult(tier, statement, tuple(f"'{spelt(name)}' {reason}" for name, reason in refused.items()))
+        for statement, refused in (
             ("only files that this reader gets", files.refused),
             ("every file can be opened as what it is", faults),
         )
     ]
 
 
-def _spoken(check: Callable[[Contents], Iterator[str]], files: Contents) -> Iterator[str]:
-    """The first that a check finds; a file that is damaged in a way that no check foresees is a finding too."""
+def _problems(check: Callable[[Contents], Iterator[str]], files: Contents) -> Iterator[str]:
+    """The first problems that a check finds; a file with damage that no check foresees is a problem too."""
     try:
-        found = check(files)
-        yield from islice(found, _MOST_SAID)
-        if next(found, None) is not None:
-            yield f"there is more than these {_MOST_SAID:,}"
+        problems = check(files)
+        yield from islice(problems, _MOST_PROBLEMS)
+        if next(problems, None) is not None:
+            yield f"there are more than these {_MOST_PROBLEMS:,}"
     except EngineError as error:
         yield str(error)
     except (OSError, ValueError, RecursionError):
-        yield "a file of the bundle is damaged, so that this could not be looked at"
+        yield "a file of the bundle is damaged, so that this could not be checked"
 
 
-def _bound(bundle: Path, tier: Tier, study: Path | None) -> Checked:
-    what = "it is a bundle that was exported"
+def _check_provenance(bundle: Path, tier: Tier, study: Path | None) -> CheckResult:
     try:
         problems, note = compare(bundle, tier, study)
     except EngineError as error:
         problems, note = (str(error),), ""
     except (OSError, ValueError, RecursionError):
         problems, note = ("the analyst's bundle beside it is damaged, so there is nothing to compare",), ""
-    return Checked(tier, what, problems, note)
+    return CheckResult(tier, "it is a bundle that was exported", problems, note)
 
 
 def _digests(files: Contents) -> Iterator[str]:
@@ -120,20 +121,21 @@ def _digests(files: Contents) -> Iterator[str]:
     if listed is None:
         yield f"{SUMS} is missing or damaged"
         return
-    there = {name for name in files.names if name != SUMS}
-    yield from (f"'{name}' is listed and not there" for name in sorted(set(listed) - there))
-    yield from (f"'{spelt(name)}' is there and not listed" for name in sorted(there - set(listed)))
+    present = {name for name in files.names if name != SUMS}
+    yield from (f"'{name}' is listed and not there" for name in sorted(set(listed) - present))
+    yield from (f"'{spelt(name)}' is there and not listed" for name in sorted(present - set(listed)))
     yield from (
         f"'{name}' was changed"
-        for name in files.sound
+        for name in files.openable
         if name in listed and sha256(files.folder / name) != listed[name]
     )
 
 
-def _nobodys(files: Contents) -> Iterator[str]:
-    """Names and paths of this machine; of another one they cannot be known."""
-    secrets, contact = here(), _contact(files.folder) if files.tier == "member" else ""
-    for name in files.sound:
+def _local_names(files: Contents) -> Iterator[str]:
+    """Names and paths of this machine; those of another one cannot be known."""
+    secrets = local_names()
+    contact = _contact(files.folder) if files.tier is Tier.MEMBER else ""
+    for name in files.openable:
         for part in parts_of(files.folder / name):
             for secret in secrets:
                 if secret.found_in(part, contact):
@@ -141,9 +143,7 @@ def _nobodys(files: Contents) -> Iterator[str]:
 
 
 def _contact(bundle: Path) -> str:
-    """The contact that a member's bundle names; it may be who made it."""
-    from engine.report.findings import read_board
-
+    """The contact that a member's bundle names, who may be the person who made it."""
     try:
         return read_board(bundle).cover.contact
     except EngineError:  # another check says so
@@ -161,21 +161,19 @@ def _manifest(files: Contents) -> Iterator[str]:
     if not manifest["intact"]:
         yield "the manifest is not the one that was sealed with its seed annex: a field was changed"
     for name, digest in manifest["sha256"].items():
-        if f"{RELEASE}/{name}" not in files.sound or sha256(bundle / RELEASE / name) != digest:
+        if f"{RELEASE}/{name}" not in files.openable or sha256(bundle / RELEASE / name) != digest:
             yield f"the released file '{name}' is not the one of the manifest"
     yield from (
         f"'{name}' is not the one of the manifest: it was changed, added or removed"
-        for name in changed_inside(bundle, manifest)
+        for name in changed_internal_files(bundle, manifest)
     )
-    for name in files.sound:
+    for name in files.openable:
         folder, _, file = name.partition("/")
         if folder == RELEASE and file not in manifest["sha256"]:
             yield f"the released file '{file}' is not in the manifest"
 
 
 def _board(files: Contents) -> Iterator[str]:
-    from engine.report.findings import read_board
-
     read_board(files.folder)
     yield from ()
 
@@ -186,22 +184,21 @@ def _chair(files: Contents) -> Iterator[str]:
 
 
 def _chair_facts(bundle: Path) -> ChairFacts:
-    from engine.report.chair import CHAIR, ChairFacts
-
     return ChairFacts.from_json(read_text(bundle / CHAIR))
 
 
-def _no_ids(files: Contents) -> Iterator[str]:
-    """Candidates' own names; these readers know letters.  Names of the data that the bundle declares may read so."""
-    declared = _declared(files.folder) if files.tier == "member" else _attributes(files.folder)
-    for where, text in prose(files.folder, files.sound):
+def _candidate_ids(files: Contents) -> Iterator[str]:
+    """Ids of candidates, of which these readers know letters only.  Names of the data that the bundle declares may read
+    like ids."""
+    declared = _names_for_members(files.folder) if files.tier is Tier.MEMBER else _names_for_chair(files.folder)
+    for where, text in prose(files.folder, files.openable):
         match = next((m for m in LABEL.finditer(text) if m[0] not in declared), None)
         if match:
             yield f"'{where}' holds '{match[0]}', which reads like the id of a candidate"
 
 
-def _attributes(bundle: Path) -> frozenset[str]:
-    """What reads like an id in the names of attributes and columns of a chair's bundle."""
+def _names_for_chair(bundle: Path) -> frozenset[str]:
+    """The parts of names of attributes and columns in a chair's bundle that read like an id."""
     try:
         facts = _chair_facts(bundle)
     except EngineError:  # another check says so
@@ -209,21 +206,19 @@ def _attributes(bundle: Path) -> frozenset[str]:
     return frozenset(match[0] for row in facts.attributes for match in LABEL.finditer(row.name))
 
 
-def _declared(bundle: Path) -> frozenset[str]:
-    """What reads like an id in names of attributes, columns and levels of a member's bundle."""
-    from engine.report.findings import read_board
-
+def _names_for_members(bundle: Path) -> frozenset[str]:
+    """The parts of names of attributes, columns and levels in a member's bundle that read like an id."""
     try:
-        found = read_board(bundle)
+        findings = read_board(bundle)
     except EngineError:  # another check says so
         return frozenset()
-    names = [name for a in found.design.attributes for name in (a.name, *a.columns, a.coding)]
-    names += [*found.design.numeric, *found.design.carried]
+    names = [name for a in findings.design.attributes for name in (a.name, *a.columns, a.coding)]
+    names += [*findings.design.numeric, *findings.design.carried]
     # a level stands after its attribute in the groups of the most exposed
-    owners = tuple(f"{a.name}: " for a in found.design.attributes)
-    names += [group.group for group in found.exposure.groups if group.group.startswith(owners)]
-    names += [row.level for row in found.utility.shares]
-    names += [level for table in found.utility.tables for row in table.rows for level in row.levels]
+    owners = tuple(f"{a.name}: " for a in findings.design.attributes)
+    names += [group.group for group in findings.exposure.groups if group.group.startswith(owners)]
+    names += [row.level for row in findings.utility.shares]
+    names += [level for table in findings.utility.tables for row in table.rows for level in row.levels]
     return frozenset(match[0] for name in names for match in LABEL.finditer(name))
 
 
@@ -231,17 +226,17 @@ def _columns(files: Contents) -> Iterator[str]:
     """Data files hold the columns of the codebook and say nothing else."""
     from pyarrow import parquet
 
-    known: set[str] = set()
+    described: set[str] = set()
 
-    def each(element: str, attributes: dict[str, str]) -> None:
+    def add_variable(element: str, attributes: dict[str, str]) -> None:
         if element == "ddi:codebook:2_5 var":
-            known.add(attributes.get("name", ""))
+            described.add(attributes.get("name", ""))
 
-    if "codebook.xml" not in files.sound:
+    if "codebook.xml" not in files.openable:
         yield "'codebook.xml' is missing or damaged"
         return
-    read_elements(files.folder / "codebook.xml", each)
-    for path in (files.folder / name for name in files.sound):
+    read_elements(files.folder / "codebook.xml", add_variable)
+    for path in (files.folder / name for name in files.openable):
         if path.suffix == ".csv":
             names = _header(path)
         elif path.suffix == ".parquet":
@@ -254,7 +249,7 @@ def _columns(files: Contents) -> Iterator[str]:
         yield from (
             f"'{path.name}' holds the column '{name}', which the codebook does not know"
             for name in names
-            if name not in known
+            if name not in described
         )
 
 
@@ -273,36 +268,26 @@ def _methods(files: Contents) -> Iterator[str]:
     if text.count("\n") != 1 or not text.endswith("\n"):
         yield f"'{METHODS}' is not one paragraph"
     if re.search(r"\b(seed|replicate|study key)\b", text) or LABEL.search(text):
-        yield f"'{METHODS}' says something of how the release was drawn"
+        yield f"'{METHODS}' tells how the release was drawn"
 
 
 def _same_release(bundles: dict[Tier, Path]) -> Iterator[str]:
-    inside = bundles["analyst"] / RELEASE
-    for file in sorted(inside.iterdir()) if is_folder(inside) else ():
-        other = bundles["public"] / file.name
-        if why_unopened(file) or not is_plain(other) or why_unopened(other) or sha256(other) != sha256(file):
-            yield f"'{file.name}' of the analyst is another one than the public's"
+    folder = bundles[Tier.ANALYST] / RELEASE
+    for file in sorted(folder.iterdir()) if is_folder(folder) else ():
+        public = bundles[Tier.PUBLIC] / file.name
+        if why_unopened(file) or not is_plain(public) or why_unopened(public) or sha256(public) != sha256(file):
+            yield f"'{file.name}' of the analyst's bundle differs from that of the public one"
 
 
-_CHECKS: dict[str, Callable[[Contents], Iterator[str]]] = {
-    "every file is the one that was written": _digests,
-    "no name or path of this machine": _nobodys,
-    "the decision log is unbroken": _chain,
-    "manifest, seed annex and release belong together": _manifest,
-    "the board's file holds its fields and no others": _board,
-    "the chair's file holds its fields and no others": _chair,
-    "candidates are letters": _no_ids,
-    "the data files are those of the codebook": _columns,
-    "one paragraph on methods": _methods,
+_CHECKS: dict[str, tuple[Callable[[Contents], Iterator[str]], tuple[Tier, ...]]] = {
+    "every file is the one that was written": (_digests, TIERS),
+    "no name or path of this machine": (_local_names, (Tier.MEMBER, Tier.PUBLIC)),
+    "the decision log is unbroken": (_chain, (Tier.ANALYST,)),
+    "manifest, seed annex and release belong together": (_manifest, (Tier.ANALYST,)),
+    "the board's file holds its fields and no others": (_board, (Tier.MEMBER,)),
+    "the chair's file holds its fields and no others": (_chair, (Tier.CHAIR,)),
+    "candidates are letters": (_candidate_ids, (Tier.MEMBER, Tier.CHAIR)),
+    "the data files are those of the codebook": (_columns, (Tier.PUBLIC,)),
+    "one paragraph on methods": (_methods, (Tier.PUBLIC,)),
 }
-_FOR = {
-    "every file is the one that was written": TIERS,
-    "no name or path of this machine": ("member", "public"),
-    "the decision log is unbroken": ("analyst",),
-    "manifest, seed annex and release belong together": ("analyst",),
-    "the board's file holds its fields and no others": ("member",),
-    "the chair's file holds its fields and no others": ("chair",),
-    "candidates are letters": ("member", "chair"),
-    "the data files are those of the codebook": ("public",),
-    "one paragraph on methods": ("public",),
-}
+"""Each statement that is checked, how, and for which readers."""

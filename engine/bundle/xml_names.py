@@ -13,24 +13,24 @@ from engine.common.untrusted import MOST_ENTRIES, read_plain
 _LONGEST = 1_000_000  # bytes of a tag, or of a text: expat hands over a tag's attributes only when it has read them all
 
 
-def read_elements(path: Path, each: Callable[[str, dict[str, str]], None]) -> None:
-    """Call ``each`` with the name (its namespace, a space, its own) and the attributes of every element.
+def read_elements(path: Path, on_element: Callable[[str, dict[str, str]], None]) -> None:
+    """Call ``on_element`` with the name (its namespace, a space, its own) and the attributes of every element.
 
     Declarations of a document's type are refused: a codebook has none, and they can define texts that unfold without
-    end.  More elements and attributes than a file of ours has, and longer tags, are refused too.  What is no XML is an
-    ``ExpatError``.
+    end.  More elements and attributes than a file of a bundle has, and longer tags, are refused too.  A file that is no
+    XML is an ``ExpatError``.
     """
     n_entries = 0
 
-    def refuse(*of: Any) -> None:
-        raise EngineError(f"'{path.name}' declares a type of document, which no codebook of ours does")
+    def refuse(*_: Any) -> None:
+        raise EngineError(f"'{path.name}' declares a type of document, as no codebook of a bundle does")
 
     def counted(name: str, attributes: dict[str, str]) -> None:
         nonlocal n_entries
         n_entries += 1 + len(attributes)
         if n_entries > MOST_ENTRIES:
             raise EngineError(f"'{path.name}' holds more than {MOST_ENTRIES:,} elements and attributes")
-        each(name, attributes)
+        on_element(name, attributes)
 
     content = read_plain(path)
     _refuse_long_tags(path, content)
@@ -41,10 +41,10 @@ def read_elements(path: Path, each: Callable[[str, dict[str, str]], None]) -> No
 
 
 def _refuse_long_tags(path: Path, content: bytes) -> None:
-    """No tag or text holds a ``<``, so none is longer than what stands between two of them."""
-    at = 0
-    while len(content) - at > _LONGEST:
-        after = content.rfind(b"<", at, at + _LONGEST) + 1
+    """Refuse two signs ``<`` that are far apart: no tag or text holds one, so each ends before the next."""
+    start = 0
+    while len(content) - start > _LONGEST:
+        after = content.rfind(b"<", start, start + _LONGEST) + 1
         if not after:
             raise EngineError(f"'{path.name}' holds a tag or a text of more than {_LONGEST:,} bytes")
-        at = after
+        start = after

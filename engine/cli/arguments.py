@@ -1,4 +1,4 @@
-"""Arguments of the command line as values: lists, numbers, cuts; each refuses nonsense in one sentence."""
+"""Arguments of the command line as values: lists, numbers, cuts; each is refused in one sentence where it is none."""
 
 from __future__ import annotations
 
@@ -14,24 +14,26 @@ WHOLE = re.compile(r"\s*[+-]?[0-9]{1,9}\s*")
 
 
 def check_texts(argv: Sequence[str]) -> None:
-    """Refuse arguments of bytes that are no text: nothing that is kept or written can hold them."""
-    for place, text in enumerate(argv, 1):
+    """Refuse arguments of bytes that are no text: no file that is written can hold them."""
+    for position, text in enumerate(argv, 1):
         if any("\ud800" <= sign <= "\udfff" for sign in text):
-            raise UsageError(f"argument {place} holds bytes that are no text; rename the file, or write the name anew")
+            raise UsageError(
+                f"argument {position} holds bytes that are no text; rename the file, or type the name again"
+            )
 
 
 def shown(text: str) -> str:
-    """What was typed, in quotes; of very long texts the beginning."""
+    """A text as it was typed, in quotes; of a very long one the beginning."""
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
 def names(text: str) -> list[str]:
     """``A,B`` as a list; a name that holds a comma stands in double quotes."""
     try:
-        found = next(csv.reader([text], skipinitialspace=True), [])
+        items = next(csv.reader([text], skipinitialspace=True), [])
     except csv.Error:
         raise argparse.ArgumentTypeError(f"{shown(text)} is no list of names; write A,B in one line") from None
-    return [name.strip() for name in found if name.strip()]
+    return [name.strip() for name in items if name.strip()]
 
 
 def measures(text: str) -> list[str]:
@@ -51,7 +53,7 @@ def cut(text: str) -> tuple[str, list[float]]:
 
 
 def whole(text: str) -> int:
-    """A whole number of at most nine digits, said in the project's words when it is none."""
+    """A whole number of at most nine digits."""
     if not WHOLE.fullmatch(text):
         raise argparse.ArgumentTypeError(f"{shown(text)} is no whole number of at most nine digits")
     return int(text)
@@ -59,18 +61,18 @@ def whole(text: str) -> int:
 
 def workers(text: str) -> int:
     """A number of processes."""
-    return _within(text, 1, 1024, "processes are 1 to 1,024")
+    return _within(text, 1, 1024, "a number of processes is 1 to 1,024")
 
 
 def port(text: str) -> int:
     """A port of this machine."""
-    return _within(text, 1, 65_535, "ports are 1 to 65,535")
+    return _within(text, 1, 65_535, "a port is 1 to 65,535")
 
 
-def _within(text: str, low: int, high: int, words: str) -> int:
+def _within(text: str, low: int, high: int, range_text: str) -> int:
     value = whole(text)
     if not low <= value <= high:
-        raise argparse.ArgumentTypeError(f"{shown(text)}: {words}")
+        raise argparse.ArgumentTypeError(f"{shown(text)}: {range_text}")
     return value
 
 

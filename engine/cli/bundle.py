@@ -13,10 +13,12 @@ from engine.common.output import say
 if TYPE_CHECKING:
     from engine.cli.parser import Commands
 
+_MOST_PROBLEMS = 20  # of one check that are listed
+
 
 def add_commands(commands: Commands) -> None:
     """Add export, replay, verify and apply."""
-    export = add_command(commands, "export", run_export, "remake one candidate and write its release for a reader")
+    export = add_command(commands, "export", run_export, "remake one run of a candidate and write it as a release")
     export.add_argument("study", metavar="STUDY")
     export.add_argument("--data", required=True, metavar="DATA", help=DATA_HELP)
     export.add_argument(
@@ -29,13 +31,13 @@ def add_commands(commands: Commands) -> None:
         "--tier",
         choices=("analyst", "chair", "member", "public", "all"),
         default="analyst",
-        help="who reads it (default analyst); all writes one folder for each; public needs an approval",
+        help="who reads the bundle (default analyst); all writes one folder for each reader; public needs an approval",
     )
     formats = "csv, parquet, sav, dta and xpt, separated by commas (default csv,parquet)"
     export.add_argument("--formats", metavar="LIST", help=formats)
     export.add_argument("--key-file", metavar="PATH")
-    besides = "an analyst's release holds the weight, or a new id, too; in public what [publish] of the plan includes"
-    export.add_argument("--include", action="append", default=[], choices=("weight", "id"), help=besides)
+    include = "release the weight or a new id to the analyst too; [publish] of the plan says what the public gets"
+    export.add_argument("--include", action="append", default=[], choices=("weight", "id"), help=include)
     export.add_argument("--same-order-as", metavar="BUNDLE", help="use the row order and ids of an analyst's bundle")
     export.add_argument("--allow-partial", action="store_true", help="export a failed run all the same")
 
@@ -45,16 +47,18 @@ def add_commands(commands: Commands) -> None:
     replay.add_argument("--out", metavar="DIR", help="keep the remade files in a new folder")
 
     verify = add_command(
-        commands, "verify", run_verify, "check a bundle: digests, what its reader may get, the decision log"
+        commands, "verify", run_verify, "check a bundle: its digests, its files and fields, the decision log"
     )
     verify.add_argument("bundle", metavar="BUNDLE", help="the folder of an export")
-    verify.add_argument("--study", metavar="STUDY", help="whose decision log says what was exported (default: beside)")
+    verify.add_argument("--study", metavar="STUDY", help="the study of the export (default: the one beside the bundle)")
 
     applying = add_command(
         commands, "apply", run_apply, "bring another file of the same records in line with a release"
     )
     applying.add_argument("bundle", metavar="BUNDLE", help="an analyst's bundle")
-    applying.add_argument("--data", required=True, metavar="OTHER", help="a derived or child file")
+    applying.add_argument(
+        "--data", required=True, metavar="OTHER", help="another file of the same records, derived or child"
+    )
     applying.add_argument("--id", required=True, metavar="COLUMN", help="its column with the original ids")
     applying.add_argument("--out", metavar="DIR", help="a new folder (default: linked, beside the bundle)")
     applying.add_argument(
@@ -62,7 +66,7 @@ def add_commands(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="ATTRIBUTE=COLUMN,COLUMN",
-        help="further columns of OTHER that go with an attribute (repeatable)",
+        help="further columns of OTHER that are exchanged with an attribute (repeatable)",
     )
     applying.add_argument("--formats", metavar="LIST", help=formats)
 
@@ -93,13 +97,13 @@ def run_export(args: argparse.Namespace) -> None:
             tell=args.report,
         )
     if args.tier == "all":
-        holds = "one folder each for analyst, chair, member and public; only the last may be published"
+        content = "one folder each for analyst, chair, member and public; only the last may be published"
     elif args.tier == "analyst":
-        holds = "the analyst's bundle must stay inside, it can undo the swap"
+        content = "the analyst's bundle, which can undo the swap and must stay in the agency"
     else:
         readers = {"chair": "the chair of the board", "member": "the members of the board", "public": "the public"}
-        holds = f"the bundle for {readers[args.tier]}"
-    say(f"wrote {out}: {holds}")
+        content = f"the bundle for {readers[args.tier]}"
+    say(f"wrote {out}: {content}")
 
 
 def run_replay(args: argparse.Namespace) -> int:
@@ -107,28 +111,28 @@ def run_replay(args: argparse.Namespace) -> int:
     from engine.bundle import replay
     from engine.plan.samples import open_data
 
-    found = replay(args.manifest, open_data(args.data)[0], args.out)
-    for name in found.same:
+    result = replay(args.manifest, open_data(args.data)[0], args.out)
+    for name in result.same:
         say(f"{name}: the same, bit for bit")
-    for text in found.differs:
-        say(text)
-    return 1 if found.differs else 0
+    for difference in result.differs:
+        say(difference)
+    return 1 if result.differs else 0
 
 
 def run_verify(args: argparse.Namespace) -> int:
     """Check a bundle; exit code 1 when something is wrong with it."""
     from engine.bundle.verify import verify
 
-    found = verify(args.bundle, args.study)
-    for one in found:
-        say(f"{one.tier:8} {'wrong' if one.problems else 'open ' if one.note else 'holds'}  {one.what}")
-        if one.note:
-            say(f"{'':16}{one.note}")
-        for text in one.problems[:20]:
-            say(f"{'':16}{text}")
-        if len(one.problems) > 20:
-            say(f"{'':16}... {len(one.problems) - 20:,} more")
-    return 1 if any(one.problems for one in found) else 0
+    results = verify(args.bundle, args.study)
+    for check in results:
+        say(f"{check.tier:8} {'wrong' if check.problems else 'open ' if check.note else 'holds'}  {check.statement}")
+        if check.note:
+            say(f"{'':16}{check.note}")
+        for problem in check.problems[:_MOST_PROBLEMS]:
+            say(f"{'':16}{problem}")
+        if len(check.problems) > _MOST_PROBLEMS:
+            say(f"{'':16}... {len(check.problems) - _MOST_PROBLEMS:,} more")
+    return 1 if any(check.problems for check in results) else 0
 
 
 def run_apply(args: argparse.Namespace) -> None:
@@ -138,14 +142,14 @@ def run_apply(args: argparse.Namespace) -> None:
 
     blocks: dict[str, list[str]] = {}
     for text in args.block:
-        attribute, sign, names = text.partition("=")
-        if not sign or not names.strip():
+        attribute, equals, names = text.partition("=")
+        if not equals or not names.strip():
             raise UsageError(f"--block '{text}' must read ATTRIBUTE=COLUMN,COLUMN")
         blocks.setdefault(attribute.strip(), []).extend(name.strip() for name in names.split(","))
     raw, _ = open_data(args.data)
     out = Path(args.out) if args.out else Path(args.bundle).absolute().parent / "linked"
-    done = apply(args.bundle, raw, args.id, out, blocks=blocks, formats=_formats(args.formats))
-    say(f"wrote {out}: {done.n_records:,} records with new ids, in the order of the release")
-    say(f"exchanged: {', '.join(done.exchanged) or 'no column of this file'}")
-    if done.dropped:
-        say(f"left out, as the plan says: {', '.join(done.dropped)}")
+    applied = apply(args.bundle, raw, args.id, out, blocks=blocks, formats=_formats(args.formats))
+    say(f"wrote {out}: {applied.n_records:,} records with new ids, in the order of the release")
+    say(f"exchanged: {', '.join(applied.exchanged) or 'no column of this file'}")
+    if applied.dropped:
+        say(f"left out, since the plan drops them: {', '.join(applied.dropped)}")

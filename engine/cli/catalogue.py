@@ -25,12 +25,13 @@ def run_mechanisms(args: argparse.Namespace) -> None:
     from engine.mechanisms import mechanism, names
 
     for name in names():
-        one = mechanism(name)
-        say(f"{one.name}")
-        say(f"    {one.title}; {one.source}")
-        say(f"    Amount: {one.rate}." + (" Specs and rates stand in the plan's [space]." if one.by_roles else ""))
-        say(f"    When: {one.when}.")
-        for parameter in one.parameters:
+        described = mechanism(name)
+        say(f"{described.name}")
+        say(f"    {described.title}; {described.source}")
+        in_space = " The plan names its specs and rates in [space]." if described.by_roles else ""
+        say(f"    Amount: {described.rate}.{in_space}")
+        say(f"    When: {described.when}.")
+        for parameter in described.parameters:
             legal = "|".join(parameter.choices) or " to ".join(filter(None, (parameter.low, parameter.high)))
             default = "must be given" if parameter.default is None else f"default {parameter.default or 'none'}"
             say(f"    {parameter.name} ({default}{'; ' + legal if legal else ''}): {parameter.meaning}")

@@ -12,6 +12,7 @@ from engine.cli.parser import DATA_HELP, add_command
 from engine.common.errors import UsageError
 from engine.common.output import say
 from engine.common.progress import Ticker, announce
+from engine.common.resources import user_folder
 
 if TYPE_CHECKING:
     from engine.cli.parser import Commands
@@ -25,16 +26,15 @@ def add_commands(commands: Commands) -> None:
     )
     app.add_argument("study", nargs="?", metavar="STUDY|BUNDLE", help="a study file, or a member's bundle (folder)")
     app.add_argument(
-        "--data", metavar="DATA", help="the study's data, for before-and-after tables and export: " + DATA_HELP
+        "--data", metavar="DATA", help="the study's data, for tables before and after and for exports: " + DATA_HELP
     )
-    for made in (demo, app):
-        made.add_argument("--port", type=port, metavar="N", help="port on this machine (default: a free one)")
-        made.add_argument("--no-browser", action="store_true", help="do not open a browser; the address is printed")
+    for command in (demo, app):
+        command.add_argument("--port", type=port, metavar="N", help="port on this machine (default: a free one)")
+        command.add_argument("--no-browser", action="store_true", help="print the address and open no browser")
 
 
 def run_demo(args: argparse.Namespace) -> int:
     """Sweep the sample and open the dashboard on it."""
-    from engine.common.resources import user_folder
     from engine.plan.samples import load
     from engine.sweeps.sweep import sweep
 
@@ -51,7 +51,7 @@ def run_demo(args: argparse.Namespace) -> int:
             sweep(raw, plan, path, on_progress=Ticker(), announce=announce).close()
             break
         except UsageError:
-            # The demo's study is nobody's work: one made by another version is made anew.
+            # The demo's study holds nobody's work: one that another version made is replaced.
             if attempt:
                 raise
             for old in folder.glob("fair.study*"):
@@ -68,13 +68,12 @@ def run_app(args: argparse.Namespace) -> int:
         read_board(args.study)
         return _launch(None, None, args, board=Path(args.study))
     if args.study:
+        from engine.plan.samples import names
         from engine.study.study import Study
 
         path = Path(args.study)
         with Study.open(path) as study:
             about = study.about
-        from engine.plan.samples import names
-
         if args.data is None and about["source"] in names():
             args.data = about["source"]
     return _launch(path, args.data, args)

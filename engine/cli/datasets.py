@@ -24,7 +24,7 @@ def add_commands(commands: Commands) -> None:
         dest="source",
         action="append",
         metavar="FILE",
-        help="original file(s); without it, downloaded where there is internet",
+        help="an original file (repeatable); without it the files are downloaded",
     )
 
     write = add_command(adding, "write", run_datasets_write, "write a sample's records as a file, with its labels")

@@ -28,7 +28,10 @@ def add_commands(commands: Commands) -> None:
     choose.add_argument("--by", default="", metavar="NAME", help="who recommends it")
 
     decide = add_command(
-        commands, "decide", run_decide, "take the recommendation through its states; without --state, where it stands"
+        commands,
+        "decide",
+        run_decide,
+        "set the next state of the recommendation; without --state, show its state and the decision log",
     )
     decide.add_argument("study", metavar="STUDY")
     decide.add_argument(
@@ -36,7 +39,7 @@ def add_commands(commands: Commands) -> None:
         choices=("submitted", "approved", "returned", "released", "withheld"),
         help="the next state; withheld is the decision to release nothing",
     )
-    decide.add_argument("--by", default="", metavar="NAME", help="who says so")
+    decide.add_argument("--by", default="", metavar="NAME", help="who sets the state")
     decide.add_argument("--number", default="", metavar="NO", help="the number under which an approval is filed")
     decide.add_argument("--conditions", default="", metavar="TEXT", help="the conditions of an approval")
     decide.add_argument("--why", default="", metavar="TEXT", help="the reason, needed for returned and withheld")
@@ -54,11 +57,11 @@ def run_choose(args: argparse.Namespace) -> None:
             study, view, args.why, candidate=args.candidate, max_risk=args.max_risk, slope=args.slope, by=args.by
         )
         scenario, _ = study.find(choice.label)
-        complaint = disclosure_warning(study, scenario, args.why)
+        warning = disclosure_warning(study, scenario, args.why)
         fresh = fresh_figures(study, scenario.index, args.allow_partial)
     record = choice.record
-    what = ("swap " if scenario.spec.by_roles else "") + str(scenario.spec)
-    say(f"chosen: {choice.label}/{choice.replicate}, {what} ({choice.rule})")
+    spec = ("swap " if scenario.spec.by_roles else "") + str(scenario.spec)
+    say(f"chosen: {choice.label}/{choice.replicate}, {spec} ({choice.rule})")
     if record["undominated"]:
         say(f"it is on the frontier ({'clear' if record['clear'] else 'uncertain, given the noise of the means'})")
     elif record["figures"][record["risk"]]["mean"] is not None:
@@ -67,8 +70,8 @@ def run_choose(args: argparse.Namespace) -> None:
     say(f"the run to be released has {released}")
     for caution in record["cautions"]:
         say(f"note: {caution}")
-    if complaint:
-        say(f"note: {complaint}")
+    if warning:
+        say(f"note: {warning}")
     if fresh is None:
         say(f"next: frontier recheck {args.study} --data DATA")
     else:
@@ -76,7 +79,7 @@ def run_choose(args: argparse.Namespace) -> None:
 
 
 def run_decide(args: argparse.Namespace) -> None:
-    """Set the state of the recommendation, or say where it stands."""
+    """Set the state of the recommendation, or show it with the decision log."""
     from engine.decision.states import DecisionStatus, decide, decision_status, withhold
     from engine.study.decision_log import EVENTS, entries
     from engine.study.log_seal import seal_words
@@ -87,7 +90,8 @@ def run_decide(args: argparse.Namespace) -> None:
         if args.state is None:
             if any((args.by, args.number, args.conditions, args.why)):
                 raise UsageError(
-                    "which state? Give --state with one of submitted, approved, returned, released, withheld"
+                    "--by, --number, --conditions and --why need --state; give one of submitted, approved, returned, "
+                    "released and withheld"
                 )
             status = decision_status(study)
             for entry in entries(study):
@@ -100,8 +104,8 @@ def run_decide(args: argparse.Namespace) -> None:
             status = withhold(study, args.by, args.why)
         else:
             status = decide(study, args.state, args.by, number=args.number, conditions=args.conditions, why=args.why)
-    what = f"{status.choice.label}/{status.choice.replicate}: " if status.choice else ""
-    say(f"{what}{status.state}. {status.words}")
+    candidate = f"{status.choice.label}/{status.choice.replicate}: " if status.choice else ""
+    say(f"{candidate}{status.state}. {status.words}")
     if status.number:
         say(f"approval {status.number}" + (f", on condition: {status.conditions}" if status.conditions else ""))
     if status.possible:

@@ -1,4 +1,4 @@
-"""The ``frontier`` command: its options, its exit codes, and the words for what goes wrong."""
+"""The ``frontier`` command: its options, its exit codes, and its error messages."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from engine.cli import (
     dashboard,
     datasets,
     decision,
+    measure,
     plan,
-    rerun,
+    recheck,
     selftest,
     show,
     space,
@@ -40,7 +41,8 @@ _TOPICS = (
     space,
     sweep,
     study,
-    rerun,
+    measure,
+    recheck,
     show,
     catalogue,
     decision,
@@ -51,7 +53,7 @@ _TOPICS = (
 
 
 STARTED_BY_PROGRAM = ["-"]
-"""The arguments of a process that another program started: it reads its own from standard input, as JSON."""
+"""The arguments with which another program starts this one; the real ones come on standard input, as JSON."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -62,18 +64,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     (:mod:`engine.common.messages`).
     """
     escape_unknown_signs()
-    given = sys.argv[1:] if argv is None else list(argv)
-    started = given == STARTED_BY_PROGRAM
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    started = arguments == STARTED_BY_PROGRAM
     report = report_json if started else report_words
     try:
-        asked = _told() if started else given
-        check_texts(asked)
-        args = build_parser().parse_args(asked, argparse.Namespace(report=report))
+        if started:
+            arguments = _read_arguments()
+        check_texts(arguments)
+        args = build_parser().parse_args(arguments, argparse.Namespace(report=report))
         with private_files(), external_beside(getattr(args, name, None) for name in ("plan", "data", "study")):
-            _say_open_key(args)
+            _warn_of_open_key(args)
             return int(args.run(args) or 0)
     except EngineError as error:
-        # A program that starts this one shows its words to somebody who typed no option.
+        # A program that starts this one shows its messages to somebody who typed no option.
         report(Message("error", str(error) if started else error_text(error), error.values))
         return error.exit_code
     except KeyboardInterrupt:
@@ -93,19 +96,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _told() -> list[str]:
+def _read_arguments() -> list[str]:
     """The arguments on standard input."""
     try:
-        told = json.load(sys.stdin)
+        arguments = json.load(sys.stdin)
     except ValueError:  # neither JSON nor UTF-8
-        told = None
-    if not isinstance(told, list) or not all(isinstance(one, str) for one in told):
+        arguments = None
+    if not isinstance(arguments, list) or not all(isinstance(argument, str) for argument in arguments):
         raise UsageError("standard input holds no arguments; after '-' it must be a JSON list of texts")
-    return told
+    return arguments
 
 
-def _say_open_key(args: argparse.Namespace) -> None:
-    """A study key that others may read undoes what it protects; whose it is decides, so its rights stay as they are."""
+def _warn_of_open_key(args: argparse.Namespace) -> None:
+    """Warn of a study key that others may read, which undoes its protection.  Its owner decides, so its rights stay."""
     study, named = getattr(args, "study", None), getattr(args, "key_file", None)
     if not (study or named):
         return

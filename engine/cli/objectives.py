@@ -23,7 +23,7 @@ def add_objective_options(parser: argparse.ArgumentParser) -> None:
 
 
 def map_of(study: Study, args: argparse.Namespace, *, fresh: bool = False) -> RiskUtilityMap:
-    """The map of a study that the options ask for; ``fresh``: from the replicates of a recheck."""
+    """The map of a study that the options select; with ``fresh``, of the runs of a recheck."""
     from engine.study.study_map import risk_utility_map
 
     return risk_utility_map(

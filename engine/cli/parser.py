@@ -15,10 +15,10 @@ DATA_HELP = "a sample's name (see `frontier datasets`) or a CSV, Parquet, SPSS, 
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose complaints quote arguments without what steers a terminal."""
+    """A parser whose errors quote arguments without control codes of a terminal."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the complaint and leave with exit code 2."""
+        """Print the error and leave with exit code 2."""
         super().error(printable(message))
 
 

@@ -22,7 +22,9 @@ def add_commands(commands: Commands) -> None:
     plans = plan.add_subparsers(title="commands", metavar="COMMAND", required=True)
     init = add_command(plans, "init", run_plan_init, "write a first plan for a file, to be edited")
     init.add_argument("data", metavar="DATA", help=DATA_HELP)
-    init.add_argument("--out", default="plan.toml", metavar="FILE", help="where to (default plan.toml; - prints it)")
+    init.add_argument(
+        "--out", default="plan.toml", metavar="FILE", help="the file to write (default plan.toml; - prints the plan)"
+    )
     add_propose_command(plans)
     check = add_command(plans, "check", run_plan_check, "list what differs between a plan and a file")
     check.add_argument("plan", metavar="PLAN")
@@ -40,7 +42,7 @@ def add_commands(commands: Commands) -> None:
         "write a plan as the Disclosure Analysis Plan that a board approves",
     )
     document.add_argument("plan", metavar="PLAN")
-    document.add_argument("--data", metavar="DATA", help="adds what the plan amounts to on them: " + DATA_HELP)
+    document.add_argument("--data", metavar="DATA", help="adds counts of these data: " + DATA_HELP)
     document.add_argument("--out", required=True, metavar="FILE", help="a new file that ends in .docx or .html")
     document.add_argument(
         "--rates", action="store_true", help="the chair's version: with the rates and settings that members never see"
@@ -63,7 +65,7 @@ def run_plan_init(args: argparse.Namespace) -> None:
     write_private(out, text.encode())
     say(f"wrote {out}; read it, edit it, then: frontier space {args.data} --plan {out}")
     if plan is None:
-        say(f"which columns belong together: frontier plan propose {args.data}")
+        say(f"to see which columns belong together: frontier plan propose {args.data}")
 
 
 def run_plan_check(args: argparse.Namespace) -> int:
@@ -81,7 +83,7 @@ def run_plan_check(args: argparse.Namespace) -> int:
 
 
 def run_plan_lock(args: argparse.Namespace) -> None:
-    """Write the approval into a plan, leaving everything else in the file as it stands."""
+    """Write the approval into a plan and leave the rest of the file as it is."""
     import tomlkit
 
     from engine.plan import read_plan
@@ -97,12 +99,12 @@ def run_plan_lock(args: argparse.Namespace) -> None:
     section = tomlkit.table()
     for name, value in vars(locked).items():
         section[name] = tomlkit.string(value, multiline=True) if name == "approved" else value
-    # behind all the rest, which is not even parsed again: not every TOML that is read could be written as it was
+    # The approval goes after the text, which is not parsed again: not every TOML that is read can be written unchanged.
     text = f"{plan_text(path).rstrip()}\n\n{tomlkit.dumps({'lock': section})}"
     try:
         write_private(path, text.encode(), replace=True)
     except OSError as error:
-        raise EngineError(f"plan '{path.name}' could not be written: {error.strerror}; it is as it was") from None
+        raise EngineError(f"plan '{path.name}' could not be written: {error.strerror}; it is unchanged") from None
     say(f"{path.name} is locked as {locked.number}, approved by {locked.by}; only replicates may grow")
 
 
@@ -122,4 +124,4 @@ def run_plan_document(args: argparse.Namespace) -> None:
     write_plan_document(plan_document(plan, counts, rates=args.rates), out)
     say(f"wrote {out}" + (", for the chair of the board only: it names the rates" if args.rates else ""))
     if not args.data:
-        say("it holds no counts; name the data with --data")
+        say("the document holds no counts; name the data with --data")

@@ -26,20 +26,20 @@ class _MechanismParameter(argparse.Action):
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object, option: object = None
     ) -> None:
-        given = getattr(namespace, self.dest) or []
+        mechanisms = getattr(namespace, self.dest) or []
         key, equals, text = str(values).partition("=")
-        if not given:
+        if not mechanisms:
             parser.error("--param belongs to the --mechanism before it; name one first")
         if not equals or not key.strip() or not text.strip():
             parser.error(f"--param {values}: write K=V or K=V,V such as w0=0.8,0.9")
-        given[-1][1][key.strip()] = [part.strip() for part in text.split(",")]
+        mechanisms[-1][1][key.strip()] = [part.strip() for part in text.split(",")]
 
 
 def add_plan_options(parser: argparse.ArgumentParser) -> None:
     """Options that make or edit a plan."""
     group = parser.add_argument_group(
         "plan options",
-        "With --plan they edit the plan in FILE, without it they describe one; samples bring a plan along.",
+        "With --plan these options edit the plan in FILE, without it they describe a plan; a sample has its own plan.",
     )
     group.add_argument("--plan", metavar="FILE", help="a plan.toml; `frontier plan init DATA` writes a first one")
     _add_columns(group)
@@ -65,9 +65,9 @@ def _add_columns(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--carry", type=names, metavar="A,B", help="columns that stay with their record")
     group.add_argument("--drop", type=names, metavar="A,B", help="columns that never leave")
     group.add_argument(
-        "--weight", metavar="COLUMN", help="the weight; follows its record, not exported unless asked for"
+        "--weight", metavar="COLUMN", help="the weight; stays with its record, released only where it is included"
     )
-    group.add_argument("--id", metavar="COLUMN", help="the id; follows its record, not exported unless asked for")
+    group.add_argument("--id", metavar="COLUMN", help="the id; released only as a new id, where it is included")
 
 
 def _add_space(group: argparse._ArgumentGroup) -> None:
@@ -88,14 +88,14 @@ def _add_space(group: argparse._ArgumentGroup) -> None:
         help="look for the frontier of all roles of all attributes, without trying every one (implies --adaptive)",
     )
     group.add_argument(
-        "--budget", type=whole, metavar="N", help="most scenarios of the random swap that --search looks at"
+        "--budget", type=whole, metavar="N", help="the most scenarios of the random swap that --search looks at"
     )
     group.add_argument(
         "--adaptive",
         action="store_true",
         default=None,
-        help="few replicates for scenarios that others clearly dominate, all for the rest; then fresh ones for the "
-        "frontier",
+        help="run few replicates of scenarios that others clearly dominate and all of the rest; then fresh ones of "
+        "the frontier",
     )
     group.add_argument("--screen", type=whole, metavar="N", help="replicates that every scenario gets (--adaptive)")
     group.add_argument(
@@ -130,7 +130,7 @@ def _add_mechanisms_and_measures(group: argparse._ArgumentGroup) -> None:
         "--measures",
         type=measures,
         metavar="NAMES",
-        help="such as small_cells[n_rule=5],hellinger; `frontier measures` lists them",
+        help="measures such as small_cells[n_rule=5],hellinger; `frontier measures` lists them",
     )
 
 
@@ -139,7 +139,7 @@ def plan_of(args: argparse.Namespace, raw: RawTable, sample_plan: Plan | None, s
     then edited."""
     from engine.plan import MechanismPlan, edit_plan, guess_plan, read_plan
 
-    shaping = {"cut": args.cut, "carry": args.carry, "drop": args.drop, "weight": args.weight, "id": args.id}
+    first_plan_options = {"cut": args.cut, "carry": args.carry, "drop": args.drop, "weight": args.weight, "id": args.id}
     if args.plan:
         base = read_plan(args.plan)
     elif study_plan is not None:
@@ -156,11 +156,11 @@ def plan_of(args: argparse.Namespace, raw: RawTable, sample_plan: Plan | None, s
             id=args.id,
             cut=dict(args.cut or ()),
         )
-        shaping = {}
-    given = [f"--{name}" for name, value in shaping.items() if value]
-    if given and study_plan is None:
+        first_plan_options = {}
+    used = [f"--{name}" for name, value in first_plan_options.items() if value]
+    if used and study_plan is None:
         raise UsageError(
-            f"{given[0]} describes a first plan and cannot change this one; write it into the plan's [data] section "
+            f"{used[0]} describes a first plan and cannot change this one; write it into the plan's [data] section "
             "instead"
         )
     sizes = None
@@ -169,9 +169,9 @@ def plan_of(args: argparse.Namespace, raw: RawTable, sample_plan: Plan | None, s
             raise UsageError(f"swap sizes == {shown(','.join(args.swap_sizes))}, must be whole numbers such as 1,2.")
         sizes = [int(size) for size in args.swap_sizes]
     replicates = getattr(args, "replicates", None)
-    asked = None
+    mechanisms = None
     if args.mechanisms is not None:
-        asked = [MechanismPlan.of(name, grid) for name, grid in args.mechanisms]
+        mechanisms = [MechanismPlan.of(name, grid) for name, grid in args.mechanisms]
     return edit_plan(
         base,
         attributes=args.attributes,
@@ -190,6 +190,6 @@ def plan_of(args: argparse.Namespace, raw: RawTable, sample_plan: Plan | None, s
         change=args.change,
         rule=args.rule,
         measures=args.measures,
-        mechanisms=asked,
+        mechanisms=mechanisms,
         replicates=replicates,
     )

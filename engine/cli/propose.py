@@ -30,12 +30,14 @@ def add_propose_command(plans: Commands) -> None:
     )
     parser.add_argument("data", metavar="DATA", help=DATA_HELP)
     parser.add_argument("--plan", metavar="PLAN", help="list only what would change this plan")
-    parser.add_argument("--codebook", metavar="FILE", help="a CSV table with name, label, role, block, missing ...")
-    parser.add_argument("--attributes", type=names, metavar="A,B", help="the columns to be attributes")
+    parser.add_argument(
+        "--codebook", metavar="FILE", help="a CSV table with the columns name, label, role, block, missing ..."
+    )
+    parser.add_argument("--attributes", type=names, metavar="A,B", help="the columns that become attributes")
     parser.add_argument(
         "--accept", type=names, default=(), metavar="KIND,KEY", help="accept proposals by kind or key, or all"
     )
-    parser.add_argument("--out", metavar="FILE", help="write the plan there (- prints it)")
+    parser.add_argument("--out", metavar="FILE", help="write the plan to FILE (- prints it)")
 
 
 def run_plan_propose(args: argparse.Namespace) -> None:
@@ -48,18 +50,18 @@ def run_plan_propose(args: argparse.Namespace) -> None:
     if args.out and args.out != "-" and Path(args.out).exists():
         raise UsageError(f"'{Path(args.out).name}' exists already; name another file with --out")
     raw = open_data(args.data)[0]
-    plan, raw = _start(args, raw)
-    found = dependencies(raw)
+    plan, raw = _first_plan(args, raw)
+    depending = dependencies(raw)
     if args.accept:
         assert plan is not None
-        plan, accepted = _accept(raw, plan, found, args.accept)
+        plan, accepted = _accept(raw, plan, depending, args.accept)
         say(f"accepted {len(accepted)}: {', '.join(p.key for p in accepted)}", file=sys.stderr)
-    waiting = propose(raw, plan, found)
-    where = sys.stderr if args.out == "-" else sys.stdout
-    for proposal in waiting:
-        say(f"{proposal.key}\n  {proposal.sentence}\n  {proposal.effect}", file=where)
-    if not waiting:
-        say("nothing more to propose", file=where)
+    proposals = propose(raw, plan, depending)
+    stream = sys.stderr if args.out == "-" else sys.stdout
+    for proposal in proposals:
+        say(f"{proposal.key}\n  {proposal.sentence}\n  {proposal.effect}", file=stream)
+    if not proposals:
+        say("nothing more to propose", file=stream)
     if plan is not None and args.out:
         if args.out == "-":
             write_file_text(plan_to_toml(plan))
@@ -68,7 +70,7 @@ def run_plan_propose(args: argparse.Namespace) -> None:
             say(f"wrote {args.out}; check it, then: frontier space {args.data} --plan {args.out}")
 
 
-def _start(args: argparse.Namespace, raw: RawTable) -> tuple[Plan | None, RawTable]:
+def _first_plan(args: argparse.Namespace, raw: RawTable) -> tuple[Plan | None, RawTable]:
     """The plan to begin with (None: nothing is to be changed or compared), and the table with a codebook's labels."""
     from engine.plan import edit_plan, first_plan, read_plan
 
@@ -86,20 +88,19 @@ def _start(args: argparse.Namespace, raw: RawTable) -> tuple[Plan | None, RawTab
     return plan, raw
 
 
-def _accept(raw: RawTable, plan: Plan, found: Dependencies, asked: Sequence[str]) -> tuple[Plan, list[Proposal]]:
-    """Accept proposals of these kinds or keys ("all": every one), and those that open up by that."""
+def _accept(raw: RawTable, plan: Plan, depending: Dependencies, names: Sequence[str]) -> tuple[Plan, list[Proposal]]:
+    """Accept the proposals of these kinds or keys ("all": every one), also those that arise from accepting."""
     from engine.plan import accept, propose
     from engine.plan.proposal import KINDS
 
-    every = propose(raw, None, found)
-    known = (*KINDS, "all", *(proposal.key for proposal in every))
-    for word in asked:
-        if word not in known:
-            raise UsageError(f"--accept names the unknown proposal '{word}'.{did_you_mean(word, known)}")
+    known = (*KINDS, "all", *(proposal.key for proposal in propose(raw, None, depending)))
+    for name in names:
+        if name not in known:
+            raise UsageError(f"--accept names the unknown proposal '{name}'.{did_you_mean(name, known)}")
     accepted: list[Proposal] = []
     while True:
-        waiting = [p for p in propose(raw, plan, found) if "all" in asked or p.kind in asked or p.key in asked]
-        if not waiting:
+        named = [p for p in propose(raw, plan, depending) if "all" in names or p.kind in names or p.key in names]
+        if not named:
             return plan, accepted
-        plan = accept(plan, waiting[0])
-        accepted.append(waiting[0])
+        plan = accept(plan, named[0])
+        accepted.append(named[0])

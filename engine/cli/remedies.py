@@ -1,4 +1,4 @@
-"""Remedies of errors in options and commands, which the engine's own sentences never name."""
+"""The options and commands that remedy errors, which the engine's own sentences never name."""
 
 from __future__ import annotations
 
@@ -45,5 +45,5 @@ OPTIONS = {
 
 
 def error_text(error: EngineError) -> str:
-    """The sentence of an error, and behind it the option or command that mends it, where there is one."""
+    """The sentence of an error, and after it the option or command that remedies it, where there is one."""
     return str(error) if error.remedy is None else f"{error} ({OPTIONS[error.remedy].format(**error.values)})"

@@ -23,7 +23,7 @@ def add_commands(commands: Commands) -> None:
     show.add_argument("study", metavar="STUDY")
     add_objective_options(show)
     show.add_argument(
-        "--by", choices=("scenario", "realisation"), default="scenario", help="means over runs, or every run"
+        "--by", choices=("scenario", "realisation"), default="scenario", help="list means over runs, or every run"
     )
     show.add_argument("--undominated", action="store_true", help="the frontier only")
     show.add_argument(
@@ -41,7 +41,7 @@ def run_show(args: argparse.Namespace) -> None:
     from engine.study.study import Study
 
     if args.max_risk is not None and args.slope is not None:
-        raise UsageError("--max-risk and --slope are two rules; give one of them")
+        raise UsageError("--max-risk and --slope are two selection rules; give one of them")
     with Study.open(args.study) as study:
         view = map_of(study, args)
         progress = study.progress
@@ -61,7 +61,7 @@ def run_show(args: argparse.Namespace) -> None:
 
 
 def print_table(view: RiskUtilityMap, rows: list[dict[str, Any]], columns: list[str], by: str) -> None:
-    """Print rows of :mod:`engine.report.candidate_table` as text, without columns that say nothing."""
+    """Print rows of :mod:`engine.report.candidate_table` as text, without columns that are the same in all rows."""
     from engine.report.candidate_table import as_table
 
     figures = "; ".join(f"{call} {value:.5g}" for call, value in zip(view.measures, view.original, strict=True))
@@ -73,6 +73,5 @@ def print_table(view: RiskUtilityMap, rows: list[dict[str, Any]], columns: list[
         hidden.add("riskier_than_original")
     if len({scenario.spec.mechanism for scenario in view.scenarios}) == 1:
         hidden.add("mechanism")
-    kept = [c for c in columns if c not in hidden and not (c == "failed" and not any(row["failed"] for row in rows))]
-    kept = [c for c in kept if c not in ("optimal",) or any(row["optimal"] for row in rows)]
-    say(as_table(rows, kept), end="")
+    hidden |= {column for column in ("failed", "optimal") if not any(row.get(column) for row in rows)}
+    say(as_table(rows, [column for column in columns if column not in hidden]), end="")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from engine.cli.arguments import whole
@@ -29,8 +30,6 @@ def add_commands(commands: Commands) -> None:
 
 def run_space(args: argparse.Namespace) -> None:
     """Count candidates and estimate the time."""
-    from collections import Counter
-
     from engine.plan.recode import code
     from engine.plan.samples import open_data
     from engine.release.space import Space
@@ -44,7 +43,7 @@ def run_space(args: argparse.Namespace) -> None:
     raw, sample_plan = open_data(args.data)
     plan = plan_of(args, raw, sample_plan)
     data = code(raw, plan)
-    asked, table, found = plan.space, data.table, space_or_count(plan, data)
+    asked, table, counted = plan.space, data.table, space_or_count(plan, data)
     others = scenarios_of(plan, data, listed=False)[0]
     say(
         f"{data.n_records:,} records in {len(table):,} occupied cells of {len(data.domain)} attributes, "
@@ -52,51 +51,51 @@ def run_space(args: argparse.Namespace) -> None:
     )
     for warning in release_warnings(data, plan):
         say(f"warning: {warning}")
-    rates, (specs, n_scenarios) = ", ".join(percent(rate) for rate in asked.rates), probed(plan, found, others)
-    known, parts = n_scenarios, []
-    if found:
-        if isinstance(found, Space):
-            _say_space(plan, data, found)
+    rates, (specs, n_scenarios) = ", ".join(percent(rate) for rate in asked.rates), probed(plan, counted, others)
+    n_listed, parts = n_scenarios, []
+    if counted:
+        if isinstance(counted, Space):
+            _say_space(plan, data, counted)
         else:
-            _say_counts(plan, data, found)
-        parts.append(f"{found.distinct:,} specs at {rates}")
+            _say_counts(plan, data, counted)
+        parts.append(f"{counted.distinct:,} specs at {rates}")
     elif asked.search and plan.swaps_at_random:
-        of = n_specs(table, plan.swap, asked.fix, asked.change, asked.rule, data.has_carried_columns)
-        looked = min(of, asked.budget // len(asked.rates))
-        say(f"specs: {of:,} distinct ones, of which the search looks at {looked:,} at most")
-        parts.append(f"{looked:,} specs at {rates}")
-        n_scenarios += looked * len(asked.rates)
+        n_distinct = n_specs(table, plan.swap, asked.fix, asked.change, asked.rule, data.has_carried_columns)
+        n_searched = min(n_distinct, asked.budget // len(asked.rates))
+        say(f"specs: {n_distinct:,} distinct ones, of which the search looks at {n_searched:,} at most")
+        parts.append(f"{n_searched:,} specs at {rates}")
+        n_scenarios += n_searched * len(asked.rates)
     parts += [f"{n:,} of {name}" for name, n in Counter(spec.mechanism for spec in others).items()]
     say(f"scenarios: {n_scenarios:,} ({'; '.join(parts)})")
-    total, seconds = estimate(plan, data, specs=specs, total=known)
-    most = "at most " if asked.adaptive or asked.search else ""
-    each = f"{asked.screen} to {asked.replicates}" if most else f"{asked.replicates}"
-    say(f"runs: {most}{total:,} ({each} replicates of each scenario)")
-    say(f"estimated time: {most}{duration(seconds)}")
+    total, seconds = estimate(plan, data, specs=specs, total=n_listed)
+    at_most = "at most " if asked.adaptive or asked.search else ""
+    replicates = f"{asked.screen} to {asked.replicates}" if at_most else f"{asked.replicates}"
+    say(f"runs: {at_most}{total:,} ({replicates} replicates of each scenario)")
+    say(f"estimated time: {at_most}{duration(seconds)}")
 
 
-def _say_space(plan: Plan, data: Microdata, found: Space) -> None:
-    """The specs of a space, and what is wrong with some."""
+def _say_space(plan: Plan, data: Microdata, listed: Space) -> None:
+    """Print the counts of a space's specs, and problems of some of them."""
     from engine.release.space import scenarios
     from engine.sweeps.candidates import predicted_failures, remarks
 
-    say(f"specs: {found.legal:,} legal, {found.feasible:,} feasible, {found.distinct:,} distinct to run")
-    for remark in remarks(plan, found, data.n_records):
+    say(f"specs: {listed.legal:,} legal, {listed.feasible:,} feasible, {listed.distinct:,} distinct to run")
+    for remark in remarks(plan, listed, data.n_records):
         say(f"  {remark}")
-    if found.distinct * len(plan.space.rates) <= 5000:
-        failing = predicted_failures(scenarios(found.specs, plan.space.rates, plan.space.rule), data.table)
-        for doomed, reason in failing[:3]:
-            say(f"  '{doomed}' will fail: {reason}")
+    if listed.distinct * len(plan.space.rates) <= 5000:
+        failing = predicted_failures(scenarios(listed.specs, plan.space.rates, plan.space.rule), data.table)
+        for scenario, reason in failing[:3]:
+            say(f"  '{scenario}' will fail: {reason}")
         if len(failing) > 3:
             say(f"  ... {len(failing):,} scenarios will fail in all")
 
 
-def _say_counts(plan: Plan, data: Microdata, many: Counted) -> None:
-    """The specs of a space too large to look at each."""
+def _say_counts(plan: Plan, data: Microdata, counted: Counted) -> None:
+    """Print the counts of the specs of a space that is too large to list."""
     from engine.sweeps.candidates import rounded
 
-    say(f"specs: {many.legal:,} legal, {many.feasible:,} feasible, {many.distinct:,} distinct to run")
-    if many.n_impossible:
-        say(f"  {many.n_impossible:,} specs cannot work in all")
+    say(f"specs: {counted.legal:,} legal, {counted.feasible:,} feasible, {counted.distinct:,} distinct to run")
+    if counted.n_impossible:
+        say(f"  {counted.n_impossible:,} specs cannot work in all")
     for remark in rounded(plan, data.n_records):
         say(f"  {remark}")

@@ -1,4 +1,4 @@
-"""The commands on a study at work: show its status, stop it."""
+"""The commands on a study that a process works on: show its status, stop it."""
 
 from __future__ import annotations
 
@@ -15,33 +15,35 @@ if TYPE_CHECKING:
 
 def add_commands(commands: Commands) -> None:
     """Add status and cancel."""
-    status = add_command(commands, "status", run_status, "say how far a study is and who is at work on it")
+    status = add_command(
+        commands, "status", run_status, "show the progress of a study and the process that works on it"
+    )
     status.add_argument("study", metavar="STUDY")
     cancel = add_command(
-        commands, "cancel", run_cancel, "ask whoever is at work on a study to stop; what is done is kept"
+        commands, "cancel", run_cancel, "ask the process that works on a study to stop; finished runs are kept"
     )
     cancel.add_argument("study", metavar="STUDY")
 
 
 def run_status(args: argparse.Namespace) -> None:
-    """Say how far a study is and who writes it."""
+    """Show the progress of a study and the process that writes it."""
     from engine.study.study import Study
 
     with Study.open(args.study) as study:
         progress, writer = study.progress, study.writer
         scenarios = study.n_scenarios
-    words = f" ({progress.message})" if progress.message and progress.state != "finished" else ""
-    say(f"sweep: {progress.state}{words}, {progress.done:,} of {progress.total:,} runs, {scenarios:,} scenarios")
+    message = f" ({progress.message})" if progress.message and progress.state != "finished" else ""
+    say(f"sweep: {progress.state}{message}, {progress.done:,} of {progress.total:,} runs, {scenarios:,} scenarios")
     if writer is None:
         say("at work: nobody")
         return
     silent = max(0, round(time.time() - writer.beat))
-    asked = "; it was asked to stop" if writer.asked else ""
-    say(f"at work: a {writer}; last heard from {silent} s ago{asked}")
+    stopping = "; it was asked to stop" if writer.asked else ""
+    say(f"at work: a {writer}; last heard from {silent} s ago{stopping}")
 
 
 def run_cancel(args: argparse.Namespace) -> None:
-    """Ask whoever writes a study to stop."""
+    """Ask the process that writes a study to stop."""
     from engine.study.study import Study
 
     with Study.open(args.study) as study:
@@ -51,4 +53,4 @@ def run_cancel(args: argparse.Namespace) -> None:
     if writer is None:
         say("nobody is at work; the next command may go on")
     else:
-        say(f"asked a {writer} to stop after what it is doing; what is done is kept (`frontier status` shows it)")
+        say(f"asked a {writer} to stop after its current runs; finished runs are kept (`frontier status` shows them)")

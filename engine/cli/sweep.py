@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 def add_commands(commands: Commands) -> None:
     """Add sweep."""
-    sweep = add_command(commands, "sweep", run_sweep, "draw and measure every candidate; resumes an unfinished study")
+    sweep = add_command(
+        commands, "sweep", run_sweep, "draw and measure every candidate; an unfinished study is resumed"
+    )
     sweep.add_argument("data", metavar="DATA", help=DATA_HELP)
     sweep.add_argument("--study", required=True, metavar="PATH", help="the study file to make or to resume")
     add_plan_options(sweep)
@@ -32,13 +34,16 @@ def add_commands(commands: Commands) -> None:
     )
     sweep.add_argument("--extend", action="store_true", help="add rates, specs or replicates to a study")
     sweep.add_argument(
-        "--deviation", default="", metavar="TEXT", help="why the plan departs from its approval; logged with --by"
+        "--deviation",
+        default="",
+        metavar="TEXT",
+        help="the reason why the plan departs from its approval; logged with --by",
     )
-    sweep.add_argument("--by", default="", metavar="NAME", help="who asks, for the decision log")
+    sweep.add_argument("--by", default="", metavar="NAME", help="who gives the reason, for the decision log")
 
 
 def run_sweep(args: argparse.Namespace) -> None:
-    """Fill a study."""
+    """Run a sweep, or resume it."""
     from engine.plan import extended_plan
     from engine.plan.samples import open_data
     from engine.release.results import FAILED
@@ -72,7 +77,7 @@ def run_sweep(args: argparse.Namespace) -> None:
     if progress.state == "finished":
         if progress.message:
             say(progress.message)
-        note = f", {failed:,} failed ones among them" if failed else ""
-        say(f"{progress.total:,} runs in {path}{note}; next: frontier show {path} --undominated")
+        failures = f", {failed:,} of them failed" if failed else ""
+        say(f"{progress.total:,} runs in {path}{failures}; next: frontier show {path} --undominated")
     else:
-        say(f"{progress.state}: {progress.done:,} of {progress.total:,} runs in {path}; the same command goes on")
+        say(f"{progress.state}: {progress.done:,} of {progress.total:,} runs in {path}; the same command resumes it")

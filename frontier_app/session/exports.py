@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from engine.bundle.tiers import Tier, bundles_in
+from engine.bundle.allow_list import bundles_in
+from engine.bundle.tiers import Tier
 from engine.common.errors import EngineError
 from engine.common.messages import Message, read_messages
 from engine.common.os_support import aside
@@ -53,7 +54,7 @@ class Export:
     @property
     def attack(self) -> dict[str, Any] | None:
         """What the attack on the release tried and found, where the analyst's bundle is there to say it."""
-        path = self.bundles.get("analyst", Path()) / "internal" / "self-attack.json"
+        path = self.bundles.get(Tier.ANALYST, Path()) / "internal" / "self-attack.json"
         with suppress(OSError, ValueError):
             found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             return found

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.bundle import export
-from engine.bundle.package import Package, package
+from engine.bundle.export_source import ExportSource, export_source
 from engine.data.microdata import RawTable
 from engine.study.study import Study
 from tests.engine.bundle.small import approve, label_of, plan, survey, swept
@@ -34,15 +34,15 @@ def every(home: tuple[Path, RawTable]) -> Path:
 
 
 @pytest.fixture(scope="session")
-def made(home: tuple[Path, RawTable]) -> Package:
+def made(home: tuple[Path, RawTable]) -> ExportSource:
     """The approved realisation, remade."""
     folder, raw = home
     with Study.open(folder / "household.study") as study:
-        return package(study, raw, None, include=("weight", "id"))
+        return export_source(study, raw, None, include=("weight", "id"))
 
 
 @pytest.fixture
-def reopened(home: tuple[Path, RawTable], made: Package) -> Iterator[Package]:
+def reopened(home: tuple[Path, RawTable], made: ExportSource) -> Iterator[ExportSource]:
     """The approved realisation with its study open."""
     with Study.open(home[0] / "household.study") as study:
         yield replace(made, study=study)

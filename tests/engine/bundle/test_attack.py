@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from engine.bundle import export
-from engine.bundle.attack import _identifiers, _keys, _orders, _undo, attack, stands_out
+from engine.bundle.attack import _find_identifiers, _guess_keys, _guess_order, _undo_swap, attack, stands_out
+from engine.bundle.export_source import ExportSource, export_source
 from engine.bundle.guesses import FAMILIES, guesses, old_generator, spread, weakness
-from engine.bundle.package import Package, package
 from engine.bundle.refusal import Refused
 from engine.bundle.row_order import Rows
 from engine.study.decision_log import entries
@@ -39,9 +39,9 @@ def test_keys_from_small_seeds_are_weak(name: str) -> None:
     assert weakness(SMALL_KEYS[name], 100)
 
 
-def test_keys_from_the_system_are_not(made: Package) -> None:
+def test_keys_from_the_system_are_not(made: ExportSource) -> None:
     assert not any(weakness(random.SystemRandom().randbytes(16), 100) for _ in range(200))
-    assert not _keys(made)["succeeded"]
+    assert not _guess_keys(made)["succeeded"]
 
 
 def test_every_guess_is_made_once() -> None:
@@ -59,25 +59,25 @@ def test_the_old_generator_is_that_of_each_seed_in_turn() -> None:
 
 
 @pytest.fixture(scope="module")
-def guessable(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Package]:
+def guessable(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ExportSource]:
     """An approved study under the key that NumPy makes of seed 5, on enough records for associations to tell."""
     folder = tmp_path_factory.mktemp("guessable")
     raw = survey(folder, 600)
     swept(raw, plan(), folder / "household.study", SMALL_KEYS["NumPy's generator"])
     with Study.open(folder / "household.study") as study:
         approve(study, raw, label_of(study, "town"))
-        return folder, package(study, raw, None)
+        return folder, export_source(study, raw, None)
 
 
-def test_a_planted_small_key_is_recovered_from_the_release(guessable: tuple[Path, Package]) -> None:
+def test_a_planted_small_key_is_recovered_from_the_release(guessable: tuple[Path, ExportSource]) -> None:
     made = guessable[1]
-    found = _undo(made)
+    found = _undo_swap(made)
     assert found["succeeded"] and "NumPy's generator, seed 42" in found["why"] and found["restored"] == 1.0
-    honest = _undo(replace(made, replicate=made.replicate + 1))
+    honest = _undo_swap(replace(made, replicate=made.replicate + 1))
     assert not honest["succeeded"] and honest["keys"] > 500
 
 
-def test_a_planted_small_key_blocks_the_public_export(guessable: tuple[Path, Package], tmp_path: Path) -> None:
+def test_a_planted_small_key_blocks_the_public_export(guessable: tuple[Path, ExportSource], tmp_path: Path) -> None:
     folder, made = guessable
     with Study.open(folder / "household.study") as study:
         for tier in ("public", "all"):
@@ -99,13 +99,13 @@ def test_one_guess_must_stand_out_and_restore_something() -> None:
 
 
 def test_a_guess_that_stands_out_by_chance_restores_nothing_and_blocks_nothing(
-    reopened: Package, monkeypatch: pytest.MonkeyPatch
+    reopened: ExportSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from engine.bundle import attack as attacks
 
     monkeypatch.setattr(attacks, "stands_out", lambda base, scores: (7, 0))
     monkeypatch.setattr(attacks, "_SEEDS_TRIED", 3)
-    found = _undo(reopened)
+    found = _undo_swap(reopened)
     assert not found["succeeded"] and found["restored"] < 0.5 and found["best_guess"]
 
 
@@ -134,16 +134,18 @@ SHUFFLED, OTHER = np.random.default_rng(10**9).permutation(N), np.random.default
         (np.argsort(np.random.RandomState(3).permutation(N)), OTHER, "the one that seed 3 makes"),
     ],
 )
-def test_an_order_that_tells_something_is_seen(made: Package, order: np.ndarray, ids: np.ndarray, why: str) -> None:
-    found = _orders(replace(made, rows=_Planted(order, ids)))
+def test_an_order_that_tells_something_is_seen(
+    made: ExportSource, order: np.ndarray, ids: np.ndarray, why: str
+) -> None:
+    found = _guess_order(replace(made, rows=_Planted(order, ids)))
     assert found["succeeded"] and why in found["why"]
 
 
 @pytest.mark.slow
-def test_an_order_from_the_system_tells_nothing(made: Package) -> None:
+def test_an_order_from_the_system_tells_nothing(made: ExportSource) -> None:
     for number in range(50):
         rows = Rows(hashlib.sha256(str(number).encode()).digest(), N)
-        assert not _orders(replace(made, rows=rows))["succeeded"]
+        assert not _guess_order(replace(made, rows=rows))["succeeded"]
 
 
 def test_columns_that_tell_records_apart_are_seen(tmp_path: Path) -> None:
@@ -151,15 +153,15 @@ def test_columns_that_tell_records_apart_are_seen(tmp_path: Path) -> None:
     asked = plan(carry='["pay", "scratch"]', drop="[]")
     swept(raw, asked, tmp_path / "s.study")
     with Study.open(tmp_path / "s.study") as study:
-        found = _identifiers(package(study, raw, label_of(study, "town")))
+        found = _find_identifiers(export_source(study, raw, label_of(study, "town")))
         assert found["succeeded"] and found["columns"] == ["scratch"]
         with pytest.raises(Refused, match=r"column 'scratch' tells nearly every record apart.*drop it"):
-            attack(package(study, raw, label_of(study, "town")))
+            attack(export_source(study, raw, label_of(study, "town")))
 
 
 def test_mechanisms_without_pairs_are_not_undone(tmp_path: Path) -> None:
     raw = survey(tmp_path)
     swept(raw, plan('\n[[mechanism]]\nname = "pram"\n'), tmp_path / "s.study")
     with Study.open(tmp_path / "s.study") as study:
-        found = attack(package(study, raw, study.scenarios[0].label))
+        found = attack(export_source(study, raw, study.scenarios[0].label))
     assert found["undoing"]["tried"] == 0 and found["matching"]["matched_to_one"] >= found["matching"]["rightly"]

@@ -18,7 +18,7 @@ def test_a_child_file_by_the_command_line(
     asked = ["apply", str(every / "analyst"), "--data", str(tmp_path / "children.csv"), "--id", "case"]
     assert main([*asked, "--out", str(tmp_path / "out"), "--block", "town=area", "--formats", "csv"]) == 0
     said = capsys.readouterr().out
-    assert "160 records with new ids" in said and "exchanged: town, area" in said and "plan says: scratch" in said
+    assert "160 records with new ids" in said and "exchanged: town, area" in said and "drops them: scratch" in said
     with (tmp_path / "out" / "linked.csv").open(newline="") as file:
         assert next(csv.reader(file)) == ["case", "town", "area"]
     assert main([*asked, "--out", str(tmp_path / "other"), "--block", "town"]) == 2

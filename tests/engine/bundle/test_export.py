@@ -253,7 +253,7 @@ def test_nothing_that_a_changed_manifest_names_is_looked_at(
     path.write_text(json.dumps({**json.loads(path.read_text()), "figures": figures}))
     if summed:
         write_sums(out)
-    with pytest.raises(EngineError, match=r"a field was changed; nothing in it was looked at"):
+    with pytest.raises(EngineError, match=r"a field was changed; nothing in it was used"):
         replay(path if alone else out, made[1])
     assert looked_at == []
 

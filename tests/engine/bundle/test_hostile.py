@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from engine.bundle.apply import apply
-from engine.bundle.contents import members
+from engine.bundle.contents import files_below
 from engine.bundle.files import write_sums
 from engine.bundle.replay import replay
 from engine.bundle.submissions import read_submission
-from engine.bundle.unpack import Unpacked, parts_of
+from engine.bundle.unpack import TooLarge, parts_of
 from engine.bundle.verify import verify
 from engine.cli.main import main
 from engine.common.errors import EngineError
@@ -106,7 +106,7 @@ def test_folders_without_files_or_too_deep_are_seen(every: Path, tmp_path: Path)
     bundle = copied(every, tmp_path, "public")
     (bundle / "empty").mkdir()
     (bundle / "/".join("abcdefgh")).mkdir(parents=True)
-    assert {"empty", "a/b/c/d/e"} <= set(members(bundle))
+    assert {"empty", "a/b/c/d/e"} <= set(files_below(bundle))
     found = [text for one in verify(bundle) for text in one.problems]
     assert "'empty' is a folder and no plain file; it was not opened" in found
 
@@ -188,7 +188,7 @@ def test_a_small_parquet_file_that_holds_far_more_than_it_can_is_a_finding(
     bundle = copied(every, tmp_path, "public")
     made(bundle / "release.parquet")
     write_sums(bundle)
-    with pytest.raises(Unpacked, match="it was not read"):
+    with pytest.raises(TooLarge, match="it was not read"):
         list(parts_of(bundle / "release.parquet"))
     assert any("'release.parquet' has" in text and "it was not read" in text for text in said_soon(bundle))
 

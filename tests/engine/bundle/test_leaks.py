@@ -16,10 +16,11 @@ from urllib.parse import quote
 import pytest
 
 from engine.bundle import leaks
+from engine.bundle.export_source import ExportSource
 from engine.bundle.fields import check_fields
 from engine.bundle.leaks import Secret, forms_of_bytes, forms_of_text, scan, search_of
-from engine.bundle.package import Package
 from engine.bundle.refusal import Refused
+from engine.bundle.tiers import Tier
 from engine.bundle.unpack import Part, parts_of, plain_text
 
 KEY = bytes(range(100, 116))
@@ -136,17 +137,17 @@ def test_values_names_and_labels_of_data_files_are_read(tmp_path: Path) -> None:
 
 
 def test_short_names_count_in_descriptions_only_and_long_ones_as_words() -> None:
-    short = leaks._name("the user's name", "mary", frozenset())[0]
+    short = leaks._secrets_of_name("the user's name", "mary", frozenset())[0]
     assert not short.found_in(Part("data.csv", b"name,mary"))
     assert short.found_in(Part("memo.docx: docProps/core.xml", b"<creator>mary</creator>", metadata=True))
     assert not short.found_in(Part("memo.docx: docProps/core.xml", b"<t>rosemary</t>", metadata=True))
-    long = leaks._name("the user's name", "mary.jones", frozenset())[0]
+    long = leaks._secrets_of_name("the user's name", "mary.jones", frozenset())[0]
     assert long.found_in(Part("data.csv", b"by mary.jones."))
     assert not long.found_in(Part("data.csv", b"by rosemary.jones"))
     assert not long.found_in(Part("memo.html", b"ask mary.jones"), "", "mary.jones")
-    assert leaks._name("the user's name", "statistics", frozenset())[0].metadata
-    assert leaks._name("the user's name", "household", frozenset({"household"}))[0].metadata
-    assert leaks._name("the user's name", "me", frozenset()) == []
+    assert leaks._secrets_of_name("the user's name", "statistics", frozenset())[0].metadata
+    assert leaks._secrets_of_name("the user's name", "household", frozenset({"household"}))[0].metadata
+    assert leaks._secrets_of_name("the user's name", "me", frozenset()) == []
 
 
 def planted(bundle: Path, tmp_path: Path, name: str, content: bytes) -> Path:
@@ -159,7 +160,7 @@ def planted(bundle: Path, tmp_path: Path, name: str, content: bytes) -> Path:
 
 SECRETS = {
     "the study key": lambda m, out: m.key,
-    "the key of the realisation": lambda m, out: m.made.derived.hex().encode(),
+    "the key of the realisation": lambda m, out: m.remade.derived.hex().encode(),
     "the secret of the row order": lambda m, out: base64.b64encode(m.rows.secret),
     "a digest of the original": lambda m, out: m.raw.content_digest().hex().encode(),
     "a fingerprint of the original": lambda m, out: m.fingerprint.encode(),
@@ -171,10 +172,10 @@ SECRETS = {
 
 @pytest.mark.parametrize("what", SECRETS)
 @pytest.mark.parametrize(
-    ("tier", "file"), [("public", "release.csv"), ("member", "memo.html"), ("chair", "chair.json")]
+    ("tier", "file"), [(Tier.PUBLIC, "release.csv"), (Tier.MEMBER, "memo.html"), (Tier.CHAIR, "chair.json")]
 )
 def test_planted_secrets_refuse_the_bundle(
-    every: Path, reopened: Package, tmp_path: Path, tier: str, file: str, what: str
+    every: Path, reopened: ExportSource, tmp_path: Path, tier: Tier, file: str, what: str
 ) -> None:
     search = search_of(reopened, tmp_path / "out")
     copy = planted(every / tier, tmp_path, file, b"\n" + SECRETS[what](reopened, tmp_path) + b"\n")
@@ -183,11 +184,11 @@ def test_planted_secrets_refuse_the_bundle(
 
 
 def test_the_cover_may_name_a_survey_like_its_file_but_the_public_reads_no_files_name(
-    every: Path, reopened: Package, tmp_path: Path
+    every: Path, reopened: ExportSource, tmp_path: Path
 ) -> None:
     search = search_of(reopened, tmp_path / "out")
     stem = Path(reopened.raw.source).stem
-    for tier, file in (("member", "memo.html"), ("chair", "chair.json"), ("public", "release.csv")):
+    for tier, file in ((Tier.MEMBER, "memo.html"), (Tier.CHAIR, "chair.json"), (Tier.PUBLIC, "release.csv")):
         copy = planted(every / tier, tmp_path / tier, file, f" {stem} ".encode())
         with pytest.raises(Refused, match=f"the {tier} bundle was refused: '.*' holds the name of the data file"):
             scan(copy, tier, search)
@@ -195,54 +196,56 @@ def test_the_cover_may_name_a_survey_like_its_file_but_the_public_reads_no_files
     named = replace(plan, about=replace(plan.about, survey=stem))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reopened.study, "_plan", named)
-        scan(tmp_path / "member" / "bundle", "member", search)
+        scan(tmp_path / "member" / "bundle", Tier.MEMBER, search)
         with pytest.raises(Refused, match="the name of the data file"):
-            scan(tmp_path / "public" / "bundle", "public", search)
+            scan(tmp_path / "public" / "bundle", Tier.PUBLIC, search)
 
 
 def test_the_analyst_may_know_the_secrets_of_the_realisation_inside_only(
-    every: Path, reopened: Package, tmp_path: Path
+    every: Path, reopened: ExportSource, tmp_path: Path
 ) -> None:
     search = search_of(reopened, tmp_path / "out")
     with pytest.raises(Refused, match="the study key"):
-        scan(planted(every / "analyst", tmp_path, "internal/REPLAY.txt", reopened.key), "analyst", search)
+        scan(planted(every / "analyst", tmp_path, "internal/REPLAY.txt", reopened.key), Tier.ANALYST, search)
     shutil.rmtree(tmp_path / "bundle")
     secret = reopened.rows.secret
-    scan(planted(every / "analyst", tmp_path, "internal/REPLAY.txt", secret), "analyst", search)
+    scan(planted(every / "analyst", tmp_path, "internal/REPLAY.txt", secret), Tier.ANALYST, search)
     shutil.rmtree(tmp_path / "bundle")
     with pytest.raises(Refused, match="the secret of the row order"):
-        scan(planted(every / "analyst", tmp_path, "release/release.csv", secret), "analyst", search)
+        scan(planted(every / "analyst", tmp_path, "release/release.csv", secret), Tier.ANALYST, search)
 
 
-def test_columns_and_descriptions_of_public_files_are_checked(every: Path, reopened: Package, tmp_path: Path) -> None:
+def test_columns_and_descriptions_of_public_files_are_checked(
+    every: Path, reopened: ExportSource, tmp_path: Path
+) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
     copy = tmp_path / "bundle"
     shutil.copytree(every / "public", copy)
-    check_fields(copy, "public", reopened)
+    check_fields(copy, Tier.PUBLIC, reopened)
     table = parquet.read_table(copy / "release.parquet")
     parquet.write_table(table.replace_schema_metadata({"pandas": "{}"}), copy / "release.parquet")
     with pytest.raises(Refused, match="a description beside its columns"):
-        check_fields(copy, "public", reopened)
+        check_fields(copy, Tier.PUBLIC, reopened)
     parquet.write_table(
         table.append_column("changed", pa.array([0] * 160)), copy / "release.parquet", store_schema=False
     )
     with pytest.raises(Refused, match=r"a column that is not released \(changed\)"):
-        check_fields(copy, "public", reopened)
+        check_fields(copy, Tier.PUBLIC, reopened)
     shutil.copy(every / "public" / "release.parquet", copy)
     (copy / "METHODS.txt").write_text("We swapped 15 % of the records.\n")
     with pytest.raises(Refused, match="other words than those on the methods"):
-        check_fields(copy, "public", reopened)
+        check_fields(copy, Tier.PUBLIC, reopened)
 
 
-def test_short_items_in_the_boards_file_are_checked(every: Path, reopened: Package, tmp_path: Path) -> None:
+def test_short_items_in_the_boards_file_are_checked(every: Path, reopened: ExportSource, tmp_path: Path) -> None:
     copy = tmp_path / "bundle"
     shutil.copytree(every / "member", copy)
-    check_fields(copy, "member", reopened)
+    check_fields(copy, Tier.MEMBER, reopened)
     board = json.loads((copy / "board.json").read_text(encoding="utf-8"))
     label = reopened.scenario.label
-    changed, figure = int(reopened.made.changed.sum()), reopened.made.figures["small_cells[n_rule=8]"]
+    changed, figure = int(reopened.remade.changed.sum()), reopened.remade.figures["small_cells[n_rule=8]"]
     assert 0.01 < figure < 1  # else the words below would name no such figure
     for words, what in (
         (f"it is {label}", "the id of a candidate"),
@@ -256,17 +259,17 @@ def test_short_items_in_the_boards_file_are_checked(every: Path, reopened: Packa
         board["recommendation"]["why"] = words
         (copy / "board.json").write_text(json.dumps(board), encoding="utf-8")
         with pytest.raises(Refused, match=what):
-            check_fields(copy, "member", reopened)
+            check_fields(copy, Tier.MEMBER, reopened)
 
 
-def test_names_that_people_give_are_read_too(every: Path, reopened: Package, tmp_path: Path) -> None:
+def test_names_that_people_give_are_read_too(every: Path, reopened: ExportSource, tmp_path: Path) -> None:
     copy = tmp_path / "bundle"
     shutil.copytree(every / "member", copy)
     board = json.loads((copy / "board.json").read_text(encoding="utf-8"))
     board["checks"][0]["name"] = "rule for the 15 % run"
     (copy / "board.json").write_text(json.dumps(board), encoding="utf-8")
     with pytest.raises(Refused, match="the rate"):
-        check_fields(copy, "member", reopened)
+        check_fields(copy, Tier.MEMBER, reopened)
 
 
 def test_text_is_read_without_tags_and_pictures() -> None:
@@ -292,7 +295,7 @@ def test_a_leak_leaves_nothing_and_is_logged(home, tmp_path: Path, monkeypatch: 
     assert sorted(p.name for p in tmp_path.iterdir() if "study" not in p.name) == []
 
 
-def test_the_search_knows_names_of_this_machine(reopened: Package, tmp_path: Path, monkeypatch) -> None:
+def test_the_search_knows_names_of_this_machine(reopened: ExportSource, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("USER", "bartholomew")
     search = search_of(replace(reopened), tmp_path / "out")
     assert any(s.what == "the user's name" and b"bartholomew" in s.forms and not s.metadata for s in search.secrets)
@@ -301,7 +304,7 @@ def test_the_search_knows_names_of_this_machine(reopened: Package, tmp_path: Pat
 def test_large_files_are_searched_in_pieces_that_overlap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from engine.bundle import unpack
 
-    monkeypatch.setattr(unpack, "_PIECE", 100)
+    monkeypatch.setattr(unpack, "_CHUNK", 100)
     path = tmp_path / "release.csv"
     for before in range(90, 101):
         path.write_bytes(b"x" * before + KEY + b"y" * 300)

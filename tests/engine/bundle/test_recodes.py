@@ -11,7 +11,7 @@ import pytest
 
 from engine.bundle import export
 from engine.bundle.attack import attack
-from engine.bundle.package import package
+from engine.bundle.export_source import export_source
 from engine.bundle.refusal import Refused
 from engine.data.microdata import RawTable
 from engine.plan import plan_from_toml
@@ -73,7 +73,7 @@ def test_a_swap_that_recomputing_undoes_is_refused(
 
 def test_a_swap_of_the_finer_side_shows_who_was_altered(ages: tuple[Path, RawTable], study: Study) -> None:
     with pytest.raises(Refused, match="everybody sees by them which records were altered, and 'AGEGRP' tells what was"):
-        attack(package(study, ages[1], label_of(study, "AGE")))
+        attack(export_source(study, ages[1], label_of(study, "AGE")))
 
 
 @pytest.mark.parametrize("attribute", ["SEX", "TOWN"])
@@ -81,7 +81,7 @@ def test_other_swaps_of_the_same_file_are_not(
     ages: tuple[Path, RawTable], study: Study, attribute: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few_guesses(monkeypatch)
-    found = attack(package(study, ages[1], label_of(study, attribute)))
+    found = attack(export_source(study, ages[1], label_of(study, attribute)))
     assert found["recodes"] == {"tried": 1, "succeeded": False}
 
 

@@ -55,6 +55,6 @@ def test_other_draws_are_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 def test_a_wrong_frontier_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     import numpy as np
 
-    monkeypatch.setattr("engine.frontier.undominated.undominated", lambda points: np.ones(len(points), bool))
+    monkeypatch.setattr("engine.bundle.selftest.undominated", lambda points: np.ones(len(points), bool))
     with pytest.raises(selftest.Mismatch, match="2 dimensions"):
         selftest._frontier(tmp_path)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.bundle.submissions import Submission, _made, differences, read_submission
+from engine.bundle.submissions import Submission, _mechanism_text, differences, read_submission
 from engine.cli.main import main
 from engine.common.errors import EngineError, UsageError
 from engine.data.microdata import EditRule
@@ -92,7 +92,7 @@ def test_bundles_of_an_analyst_and_of_a_member(
     said = differences(read_submission(one), read_submission(two))
     assert any(text.startswith("recommended: was random_swap:") for text in said)
     manifest = {"mechanism": "maps", "spec": "A:S", "params": [["w0", "0.8"], ["log", ""], ["D", "5"]], "rate": ""}
-    assert _made(manifest) == "maps (w0 0.8; D 5)"
+    assert _mechanism_text(manifest) == "maps (w0 0.8; D 5)"
     assert any(text.startswith("released hellinger: was") for text in said)
     assert differences(read_submission(member), read_submission(member)) == []
     with pytest.raises(UsageError, match="hold nothing that could be compared"):

@@ -14,8 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.bundle import export, read_manifest, replay
-from engine.bundle.contents import members
-from engine.bundle.tiers import TIERS, Tier, check_files, strangers, tiers_of
+from engine.bundle.allow_list import check_files, contents_of
+from engine.bundle.contents import files_below
+from engine.bundle.tiers import TIERS, Tier, tiers_of
 from engine.common.errors import EngineError, UsageError
 from engine.data.microdata import RawTable
 from engine.decision.choice import choose
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.slow  # whole bundles are made
 
 def test_each_reader_has_a_folder_with_files_of_its_own(every: Path) -> None:
     assert sorted(p.name for p in every.iterdir()) == sorted(TIERS)
-    assert {*members(every / "public")} == {
+    assert {*files_below(every / "public")} == {
         "METHODS.txt",
         "SHA256SUMS",
         "codebook.html",
@@ -40,9 +41,9 @@ def test_each_reader_has_a_folder_with_files_of_its_own(every: Path) -> None:
         *(f"release.{end}" for end in ("csv", "parquet", "sav", "dta", "xpt")),
         "release_formats.sas",
     }
-    assert {"board.json", "memo.docx", "memo.html", "tables.xlsx", "slides.pptx"} <= {*members(every / "member")}
-    assert {"chair.json", "annex-a-chair.docx"} <= {*members(every / "chair")}
-    inside = {name.removeprefix("internal/") for name in members(every / "analyst") if name.startswith("internal/")}
+    assert {"board.json", "memo.docx", "memo.html", "tables.xlsx", "slides.pptx"} <= {*files_below(every / "member")}
+    assert {"chair.json", "annex-a-chair.docx"} <= {*files_below(every / "chair")}
+    inside = {name.removeprefix("internal/") for name in files_below(every / "analyst") if name.startswith("internal/")}
     assert {
         "manifest.json",
         "seed-annex.json",
@@ -184,20 +185,20 @@ def test_the_log_says_that_a_bundle_is_there_only_when_it_is(
 
 def test_another_release_of_the_same_data_is_warned_of(home: tuple[Path, RawTable], tmp_path: Path) -> None:
     from engine.bundle.export import _warnings
-    from engine.bundle.package import package
+    from engine.bundle.export_source import export_source
     from engine.study.decision_log import append
 
     with Study.open(copied(home, tmp_path)) as study:
-        made = package(study, home[1], None)
+        made = export_source(study, home[1], None)
         append(study, "exporting", {"tiers": ["public"], "candidate": "x456/1"})
-        (message,) = _warnings(made, ("public",))
+        (message,) = _warnings(made, (Tier.PUBLIC,))
         assert "another public release of the same data may have been exported before: x456/1" in message.text
         append(study, "exported", {"tiers": ["public"], "candidate": "x123/1"})
         assert (
             "another public release of the same data was exported before: x123/1"
-            in _warnings(made, ("public",))[0].text
+            in _warnings(made, (Tier.PUBLIC,))[0].text
         )
-        assert _warnings(made, ("analyst",)) == []
+        assert _warnings(made, (Tier.ANALYST,)) == []
 
 
 @pytest.mark.parametrize(
@@ -308,7 +309,12 @@ def test_where_nothing_is_to_be_released_no_bundle_is_written(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("tier", "name"),
-    [("public", "manifest.json"), ("public", "release.csv.bak"), ("member", "chair.json"), ("chair", "memo.docx")],
+    [
+        (Tier.PUBLIC, "manifest.json"),
+        (Tier.PUBLIC, "release.csv.bak"),
+        (Tier.MEMBER, "chair.json"),
+        (Tier.CHAIR, "memo.docx"),
+    ],
 )
 def test_a_file_that_a_tier_does_not_name_refuses_the_bundle(tmp_path: Path, tier: Tier, name: str) -> None:
     check_files(tmp_path, tier)
@@ -320,8 +326,8 @@ def test_a_file_that_a_tier_does_not_name_refuses_the_bundle(tmp_path: Path, tie
 @needs.LINKS
 def test_a_link_is_a_stranger_whatever_its_name(tmp_path: Path) -> None:
     (tmp_path / "METHODS.txt").symlink_to("/etc/passwd")
-    assert strangers(tmp_path, "public") == ["METHODS.txt"]
+    assert list(contents_of(tmp_path, Tier.PUBLIC).refused) == ["METHODS.txt"]
 
 
 def test_tiers_by_name() -> None:
-    assert tiers_of("all") == TIERS and tiers_of("chair") == ("chair",)
+    assert tiers_of("all") == TIERS and tiers_of("chair") == (Tier.CHAIR,)

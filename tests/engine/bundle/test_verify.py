@@ -13,9 +13,10 @@ import pytest
 from engine.bundle import verify as verify_module
 from engine.bundle.contents import Contents
 from engine.bundle.export import export
-from engine.bundle.file_validity import is_whole
+from engine.bundle.file_validity import fault
 from engine.bundle.files import write_sums
 from engine.bundle.manifest import read_manifest
+from engine.bundle.tiers import Tier
 from engine.bundle.verify import verify
 from engine.cli.main import main
 from engine.common.errors import EngineError
@@ -79,7 +80,7 @@ TAMPERED = [
     ("public", described, True, "'release.parquet' holds a description beside its columns"),
     ("public", edit("release.csv", lambda t: t.replace("sex", "flag", 1)), True, "holds the column 'flag', which the"),
     ("public", edit("METHODS.txt", lambda t: t + "More.\n"), True, "'METHODS.txt' is not one paragraph"),
-    ("public", edit("METHODS.txt", lambda t: "The seed was 7.\n"), True, "says something of how the release was drawn"),
+    ("public", edit("METHODS.txt", lambda t: "The seed was 7.\n"), True, "tells how the release was drawn"),
     ("public", edit("load.R", lambda t: t + f"# {Path.cwd()}\n"), True, "holds a path of this machine"),
     (
         "member",
@@ -174,9 +175,9 @@ def test_every_kind_of_file_that_is_not_what_its_name_says_is_seen(every: Path, 
             content, name = path.read_bytes(), path.relative_to(bundle).as_posix()
             for spoilt in (bytes(len(content)), b""):
                 path.write_bytes(spoilt)
-                assert not is_whole(path), name
+                assert fault(path), name
             path.write_bytes(content)
-            assert is_whole(path), name
+            assert not fault(path), name
             seen.add(path.suffix)
     assert {".docx", ".xlsx", ".pptx", ".html", ".json", ".csv", ".parquet", ".sav", ".dta", ".xpt", ".R"} <= seen
 
@@ -196,11 +197,11 @@ def test_a_document_with_a_flipped_byte_and_a_cut_pdf_are_damaged(every: Path, t
     content = bytearray((every / "member" / "memo.docx").read_bytes())
     content[len(content) // 2] ^= 0xFF
     (tmp_path / "a.docx").write_bytes(bytes(content))
-    assert not is_whole(tmp_path / "a.docx")
+    assert fault(tmp_path / "a.docx")
     pdf = b"%PDF-1.7\n1 0 obj\nendobj\nstartxref\n9\n%%EOF\n"
     for place, end in enumerate((len(pdf), len(pdf) - 8)):
         (tmp_path / f"{place}.pdf").write_bytes(pdf[:end])
-    assert is_whole(tmp_path / "0.pdf") and not is_whole(tmp_path / "1.pdf")
+    assert not fault(tmp_path / "0.pdf") and fault(tmp_path / "1.pdf")
 
 
 def test_the_contact_may_be_who_made_the_bundle(every: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,14 +219,14 @@ def test_bundles_that_do_not_belong_together(every: Path, tmp_path: Path) -> Non
     with (both / "public" / "release.csv").open("a") as file:
         file.write("\n")
     write_sums(both / "public")
-    assert wrong(both) == [NOT_TOGETHER, "'release.csv' of the analyst is another one than the public's"]
+    assert wrong(both) == [NOT_TOGETHER, "'release.csv' of the analyst's bundle differs from that of the public one"]
     (both / "notes.txt").write_text("x")
     assert "'notes.txt' does" in wrong(both)
 
 
 def exported(path: Path, study: Path | None = None) -> dict[str, str]:
     """What is said of each bundle's being one that was exported."""
-    found = [one for one in verify(path, study) if one.what == "it is a bundle that was exported"]
+    found = [one for one in verify(path, study) if one.statement == "it is a bundle that was exported"]
     return {one.tier: " ".join(filter(None, (*one.problems, one.note))) for one in found}
 
 
@@ -315,7 +316,7 @@ def test_a_fault_of_this_program_is_not_called_damage(every: Path, monkeypatch: 
         yield from ()
         raise AttributeError("a slip")
 
-    monkeypatch.setitem(verify_module._CHECKS, "one paragraph on methods", slips)
+    monkeypatch.setitem(verify_module._CHECKS, "one paragraph on methods", (slips, (Tier.PUBLIC,)))
     with pytest.raises(AttributeError, match="a slip"):
         verify(every / "public")
 

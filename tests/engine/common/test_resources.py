@@ -106,10 +106,10 @@ def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.usefixtures("nobody")
 def test_a_user_without_a_home_works_where_one_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from engine.bundle.leaks import here
+    from engine.bundle.leaks import local_names
     from engine.common.compiled import cache_folder
 
-    assert cache_folder().is_dir() and here()
+    assert cache_folder().is_dir() and local_names()
     monkeypatch.setenv("FRONTIER_HOME", str(tmp_path / "mine"))
     assert resources.user_folder() == tmp_path / "mine" and cache_folder() == tmp_path / "mine" / "cache"
     monkeypatch.setenv("FRONTIER_HOME", "~nobody/mine")

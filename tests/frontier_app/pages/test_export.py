@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.bundle.attack import ADVICE
 from engine.bundle.refusal import Attack, AttackSucceeded
+from engine.bundle.tiers import Tier
 from engine.common.errors import EngineError
 from engine.common.messages import Message
 from engine.decision.choice import choose
@@ -253,11 +254,11 @@ def test_what_was_written_is_listed_and_zipped_on_disk(at: Workspace):
     shown = words(made)
     assert "800 guesses" in shown and "release.csv" in shown and "can undo the swap" in shown
     (one,) = exports.found(at)
-    archive = one.archive("public")
+    archive = one.archive(Tier.PUBLIC)
     assert archive.parent == folder.parent and archive.stat().st_mode & 0o777 == 0o600
     with zipfile.ZipFile(archive) as whole:
         assert whole.namelist() == ["METHODS.txt", "release.csv"]
         assert {entry.date_time for entry in whole.infolist()} == {(1980, 1, 1, 0, 0, 0)}
         assert whole.read("release.csv") == b"a\n1\n"
-    assert one.archive("public") == archive and not list(folder.parent.glob("*.part"))
+    assert one.archive(Tier.PUBLIC) == archive and not list(folder.parent.glob("*.part"))
     assert exports.found(workspace.create()) == []

@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 from engine.bundle.file_validity import fault
-from engine.bundle.unpack import Unpacked, check_parquet, parts_of
+from engine.bundle.unpack import TooLarge, check_parquet, parts_of
 from engine.data.io.writers import write_parquet
 from tests.engine.bundle import hostile
 
@@ -21,7 +21,7 @@ def test_a_page_that_says_other_than_the_end_of_the_file_is_not_read(tmp_path: P
     hostile.parquet_of_forged_page(path, 2, (1 << 31) - 1, page)
     held = parquet.read_metadata(path).row_group(0)
     assert held.total_byte_size < 1000  # the end of the file says nothing of it
-    with pytest.raises(Unpacked, match="unpacks to 2 GB; it was not read"):
+    with pytest.raises(TooLarge, match="unpacks to 2 GB; it was not read"):
         list(parts_of(path))
     assert "unpacks to 2 GB; it was not read" in fault(path)
 
@@ -30,7 +30,7 @@ def test_a_page_that_says_other_than_the_end_of_the_file_is_not_read(tmp_path: P
 def test_sizes_that_no_page_has_are_not_read(tmp_path: Path, field: int, value: int) -> None:
     path = tmp_path / "release.parquet"
     hostile.parquet_of_forged_page(path, field, value)
-    with pytest.raises(Unpacked, match="it was not read"):
+    with pytest.raises(TooLarge, match="it was not read"):
         check_parquet(path)
 
 
@@ -49,7 +49,7 @@ def test_sizes_that_no_page_has_are_not_read(tmp_path: Path, field: int, value: 
 def test_what_no_table_of_a_bundle_holds_is_not_read(tmp_path: Path, column: pa.Array, options: dict[str, str]) -> None:
     path = tmp_path / "release.parquet"
     parquet.write_table(pa.table({"a": column}), path, use_dictionary=False, **options)
-    with pytest.raises(Unpacked, match="as no table of a bundle does; it was not read"):
+    with pytest.raises(TooLarge, match="as no table of a bundle does; it was not read"):
         check_parquet(path)
 
 

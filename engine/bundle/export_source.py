@@ -1,4 +1,4 @@
-"""One remade realisation with everything that its bundles are made of."""
+"""One remade realisation with everything that an export writes its bundles from."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 from engine.bundle.files import Tables, check_formats, labels_of, tables_of
-from engine.bundle.integrity import read_untouched
+from engine.bundle.integrity import read_intact
 from engine.bundle.row_order import Rows, new_secret
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.streams import fingerprint
+from engine.data.labels import ColumnLabels
 from engine.data.microdata import Microdata, RawTable
 from engine.decision.states import decision_status
 from engine.frontier.risk_utility_map import check_realisation
@@ -26,23 +27,20 @@ from engine.sweeps.evaluator import question
 from engine.sweeps.remake import Remade, remake, stream_of
 from engine.sweeps.sweep import check_same
 
-if TYPE_CHECKING:
-    from engine.data.labels import ColumnLabels
-
 CLOSE = 1e-9
 """Up to which relative difference a figure of another platform counts as the same."""
 
 
 @dataclass(frozen=True)
-class Package:
-    """A realisation of a study, remade; ``rows`` is the order in which it leaves, ``key`` the study key."""
+class ExportSource:
+    """A realisation of a study, remade; ``rows`` is its order in the released files, ``key`` the study key."""
 
     study: Study
     raw: RawTable
     data: Microdata
     scenario: Scenario
     replicate: int
-    made: Remade
+    remade: Remade
     rows: Rows
     key: bytes
     include: tuple[str, ...]
@@ -55,8 +53,8 @@ class Package:
 
     @cached_property
     def tables(self) -> Tables:
-        """The released tables in the order in which they leave."""
-        return tables_of(self.made, self.rows, self.include)
+        """The released tables, their records in the released order."""
+        return tables_of(self.remade, self.rows, self.include)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -66,16 +64,16 @@ class Package:
     @property
     def labels(self) -> dict[str, ColumnLabels]:
         """Labels of the released columns."""
-        return labels_of(self.made, self.columns)
+        return labels_of(self.remade, self.columns)
 
     @cached_property
     def fingerprint(self) -> str:
         """Keyed fingerprint (HMAC) of the original, under the key of this realisation."""
-        return fingerprint(self.made.derived, self.raw.content_digest())
+        return fingerprint(self.remade.derived, self.raw.content_digest())
 
 
-class PackageOptions(TypedDict, total=False):
-    """How :func:`package` remakes a realisation, but for what it includes; each entry is explained there."""
+class ExportOptions(TypedDict, total=False):
+    """The options of :func:`export_source` besides ``include``, which are explained there."""
 
     key_file: str | Path | None
     formats: Iterable[str]
@@ -83,7 +81,7 @@ class PackageOptions(TypedDict, total=False):
     same_order_as: str | Path | None
 
 
-def package(
+def export_source(
     study: Study,
     raw: RawTable,
     candidate: str | None,
@@ -93,7 +91,7 @@ def package(
     formats: Iterable[str] = ("csv", "parquet"),
     allow_partial: bool = False,
     same_order_as: str | Path | None = None,
-) -> Package:
+) -> ExportSource:
     """Remake one realisation: of the candidate named, else the recorded choice.
 
     The remade figures must equal the stored ones.  ``key_file`` is the study's key where it does not lie beside the
@@ -120,32 +118,33 @@ def package(
     if replicate is None:
         replicate = realisation_of(study, runs, scenario.index, allow_partial)
     row = check_realisation(runs, scenario.index, replicate, scenario.label, allow_partial)
-    made = remake(
+    remade = remake(
         data, question(study.plan, data, study.measures), scenario.spec, stream_of(key, scenario.spec, data, replicate)
     )
     stored = {str(c): float(v) for c, v in zip(study.measures, runs.values[row], strict=True)}
-    check_figures(made.figures, stored)
+    check_figures(remade.figures, stored)
     secret = new_secret() if same_order_as is None else _secret_of(same_order_as, data)
     rows = Rows(secret, data.n_records)
-    return Package(study, raw, data, scenario, replicate, made, rows, key, include, formats)
+    return ExportSource(study, raw, data, scenario, replicate, remade, rows, key, include, formats)
 
 
 def _secret_of(bundle: str | Path, data: Microdata) -> bytes:
-    manifest = read_untouched(bundle)
+    manifest = read_intact(bundle)
     if manifest.get("n_records") != data.n_records:
         raise UsageError(
-            f"the bundle whose row order is to be used holds {manifest.get('n_records')} records, the data "
+            f"the bundle whose row order is to be used holds {manifest.get('n_records')} records, and the data hold "
             f"{data.n_records}; it belongs to other data"
         )
     return bytes.fromhex(manifest["row_order_secret"])
 
 
-def check_figures(made: dict[str, float], stored: dict[str, float]) -> None:
+def check_figures(figures: dict[str, float], stored: dict[str, float]) -> None:
     """Refuse (:class:`EngineError`) a release whose figures are not those that its study holds."""
     for name, value in stored.items():
-        got = made[name]
-        if not (got == value or (got != got and value != value) or abs(got - value) <= CLOSE * max(1.0, abs(value))):
+        figure = figures[name]
+        both_undefined = figure != figure and value != value
+        if not (figure == value or both_undefined or abs(figure - value) <= CLOSE * max(1.0, abs(value))):
             raise EngineError(
-                f"the remade release has {name} {got!r}, the study holds {value!r}; nothing was written. Was the "
+                f"the remade release has {name} {figure!r}, the study holds {value!r}; nothing was written. Was the "
                 "study made by another version?"
             )

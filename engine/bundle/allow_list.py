@@ -1,0 +1,79 @@
+"""The files that each reader of an export may get, and the bundles in a folder."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from engine.bundle.contents import Contents, files_below, why_unopened
+from engine.bundle.files import SUMS
+from engine.bundle.tiers import TIERS, Tier
+from engine.common.errors import EngineError
+from engine.common.untrusted import kind_of
+
+_DATA = (r"release(-\d\d)?\.(csv|parquet|sav|dta|xpt)", r"release(-\d\d)?_formats\.sas")
+_ALLOWED: dict[Tier, tuple[str, ...]] = {
+    Tier.ANALYST: (
+        *(f"release/{pattern}" for pattern in _DATA),
+        r"internal/(manifest|seed-annex|decision-log|self-attack)\.json",
+        r"internal/candidates\.(csv|parquet)",
+        r"internal/(pairs|flags)(-\d\d)?\.parquet",
+        r"internal/annex-b-analyst\.(docx|html|pdf)",
+        r"internal/(plan\.toml|REPLAY\.txt)",
+    ),
+    Tier.CHAIR: (r"annex-a-chair\.(docx|html|pdf)", r"chair\.json"),
+    Tier.MEMBER: (r"memo\.(docx|html|pdf)", r"tables\.xlsx", r"slides\.pptx", r"board\.json"),
+    Tier.PUBLIC: (*_DATA, r"codebook\.(html|xml)", r"load(-\d\d)?\.(R|py|sas|do|sps)", r"METHODS\.txt"),
+}
+_MARKS: dict[Tier, str] = {
+    Tier.ANALYST: "internal/manifest.json",
+    Tier.CHAIR: "chair.json",
+    Tier.MEMBER: "board.json",
+    Tier.PUBLIC: "METHODS.txt",
+}
+_PATTERNS = {
+    tier: re.compile("|".join(f"(?:{pattern})" for pattern in (*allowed, SUMS))) for tier, allowed in _ALLOWED.items()
+}
+
+
+def tier_of(folder: Path) -> Tier | None:
+    """Which reader's bundle a folder is, by the file that only that bundle has; None where it is none.
+
+    The file may be a link or a pipe as well: whoever opens the bundle says so.
+    """
+    marked = [tier for tier in TIERS if os.path.lexists(folder / _MARKS[tier])]
+    return marked[0] if len(marked) == 1 else None
+
+
+def bundles_in(folder: Path) -> dict[Tier, Path]:
+    """The bundles in a folder by tier: the folder itself, or those that stand side by side in it."""
+    tier = tier_of(folder)
+    if tier is not None:
+        return {tier: folder}
+    return {each: folder / each for each in TIERS if is_folder(folder / each) and tier_of(folder / each) is each}
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a path is a folder itself, and no link to one."""
+    return os.path.lexists(path) and kind_of(path) == "a folder"
+
+
+def contents_of(folder: Path, tier: Tier) -> Contents:
+    """The files of a tier's bundle; refused are those that are no plain files, not on its list, or too large."""
+    names = files_below(folder)
+    reasons = {name: why_unopened(folder / name) or _why_not_listed(name, tier) for name in names}
+    return Contents(folder, tier, tuple(names), {name: reason for name, reason in reasons.items() if reason})
+
+
+def _why_not_listed(name: str, tier: Tier) -> str:
+    return "" if _PATTERNS[tier].fullmatch(name) else "is not on the list of what this reader gets"
+
+
+def check_files(folder: Path, tier: Tier) -> None:
+    """Refuse a bundle with a file that its tier does not name."""
+    for name in contents_of(folder, tier).refused:
+        raise EngineError(
+            f"the {tier} bundle would hold '{name}', which is not on the list of what that reader gets; nothing was "
+            "written"
+        )

@@ -1,0 +1,40 @@
+"""The command that adds measures to a study."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from engine.cli.arguments import measures, workers
+from engine.cli.parser import DATA_HELP, add_command
+from engine.common.output import say
+from engine.common.progress import Ticker, announce
+
+if TYPE_CHECKING:
+    from engine.cli.parser import Commands
+
+
+def add_commands(commands: Commands) -> None:
+    """Add measure."""
+    measure = add_command(commands, "measure", run_measure, "add measures to a finished study by remaking its runs")
+    measure.add_argument("study", metavar="STUDY")
+    measure.add_argument("--data", required=True, metavar="DATA", help=DATA_HELP)
+    measure.add_argument("--measures", type=measures, required=True, metavar="NAMES")
+    measure.add_argument("--key-file", metavar="PATH")
+    measure.add_argument("--workers", type=workers, metavar="N")
+
+
+def run_measure(args: argparse.Namespace) -> None:
+    """Add measures to a study."""
+    from engine.plan.samples import open_data
+    from engine.study.keys import key_path, read_key
+    from engine.study.study import Study
+    from engine.sweeps.rerun import add_measures
+
+    raw, _ = open_data(args.data)
+    with Study.open(args.study) as study:
+        key = read_key(key_path(study.path, args.key_file))
+        added = add_measures(
+            study, raw, key, args.measures, workers=args.workers, on_progress=Ticker(), announce=announce
+        )
+    say(f"added {', '.join(added)}" if added else "the study has these measures already")

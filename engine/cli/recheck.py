@@ -1,0 +1,55 @@
+"""The command that runs finalists on fresh replicates."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from engine.cli.arguments import whole
+from engine.cli.objectives import add_objective_options, map_of
+from engine.cli.parser import DATA_HELP, add_command
+from engine.cli.show import print_table
+from engine.common.output import say
+
+if TYPE_CHECKING:
+    from engine.cli.parser import Commands
+
+
+def add_commands(commands: Commands) -> None:
+    """Add recheck."""
+    recheck = add_command(commands, "recheck", run_recheck, "run finalists on fresh replicates")
+    recheck.add_argument("study", metavar="STUDY")
+    recheck.add_argument("--data", required=True, metavar="DATA", help=DATA_HELP)
+    recheck.add_argument(
+        "--candidate", action="append", metavar="ID", help="a scenario (repeatable; default: the frontier)"
+    )
+    recheck.add_argument(
+        "--replicates", type=whole, default=100, metavar="N", help="fresh runs per scenario (default 100)"
+    )
+    recheck.add_argument("--key-file", metavar="PATH")
+    add_objective_options(recheck)
+
+
+def run_recheck(args: argparse.Namespace) -> None:
+    """Run finalists on fresh replicates; list their figures in the sweep and on the fresh runs."""
+    from engine.plan.samples import open_data
+    from engine.report.candidate_table import columns_of, scenario_rows
+    from engine.study.keys import key_path, read_key
+    from engine.study.study import Study
+    from engine.sweeps.rerun import reevaluate
+
+    raw, _ = open_data(args.data)
+    with Study.open(args.study) as study:
+        view = map_of(study, args)
+        places = [study.find(text)[0].index for text in args.candidate] if args.candidate else view.frontier().tolist()
+        key = read_key(key_path(study.path, args.key_file))
+        reevaluate(study, raw, key, places, args.replicates)
+        fresh_view = map_of(study, args, fresh=True)
+    labels = {view.scenarios[place].label for place in places}
+    for title, figures in (
+        (f"in the sweep ({len(labels)} scenarios):", view),
+        ("on fresh replicates:", fresh_view),
+    ):
+        say(title)
+        rows = [row for row in scenario_rows(figures) if row["id"] in labels]
+        print_table(figures, rows, columns_of(figures, "scenario"), "scenario")
