@@ -74,7 +74,12 @@ def wrong(code: str) -> bool:
 @pytest.mark.parametrize(
     "code",
     [
-        *("engine.nothing", "engine.measures.risk.large_cells", "engine.study.runs.Runs.forget", "engine/sweep.py"),
+        *(
+            "engine.nothing",
+            "engine.measures.small_cells.large_cells",
+            "engine.study.runs.Runs.forget",
+            "engine/sweep.py",
+        ),
         *("sweep.py", "make haste", "python -m tests.nothing", "tests/papers/lines_*.py"),
     ],
 )

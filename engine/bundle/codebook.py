@@ -17,7 +17,7 @@ import numpy as np
 
 from engine.bundle.files import Tables
 from engine.common.raw_values import numbers, texts
-from engine.data.io.arrow_columns import one_array, plain
+from engine.data.io.arrow_columns import one_array, plain_values
 from engine.data.labels import ColumnLabels
 from engine.report.template import html_of
 
@@ -117,7 +117,7 @@ def _coded(values: pa.Array) -> tuple[pa.Array, np.ndarray]:
     """Distinct values and one code per record, -1 for none."""
     import pyarrow as pa
 
-    coded = one_array(plain(values)).dictionary_encode()
+    coded = one_array(plain_values(values)).dictionary_encode()
     indices = coded.indices.fill_null(-1)
     return coded.dictionary, indices.cast(pa.int64()).to_numpy(zero_copy_only=False)
 

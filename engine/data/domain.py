@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal, get_args
 
 import numpy as np
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.common.wording import first_twice
 
-KINDS = ("value", "skip", "missing")
+LevelKind = Literal["value", "skip", "missing"]
+KINDS: tuple[LevelKind, ...] = get_args(LevelKind)
 """What a level stands for: a real answer, a question validly skipped, an answer that is missing."""
 
 
@@ -29,7 +31,7 @@ class Attribute:
 
     name: str
     levels: tuple[str, ...]
-    kinds: tuple[str, ...] = ()
+    kinds: tuple[LevelKind, ...] = ()
     columns: tuple[str, ...] = ()
     exact: bool = True
 
@@ -42,9 +44,9 @@ class Attribute:
             raise EngineError("an attribute has an empty name; every attribute needs one")
         if not self.levels:
             raise EngineError(f"attribute '{self.name}' has no levels; it needs at least one")
-        twice = first_twice(self.levels)
-        if twice is not None:
-            raise EngineError(f"attribute '{self.name}' names the level '{twice}' more than once")
+        repeated = first_twice(self.levels)
+        if repeated is not None:
+            raise EngineError(f"attribute '{self.name}' names the level '{repeated}' more than once")
         if len(self.kinds) != len(self.levels):
             raise EngineError(
                 f"attribute '{self.name}' has {len(self.levels)} levels but {len(self.kinds)} kinds; give one kind "
@@ -79,9 +81,9 @@ class Domain:
     attributes: tuple[Attribute, ...]
 
     def __post_init__(self) -> None:
-        twice = first_twice(self.names)
-        if twice is not None:
-            raise EngineError(f"attribute '{twice}' is declared more than once")
+        repeated = first_twice(self.names)
+        if repeated is not None:
+            raise EngineError(f"attribute '{repeated}' is declared more than once")
 
     @cached_property
     def names(self) -> tuple[str, ...]:

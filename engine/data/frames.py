@@ -46,9 +46,9 @@ def check_frame(frame: pd.DataFrame) -> None:
                 f"a column of the DataFrame is called {name!r}, must be a text that is not empty; "
                 "df.columns = df.columns.map(str) makes texts of other names"
             )
-    twice = first_twice(names)
-    if twice is not None:
-        raise UsageError(f"the DataFrame has two columns called '{twice}'; give each column a name of its own")
+    repeated = first_twice(names)
+    if repeated is not None:
+        raise UsageError(f"the DataFrame has two columns called '{repeated}'; give each column a name of its own")
     if not len(frame):
         raise EngineError("the DataFrame has no records")
 
@@ -90,20 +90,22 @@ def _arrow(name: str, series: pd.Series) -> pa.Array:
     """Values as Arrow has them in a file: text of one kind, times to their own precision."""
     import pyarrow as pa
 
-    plain = "wanted are plain values (numbers, text, truth values, dates)"
+    wanted = "wanted are plain values (numbers, text, truth values, dates)"
     try:
         values = pa.Array.from_pandas(series)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, UnicodeEncodeError, OverflowError):
         raise EngineError(
-            f"column '{name}' holds values of several types or of a type that no file holds, {plain}; "
+            f"column '{name}' holds values of several types or of a type that no file holds, {wanted}; "
             f"make them texts with df['{name}'].astype(str)"
         ) from None
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
-    kind = values.type
-    if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
-        raise EngineError(f"column '{name}' has the type {type(kind).__name__}, {plain}; flatten or leave it out")
-    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+    arrow_type = values.type
+    if pa.types.is_nested(arrow_type) or isinstance(arrow_type, pa.BaseExtensionType):
+        raise EngineError(
+            f"column '{name}' has the type {type(arrow_type).__name__}, {wanted}; flatten or leave it out"
+        )
+    if pa.types.is_large_string(arrow_type) or pa.types.is_string_view(arrow_type):
         # the text of a CSV file has this kind too, so the same records have the same digest
         return values.cast(pa.string())
     return values

@@ -23,10 +23,10 @@ MOST_PACKED = 64 << 20
 class GroupedColumns(Mapping[str, "RawColumn"]):
     """A read-only mapping from names to columns, in file order, that holds one group of neighbours at a time.
 
-    Going through it in order reads each group once; groups that compress well stay in memory so.  Columns that are
-    asked for again and again are kept for good by :meth:`hold`.  ``read`` gives the columns of some names, in their
-    order, and may refuse with an :class:`~engine.common.errors.EngineError`; it travels to other processes with what is
-    held. ``about`` are labels from a codebook.
+    Going through it in order reads each group once; groups that compress well stay in memory, compressed.
+    :meth:`keep_in_memory` keeps columns that are needed again and again.  ``read`` gives the columns of some names, in
+    their order, and may refuse with an :class:`~engine.common.errors.EngineError`; it travels to other processes with
+    the columns in memory.  ``about`` are labels from a codebook.
     """
 
     def __init__(
@@ -36,9 +36,9 @@ class GroupedColumns(Mapping[str, "RawColumn"]):
         about: Mapping[str, ColumnLabels] | None = None,
     ) -> None:
         self._names, self._read, self._about = tuple(names), read, dict(about or {})
-        self._place = {name: place for place, name in enumerate(self._names)}
+        self._index = {name: index for index, name in enumerate(self._names)}
         self.group_size = max(_LEAST, -(-len(self._names) // _PARTS))
-        self._held: dict[str, RawColumn] = {}
+        self._in_memory: dict[str, RawColumn] = {}
         self._group: dict[str, RawColumn] = {}
         self._packed: dict[int, bytes] = {}
         self._n_values: dict[str, int] = {}
@@ -51,32 +51,32 @@ class GroupedColumns(Mapping[str, "RawColumn"]):
         return iter(self._names)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._place
+        return name in self._index
 
     def __getitem__(self, name: str) -> RawColumn:
-        place = self._place[name]
+        index = self._index[name]
         with self._lock:
-            found = self._held.get(name) or self._group.get(name)
-            if found is None:
-                start = place - place % self.group_size
+            column = self._in_memory.get(name) or self._group.get(name)
+            if column is None:
+                start = index - index % self.group_size
                 self._group = {}  # before the next one takes memory
                 self._group = self._unpacked(start)
-                found = self._group[name]
-            return found
+                column = self._group[name]
+            return column
 
     def groups(self) -> Iterator[tuple[str, ...]]:
         """The names of each group, in file order."""
         for start in range(0, len(self._names), self.group_size):
             yield self._names[start : start + self.group_size]
 
-    def hold(self, names: Iterable[str]) -> None:
+    def keep_in_memory(self, names: Iterable[str]) -> None:
         """Keep these columns from now on; those that are not there yet are read at once."""
         with self._lock:
-            new = [name for name in dict.fromkeys(names) if name in self._place and name not in self._held]
-            self._held |= {name: self._group[name] for name in new if name in self._group}
-            missing = [name for name in new if name not in self._held]
+            new = [name for name in dict.fromkeys(names) if name in self._index and name not in self._in_memory]
+            self._in_memory |= {name: self._group[name] for name in new if name in self._group}
+            missing = [name for name in new if name not in self._in_memory]
             if missing:
-                self._held |= self._columns(sorted(missing, key=self._place.__getitem__))
+                self._in_memory |= self._columns(sorted(missing, key=self._index.__getitem__))
 
     def n_values(self, name: str) -> int:
         """The number of a column's distinct values, kept of every column that was ever read."""
@@ -97,17 +97,17 @@ class GroupedColumns(Mapping[str, "RawColumn"]):
         if packed is not None:
             result: dict[str, RawColumn] = pickle.loads(zlib.decompress(packed))
             return result
-        found = self._columns(self._names[start : start + self.group_size])
-        packed = zlib.compress(pickle.dumps(found, protocol=5), 1)
+        columns = self._columns(self._names[start : start + self.group_size])
+        packed = zlib.compress(pickle.dumps(columns, protocol=5), 1)
         if sum(map(len, self._packed.values())) + len(packed) <= MOST_PACKED:
             self._packed[start] = packed
-        return found
+        return columns
 
     def _columns(self, names: Sequence[str]) -> dict[str, RawColumn]:
-        found = {column.name: column for column in self._read(names)}
-        self._n_values |= {name: len(column.values) for name, column in found.items()}
-        labelled = {name: self._about[name] for name in found if name in self._about}
-        return found | {name: replace(found[name], about=about) for name, about in labelled.items()}
+        columns = {column.name: column for column in self._read(names)}
+        self._n_values |= {name: len(column.values) for name, column in columns.items()}
+        labelled = {name: self._about[name] for name in columns if name in self._about}
+        return columns | {name: replace(columns[name], about=about) for name, about in labelled.items()}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_group": {}, "_packed": {}, "_lock": None}

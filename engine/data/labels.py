@@ -9,6 +9,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from engine.common.errors import EngineError
+from engine.common.raw_values import numbers, text_mask
 from engine.common.wording import first_twice
 
 if TYPE_CHECKING:
@@ -39,12 +40,12 @@ class ColumnLabels:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", tuple((str(raw), str(label)) for raw, label in self.values))
-        for what in ("missing", "missing_ranges"):
-            object.__setattr__(self, what, tuple(getattr(self, what)))
+        for name in ("missing", "missing_ranges"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         coded = [raw for raw, _ in self.values]
-        twice = first_twice(coded)
-        if twice is not None:
-            raise EngineError(f"the value '{twice}' has two labels; give each value one")
+        repeated = first_twice(coded)
+        if repeated is not None:
+            raise EngineError(f"the value '{repeated}' has two labels; give each value one")
         for low, high in self.missing_ranges:
             if not low <= high:
                 raise EngineError(f"a range of missing values goes from {low:g} to {high:g}; give the lower end first")
@@ -56,7 +57,7 @@ class ColumnLabels:
         """Labels by raw value."""
         return dict(self.values)
 
-    def shown(self, raw: str) -> str:
+    def label_or_value(self, raw: str) -> str:
         """The label of a raw value, or the value itself where it has none."""
         return self.label_of.get(raw) or raw
 
@@ -66,8 +67,6 @@ class ColumnLabels:
 
     def missing_mask(self, values: pa.Array) -> np.ndarray:
         """Which values are declared missing, by name or by range; shape ``(len(values),)``."""
-        from engine.common.raw_values import numbers, text_mask
-
         mask = text_mask(values, self.missing)
         if self.missing_ranges:
             figures = numbers(values)
@@ -86,4 +85,4 @@ class ColumnLabels:
 
 
 NO_LABELS = ColumnLabels()
-"""What a column says that says nothing."""
+"""The labels of a column without labels."""

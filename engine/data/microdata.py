@@ -47,7 +47,7 @@ class RawTable:
     never a path.
 
     Of a very wide file only some columns are in memory (:class:`~engine.data.grouped_columns.GroupedColumns`): go
-    through them in file order, or :meth:`hold` those that are asked for in another one.
+    through them in file order, or :meth:`keep_in_memory` those that are asked for in another one.
     """
 
     columns: Mapping[str, RawColumn]
@@ -59,10 +59,10 @@ class RawTable:
         """Column names in file order."""
         return tuple(self.columns)
 
-    def hold(self, names: Iterable[str]) -> None:
+    def keep_in_memory(self, names: Iterable[str]) -> None:
         """Keep these columns in memory, of a file whose columns are read when they are asked for."""
         if isinstance(self.columns, GroupedColumns):
-            self.columns.hold(names)
+            self.columns.keep_in_memory(names)
 
     def n_values(self, name: str) -> int:
         """The number of distinct values of a column."""
@@ -93,8 +93,8 @@ def _digest_values(digest: hashlib.blake2b, values: pa.Array) -> None:
     """Add distinct values to a digest; text and numbers by their bytes, so that millions of them cost no copies."""
     import pyarrow as pa
 
-    kind = values.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    arrow_type = values.type
+    if pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type):
         text = pa.concat_arrays([values.cast(pa.large_string())])
         offsets = (
             np.frombuffer(text.buffers()[1], dtype="<i8", count=len(text) + 1) if len(text) else np.zeros(1, "<i8")
@@ -102,7 +102,7 @@ def _digest_values(digest: hashlib.blake2b, values: pa.Array) -> None:
         digest.update(offsets.tobytes())
         if offsets[-1]:
             digest.update(memoryview(text.buffers()[2])[: int(offsets[-1])])
-    elif pa.types.is_integer(kind) or pa.types.is_floating(kind):
+    elif pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type):
         numbers = values.to_numpy(zero_copy_only=False)
         digest.update(np.ascontiguousarray(numbers, dtype=numbers.dtype.newbyteorder("<")).tobytes())
     else:
@@ -124,8 +124,6 @@ class Microdata:
     ``codes[j]`` holds the level codes of attribute ``j`` (one integer array of length ``n_records`` per attribute).
     ``raw`` keeps every raw column.  ``carried`` columns stay with their record; ``dropped`` ones are never exported;
     ``weight`` and ``id`` follow their record and are released only where the plan includes them.
-
-    Draws pair *units*.  Here every record is its own unit; ``unit_of_record`` is the seam where households will join.
     """
 
     domain: Domain
@@ -154,11 +152,6 @@ class Microdata:
         """Number of records."""
         return self.raw.n_records
 
-    @property
-    def unit_of_record(self) -> np.ndarray:
-        """The unit each record belongs to; one to one."""
-        return np.arange(self.n_records)
-
     @cached_property
     def _table(self) -> tuple[ContingencyTable, np.ndarray]:
         cells, inverse = occupied(self.codes, self.domain.shape, self.n_records)
@@ -177,6 +170,5 @@ class Microdata:
 
     @property
     def has_carried_columns(self) -> bool:
-        """Whether anything that is not an attribute stays with its record (and so tells the two partners of a swap
-        apart)."""
+        """Whether a column that is no attribute stays with its record, so that the two partners of a swap differ."""
         return bool(self.carried or self.weight or self.id)

@@ -81,8 +81,8 @@ class Packing:
         """Words with all bits of some attributes set, shape ``(n_words,)``."""
         mask = np.zeros(self.n_words, np.int64)
         for j in attributes:
-            word, shift, ones = self.places[j]
-            mask[word] |= ones << shift
+            word, shift, bit_mask = self.places[j]
+            mask[word] |= bit_mask << shift
         return mask
 
 
@@ -127,12 +127,12 @@ class ContingencyTable:
             words[:, word] |= self.cells[:, j].astype(np.int64) << shift
         return words
 
-    def alike(self, attributes: Sequence[int]) -> np.ndarray:
-        """A number per cell, the same for cells that are equal on all of some attributes, shape ``(m,)``."""
-        parts = self.words & self.packing.mask(attributes)
+    def group_numbers(self, attributes: Sequence[int]) -> np.ndarray:
+        """A number for each cell, the same for cells that are equal on all of some attributes, shape ``(m,)``."""
+        masked = self.words & self.packing.mask(attributes)
         if self.packing.n_words == 1:
-            return np.asarray(parts[:, 0])
-        return np.unique(parts, axis=0, return_inverse=True)[1].reshape(-1)
+            return np.asarray(masked[:, 0])
+        return np.unique(masked, axis=0, return_inverse=True)[1].reshape(-1)
 
     def margin(self, attributes: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Marginal table over some attributes: ``(cells, counts, inverse)`` with ``inverse`` mapping full cells to

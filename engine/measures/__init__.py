@@ -21,7 +21,7 @@ from engine.measures import (
     moments,
     propensity,
     reanalysis,
-    risk,
+    small_cells,
     uniques,
     weighted,
 )
@@ -38,7 +38,7 @@ from engine.measures.base import (
 _BUILT_IN = {
     measure.name: measure
     for measure in (
-        risk.SMALL_CELLS,
+        small_cells.SMALL_CELLS,
         distortion.HELLINGER,
         distortion.HELLINGER_LARGE,
         distortion.TOTAL_VARIATION,

@@ -107,7 +107,7 @@ def prepare(structure: Structure, table: ContingencyTable) -> Prepared:
     width = np.int32 if n < 2**31 else np.int64
     others = np.arange(m)
     if structure.needs_free_difference:
-        others = table.alike(structure.free)[order]
+        others = table.group_numbers(structure.free)[order]
     shift = max(0, n.bit_length() - (_GUIDE * m).bit_length())
     start, guide = np.empty(m + 1, width), np.empty((n >> shift) + 1, np.int32)
     kernels.number_positions(table.counts[order], start, np.empty(m, width), guide, shift)

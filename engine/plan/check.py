@@ -36,7 +36,7 @@ def _problems(plan: Plan, table: RawTable) -> Iterator[str]:
     for column in found.unassigned:
         yield f"column '{column}' of the data has no fate in the plan"
     levels: dict[str, tuple[str, ...]] = {}
-    table.hold(column for part in plan.attributes for column in part.columns)
+    table.keep_in_memory(column for part in plan.attributes for column in part.columns)
     for part in plan.attributes:
         if set(part.columns) & set(found.absent):
             continue

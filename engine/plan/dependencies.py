@@ -98,13 +98,13 @@ def _related(
     home = set(touching).intersection(names)
     if 2 * len(home) > columns.group_size:
         return names  # the columns held are most of what there is to compare
-    columns.hold(home)
+    columns.keep_in_memory(home)
     found = set(home)
     for group in columns.groups():
         here = home.union(name for name in group if name in names)
         pairs = dependencies(_only(table, here)).decided
         found |= {name for pair in pairs if not home.isdisjoint(pair) for name in pair}
-    columns.hold(found)
+    columns.keep_in_memory(found)
     return found
 
 

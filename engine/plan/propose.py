@@ -149,7 +149,7 @@ def _skip(raw: RawTable, pattern: SkipPattern) -> Proposal:
             (Link(names[0], names[0], "skip", (), pattern.columns[0][1]), *links),
         )
     about = raw.columns[pattern.gate].about
-    shown = [about.shown(value) or "empty" for value in pattern.values[:4]]
+    shown = [about.label_or_value(value) or "empty" for value in pattern.values[:4]]
     shown += [f"{len(pattern.values) - 4} more"] if len(pattern.values) > 4 else []
     values = f"{', '.join(shown[:-1])} or {shown[-1]}" if len(shown) > 1 else shown[0]
     return Proposal(

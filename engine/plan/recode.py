@@ -29,7 +29,7 @@ def code(table: RawTable, plan: Plan) -> Microdata:
     """
     assigned = check_assignment(plan.data, table.names)
     attributes, codes = [], []
-    table.hold(named_columns(plan, table.names))
+    table.keep_in_memory(named_columns(plan, table.names))
     for part in plan.attributes:
         view = view_of(part, table, plan.data.missing)
         _refuse(part, view)

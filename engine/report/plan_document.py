@@ -143,7 +143,10 @@ def _attribute(part: AttributePlan, data: Microdata | None, j: int) -> tuple[Att
     if len(part.view) == 1:
         about = data.raw.columns[part.view[0]].about
         label = about.label if about.label != part.name else ""
-        levels = [f"{level} ({about.shown(level)})" if about.shown(level) != level else level for level in levels]
+        levels = [
+            f"{level} ({about.label_or_value(level)})" if about.label_or_value(level) != level else level
+            for level in levels
+        ]
     return part, label, data.domain.shape[j], in_words.coding_words(part, levels)
 
 

@@ -116,8 +116,8 @@ def download(url: str = URL, timeout: float = _TIMEOUT) -> bytes:
     import urllib.request
 
     try:
-        with urllib.request.urlopen(url, timeout=timeout) as answer:
-            data = answer.read(_MOST_BYTES + 1)
+        with urllib.request.urlopen(url, timeout=timeout) as response:
+            data = response.read(_MOST_BYTES + 1)
     except (OSError, http.client.HTTPException) as error:
         if isinstance(error, urllib.error.HTTPError):
             error.close()  # it holds the answer
@@ -137,7 +137,7 @@ def download(url: str = URL, timeout: float = _TIMEOUT) -> bytes:
 def recode(text: str, file: str) -> list[Row]:
     """Recoded records of one Adult file; tolerates a header, spaces after commas, dots after labels, a comment line."""
     rows: list[Row] = []
-    places = {name: place for name, (place, _) in _COLUMNS.items()}
+    positions = {name: position for name, (position, _) in _COLUMNS.items()}
     width, begun = 15, False
     reader = csv.reader(io.StringIO(text), skipinitialspace=True)
     for fields in _records(reader, file):
@@ -145,14 +145,14 @@ def recode(text: str, file: str) -> list[Row]:
             continue
         first, begun = not begun, True
         if first and not any(field.strip().isdigit() for field in fields):
-            places, width = _header(fields, file), len(fields)
+            positions, width = _header(fields, file), len(fields)
             continue
         if len(fields) != width:
             raise EngineError(
                 f"file '{file}': line {reader.line_num} has {len(fields)} fields, {width} were expected; {_HINT}",
                 Remedy.ADD_SAMPLE,
             )
-        value = {name: fields[place].strip() for name, place in places.items()}
+        value = {name: fields[position].strip() for name, position in positions.items()}
         try:
             rows.append(_recoded(value))
         except (KeyError, ValueError):
@@ -174,15 +174,15 @@ def _records(reader: Iterator[list[str]], file: str) -> Iterator[list[str]]:
 
 def _header(fields: Sequence[str], file: str) -> dict[str, int]:
     letters = ["".join(sign for sign in field.casefold() if sign.isalpha()) for field in fields]
-    places = {}
-    for name, (_, known) in _COLUMNS.items():
-        found = [letters.index(word) for word in known if word in letters]
-        if not found:
+    positions = {}
+    for name, (_, headings) in _COLUMNS.items():
+        matches = [letters.index(heading) for heading in headings if heading in letters]
+        if not matches:
             raise EngineError(
-                f"file '{file}' has no column '{known[0]}', so it is not the Adult file; {_HINT}", Remedy.ADD_SAMPLE
+                f"file '{file}' has no column '{headings[0]}', so it is not the Adult file; {_HINT}", Remedy.ADD_SAMPLE
             )
-        places[name] = found[0]
-    return places
+        positions[name] = matches[0]
+    return positions
 
 
 def _recoded(value: dict[str, str]) -> Row:
@@ -205,9 +205,9 @@ def check(rows: Iterable[Row]) -> None:
     counts = list(cells.values())
     got = (sum(counts), len(cells), counts.count(1), counts.count(2))
     if got != _WANTED:
-        words = "{:,} records, {:,} non-zero cells, {:,} ones and {:,} twos"
-        found, wanted = words.format(*got), words.format(*_WANTED)
-        raise EngineError(f"the records are not CPS-8D: found {found}; wanted {wanted}; {_HINT}", Remedy.ADD_SAMPLE)
+        template = "{:,} records, {:,} non-zero cells, {:,} ones and {:,} twos"
+        present, expected = template.format(*got), template.format(*_WANTED)
+        raise EngineError(f"the records are not CPS-8D: found {present}; wanted {expected}; {_HINT}", Remedy.ADD_SAMPLE)
     text = "".join(",".join(cell) + f",{cells[cell]}\n" for cell in sorted(cells))
     if hashlib.sha256(text.encode()).hexdigest() != _SHA256:
         raise EngineError(f"the records have the size of CPS-8D but other contents; {_HINT}", Remedy.ADD_SAMPLE)
@@ -218,7 +218,7 @@ def store(rows: Sequence[Row], path: Path) -> int:
     check(rows)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with aside(path) as part, part.open("w", encoding="utf-8", newline="") as file:
+        with aside(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(HEADER)
             writer.writerows(rows)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def plain(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+def plain_values(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Plain values of a dictionary-coded column; others as they are."""
     import pyarrow as pa
 

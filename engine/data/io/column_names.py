@@ -13,7 +13,7 @@ from engine.common.errors import UsageError, did_you_mean
 class _Rule:
     """Bytes of a name, what its signs are, words it must not be, and whether capitals are told apart."""
 
-    most: int
+    most_bytes: int
     first: str
     others: str
     reserved: frozenset[str]
@@ -52,31 +52,31 @@ def short_names(names: Sequence[str], form: str) -> dict[str, str]:
 
     fits = re.compile(f"(?:{rule.first}){rule.others}*")
     short: dict[str, str] = {}
-    taken: set[str] = set()
+    used: set[str] = set()
     for name in names:
         good = fits.fullmatch(name) and not name.endswith(".") and folded(name) not in rule.reserved
-        if good and len(name.encode()) <= rule.most and folded(name) not in taken:
+        if good and len(name.encode()) <= rule.most_bytes and folded(name) not in used:
             short[name] = name
-            taken.add(folded(name))
+            used.add(folded(name))
     for name in names:
         if name not in short:
-            short[name] = _made(name, rule, taken, folded(name) in rule.reserved)
-            taken.add(folded(short[name]))
+            short[name] = _shortened(name, rule, used, folded(name) in rule.reserved)
+            used.add(folded(short[name]))
     return {name: short[name] for name in names}
 
 
-def _made(name: str, rule: _Rule, taken: set[str], reserved: bool) -> str:
+def _shortened(name: str, rule: _Rule, used: set[str], reserved: bool) -> str:
     text = "".join(sign if re.fullmatch(rule.others, sign) else "_" for sign in name).rstrip(".") or "_"
     if not re.fullmatch(rule.first, text[0]):
         text = "v" + text
     number = 2 if reserved else 0
     while True:
         end = str(number) if number else ""
-        whole = _cut(text, rule.most - len(end)) + end
-        if (whole if rule.cased else whole.upper()) not in taken:
-            return whole
+        short = _cut(text, rule.most_bytes - len(end)) + end
+        if (short if rule.cased else short.upper()) not in used:
+            return short
         number = max(2, number + 1)
 
 
-def _cut(text: str, most: int) -> str:
-    return text.encode()[:most].decode(errors="ignore")
+def _cut(text: str, limit: int) -> str:
+    return text.encode()[:limit].decode(errors="ignore")

@@ -22,7 +22,7 @@ from engine.common.os_support import aside
 from engine.common.raw_values import is_number
 from engine.data.io.arrow_columns import one_length
 from engine.data.io.column_names import short_names
-from engine.data.io.encoded_column import TAG, Held, fitting, hold
+from engine.data.io.encoded_column import TAG, EncodedColumn, encode, fitting
 from engine.data.io.read_back import check_labelled
 from engine.data.io.sas_formats import formats_program
 from engine.data.labels import NO_LABELS, ColumnLabels
@@ -37,29 +37,29 @@ def write_sav(path: str | Path, columns: Columns, labels: Mapping[str, ColumnLab
     """Write SPSS (.sav); returns notes, one sentence for each thing that the file says otherwise than ``labels``."""
     import pyreadstat
 
-    frame, held, notes = _frame(path, columns, labels or {}, "sav")
-    value_labels = {h.name: _value_labels(h) for h in held if h.about.values}
-    lost = [h.name for h in held if len(value_labels.get(h.name, ())) < len(h.about.values)]
-    missing = {h.name: _spss_missing(h) for h in held if h.about.missing or h.about.missing_ranges}
-    with aside(path) as part:
+    frame, encoded, notes = _frame(path, columns, labels or {}, "sav")
+    value_labels = {h.name: _value_labels(h) for h in encoded if h.about.values}
+    lost = [h.name for h in encoded if len(value_labels.get(h.name, ())) < len(h.about.values)]
+    missing = {h.name: _spss_missing(h) for h in encoded if h.about.missing or h.about.missing_ranges}
+    with aside(path) as temporary:
         _write(
-            part,
+            temporary,
             Path(path).name,
             pyreadstat.write_sav,
             frame,
-            column_labels=_column_labels(held),
+            column_labels=_column_labels(encoded),
             variable_value_labels={name: pairs for name, pairs in value_labels.items() if pairs},
             missing_ranges={name: codes for name, codes in missing.items() if codes},
-            variable_measure={h.name: h.about.measure for h in held if h.about.measure},
-            variable_format={h.name: h.format for h in held if h.format},
+            variable_measure={h.name: h.about.measure for h in encoded if h.about.measure},
+            variable_format={h.name: h.format for h in encoded if h.format},
             row_compress=True,
         )
-        with part.open("r+b") as file:
+        with temporary.open("r+b") as file:
             file.seek(4)
             file.write(b"@(#) SPSS DATA FILE".ljust(60))
             file.seek(92)
             file.write(b"01 Jan 7000:00:00")
-        check_labelled(part, Path(path).name, "sav", {h.name: h.values for h in held})
+        check_labelled(temporary, Path(path).name, "sav", {h.name: h.values for h in encoded})
     return (*notes, *(f"'{name}' is a number: labels of values that are none are in the codebook." for name in lost))
 
 
@@ -71,36 +71,36 @@ def write_dta(path: str | Path, columns: Columns, labels: Mapping[str, ColumnLab
     """
     import pyreadstat
 
-    frame, held, notes = _frame(path, columns, labels or {}, "dta")
-    more = []
+    frame, encoded, notes = _frame(path, columns, labels or {}, "dta")
+    limits = []
     value_labels: dict[str, dict[Any, str]] = {}
-    for h in held:
+    for h in encoded:
         if h.is_text and h.about.values:
-            more.append(f"'{h.name}' is text, and Stata labels numbers only: its value labels are in the codebook.")
+            limits.append(f"'{h.name}' is text, and Stata labels numbers only: its value labels are in the codebook.")
             continue
         pairs = {value: label for value, label in _value_labels(h).items() if isinstance(value, str) or value % 1 == 0}
         if len(pairs) < len(h.about.values):
-            more.append(f"'{h.name}': Stata labels whole numbers only; the other value labels are in the codebook.")
+            limits.append(f"'{h.name}': Stata labels whole numbers only; the other value labels are in the codebook.")
         if pairs:
             value_labels[h.name] = {v if isinstance(v, str) else int(v): label for v, label in pairs.items()}
         if any(not TAG.fullmatch(code) for code in h.about.missing) or h.about.missing_ranges:
-            more.append(f"'{h.name}': its missing codes are plain values in Stata; the load script can mark them.")
-    with aside(path) as part:
+            limits.append(f"'{h.name}': its missing codes are plain values in Stata; the load script can mark them.")
+    with aside(path) as temporary:
         _write(
-            part,
+            temporary,
             Path(path).name,
             pyreadstat.write_dta,
             frame,
             version=14,
-            column_labels=_column_labels(held),
+            column_labels=_column_labels(encoded),
             variable_value_labels=value_labels,
-            missing_user_values={h.name: list(h.tags) for h in held if h.tags},
-            variable_format={h.name: h.format for h in held if h.format},
+            missing_user_values={h.name: list(h.tags) for h in encoded if h.tags},
+            variable_format={h.name: h.format for h in encoded if h.format},
         )
         stamp = rb"(<timestamp>\x11)\d\d \w{3} \d{4} \d\d:\d\d"
-        _overwrite(part, Path(path).name, stamp, rb"\g<1>01 Jan 1970 00:00")
-        check_labelled(part, Path(path).name, "dta", {h.name: h.values for h in held})
-    return (*notes, *more)
+        _overwrite(temporary, Path(path).name, stamp, rb"\g<1>01 Jan 1970 00:00")
+        check_labelled(temporary, Path(path).name, "dta", {h.name: h.values for h in encoded})
+    return (*notes, *limits)
 
 
 def write_xpt(path: str | Path, columns: Columns, labels: Mapping[str, ColumnLabels] | None = None) -> tuple[str, ...]:
@@ -112,35 +112,35 @@ def write_xpt(path: str | Path, columns: Columns, labels: Mapping[str, ColumnLab
     import pyreadstat
 
     path = Path(path)
-    frame, held, notes = _frame(path, columns, labels or {}, "xpt")
+    frame, encoded, notes = _frame(path, columns, labels or {}, "xpt")
     short = short_names(list(columns), "xpt")
-    program = formats_program(path.name, short, labels or {}, {h.name for h in held if h.is_text})
-    with aside(path) as part, aside(path.with_name(f"{path.stem}_formats.sas")) as beside:
+    program = formats_program(path.name, short, labels or {}, {h.name for h in encoded if h.is_text})
+    with aside(path) as temporary, aside(path.with_name(f"{path.stem}_formats.sas")) as beside:
         _write(
-            part,
+            temporary,
             path.name,
             pyreadstat.write_xport,
             frame,
             file_format_version=5,
             table_name="RELEASE",
-            column_labels=_column_labels(held),
-            variable_format={h.name: h.format for h in held if h.format},
+            column_labels=_column_labels(encoded),
+            variable_format={h.name: h.format for h in encoded if h.format},
         )
-        _overwrite(part, path.name, rb"\d\d[A-Z]{3}\d\d:\d\d:\d\d:\d\d", b"01JAN70:00:00:00")
-        _overwrite(part, path.name, rb"bsd4\.2", b"SAS   ")
-        check_labelled(part, path.name, "xpt", {h.name: h.values for h in held})
+        _overwrite(temporary, path.name, rb"\d\d[A-Z]{3}\d\d:\d\d:\d\d:\d\d", b"01JAN70:00:00:00")
+        _overwrite(temporary, path.name, rb"bsd4\.2", b"SAS   ")
+        check_labelled(temporary, path.name, "xpt", {h.name: h.values for h in encoded})
         beside.write_text(program, encoding="utf-8", newline="\n")
     return notes
 
 
 def _frame(
     path: str | Path, columns: Columns, labels: Mapping[str, ColumnLabels], form: str
-) -> tuple[Any, list[Held], tuple[str, ...]]:
+) -> tuple[Any, list[EncodedColumn], tuple[str, ...]]:
     """The columns as the library takes them, and notes on names and labels."""
     import pandas as pd
 
     one_length(columns)
-    file, notes, held = Path(path).name, [], []
+    file, notes, encoded = Path(path).name, [], []
     names = short_names(list(columns), form)
     for name, values in columns.items():
         if names[name] != name:
@@ -148,73 +148,73 @@ def _frame(
         about, cut = fitting(labels.get(name, NO_LABELS), form)
         if cut:
             notes.append(f"'{names[name]}': labels longer than {file} can hold were cut; the codebook has them whole.")
-        held.append(hold(name, names[name], values, about, form, file))
-    return pd.DataFrame({h.name: h.values for h in held}), held, tuple(notes)
+        encoded.append(encode(name, names[name], values, about, form, file))
+    return pd.DataFrame({h.name: h.values for h in encoded}), encoded, tuple(notes)
 
 
-def _column_labels(held: Sequence[Held]) -> dict[str, str]:
-    return {h.name: h.about.label for h in held if h.about.label}
+def _column_labels(encoded: Sequence[EncodedColumn]) -> dict[str, str]:
+    return {h.name: h.about.label for h in encoded if h.about.label}
 
 
-def _value_labels(held: Held) -> dict[Any, str]:
+def _value_labels(column: EncodedColumn) -> dict[Any, str]:
     """Labels by value as the column holds it; special missings by their letter."""
-    if held.is_text:
-        return dict(held.about.values)
-    found: dict[Any, str] = {}
-    for raw, label in held.about.values:
+    if column.is_text:
+        return dict(column.about.values)
+    labels: dict[Any, str] = {}
+    for raw, label in column.about.values:
         if is_number(raw):
-            found[float(raw)] = label
-        elif held.tags and TAG.fullmatch(raw) and raw[1] in held.tags:
-            found[raw[1]] = label
-    return found
+            labels[float(raw)] = label
+        elif column.tags and TAG.fullmatch(raw) and raw[1] in column.tags:
+            labels[raw[1]] = label
+    return labels
 
 
-def _spss_missing(held: Held) -> list[Any]:
-    """What SPSS can declare: three values, or one range and one value; more values that lie together become a range."""
-    about = held.about
-    if held.is_text:
+def _spss_missing(column: EncodedColumn) -> list[Any]:
+    """Missing codes as SPSS declares them: three values, or one range and one value; neighbours become a range."""
+    about = column.about
+    if column.is_text:
         codes: list[Any] = [code for code in about.missing if len(code.encode()) <= 8]
         if len(codes) > 3:
-            raise _too_many(held)
+            raise _too_many(column)
         return codes
     codes = [float(code) for code in about.missing if is_number(code)]
     ranges = [{"lo": low, "hi": high} for low, high in about.missing_ranges]
     codes = [code for code in codes if not any(r["lo"] <= code <= r["hi"] for r in ranges)]
     if len(ranges) > 1 or (ranges and len(codes) > 1):
-        raise _too_many(held)
+        raise _too_many(column)
     if not ranges and len(codes) > 3:
         codes.sort()
-        known = held.values[~np.isnan(held.values)]
-        between = set(known[(known >= codes[0]) & (known <= codes[-1])].tolist())
+        present = column.values[~np.isnan(column.values)]
+        between = set(present[(present >= codes[0]) & (present <= codes[-1])].tolist())
         labelled = {float(raw) for raw, _ in about.values if is_number(raw) and codes[0] <= float(raw) <= codes[-1]}
         if not (between | labelled) <= set(codes):
-            raise _too_many(held)
+            raise _too_many(column)
         return [{"lo": codes[0], "hi": codes[-1]}]
     return [*ranges, *codes]
 
 
-def _too_many(held: Held) -> EngineError:
+def _too_many(column: EncodedColumn) -> EngineError:
     return EngineError(
-        f"column '{held.name}' declares more missing codes than SPSS can hold (three values, or one range and one "
+        f"column '{column.name}' declares more missing codes than SPSS can hold (three values, or one range and one "
         "value); declare fewer or recode some"
     )
 
 
-def _write(part: Path, file: str, write: Any, frame: Any, **options: Any) -> None:
-    """Let the library write to ``part`` what will be called ``file``."""
+def _write(temporary: Path, file: str, write: Any, frame: Any, **options: Any) -> None:
+    """Let the library write ``file`` at the path ``temporary``; it gets its name later."""
     from pyreadstat import PyreadstatError, ReadstatError
 
     try:
-        write(frame, str(part), **{what: value for what, value in options.items() if value})
+        write(frame, str(temporary), **{name: value for name, value in options.items() if value})
     except (ReadstatError, PyreadstatError) as error:
         # Only the reader's own short sentences; the other kind of error may quote a path or a value.
         reason = str(error) if isinstance(error, ReadstatError) else "a name or value does not fit the format"
         raise EngineError(f"file '{file}' could not be written: {reason}") from None
 
 
-def _overwrite(part: Path, name: str, pattern: bytes, new: bytes) -> None:
-    """Replace what the header says; the header is within the first 4 kB and keeps its length."""
-    with part.open("r+b") as file:
+def _overwrite(temporary: Path, name: str, pattern: bytes, new: bytes) -> None:
+    """Replace a pattern in the header, which is within the first 4 kB and keeps its length."""
+    with temporary.open("r+b") as file:
         head = file.read(4096)
         changed = re.sub(pattern, new, head, flags=re.DOTALL)
         if len(changed) != len(head):

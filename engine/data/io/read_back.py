@@ -1,4 +1,4 @@
-"""Read back a written file, value by value and in blocks, before it gets its name.
+"""Read back a written file, value by value and in chunks, before it gets its name.
 
 The library that writes labelled files does not notice a full disk or a limit on the size of files.  A file that holds
 anything else than what was to be written is an :class:`EngineError`, and is removed by whoever wrote it.
@@ -15,7 +15,7 @@ import numpy as np
 
 from engine.common.errors import EngineError
 from engine.common.os_support import arrow_file
-from engine.data.io.arrow_columns import one_array, plain
+from engine.data.io.arrow_columns import one_array, plain_values
 from engine.data.io.truncation import refuse_cut
 
 if TYPE_CHECKING:
@@ -24,28 +24,28 @@ if TYPE_CHECKING:
 _CELLS = 2_000_000  # values read at a time
 
 
-def not_whole(file: str, what: str) -> EngineError:
-    """The error for a ``file`` of which ``what`` is said."""
+def not_whole(file: str, problem: str) -> EngineError:
+    """The error for a ``file`` that was not written whole, with the ``problem`` that shows it."""
     return EngineError(
-        f"file '{file}' could not be written whole: {what}; the disk may be full or the size of files limited. "
+        f"file '{file}' could not be written whole: {problem}; the disk may be full or the size of files limited. "
         "Nothing was kept; free some space and try again"
     )
 
 
-def check_bytes(part: Path, file: str, sha256: bytes) -> None:
+def check_bytes(temporary: Path, file: str, sha256: bytes) -> None:
     """Refuse a file that does not hold exactly the bytes of this digest."""
-    with part.open("rb") as back:
+    with temporary.open("rb") as back:
         if hashlib.file_digest(back, "sha256").digest() != sha256:
             raise not_whole(file, "it does not hold the bytes that were written")
 
 
-def check_parquet(part: Path, file: str, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> None:
+def check_parquet(temporary: Path, file: str, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> None:
     """Refuse a Parquet file whose columns, read back group by group, are not ``columns`` to the bit."""
     import pyarrow as pa
     from pyarrow import parquet
 
     try:
-        with arrow_file(part) as source, parquet.ParquetFile(source) as back:
+        with arrow_file(temporary) as source, parquet.ParquetFile(source) as back:
             n_records = len(next(iter(columns.values())))
             if back.metadata.num_rows != n_records or back.schema_arrow.names != list(columns):
                 raise not_whole(file, f"it holds {back.metadata.num_rows:,} of {n_records:,} records")
@@ -63,16 +63,16 @@ def check_parquet(part: Path, file: str, columns: Mapping[str, pa.Array | pa.Chu
 def _same_bits(written: pa.Array | pa.ChunkedArray, read: pa.ChunkedArray) -> bool:
     import pyarrow as pa
 
-    a, b = one_array(plain(written)), one_array(read)
+    a, b = one_array(plain_values(written)), one_array(read)
     if not a.type.equals(b.type):
         a = a.cast(b.type)
     if pa.types.is_floating(a.type):  # a NaN equals no other, its bits do
-        whole = {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[a.type.bit_width]
-        a, b = a.view(whole), b.view(whole)
+        integers = {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[a.type.bit_width]
+        a, b = a.view(integers), b.view(integers)
     return bool(a.equals(b))
 
 
-def check_labelled(part: Path, file: str, form: str, columns: Mapping[str, Any]) -> None:
+def check_labelled(temporary: Path, file: str, form: str, columns: Mapping[str, Any]) -> None:
     """Refuse a file of the form "sav", "dta" or "xpt" that does not hold ``columns``, arrays by name in the file.
 
     Blanks at the end of a text are no part of it in SPSS and SAS.
@@ -85,17 +85,17 @@ def check_labelled(part: Path, file: str, form: str, columns: Mapping[str, Any])
         options["user_missing"] = True
     n_records = len(next(iter(columns.values())))
     rows = max(1000, _CELLS // len(columns))
-    refuse_cut(part, f".{form}", shown=file)
+    refuse_cut(temporary, f".{form}", name=file)
     for start in range(0, max(n_records, 1), rows):
         try:
-            block = read(str(part), row_offset=start, row_limit=rows, **options)[0]
+            chunk = read(str(temporary), row_offset=start, row_limit=rows, **options)[0]
         except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, UnicodeError, ValueError):
             raise not_whole(file, "it cannot be read back") from None
-        if list(block) != list(columns):
-            raise not_whole(file, f"it holds {len(block):,} of {len(columns):,} columns")
+        if list(chunk) != list(columns):
+            raise not_whole(file, f"it holds {len(chunk):,} of {len(columns):,} columns")
         for name, values in columns.items():
-            wanted, got = values[start : start + rows], block[name]
-            if len(got) != len(wanted):
+            written, got = values[start : start + rows], chunk[name]
+            if len(got) != len(written):
                 if form == "xpt" and _all_blank(columns, start + len(got)):
                     raise EngineError(
                         f"{file} would end with {n_records - start - len(got):,} records that are blank in all "
@@ -103,7 +103,7 @@ def check_labelled(part: Path, file: str, form: str, columns: Mapping[str, Any])
                         "too, or another format"
                     )
                 raise not_whole(file, f"it holds {start + len(got):,} of {n_records:,} records")
-            if not _same_values(wanted, got, form):
+            if not _same_values(written, got, form):
                 raise EngineError(
                     f"column '{name}' reads back from {file} with other values than were written, so the format cannot "
                     "hold it; leave the column out or release it as CSV or Parquet"

@@ -29,7 +29,7 @@ from engine.data.microdata import RawColumn, RawTable
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_STILL = 15.0  # seconds that may pass without a further block of records ...
+_STILL = 15.0  # seconds that may pass without a further chunk of records ...
 _SLOWEST = 1 << 20  # ... and as many more as reading the whole file takes at this many bytes a second
 _LEAST_MEMORY = 4 << 30
 _HEAD = struct.Struct("<cQ")  # of a message: its kind and its length
@@ -56,7 +56,7 @@ def read_apart(path: Path) -> RawTable:
 
 @contextmanager
 def _unheard() -> Iterator[None]:
-    """Nobody reads a pipe any more: a broken pipe, which Windows may call an invalid argument."""
+    """Pass over a broken pipe, which Windows may call an invalid argument: the reading process has ended."""
     try:
         yield
     except OSError as error:
@@ -198,8 +198,8 @@ def _limit_memory() -> None:
 
         all_there_is = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-        most = max(all_there_is, _LEAST_MEMORY)
-        resource.setrlimit(resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+        limit = max(all_there_is, _LEAST_MEMORY)
+        resource.setrlimit(resource.RLIMIT_AS, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Read CSV and Parquet files as dictionary-coded columns; :mod:`engine.data.io.statistical` reads the other formats.
 
-CSV values stay the text they were ("007" and "1.50" survive an export) and are read in blocks, so memory is a small
+CSV values stay the text they were ("007" and "1.50" survive an export) and are read in chunks, so memory is a small
 multiple of the coded table and not of the file.  Of files both very wide and large, columns are read when they are
 asked for (:mod:`engine.data.grouped_columns`), after a first look that sees whether the file can be read.  Messages
 name the file, never its folder or a record's content.
@@ -23,8 +23,8 @@ from engine.common.raw_values import index_codes, smallest
 from engine.common.untrusted import kind_of
 from engine.data.grouped_columns import GroupedColumns
 from engine.data.io import sniff
-from engine.data.io.blocks import check_names, join
-from engine.data.io.reread import Again, seen
+from engine.data.io.chunks import check_names, join_chunks
+from engine.data.io.reread import Reread, file_state
 from engine.data.microdata import RawColumn, RawTable
 
 if TYPE_CHECKING:
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 STATISTICAL = (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt")
 """SPSS, Stata and SAS, which bring labels."""
 EXTENSIONS = (".csv", ".tsv", ".parquet", *STATISTICAL)
-_BLOCK = 4 << 20
-_BLOCK_OF_COLUMN = 1 << 10  # so that the parts of very many columns are not mostly what surrounds them
-_MOST_BLOCK = 32 << 20
-_BLOCK_OF_GROUP = 3 << 20
-_TOGETHER = 8  # blocks
-_LONG_BLOCK = 256 << 20  # for records longer than a block
+_CHUNK = 4 << 20
+_CHUNK_OF_COLUMN = 1 << 10  # so that the parts of very many columns are not mostly what surrounds them
+_MOST_CHUNK = 32 << 20
+_CHUNK_OF_GROUP = 3 << 20
+_TOGETHER = 8  # chunks
+_LONG_CHUNK = 256 << 20  # for records longer than a chunk
 WIDE = 2048
 """Columns of a file beyond which they are read when they are asked for, if it is large."""
 LARGE = 1 << 24
@@ -54,12 +54,14 @@ def read_table(path_or_name: str | Path) -> RawTable:
     path = Path(path_or_name)
     extension = path.suffix.lower()
     if path.is_dir():
-        raise UsageError(f"'{path.name}' is a folder; give a file ending in {_or(EXTENSIONS)}")
+        raise UsageError(f"'{path.name}' is a folder; give a file ending in {_alternatives(EXTENSIONS)}")
     if not path.exists():
         raise UsageError(f"file '{path.name}' does not exist; check the spelling and the folder")
     if extension not in EXTENSIONS:
-        what = f"'{extension}'" if extension else "no extension"
-        raise UsageError(f"file '{path.name}' has {what}, supported are {_or(EXTENSIONS)}; export it as one of these")
+        described = f"'{extension}'" if extension else "no extension"
+        raise UsageError(
+            f"file '{path.name}' has {described}, supported are {_alternatives(EXTENSIONS)}; export it as one of these"
+        )
     try:
         if kind := kind_of(path, follow=True):
             raise UsageError(f"'{path.name}' is {kind}; give a file, whose end can be known")
@@ -76,35 +78,35 @@ def read_table(path_or_name: str | Path) -> RawTable:
         ) from None
 
 
-def _or(words: tuple[str, ...]) -> str:
-    return f"{', '.join(words[:-1])} or {words[-1]}"
+def _alternatives(options: tuple[str, ...]) -> str:
+    return f"{', '.join(options[:-1])} or {options[-1]}"
 
 
-def block_for(n_columns: int) -> int:
-    """Bytes to be read at once from a file of so many columns."""
-    return min(_MOST_BLOCK, max(_BLOCK, _BLOCK_OF_COLUMN * n_columns))
+def chunk_bytes(n_columns: int) -> int:
+    """Bytes of a chunk of a file with so many columns."""
+    return min(_MOST_CHUNK, max(_CHUNK, _CHUNK_OF_COLUMN * n_columns))
 
 
 def _read_csv(path: Path) -> RawTable:
     import pyarrow as pa
 
-    before = seen(path)
+    before = file_state(path)
     names, delimiter = sniff.header(path)
     check_names(path.name, names)
     grouped = len(names) > WIDE and before[0] > LARGE
     if grouped and not sniff.is_text(path):
         raise EngineError(sniff.diagnose(path, names, delimiter))
-    usual = max(_BLOCK_OF_GROUP, block_for(len(names)) // 4) if grouped else block_for(len(names))
-    for block_size in (usual, _LONG_BLOCK):
+    usual = max(_CHUNK_OF_GROUP, chunk_bytes(len(names)) // 4) if grouped else chunk_bytes(len(names))
+    for chunk_size in (usual, _LONG_CHUNK):
         try:
             if grouped:
-                columns = _some_of_csv(path, names[-1:], delimiter, block_size)
+                columns = _some_of_csv(path, names[-1:], delimiter, chunk_size)
             else:
-                columns = _csv_columns(path, names, delimiter, block_size)
+                columns = _csv_columns(path, names, delimiter, chunk_size)
             break
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             # The message quotes the record, so it is only looked at here, never shown.
-            if "straddl" in str(error) and block_size == usual:
+            if "straddl" in str(error) and chunk_size == usual:
                 continue
             raise EngineError(sniff.diagnose(path, names, delimiter)) from None
     n_records = len(columns[0].codes)
@@ -114,69 +116,69 @@ def _read_csv(path: Path) -> RawTable:
     if n_records == 0:
         raise NoRecords(f"file '{path.name}' has a header but no records; it needs at least one line below the header")
     if grouped:
-        again = Again(path.absolute(), before, partial(_some_of_csv, delimiter=delimiter, block_size=block_size))
-        return RawTable(GroupedColumns(names, again), n_records, path.name)
+        reread = Reread(path.absolute(), before, partial(_some_of_csv, delimiter=delimiter, chunk_size=chunk_size))
+        return RawTable(GroupedColumns(names, reread), n_records, path.name)
     return RawTable({column.name: column for column in columns}, n_records, path.name)
 
 
-def _open_csv(path: Path, wanted: Sequence[str], delimiter: str, block_size: int, *, some: bool) -> Any:
+def _open_csv(path: Path, names: Sequence[str], delimiter: str, chunk_size: int, *, only_these: bool) -> Any:
     import pyarrow as pa
     from pyarrow import csv
 
     text = pa.dictionary(pa.int32(), pa.string())
     reader = csv.open_csv(
         arrow_file(path),
-        read_options=csv.ReadOptions(block_size=block_size),
+        read_options=csv.ReadOptions(block_size=chunk_size),
         parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         convert_options=csv.ConvertOptions(
-            column_types=dict.fromkeys(wanted, text),
-            include_columns=list(wanted) if some else None,
+            column_types=dict.fromkeys(names, text),
+            include_columns=list(names) if only_these else None,
             strings_can_be_null=False,
             quoted_strings_can_be_null=False,
         ),
     )
-    if reader.schema.names != list(wanted):
+    if reader.schema.names != list(names):
         reader.close()
         raise pa.ArrowInvalid("header read differently")
     return reader
 
 
-def _csv_columns(path: Path, names: list[str], delimiter: str, block_size: int) -> list[RawColumn]:
+def _csv_columns(path: Path, names: list[str], delimiter: str, chunk_size: int) -> list[RawColumn]:
     import pyarrow as pa
 
-    blocks: list[list[tuple[pa.Array, np.ndarray]]] = [[] for _ in names]
+    chunks: list[list[tuple[pa.Array, np.ndarray]]] = [[] for _ in names]
     try:
-        reader = _open_csv(path, names, delimiter, block_size, some=False)
+        reader = _open_csv(path, names, delimiter, chunk_size, only_these=False)
     except pa.ArrowInvalid as error:
         if "Empty CSV" in str(error):
             return [RawColumn(name, pa.array([], pa.string()), np.zeros(0, dtype=np.int8)) for name in names]
         raise
     with reader:
         for batch in reader:
-            for kept, column in zip(blocks, batch.columns, strict=True):
-                kept.append(
+            for column_chunks, column in zip(chunks, batch.columns, strict=True):
+                column_chunks.append(
                     (
                         column.dictionary,
                         smallest(index_codes(column.indices), len(column.dictionary)),
                     )
                 )
-    # Popping frees a column's blocks as soon as it is joined.
-    return [join(name, blocks.pop(0)) for name in names]
+    # Popping frees a column's chunks as soon as it is joined.
+    return [join_chunks(name, chunks.pop(0)) for name in names]
 
 
-def _some_of_csv(path: Path, wanted: Sequence[str], delimiter: str, block_size: int) -> list[RawColumn]:
-    """A few of many columns: what is done once for each of them in each block would take most of the time."""
+def _some_of_csv(path: Path, names: Sequence[str], delimiter: str, chunk_size: int) -> list[RawColumn]:
+    """A few of many columns, joined over several chunks at once: work for each column in each chunk takes most time."""
     import pyarrow as pa
 
-    parts: list[list[tuple[pa.Array, np.ndarray]]] = [[] for _ in wanted]
-    with _open_csv(path, wanted, delimiter, block_size, some=True) as reader:
+    chunks: list[list[tuple[pa.Array, np.ndarray]]] = [[] for _ in names]
+    with _open_csv(path, names, delimiter, chunk_size, only_these=True) as reader:
         while batches := list(islice(reader, _TOGETHER)):
-            for kept, column in zip(parts, pa.Table.from_batches(batches).columns, strict=True):
+            for column_chunks, column in zip(chunks, pa.Table.from_batches(batches).columns, strict=True):
                 coded = column.unify_dictionaries().combine_chunks()
-                kept.append((coded.dictionary, smallest(index_codes(coded.indices), len(coded.dictionary))))
-    found = [join(name, parts.pop(0)) for name in wanted]
+                column_chunks.append((coded.dictionary, smallest(index_codes(coded.indices), len(coded.dictionary))))
+    columns = [join_chunks(name, chunks.pop(0)) for name in names]
     pa.default_memory_pool().release_unused()
-    return found
+    return columns
 
 
 def _holds_nul(values: pa.Array) -> bool:
@@ -193,14 +195,14 @@ def _ends_in_quotes(path: Path, columns: list[RawColumn], delimiter: str) -> boo
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - len(end) - 1))
-        found = file.read()
-    return found[1:] == end and found[:1] in (delimiter.encode(), b"\n", b"\r")
+        tail = file.read()
+    return tail[1:] == end and tail[:1] in (delimiter.encode(), b"\n", b"\r")
 
 
 def _read_parquet(path: Path) -> RawTable:
     from pyarrow import parquet
 
-    before = seen(path)
+    before = file_state(path)
     with _corrupt(path), arrow_file(path) as source, parquet.ParquetFile(source) as file:
         schema = file.schema_arrow
         names = schema.names
@@ -213,8 +215,8 @@ def _read_parquet(path: Path) -> RawTable:
             _refuse_type(path.name, column)
         n_records = file.metadata.num_rows
         if len(names) > WIDE and n_records * len(names) > LARGE:
-            again = Again(path.absolute(), before, _some_of_parquet)
-            return RawTable(GroupedColumns(names, again), n_records, path.name)
+            reread = Reread(path.absolute(), before, _some_of_parquet)
+            return RawTable(GroupedColumns(names, reread), n_records, path.name)
         return RawTable(dict(_parquet_columns(path.name, file, names)), n_records, path.name)
 
 
@@ -227,7 +229,7 @@ def _some_of_parquet(path: Path, names: Sequence[str]) -> list[RawColumn]:
 
 @contextmanager
 def _corrupt(path: Path) -> Iterator[None]:
-    """What is wrong with a damaged Parquet file, in a sentence."""
+    """Turn errors of the Parquet reader into a sentence."""
     import pyarrow as pa
 
     try:
@@ -243,12 +245,12 @@ def _corrupt(path: Path) -> Iterator[None]:
 def _refuse_type(file: str, column: Any) -> None:
     import pyarrow as pa
 
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
+    arrow_type = column.type
+    if pa.types.is_dictionary(arrow_type):
+        arrow_type = arrow_type.value_type
+    if pa.types.is_nested(arrow_type) or isinstance(arrow_type, pa.BaseExtensionType):
         raise EngineError(
-            f"file '{file}': column '{column.name}' has the type {type(kind).__name__}, wanted are plain values "
+            f"file '{file}': column '{column.name}' has the type {type(arrow_type).__name__}, wanted are plain values "
             "(numbers, text, truth values, dates); flatten or leave it out"
         )
 

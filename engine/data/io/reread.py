@@ -10,24 +10,24 @@ from pathlib import Path
 from engine.common.errors import EngineError
 from engine.data.microdata import RawColumn
 
-Seen = tuple[int, int, int]
+FileState = tuple[int, int, int]
 
 
-def seen(path: Path) -> Seen:
-    """What tells a file that was changed or replaced from the one it was: size, time of the last change, number."""
+def file_state(path: Path) -> FileState:
+    """Size, time of the last change and number of a file: together they tell whether it was changed or replaced."""
     about = path.stat()
     return about.st_size, about.st_mtime_ns, about.st_ino
 
 
 @dataclass(frozen=True)
-class Again:
-    """Reads columns of an unchanged file: ``read`` gives those of some names, in the order of the names.
+class Reread:
+    """Reader of further columns of an unchanged file: ``read`` gives those of some names, in the order of the names.
 
     A file that has changed or gone since it was ``before`` is an :class:`EngineError`.
     """
 
     path: Path
-    before: Seen
+    before: FileState
     read: Callable[[Path, Sequence[str]], list[RawColumn]]
 
     def __call__(self, names: Sequence[str]) -> list[RawColumn]:
@@ -44,7 +44,7 @@ class Again:
 
     def _check(self) -> None:
         try:
-            now = seen(self.path)
+            now = file_state(self.path)
         except OSError as error:
             raise EngineError(
                 f"file '{self.path.name}' cannot be read again: {os.strerror(error.errno or 0)}; its columns are read "

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine.common.errors import UsageError, did_you_mean
 from engine.common.raw_values import as_text, is_number, numbers
-from engine.data.io.arrow_columns import one_array, plain
+from engine.data.io.arrow_columns import one_array, plain_values
 from engine.data.io.column_names import short_names
 from engine.data.io.sas_formats import comment, quoted
 from engine.data.labels import NO_LABELS, ColumnLabels
@@ -75,9 +75,14 @@ def load_script(package: str, csv_name: str, columns: list[_Column]) -> str:
 def _described(name: str, values: pa.Array | pa.ChunkedArray, about: ColumnLabels) -> _Column:
     import pyarrow as pa
 
-    distinct = one_array(plain(values)).unique().drop_null()
-    kind = distinct.type
-    if pa.types.is_null(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+    distinct = one_array(plain_values(values)).unique().drop_null()
+    arrow_type = distinct.type
+    if (
+        pa.types.is_null(arrow_type)
+        or pa.types.is_integer(arrow_type)
+        or pa.types.is_floating(arrow_type)
+        or pa.types.is_decimal(arrow_type)
+    ):
         return _Column(name, True, 8, about, _in_ranges(distinct, about))
     texts = [text for text in as_text(distinct).to_pylist() if text]
     # A leading nought is part of a code, not of a number.
@@ -101,11 +106,11 @@ def _json(text: str) -> str:
 
 
 def _r(csv_name: str, columns: list[_Column]) -> list[str]:
-    kinds = ", ".join(f"{_json(c.name)} = {_json('numeric' if c.numeric else 'character')}" for c in columns)
+    classes = ", ".join(f"{_json(c.name)} = {_json('numeric' if c.numeric else 'character')}" for c in columns)
     lines = [
         f"# Reads {csv_name}; run it in the folder of that file. Base R alone is needed.",
         f'data <- read.csv({_json(csv_name)}, check.names = FALSE, na.strings = "", encoding = "UTF-8",',
-        f"  colClasses = c({kinds}))",
+        f"  colClasses = c({classes}))",
     ]
     for c in columns:
         where = f"data[[{_json(c.name)}]]"
@@ -172,9 +177,9 @@ def _stata(csv_name: str, columns: list[_Column]) -> list[str]:
         name = short[c.name]
         if c.about.label:
             lines.append(f"label variable {name} {_compound(c.about.label)}")
-        whole = [(raw, label) for raw, label in c.labelled if c.numeric and float(raw).is_integer()]
-        if whole:
-            pairs = " ".join(f"{int(float(raw))} {_compound(label)}" for raw, label in whole)
+        integers = [(raw, label) for raw, label in c.labelled if c.numeric and float(raw).is_integer()]
+        if integers:
+            pairs = " ".join(f"{int(float(raw))} {_compound(label)}" for raw, label in integers)
             lines += [f"label define {name}_l {pairs}", f"label values {name} {name}_l"]
         coded = list(dict.fromkeys([*c.missing, *c.in_ranges])) if c.numeric else []
         if 0 < len(coded) <= 26:
@@ -193,8 +198,8 @@ def _stata(csv_name: str, columns: list[_Column]) -> list[str]:
 
 def _compound(text: str) -> str:
     """A text in Stata's compound quotes, in which only its own marks and macros have a meaning."""
-    plain = re.sub("\"(?=')", '" ', _one_line(text).replace("`", "'").replace("$", "\\$"))
-    return f'`"{plain}"\''
+    escaped = re.sub("\"(?=')", '" ', _one_line(text).replace("`", "'").replace("$", "\\$"))
+    return f'`"{escaped}"\''
 
 
 def _spss(csv_name: str, columns: list[_Column]) -> list[str]:
@@ -208,7 +213,7 @@ def _spss(csv_name: str, columns: list[_Column]) -> list[str]:
         "  .",
     ]
     # Reading with decimals would shift numbers written without a point, so these are for showing only.
-    broken = [short[c.name] for c in columns if c.numeric and not _whole(c)]
+    broken = [short[c.name] for c in columns if c.numeric and not _shows_whole_numbers(c)]
     if broken:
         lines += ["FORMATS", *(f"  {name} (F16.6)" for name in broken), "  ."]
     labelled = [c for c in columns if c.about.label]
@@ -220,16 +225,16 @@ def _spss(csv_name: str, columns: list[_Column]) -> list[str]:
             lines.append(f"VALUE LABELS {name}")
             lines += [f"  {raw if c.numeric else quoted(raw)} {quoted(label)}" for raw, label in c.labelled]
             lines.append("  .")
-        told = [raw if c.numeric else quoted(raw) for raw in c.missing]
+        codes = [raw if c.numeric else quoted(raw) for raw in c.missing]
         ranges = [f"{low:.15g} THRU {high:.15g}" for low, high in c.about.missing_ranges if c.numeric]
-        if told or ranges:
-            lines.append(f"MISSING VALUES {name} ({', '.join([*ranges, *told])}).")
+        if codes or ranges:
+            lines.append(f"MISSING VALUES {name} ({', '.join([*ranges, *codes])}).")
     levels = {"nominal": "NOMINAL", "ordinal": "ORDINAL", "scale": "SCALE"}
     lines += [f"VARIABLE LEVEL {short[c.name]} ({levels[c.about.measure]})." for c in columns if c.about.measure]
     return [*lines, "EXECUTE."]
 
 
-def _whole(c: _Column) -> bool:
+def _shows_whole_numbers(c: _Column) -> bool:
     return not c.about.format or c.about.format.endswith(".0")
 
 
@@ -244,12 +249,12 @@ def _python(csv_name: str, columns: list[_Column]) -> list[str]:
     values = {c.name: {read(c, raw): label for raw, label in c.labelled} for c in columns if c.labelled}
     missing = {c.name: [read(c, raw) for raw in c.missing] for c in columns if c.missing}
     ranges = {c.name: list(c.about.missing_ranges) for c in columns if c.numeric and c.about.missing_ranges}
-    kinds = {c.name: "float64" if c.numeric else "str" for c in columns}
+    types = {c.name: "float64" if c.numeric else "str" for c in columns}
     return [
         f'"""Reads {csv_name} as pandas DataFrame `data`; run it in the folder of that file."""',
         "import pandas as pd",
         "",
-        "TYPES = " + "\n".join(table(kinds)),
+        "TYPES = " + "\n".join(table(types)),
         "LABELS = " + "\n".join(table(labels)),
         "VALUE_LABELS = " + "\n".join(table(values)),
         "MISSING = " + "\n".join(table(missing)),

@@ -40,15 +40,15 @@ def _first_record(text: str) -> tuple[str, str]:
     """The text up to the first line end outside quotes, and of that what is outside; a quote opens at the beginning of
     a field only, as in ``A,"B, in %"``, and is a sign like others in ``screen 15"``."""
     bare: list[str] = []
-    place, begins = 0, True
-    while place < len(text) and text[place] not in "\r\n":
-        if begins and text[place] == '"' and (quoted := _QUOTED.match(text, place)):
-            place, begins = quoted.end(), False
+    position, begins = 0, True
+    while position < len(text) and text[position] not in "\r\n":
+        if begins and text[position] == '"' and (quoted := _QUOTED.match(text, position)):
+            position, begins = quoted.end(), False
             continue
-        bare.append(text[place])
-        begins = text[place] in DELIMITERS
-        place += 1
-    return text[:place], "".join(bare)
+        bare.append(text[position])
+        begins = text[position] in DELIMITERS
+        position += 1
+    return text[:position], "".join(bare)
 
 
 def is_text(path: Path) -> bool:
@@ -61,21 +61,21 @@ def diagnose(path: Path, names: list[str], delimiter: str) -> str:
     problem = _not_text(path)
     if problem:
         return problem
-    wanted = len(names)
+    n_fields = len(names)
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, delimiter=delimiter, strict=True)
         line = 1
         try:
             for fields in reader:
-                if fields and len(fields) < wanted and next(reader, None) is None and not _ends_a_line(path):
+                if fields and len(fields) < n_fields and next(reader, None) is None and not _ends_a_line(path):
                     return (
                         f"file '{path.name}' is cut short: its last line, {line}, has {_fields(len(fields))} of "
-                        f"{wanted} and no line end; write or copy it again"
+                        f"{n_fields} and no line end; write or copy it again"
                     )
-                if fields and len(fields) != wanted:
+                if fields and len(fields) != n_fields:
                     return (
-                        f"file '{path.name}': line {line} has {_fields(len(fields))}, "
-                        f"{wanted} were expected; a value that holds {_said(delimiter)} must stand in quotes"
+                        f"file '{path.name}': line {line} has {_fields(len(fields))}, {n_fields} were expected; "
+                        f"a value that holds {_delimiter_name(delimiter)} must stand in quotes"
                     )
                 line = reader.line_num + 1
         except csv.Error:
@@ -95,13 +95,13 @@ def _fields(count: int) -> str:
     return f"{count} field{'' if count == 1 else 's'}"
 
 
-def _said_of_zero(name: str, first: bytes, line: int) -> str:
+def _zero_byte(name: str, first: bytes, line: int) -> str:
     if line == 1 and first.count(0) == 2:
         return f"file '{name}' is UTF-16 text, without a mark that says so; UTF-8 is wanted; {_NO_UTF8}"
     return f"file '{name}': line {line} holds a zero byte, which no text has; {_NO_UTF8}"
 
 
-def _said(delimiter: str) -> str:
+def _delimiter_name(delimiter: str) -> str:
     return "a tab" if delimiter == "\t" else f"'{delimiter}'"
 
 
@@ -113,17 +113,17 @@ def _not_text(path: Path) -> str | None:
         if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
             return f"file '{path.name}' is UTF-16 text, UTF-8 is wanted; {_NO_UTF8}"
         file.seek(0)
-        for block in iter(lambda: file.read(1 << 20), b""):
-            if (zero := block.find(0)) >= 0:
-                return _said_of_zero(path.name, block[:4], line + block[:zero].count(b"\n"))
+        for chunk in iter(lambda: file.read(1 << 20), b""):
+            if (zero := chunk.find(0)) >= 0:
+                return _zero_byte(path.name, chunk[:4], line + chunk[:zero].count(b"\n"))
             pending = len(decoder.getstate()[0])
             try:
-                decoder.decode(block)
+                decoder.decode(chunk)
             except UnicodeDecodeError as error:
                 bad = error.object[error.start]
-                line += block[: max(error.start - pending, 0)].count(b"\n")
+                line += chunk[: max(error.start - pending, 0)].count(b"\n")
                 return f"file '{path.name}': line {line} holds the byte 0x{bad:02x}, which is not UTF-8; {_NO_UTF8}"
-            line += block.count(b"\n")
+            line += chunk.count(b"\n")
     if decoder.getstate()[0]:
         return f"file '{path.name}' ends in the middle of a UTF-8 character; copy or save it again"
     return None

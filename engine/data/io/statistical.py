@@ -2,7 +2,7 @@
 
 Numbers that are all whole become integers; dates and date-times become such values, whatever the format's own way of
 counting them; times of day stay seconds.  SPSS user-missing values stay values and are declared missing; a Stata or SAS
-special missing becomes the text ``.a`` to ``.z``, declared missing, and its column text.  Files are read in blocks, so
+special missing becomes the text ``.a`` to ``.z``, declared missing, and its column text.  Files are read in chunks, so
 memory is a small multiple of the coded table.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from engine.common.errors import EngineError, NoRecords
 from engine.common.raw_values import as_text, index_codes
-from engine.data.io.blocks import check_names, join
+from engine.data.io.chunks import check_names, join_chunks
 from engine.data.io.reader_process import unreadable
 from engine.data.io.truncation import refuse_cut
 from engine.data.labels import MEASURES, ColumnLabels
@@ -39,7 +39,7 @@ _ENCODINGS = ("utf-8", "windows-1252", "latin1")
 
 
 def read_statistical(path: Path, beat: Callable[[], None] = lambda: None) -> RawTable:
-    """The records of a .sav, .zsav, .por, .dta, .sas7bdat or .xpt file; ``beat`` is called after every block.
+    """The records of a .sav, .zsav, .por, .dta, .sas7bdat or .xpt file; ``beat`` is called after every chunk.
 
     The library may crash on a damaged file: :func:`engine.data.io.reader_process.read_apart` calls this in a process of
     its own.
@@ -64,7 +64,7 @@ def read_statistical(path: Path, beat: Callable[[], None] = lambda: None) -> Raw
     options: dict[str, Any] = {"output_format": "dict", "disable_datetime_conversion": True}
     if extension in (".sav", ".zsav", ".dta", ".sas7bdat"):
         options["user_missing"] = True
-    meta, options = _described(path, read, {**options, "metadataonly": True})
+    meta, options = _describe(path, read, {**options, "metadataonly": True})
     del options["metadataonly"]
     names = list(meta.column_names)
     if None in names:
@@ -77,12 +77,12 @@ def read_statistical(path: Path, beat: Callable[[], None] = lambda: None) -> Raw
     types = meta.readstat_variable_types or {}
     chunks: dict[str, list[tuple[pa.Array, np.ndarray]]] = {name: [] for name in names}
     n_records = 0
-    for block in _blocks(path, read, options, len(names)):
-        if list(block) != names:
+    for chunk in _chunks(path, read, options, len(names)):
+        if list(chunk) != names:
             raise unreadable(path)
         beat()
         for name in names:
-            chunks[name].append(_encoded(block.pop(name), types.get(name) == "string"))
+            chunks[name].append(_encoded(chunk.pop(name), types.get(name) == "string"))
         n_records += len(chunks[names[0]][-1][1])
     if meta.number_rows is not None and n_records != meta.number_rows >= 0:
         raise EngineError(
@@ -94,7 +94,7 @@ def read_statistical(path: Path, beat: Callable[[], None] = lambda: None) -> Raw
     columns = {}
     for name in names:
         about = _about(meta, name)
-        columns[name] = _column(name, chunks.pop(name), about, _kind(about.format, extension))
+        columns[name] = _column(name, chunks.pop(name), about, _time_unit(about.format, extension))
     return RawTable(columns, n_records, path.name)
 
 
@@ -108,13 +108,13 @@ def _refuse_encrypted(path: Path) -> None:
         )
 
 
-def _described(path: Path, read: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def _describe(path: Path, read: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """The file's description, and the options with the encoding that reads it."""
     others = () if path.suffix.lower() == ".por" else _ENCODINGS[1:]  # a portable file has an alphabet of its own
     for encoding in (None, *others):
         tried = {**options, "encoding": encoding} if encoding else options
         try:
-            return _called(path, read, **tried)[1], tried
+            return _read(path, read, **tried)[1], tried
         except _Encoding:
             continue
     raise EngineError(f"file '{path.name}' holds text in an unknown encoding; save it as UTF-8 (Unicode)")
@@ -128,7 +128,7 @@ def _label_from_catalogue(path: Path, meta: Any) -> None:
     catalogue = next((file for file in beside if file.is_file()), None)
     if catalogue is None:
         return
-    sets = _described(catalogue, pyreadstat.read_sas7bcat, {"output_format": "dict"})[0].value_labels
+    sets = _describe(catalogue, pyreadstat.read_sas7bcat, {"output_format": "dict"})[0].value_labels
     by_name = {name.upper(): labels for name, labels in sets.items()}
     formats = meta.original_variable_types or {}
     named = {column: by_name.get(_SAS_WIDTH.sub("", form or "").upper()) for column, form in formats.items()}
@@ -139,7 +139,7 @@ class _Encoding(Exception):
     """The text of a file is in another encoding than it says."""
 
 
-def _called(path: Path, read: Any, **options: Any) -> Any:
+def _read(path: Path, read: Any, **options: Any) -> Any:
     from pyreadstat import PyreadstatError, ReadstatError
 
     try:
@@ -147,20 +147,20 @@ def _called(path: Path, read: Any, **options: Any) -> Any:
     except (UnicodeDecodeError, UnicodeError):
         raise _Encoding from None
     except (ReadstatError, PyreadstatError, ValueError, OverflowError, MemoryError) as error:
-        words = str(error).casefold()
-        if "convert" in words and ("charset" in words or "string" in words or "encoding" in words):
+        message = str(error).casefold()
+        if "convert" in message and ("charset" in message or "string" in message or "encoding" in message):
             raise _Encoding from None
         if isinstance(error, MemoryError):
             raise
         raise unreadable(path) from None
 
 
-def _blocks(path: Path, read: Any, options: dict[str, Any], n_columns: int) -> Iterator[dict[str, Any]]:
+def _chunks(path: Path, read: Any, options: dict[str, Any], n_columns: int) -> Iterator[dict[str, Any]]:
     rows = max(1000, _CELLS // n_columns)
     start = 0
     while True:
         try:
-            block = _called(path, read, row_offset=start, row_limit=rows, **options)[0]
+            chunk = _read(path, read, row_offset=start, row_limit=rows, **options)[0]
         except _Encoding:
             if options.get("encoding") or path.suffix.lower() == ".por":
                 raise EngineError(
@@ -169,16 +169,16 @@ def _blocks(path: Path, read: Any, options: dict[str, Any], n_columns: int) -> I
             # Only a value, not a label, was in another encoding: read on as the most common one.
             options = {**options, "encoding": _ENCODINGS[1]}
             continue
-        n = len(next(iter(block.values())))
+        n = len(next(iter(chunk.values())))
         if n:
-            yield dict(block)
+            yield dict(chunk)
         if n < rows:
             return
         start += n
 
 
 def _encoded(values: Sequence[Any], is_text: bool) -> tuple[pa.Array, np.ndarray]:
-    """A block's distinct values and codes; NaN and None are null (-1), special missings of numbers text such as .a"""
+    """A chunk's distinct values and codes; NaN and None are null (-1), special missings of numbers text such as .a."""
     import pyarrow as pa
 
     if is_text:
@@ -188,12 +188,12 @@ def _encoded(values: Sequence[Any], is_text: bool) -> tuple[pa.Array, np.ndarray
             numbers = pa.array(values, pa.float64(), from_pandas=True).to_numpy(zero_copy_only=False)
             array = pa.array(numbers + 0.0, from_pandas=True)  # one nought, not two
         except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError):
-            array = pa.array([_spoken(value) for value in values], pa.string())
+            array = pa.array([_value_text(value) for value in values], pa.string())
     coded = array.dictionary_encode()
     return coded.dictionary, index_codes(coded.indices.fill_null(-1))
 
 
-def _spoken(value: Any) -> str | None:
+def _value_text(value: Any) -> str | None:
     """One value of a numeric column that holds special missings."""
     if isinstance(value, str):
         return f".{value.lower()}"
@@ -203,17 +203,21 @@ def _spoken(value: Any) -> str | None:
 
 
 def _column(
-    name: str, blocks: list[tuple[pa.Array, np.ndarray]], about: ColumnLabels, kind: tuple[float, int] | None
+    name: str, chunks: list[tuple[pa.Array, np.ndarray]], about: ColumnLabels, time_unit: tuple[float, int] | None
 ) -> RawColumn:
-    """One column from its blocks; ``kind`` says how a number counts time: seconds per unit and days up to 1970."""
+    """One column from its chunks; ``time_unit`` says how a number counts time: seconds per unit and days up to 1970."""
     import pyarrow as pa
 
-    if any(pa.types.is_string(values.type) for values, _ in blocks):
-        blocks = [(as_text(values).cast(pa.string()), codes) for values, codes in blocks]
-    joined = join(name, blocks)
+    if any(pa.types.is_string(values.type) for values, _ in chunks):
+        chunks = [(as_text(values).cast(pa.string()), codes) for values, codes in chunks]
+    joined = join_chunks(name, chunks)
     values = joined.values
     if pa.types.is_floating(values.type):
-        values = _in_time(values, kind) if kind and not about.missing and not about.values else _whole(values)
+        values = (
+            _in_time(values, time_unit)
+            if time_unit and not about.missing and not about.values
+            else _as_integers(values)
+        )
     about = replace(about, missing=tuple(dict.fromkeys((*about.missing, *_tags(values)))))
     return RawColumn(name, values, joined.codes, about)
 
@@ -226,7 +230,7 @@ def _tags(values: pa.Array) -> list[str]:
     return [text for text in values.to_pylist() if re.fullmatch(r"\.[a-z_]", text)]
 
 
-def _whole(values: pa.Array) -> pa.Array:
+def _as_integers(values: pa.Array) -> pa.Array:
     """Integers where every number is whole and exactly held."""
     import pyarrow as pa
 
@@ -236,20 +240,20 @@ def _whole(values: pa.Array) -> pa.Array:
     return values
 
 
-def _in_time(values: pa.Array, kind: tuple[float, int]) -> pa.Array:
+def _in_time(values: pa.Array, time_unit: tuple[float, int]) -> pa.Array:
     """Dates, or date-times to the millisecond; numbers as they are when one lies outside the years 1 to 9999."""
     import pyarrow as pa
 
-    unit, epoch = kind
+    unit, epoch = time_unit
     seconds = values.to_numpy(zero_copy_only=False) * unit - epoch * 86_400.0
     if not len(seconds) or not (np.abs(seconds + 86_400.0 * 719_162 - 157_788_000_000) < 157_700_000_000).all():
-        return _whole(values)
+        return _as_integers(values)
     if (np.mod(seconds, 86_400) == 0).all():
         return pa.array((seconds // 86_400).astype(np.int32), pa.int32()).cast(pa.date32())
     return pa.array(np.round(seconds * 1000).astype(np.int64), pa.int64()).cast(pa.timestamp("ms"))
 
 
-def _kind(form: str, extension: str) -> tuple[float, int] | None:
+def _time_unit(form: str, extension: str) -> tuple[float, int] | None:
     """Seconds per unit and days from the format's own beginning to 1970, of a date or date-time format."""
     if extension in (".sav", ".zsav", ".por"):
         return (1.0, _SPSS_DAYS) if _SPSS_DATE.match(form) or _SPSS_TIME.match(form) else None

@@ -19,24 +19,24 @@ _MOST_CARDS = 20  # up to the list of columns
 _STATA_END = b"</stata_dta>"
 
 
-def refuse_cut(path: Path, extension: str, shown: str | None = None) -> None:
+def refuse_cut(path: Path, extension: str, name: str | None = None) -> None:
     """Refuse a .xpt, .dta or .por file that is cut short (an :class:`EngineError`); others say so when they are read.
 
-    ``shown`` is the name that the message gives, if not the file's own.
+    ``name`` is the file's name in the message, if it is not the path's own.
     """
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(0)
         if extension == ".xpt":
-            _transport(file, size, shown or path.name)
+            _transport(file, size, name or path.name)
         elif extension == ".dta" and file.read(11) == b"<stata_dta>":
             file.seek(max(0, size - len(_STATA_END)))
             if file.read() != _STATA_END:
-                raise _short(shown or path.name, "its last mark is missing")
+                raise _short(name or path.name, "its last mark is missing")
         elif extension == ".por":
             file.seek(max(0, size - 1000))
             if not file.read().rstrip().endswith(b"Z"):
-                raise _short(shown or path.name, "its last mark is missing")
+                raise _short(name or path.name, "its last mark is missing")
 
 
 def _short(file: str, why: str) -> EngineError:
@@ -52,9 +52,9 @@ def _transport(file: BinaryIO, size: int, name: str) -> None:
         raise EngineError(f"file '{name}' holds several data sets; write each to a file of its own")
     if size % _CARD:
         raise _short(name, f"its {size:,} bytes are no whole number of records of {_CARD}")
-    rest = (size - start) % length
-    file.seek(size - rest)
-    if rest >= _CARD or file.read(rest).strip(b" "):
+    remainder = (size - start) % length
+    file.seek(size - remainder)
+    if remainder >= _CARD or file.read(remainder).strip(b" "):
         raise _short(name, "its last observation is not whole")
 
 
@@ -87,11 +87,11 @@ def _has_another(file: BinaryIO, start: int) -> bool:
     """Whether the description of a second data set stands among the observations."""
     file.seek(start)
     before = b""
-    place = start
-    while block := file.read(_CARD << 14):
-        found = (before + block).find(_HEADER + b"MEM")
-        if found >= 0 and (place - len(before) + found) % _CARD == 0:
+    offset = start
+    while chunk := file.read(_CARD << 14):
+        position = (before + chunk).find(_HEADER + b"MEM")
+        if position >= 0 and (offset - len(before) + position) % _CARD == 0:
             return True
-        place += len(block)
-        before = block[-_CARD:]
+        offset += len(chunk)
+        before = chunk[-_CARD:]
     return False

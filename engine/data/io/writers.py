@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.common.os_support import arrow_file, aside
 from engine.common.raw_values import as_text
-from engine.data.io.arrow_columns import one_array, one_length, plain
+from engine.data.io.arrow_columns import one_array, one_length, plain_values
 from engine.data.io.read_back import check_bytes, check_parquet
 
 if TYPE_CHECKING:
@@ -35,17 +35,19 @@ def write_csv(path: str | Path, columns: Mapping[str, pa.Array | pa.ChunkedArray
     nothing = '""' if alone else ""
     ends = [","] * (len(columns) - 1) + ["\n"]
     written = hashlib.sha256()
-    with aside(path) as part:
-        with part.open("wb") as file:
+    with aside(path) as temporary:
+        with temporary.open("wb") as file:
             header = (",".join(_header_text(name) for name in columns) + "\n").encode()
             file.write(header)
             written.update(header)
             for start in range(0, n_records, _ROWS):
                 slices = [values.slice(start, _ROWS) for values in columns.values()]
-                block = _block(pa, [_lines(values, nothing, end) for values, end in zip(slices, ends, strict=True)])
-                file.write(block)
-                written.update(block)
-        check_bytes(part, Path(path).name, written.digest())
+                lines = _joined_lines(
+                    pa, [_lines(values, nothing, end) for values, end in zip(slices, ends, strict=True)]
+                )
+                file.write(lines)
+                written.update(lines)
+        check_bytes(temporary, Path(path).name, written.digest())
 
 
 def _lines(values: pa.Array | pa.ChunkedArray, nothing: str, end: str) -> pa.Array:
@@ -53,20 +55,20 @@ def _lines(values: pa.Array | pa.ChunkedArray, nothing: str, end: str) -> pa.Arr
     once."""
     import pyarrow as pa
 
-    coded = one_array(plain(values)).dictionary_encode()
+    coded = one_array(plain_values(values)).dictionary_encode()
     texts = [_quoted(text, _SPECIAL) or nothing for text in as_text(coded.dictionary).to_pylist()]
     lines = pa.array([text + end for text in texts] + [nothing + end], pa.large_string())
     return pa.DictionaryArray.from_arrays(coded.indices.fill_null(len(texts)), lines).cast(pa.large_string())
 
 
-def _block(pa: Any, parts: list[pa.Array]) -> memoryview:
+def _joined_lines(pa: Any, columns: list[pa.Array]) -> memoryview:
     """The lines of some records: joined texts lie one after the other in the array's own buffer."""
     import pyarrow.compute as pc
 
-    lines = pc.binary_join_element_wise(*parts, pa.scalar("", pa.large_string())) if len(parts) > 1 else parts[0]
+    lines = pc.binary_join_element_wise(*columns, pa.scalar("", pa.large_string())) if len(columns) > 1 else columns[0]
     _, offsets, data = lines.buffers()
-    places = memoryview(offsets).cast("q")
-    return memoryview(data)[places[lines.offset] : places[lines.offset + len(lines)]]
+    ends = memoryview(offsets).cast("q")
+    return memoryview(data)[ends[lines.offset] : ends[lines.offset + len(lines)]]
 
 
 def _quoted(text: str, special: str) -> str:
@@ -89,13 +91,13 @@ def write_parquet(path: str | Path, columns: Mapping[str, pa.Array | pa.ChunkedA
     from pyarrow import parquet
 
     n_records = one_length(columns)
-    kinds = {name: values.type for name, values in columns.items()}
-    plain_kinds = {name: k.value_type if pa.types.is_dictionary(k) else k for name, k in kinds.items()}
-    schema = pa.schema(list(plain_kinds.items()))
-    with aside(path) as part:
+    types = {name: values.type for name, values in columns.items()}
+    plain_types = {name: k.value_type if pa.types.is_dictionary(k) else k for name, k in types.items()}
+    schema = pa.schema(list(plain_types.items()))
+    with aside(path) as temporary:
         written: dict[str, Any] = {"store_schema": False, "compression": "snappy", "version": "2.6"}
-        with arrow_file(part, "wb") as sink, parquet.ParquetWriter(sink, schema, **written) as file:
+        with arrow_file(temporary, "wb") as sink, parquet.ParquetWriter(sink, schema, **written) as file:
             for start in range(0, max(n_records, 1), _GROUP):
-                parts = [plain(values.slice(start, _GROUP)) for values in columns.values()]
-                file.write_table(pa.table(parts, schema=schema), row_group_size=_GROUP)
-        check_parquet(part, Path(path).name, columns)
+                arrays = [plain_values(values.slice(start, _GROUP)) for values in columns.values()]
+                file.write_table(pa.table(arrays, schema=schema), row_group_size=_GROUP)
+        check_parquet(temporary, Path(path).name, columns)

@@ -45,7 +45,7 @@ def _words(column: RawColumn, numeric: bool, is_id: bool) -> str:
         found = found[np.isfinite(found)]
         low, high = (f"{v:,.6g}" for v in (found.min(), found.max()))
         return f"numbers {low} to {high}" if low != high else f"the number {low}"
-    shown = [column.about.shown(text) for text in texts(column.values.slice(0, _SHOWN))]
+    shown = [column.about.label_or_value(text) for text in texts(column.values.slice(0, _SHOWN))]
     return ", ".join(text if len(text) <= 18 else text[:17] + "…" for text in shown) + (
         " …" if len(column.values) > _SHOWN else ""
     )

@@ -11,7 +11,7 @@ import pytest
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.data.domain import Attribute, Domain
-from engine.data.io.blocks import check_names
+from engine.data.io.chunks import check_names
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan import DataPlan, Plan, dependencies, edit_plan, propose
@@ -158,8 +158,8 @@ def test_a_first_plan_of_very_many_attributes_asks_for_swaps_that_can_be_listed(
 
 
 def test_very_wide_files_are_read_in_parts_that_hold_enough_of_each_column() -> None:
-    from engine.data.io.readers import block_for
+    from engine.data.io.readers import chunk_bytes
 
-    assert block_for(300) == block_for(4000) == 4 << 20, "as ever"
-    assert block_for(10_000) == 10_000 << 10, "a thousand bytes of each column at once"
-    assert block_for(1_000_000) == 32 << 20
+    assert chunk_bytes(300) == chunk_bytes(4000) == 4 << 20, "as ever"
+    assert chunk_bytes(10_000) == 10_000 << 10, "a thousand bytes of each column at once"
+    assert chunk_bytes(1_000_000) == 32 << 20

@@ -114,7 +114,7 @@ def test_going_through_in_order_reads_each_group_once() -> None:
     columns = GroupedColumns([str(i) for i in range(2500)], read)
     assert [column.name for column in columns.values()] == list(columns)
     assert asked == [1024, 1024, 452]
-    columns.hold(["2499", "3", "3"])
+    columns.keep_in_memory(["2499", "3", "3"])
     assert asked[3:] == [1]  # 2499 is there
     assert columns["3"].name == "3"
     assert columns["2499"].name == "2499"
@@ -197,7 +197,7 @@ def test_a_codebook_labels_columns_that_are_not_read(tmp_path: Path, held: Calla
 def test_other_processes_get_what_is_held_and_read_the_rest(tmp_path: Path) -> None:
     path = write(tmp_path, "csv")
     table = readers.read_table(path)
-    table.hold(["c3"])
+    table.keep_in_memory(["c3"])
     packed = pickle.dumps(table)
     assert len(packed) < 300_000
     assert pickle.loads(packed).content_digest() == table.content_digest()

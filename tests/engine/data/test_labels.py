@@ -17,4 +17,4 @@ def test_labels_are_checked() -> None:
         ColumnLabels(measure="x")
     about = ColumnLabels("", (("1", "One"),), ("x",), ((-9, -1),))
     assert about.missing_among(["x", "-9", "-9.5", "y", "nan"]) == ("x", "-9")
-    assert (about.shown("1"), about.shown("2")) == ("One", "2")
+    assert (about.label_or_value("1"), about.label_or_value("2")) == ("One", "2")

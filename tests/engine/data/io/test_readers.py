@@ -64,7 +64,7 @@ def test_a_single_column_and_no_last_newline(tmp_path: Path) -> None:
 
 
 def test_blocks_are_joined_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "_BLOCK", 256)
+    monkeypatch.setattr(readers, "_CHUNK", 256)
     wanted = [str(i * i % 97) for i in range(3000)]
     ids = [f"r{i}" for i in range(3000)]
     table = read_table(
@@ -78,7 +78,7 @@ def test_blocks_are_joined_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_record_longer_than_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "_BLOCK", 64)
+    monkeypatch.setattr(readers, "_CHUNK", 64)
     long = "x" * 1000
     assert column(read_table(write(tmp_path / "a.csv", f"a,b\n1,{long}\n2,y\n")), "b") == [long, "y"]
 

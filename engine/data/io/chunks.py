@@ -1,0 +1,53 @@
+"""Join the chunks of a file into columns, and check the names of columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.common.errors import EngineError
+from engine.common.raw_values import index_codes, smallest
+from engine.common.wording import first_twice
+from engine.data.microdata import RawColumn
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def join_chunks(name: str, chunks: list[tuple[pa.Array, np.ndarray]]) -> RawColumn:
+    """One column from its chunks, each with its own dictionary; values end up in order of first appearance."""
+    import pyarrow as pa
+
+    dictionaries = [values for values, _ in chunks]
+    if sum(values.nbytes for values in dictionaries) > 2**30:
+        # 32-bit offsets end at 2 GiB of text.
+        dictionaries = [values.cast(pa.large_string()) for values in dictionaries]
+    coded = pa.concat_arrays(dictionaries or [pa.array([], pa.string())]).dictionary_encode()
+    global_codes = smallest(index_codes(coded.indices), len(coded.dictionary))
+    codes = np.empty(sum(len(local) for _, local in chunks), dtype=global_codes.dtype)
+    start = offset = 0
+    for values, local in chunks:
+        target = codes[start : start + len(local)]
+        if len(values):
+            np.take(global_codes[offset : offset + len(values)], local, out=target, mode="clip")
+        target[local < 0] = -1
+        start += len(local)
+        offset += len(values)
+    return RawColumn(name, coded.dictionary, codes)
+
+
+def check_names(file: str, names: list[str]) -> None:
+    """Refuse a column name that is empty, repeated or holds a zero byte."""
+    for number, name in enumerate(names, 1):
+        if not name.strip():
+            raise EngineError(
+                f"file '{file}': column {number} of {len(names)} has no name; name every column in the header line"
+            )
+        if "\0" in name:
+            raise EngineError(
+                f"file '{file}': the name of column {number} of {len(names)} holds a zero byte; rename it"
+            )
+    repeated = first_twice(names)
+    if repeated is not None:
+        raise EngineError(f"file '{file}' has two columns called '{repeated}'; give each column a name of its own")
