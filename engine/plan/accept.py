@@ -25,42 +25,44 @@ def accept(plan: Plan, proposal: Proposal) -> Plan:
         return _join(plan, proposal)
     if proposal.kind == "constant":
         return _aside(plan, carry=proposal.columns)
-    lead, *more = proposal.columns
-    own = getattr(plan.data, proposal.kind)
-    if own is not None:
-        more = [name for name in proposal.columns if name != own]
-        lead = own
+    leading, *others = proposal.columns
+    declared = getattr(plan.data, proposal.kind)
+    if declared is not None:
+        others = [name for name in proposal.columns if name != declared]
+        leading = declared
     if proposal.kind == "id":
         # A second id would be released if it were carried.
-        return _aside(plan, drop=more, id=lead)
-    return _aside(plan, carry=more, weight=lead)
+        return _aside(plan, drop=others, id=leading)
+    return _aside(plan, carry=others, weight=leading)
 
 
 def changes(plan: Plan, proposal: Proposal) -> bool:
     """Whether :func:`accept` would change ``plan`` (or refuse to); much faster than to try for a block or a skip."""
     if proposal.kind in ("block", "skip"):
-        columns, touched = _reach(plan.data, proposal)
-        if len(touched) != 1 or not set(columns) <= set(touched[0].columns):
-            return bool(touched)
-        return _coded(touched[0], proposal, plan) != touched[0]
+        columns, affected = _reach(plan.data, proposal)
+        if len(affected) != 1 or not set(columns) <= set(affected[0].columns):
+            return bool(affected)
+        return _coded(affected[0], proposal, plan) != affected[0]
     try:
         return accept(plan, proposal) != plan
     except UsageError:
-        return True  # what stands in its way is said when somebody accepts it
+        return True  # accepting it says what is in its way
 
 
 def _aside(
     plan: Plan, carry: Sequence[str] = (), drop: Sequence[str] = (), id: str | None = None, weight: str | None = None
 ) -> Plan:
-    """Columns that stop being attributes of their own; what was already decided for one of them stays as it is."""
-    gone = {*carry, *drop, *(name for name in (id, weight) if name is not None)}
+    """Take columns out of the attributes; a use that the plan already gives to one of them stays."""
+    set_aside = {*carry, *drop, *(name for name in (id, weight) if name is not None)}
     data = plan.data
     in_blocks = {c for a in data.attributes if len(a.columns) > 1 for c in a.columns}
-    free = gone - in_blocks
+    free = set_aside - in_blocks
     attributes = tuple(a for a in data.attributes if not set(a.columns) <= free)
-    taken = {data.id, data.weight}
-    carried = [c for c in carry if c in free and c not in taken and not _under(c, data.carry) and not _dropped(data, c)]
-    dropped = [c for c in drop if c in free and c not in taken and not _under(c, data.drop)]
+    special = {data.id, data.weight}
+    carried = [
+        c for c in carry if c in free and c not in special and not _under(c, data.carry) and not _dropped(data, c)
+    ]
+    dropped = [c for c in drop if c in free and c not in special and not _under(c, data.drop)]
     changed = replace(
         data,
         attributes=attributes,
@@ -77,61 +79,65 @@ def _reach(data: DataPlan, proposal: Proposal) -> tuple[list[str], list[Attribut
     """The columns that a block or skip concerns (what is dropped, id or weight stays that), and the attributes that
     hold some of them."""
     columns = [c for c in proposal.columns if c not in (data.id, data.weight) and not _dropped(data, c)]
-    wanted = set(columns)
-    return columns, [a for a in data.attributes if not wanted.isdisjoint(a.columns)]
+    concerned = set(columns)
+    return columns, [a for a in data.attributes if not concerned.isdisjoint(a.columns)]
 
 
 def _join(plan: Plan, proposal: Proposal) -> Plan:
     """The columns of the proposal as one block, where at least one of them is in an attribute."""
     data = plan.data
-    columns, touched = _reach(data, proposal)
-    if not touched:
+    columns, affected = _reach(data, proposal)
+    if not affected:
         return plan
     # The attribute that views the finest column keeps its coding.
     rank = {name: i for i, name in enumerate(columns)}
-    home = min(touched, key=lambda a: min((rank.get(c, len(rank)) for c in a.view), default=len(rank)))
-    members = dict.fromkeys((*home.columns, *columns, *(c for a in touched for c in a.columns)))
-    joined = _coded(replace(home, columns=tuple(members)), proposal, plan)
-    attributes = tuple(joined if a is home else a for a in data.attributes if a is home or a not in touched)
-    changed = replace(data, attributes=attributes, carry=tuple(c for c in data.carry if c not in members))
-    return _renamed(plan, changed, {a.name: home.name for a in touched if a is not home})
+    target = min(affected, key=lambda a: min((rank.get(c, len(rank)) for c in a.view), default=len(rank)))
+    joined_columns = dict.fromkeys((*target.columns, *columns, *(c for a in affected for c in a.columns)))
+    joined = _coded(replace(target, columns=tuple(joined_columns)), proposal, plan)
+    attributes = tuple(joined if a is target else a for a in data.attributes if a is target or a not in affected)
+    changed = replace(data, attributes=attributes, carry=tuple(c for c in data.carry if c not in joined_columns))
+    return _renamed(plan, changed, {a.name: target.name for a in affected if a is not target})
 
 
-def _coded(part: AttributePlan, proposal: Proposal, plan: Plan) -> AttributePlan:
+def _coded(attribute: AttributePlan, proposal: Proposal, plan: Plan) -> AttributePlan:
     """The attribute with the code that says "skipped" in the column it views."""
     codes = {link.column: link.code for link in proposal.links if link.kind == "skip"}
-    if len(part.view) == 1 and part.view[0] in codes:
-        return _with_skip(part, codes[part.view[0]], plan)
-    return part
+    if len(attribute.view) == 1 and attribute.view[0] in codes:
+        return _with_skip(attribute, codes[attribute.view[0]], plan)
+    return attribute
 
 
-def _with_skip(part: AttributePlan, code: str | None, plan: Plan) -> AttributePlan:
-    if code is None or code in (*plan.data.missing, *part.missing):
-        return replace(part, on_missing="level")
-    if code in part.skip:
-        return part
-    return replace(_without(part, {code}), skip=(*part.skip, code))
+def _with_skip(attribute: AttributePlan, code: str | None, plan: Plan) -> AttributePlan:
+    if code is None or code in (*plan.data.missing, *attribute.missing):
+        return replace(attribute, on_missing="level")
+    if code in attribute.skip:
+        return attribute
+    return replace(_without(attribute, {code}), skip=(*attribute.skip, code))
 
 
 def _missing(plan: Plan, proposal: Proposal) -> Plan:
     codes = dict(proposal.codes)
     attributes = []
-    for part in plan.attributes:
-        new = {c for name in part.view for c in codes.get(name, ())} - {*part.missing, *part.skip, *plan.data.missing}
+    for attribute in plan.attributes:
+        new = {c for name in attribute.view for c in codes.get(name, ())} - {
+            *attribute.missing,
+            *attribute.skip,
+            *plan.data.missing,
+        }
         if new:
-            ordered = tuple(c for name in part.view for c in codes.get(name, ()) if c in new)
-            part = _without(part, new)
-            part = replace(part, missing=(*part.missing, *dict.fromkeys(ordered)), on_missing="level")
-        attributes.append(part)
+            ordered = tuple(c for name in attribute.view for c in codes.get(name, ()) if c in new)
+            attribute = _without(attribute, new)
+            attribute = replace(attribute, missing=(*attribute.missing, *dict.fromkeys(ordered)), on_missing="level")
+        attributes.append(attribute)
     return replace(plan, data=replace(plan.data, attributes=tuple(attributes)))
 
 
-def _without(part: AttributePlan, codes: set[str]) -> AttributePlan:
+def _without(attribute: AttributePlan, codes: set[str]) -> AttributePlan:
     """The attribute whose value levels no longer hold these raw values."""
-    merge = tuple((level, tuple(raw for raw in values if raw not in codes)) for level, values in part.merge)
+    merge = tuple((level, tuple(raw for raw in values if raw not in codes)) for level, values in attribute.merge)
     emptied = {level for level, values in merge if not values}
-    levels = tuple(level for level in part.levels if level not in emptied and level not in codes)
-    return replace(part, merge=tuple((level, raw) for level, raw in merge if raw), levels=levels)
+    levels = tuple(level for level in attribute.levels if level not in emptied and level not in codes)
+    return replace(attribute, merge=tuple((level, raw) for level, raw in merge if raw), levels=levels)
 
 
 def _under(column: str, entries: Iterable[str]) -> bool:
@@ -142,29 +148,31 @@ def _dropped(data: DataPlan, column: str) -> bool:
     return not any(column in a.columns for a in data.attributes) and _under(column, data.drop)
 
 
-def _renamed(plan: Plan, data: DataPlan, to: dict[str, str | None]) -> Plan:
-    """``plan`` on ``data``, whose attributes in ``to`` went into another one, or went (None)."""
-    if not to:
+def _renamed(plan: Plan, data: DataPlan, new_names: dict[str, str | None]) -> Plan:
+    """``plan`` on ``data``, whose attributes in ``new_names`` went into another one, or out of the plan (None)."""
+    if not new_names:
         return replace(plan, data=data)
-    _refuse_uses(plan, to)
-    kept = tuple(a.name for a in data.attributes)
+    _refuse_uses(plan, new_names)
+    remaining = tuple(a.name for a in data.attributes)
 
     def role(names: Iterable[str]) -> tuple[str, ...]:
         if tuple(names) == plan.names:
-            return kept
-        new = dict.fromkeys(to.get(name, name) for name in names)
+            return remaining
+        new = dict.fromkeys(new_names.get(name, name) for name in names)
         return tuple(name for name in new if name is not None)
 
     fix = role(plan.space.fix) if plan.space.fix else ()
     change = tuple(name for name in (role(plan.space.change) if plan.space.change else ()) if name not in fix)
     swap = role(plan.swap)
-    may = len([name for name in (swap or kept) if name not in fix and name not in change])
-    sizes = tuple(size for size in plan.space.swap_sizes if size <= max(1, min(may, max(1, len(kept) - 1))))
+    n_swappable = len([name for name in (swap or remaining) if name not in fix and name not in change])
+    sizes = tuple(
+        size for size in plan.space.swap_sizes if size <= max(1, min(n_swappable, max(1, len(remaining) - 1)))
+    )
     space: SpacePlan = replace(plan.space, fix=fix, change=change, swap_sizes=sizes)
     return replace(plan, data=data, keys=role(plan.keys), swap=swap, analyse=role(plan.analyse), space=space)
 
 
-def _refuse_uses(plan: Plan, to: dict[str, str | None]) -> None:
+def _refuse_uses(plan: Plan, new_names: dict[str, str | None]) -> None:
     uses: list[tuple[str, Iterable[str]]] = [
         (f"edit rule '{rule.name}'", [name for name, _ in rule.forbid]) for rule in plan.edits
     ]
@@ -174,8 +182,12 @@ def _refuse_uses(plan: Plan, to: dict[str, str | None]) -> None:
         parsed = AttributeSpec.parse(spec, plan.names)
         named = [name for name, role in zip(parsed.names, parsed.roles, strict=True) if role != "U"]
         uses.append((f"the spec '{spec}'", named))
-    for what, names in uses:
+    for use, names in uses:
         for name in names:
-            if name in to:
-                where = f"would become part of '{to[name]}'" if to[name] else "would no longer be an attribute"
-                raise UsageError(f"{what} uses '{name}', which {where}; change it first")
+            if name in new_names:
+                where = (
+                    f"would become part of '{new_names[name]}'"
+                    if new_names[name]
+                    else "would no longer be an attribute"
+                )
+                raise UsageError(f"{use} uses '{name}', which {where}; change it first")

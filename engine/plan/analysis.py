@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import Literal
 
 from engine.common.errors import UsageError, did_you_mean
-from engine.plan.attribute import names_tuple, set_fields
 from engine.plan.decimals import decimal_text
+from engine.plan.field_types import Name, check_types, set_fields, typed
 
 
 @dataclass(frozen=True)
@@ -80,39 +80,36 @@ class AnalysisPlan:
     tau: str = ""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name.strip():
-            raise UsageError(f"an analysis has the name {self.name!r}, must be a text that is not empty")
-        me = f"analysis '{self.name}'"
+        typed(self.name.strip() if isinstance(self.name, str) else self.name, Name, "an analysis's name")
+        who = f"analysis '{self.name}'"
         if self.name == ALL or re.search(r"[\[\];,=]", self.name) or self.name != self.name.strip():
             raise UsageError(
-                f"{me} needs another name: not '{ALL}', no space at its ends and none of the signs [ ] ; , ="
+                f"{who} needs another name: not '{ALL}', no space at its ends and none of the signs [ ] ; , ="
             )
-        if not isinstance(self.formula, str) or not all(side.strip() for side in self.sides) or len(self.sides) != 2:
-            raise UsageError(f'{me}: formula is {self.formula!r}, must be written as "outcome ~ first + second"')
-        self._check_size(me)
-        if not isinstance(self.family, str) or self.family not in FAMILIES:
+        check_types(self, "tau", where=f"{who}: ")
+        if not all(side.strip() for side in self.sides) or len(self.sides) != 2:
+            raise UsageError(f'{who}: formula is {self.formula!r}, must be written as "outcome ~ first + second"')
+        self._check_size(who)
+        if self.family not in FAMILIES:
             raise UsageError(
-                f"{me}: family is {self.family!r}, must be one of {', '.join(FAMILIES)}."
-                + (did_you_mean(self.family, FAMILIES) if isinstance(self.family, str) else "")
+                f"{who}: family is {self.family!r}, must be one of {', '.join(FAMILIES)}."
+                + did_you_mean(self.family, FAMILIES)
             )
-        if not isinstance(self.weighted, bool):
-            raise UsageError(f"{me}: weighted is {self.weighted!r}, must be true or false")
         if self.weighted and not self.model.weighted:
             able = ", ".join(family.name for family in FAMILIES.values() if family.weighted)
             raise UsageError(
-                f"{me}: the family '{self.family}' takes no weights here; leave weighted out, or use one of {able}"
+                f"{who}: the family '{self.family}' takes no weights here; leave weighted out, or use one of {able}"
             )
-        self._check_tau(me)
-        set_fields(self, by=names_tuple(self.by, f"{me}: by"))
+        self._check_tau(who)
 
-    def _check_tau(self, me: str) -> None:
+    def _check_tau(self, who: str) -> None:
         if self.family != QUANTILE:
             if self.tau != "":
-                raise UsageError(f'{me}: tau is the quantile of family = "{QUANTILE}"; leave it out of {self.family}')
+                raise UsageError(f'{who}: tau is the quantile of family = "{QUANTILE}"; leave it out of {self.family}')
             return
-        tau = decimal_text(self.tau if self.tau != "" else MEDIAN, f"{me}: tau")
+        tau = decimal_text(self.tau if self.tau != "" else MEDIAN, f"{who}: tau")
         if not 0 < Decimal(tau) < 1:
-            raise UsageError(f"{me}: tau == {tau}, must be above 0 and below 1; 0.5 is the median")
+            raise UsageError(f"{who}: tau == {tau}, must be above 0 and below 1; 0.5 is the median")
         set_fields(self, tau=tau)
 
     @property
@@ -125,41 +122,39 @@ class AnalysisPlan:
         """The family with its quantile, where it has one."""
         return f"{self.family} {self.tau}" if self.tau else self.family
 
-    def _check_size(self, me: str) -> None:
+    def _check_size(self, who: str) -> None:
         """A parser's memory ends somewhere, and with thousands of terms no regression is meant."""
-        bare = re.sub(r"'[^']*'|\"[^\"]*\"", "", self.formula)
-        signs, depth, deepest = len(re.findall(r"[-+*/:^~<>=,(\[{|&%@!]", bare)), 0, 0
-        for bracket in re.findall(r"[()\[\]{}]", bare):
+        unquoted = re.sub(r"'[^']*'|\"[^\"]*\"", "", self.formula)
+        signs, depth, deepest = len(re.findall(r"[-+*/:^~<>=,(\[{|&%@!]", unquoted)), 0, 0
+        for bracket in re.findall(r"[()\[\]{}]", unquoted):
             depth += 1 if bracket in "([{" else -1
             deepest = max(deepest, depth)
         if len(self.formula) > MOST_CHARACTERS or signs > MOST_SIGNS or deepest > MOST_BRACKETS:
             raise UsageError(
-                f"{me}: the formula has {len(self.formula):,} characters, {signs:,} operators and brackets, and up to "
+                f"{who}: the formula has {len(self.formula):,} characters, {signs:,} operators and brackets, and up to "
                 f"{deepest:,} within each other; at most {MOST_CHARACTERS:,}, {MOST_SIGNS} and {MOST_BRACKETS} are read"
             )
 
     @property
     def sides(self) -> tuple[str, ...]:
         """Outcome and predictors, split at the tilde."""
-        if not isinstance(self.formula, str):
-            return ()
-        quiet = re.sub(r"'[^']*'|\"[^\"]*\"", lambda text: "x" * len(text[0]), self.formula)
-        cuts = [-1, *(i for i, sign in enumerate(quiet) if sign == "~"), len(quiet)]
+        masked = re.sub(r"'[^']*'|\"[^\"]*\"", lambda text: "x" * len(text[0]), self.formula)
+        cuts = [-1, *(i for i, sign in enumerate(masked) if sign == "~"), len(masked)]
         return tuple(self.formula[a + 1 : b].strip() for a, b in pairwise(cuts))
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """Names of columns and attributes in the formula, in their order."""
-        return tuple(dict.fromkeys(name for side in self.sides for name in words(side)))
+        return tuple(dict.fromkeys(name for side in self.sides for name in column_names(side)))
 
 
-def words(text: str) -> tuple[str, ...]:
+def column_names(text: str) -> tuple[str, ...]:
     """Names that part of a formula uses as columns: no functions, keywords of calls or quoted levels."""
-    found = []
+    names = []
     for word in _WORD.finditer(text):
         quoted = word["single"] if word["single"] is not None else word["double"]
         if quoted is not None:
-            found.append(quoted)
+            names.append(quoted)
         elif word["name"] and not word["not_column"] and word["name"] not in ("True", "False"):
-            found.append(word["name"])
-    return tuple(dict.fromkeys(found))
+            names.append(word["name"])
+    return tuple(dict.fromkeys(names))

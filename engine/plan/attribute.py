@@ -6,34 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite
-from typing import Any
+from typing import Literal
 
 from engine.common.errors import UsageError, did_you_mean
-from engine.common.wording import first_twice
+from engine.plan.field_types import Name, check_types, set_fields, typed
 
 MISSING_LEVEL = "missing"
 """Label of the level that ``on_missing = "level"`` adds."""
-ON_MISSING = ("refuse", "level")
-
-
-def names_tuple(values: Any, what: str) -> tuple[str, ...]:
-    """A tuple of non-empty, distinct texts."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise UsageError(f'{what} is {values!r}, must be a list of texts such as ["a", "b"]')
-    names = tuple(values)
-    for name in names:
-        if not isinstance(name, str):
-            raise UsageError(f"{what} holds {name!r}, must hold texts; put it in quotes")
-    twice = first_twice(names)
-    if twice is not None:
-        raise UsageError(f"{what} names '{twice}' more than once")
-    return names
-
-
-def set_fields(part: object, **values: object) -> None:
-    """Normalise fields of a frozen part while it is being made."""
-    for name, value in values.items():
-        object.__setattr__(part, name, value)
+OnMissing = Literal["refuse", "level"]
 
 
 @dataclass(frozen=True)
@@ -55,70 +35,67 @@ class AttributePlan:
     merge: tuple[tuple[str, tuple[str, ...]], ...] = ()
     skip: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
-    on_missing: str = "refuse"
+    on_missing: OnMissing = "refuse"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
-            raise UsageError(f"an attribute's name is {self.name!r}, must be a text that is not empty")
-        me = f"attribute '{self.name}'"
-        columns = names_tuple(self.columns, f"{me}: columns") or (self.name,)
-        view = names_tuple(self.view, f"{me}: view") or columns[:1]
+        typed(self.name, Name, "an attribute's name")
+        who = f"attribute '{self.name}'"
+        check_types(self, where=f"{who}: ")
+        columns = self.columns or (self.name,)
+        view = self.view or columns[:1]
         set_fields(self, columns=columns, view=view)
-        for what in ("labels", "levels", "skip", "missing"):
-            set_fields(self, **{what: names_tuple(getattr(self, what), f"{me}: {what}")})
         for column in view:
             if column not in columns:
-                raise UsageError(f"{me} views column '{column}', which is not in its columns: {', '.join(columns)}")
-        if self.on_missing not in ON_MISSING:
-            raise UsageError(f"{me}: on_missing is {self.on_missing!r}, must be one of {', '.join(ON_MISSING)}")
-        self._check_merge(me)
-        self._check_cut(me)
-        added = (*self.skip, *((MISSING_LEVEL,) if self.on_missing == "level" else ()))
+                raise UsageError(f"{who} views column '{column}', which is not in its columns: {', '.join(columns)}")
+        self._check_merge(who)
+        self._check_cut(who)
+        extra_levels = (*self.skip, *((MISSING_LEVEL,) if self.on_missing == "level" else ()))
         for level in (*self.levels, *self.labels):
-            if level in added:
+            if level in extra_levels:
                 raise UsageError(
-                    f"{me}: '{level}' is a declared level and also a skip or missing one; those come last by themselves"
+                    f"{who}: '{level}' is a declared level and also a skip or missing one; those come last by "
+                    "themselves"
                 )
 
-    def _check_merge(self, me: str) -> None:
+    def _check_merge(self, who: str) -> None:
         merge = tuple(self.merge.items() if isinstance(self.merge, dict) else self.merge)
-        merge = tuple((level, names_tuple(raw, f"{me}: merge of '{level}'")) for level, raw in merge)
-        seen: set[str] = set()
+        merge = tuple((level, typed(raw, tuple[str, ...], f"{who}: merge of '{level}'")) for level, raw in merge)
+        merged: set[str] = set()
         for level, raw in merge:
             if not raw:
-                raise UsageError(f"{me}: merge makes '{level}' of nothing; list at least one raw value")
-            if seen.intersection(raw):
-                raise UsageError(f"{me}: merge uses the value '{sorted(seen.intersection(raw))[0]}' more than once")
-            seen.update(raw)
+                raise UsageError(f"{who}: merge makes '{level}' of nothing; list at least one raw value")
+            if merged.intersection(raw):
+                raise UsageError(f"{who}: merge uses the value '{sorted(merged.intersection(raw))[0]}' more than once")
+            merged.update(raw)
             if self.levels and level not in self.levels and level not in self.skip:
                 raise UsageError(
-                    f"{me}: merge makes '{level}', which is not in levels.{did_you_mean(level, self.levels)}"
+                    f"{who}: merge makes '{level}', which is not in levels.{did_you_mean(level, self.levels)}"
                 )
         set_fields(self, merge=merge)
 
-    def _check_cut(self, me: str) -> None:
+    def _check_cut(self, who: str) -> None:
         if isinstance(self.cut, str) or not isinstance(self.cut, Iterable):
-            raise UsageError(f"{me}: cut is {self.cut!r}, must be a list of numbers such as [25, 55]")
+            raise UsageError(f"{who}: cut is {self.cut!r}, must be a list of numbers such as [25, 55]")
         edges = []
         for edge in self.cut:
             if isinstance(edge, bool) or not isinstance(edge, int | float) or not isfinite(edge):
-                raise UsageError(f"{me}: cut holds {edge!r}, must hold numbers")
+                raise UsageError(f"{who}: cut holds {edge!r}, must hold numbers")
             edges.append(int(edge) if float(edge).is_integer() else float(edge))
         if any(a >= b for a, b in pairwise(edges)):
-            raise UsageError(f"{me}: cut edges are {', '.join(map(str, edges))}, must be ascending")
+            raise UsageError(f"{who}: cut edges are {', '.join(map(str, edges))}, must be ascending")
         set_fields(self, cut=tuple(edges))
         if self.labels and not edges:
-            raise UsageError(f"{me} has labels but no cut; labels name the cut levels, use levels or merge for others")
+            raise UsageError(f"{who} has labels but no cut; labels name the cut levels, use levels or merge for others")
         if not edges:
             return
         if self.merge or self.levels:
             other = "merge" if self.merge else "levels"
-            raise UsageError(f"{me} has both cut and {other}; a cut column takes labels instead")
+            raise UsageError(f"{who} has both cut and {other}; a cut column takes labels instead")
         if len(self.view) > 1:
-            raise UsageError(f"{me} cuts a view of {len(self.view)} columns; cut needs exactly one")
+            raise UsageError(f"{who} cuts a view of {len(self.view)} columns; cut needs exactly one")
         if self.labels and len(self.labels) != len(edges) + 1:
             raise UsageError(
-                f"{me} has {len(self.labels)} labels for {len(edges) + 1} cut levels; give one label per level"
+                f"{who} has {len(self.labels)} labels for {len(edges) + 1} cut levels; give one label per level"
             )
 
     @property

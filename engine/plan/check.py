@@ -12,7 +12,7 @@ from engine.plan.attribute import AttributePlan
 from engine.plan.column_assignment import assign_columns
 from engine.plan.column_lists import count, listed
 from engine.plan.types import Plan
-from engine.plan.view import View, check_levels, view_of
+from engine.plan.view import AttributeView, check_levels, view_of
 
 
 def check_plan(plan: Plan, table: RawTable) -> list[str]:
@@ -26,27 +26,27 @@ def check_plan(plan: Plan, table: RawTable) -> list[str]:
 
 def _problems(plan: Plan, table: RawTable) -> Iterator[str]:
     try:
-        found = assign_columns(plan.data, table.names)
+        assigned = assign_columns(plan.data, table.names)
     except EngineError as error:
         yield str(error)
         return
     claims = dict(plan.data.claims())
-    for column in found.absent:
+    for column in assigned.absent:
         yield f"column '{column}' ({claims[column]}) is not in the data"
-    for column in found.unassigned:
+    for column in assigned.unassigned:
         yield f"column '{column}' of the data has no fate in the plan"
     levels: dict[str, tuple[str, ...]] = {}
-    table.keep_in_memory(column for part in plan.attributes for column in part.columns)
-    for part in plan.attributes:
-        if set(part.columns) & set(found.absent):
+    table.keep_in_memory(column for attribute in plan.attributes for column in attribute.columns)
+    for attribute in plan.attributes:
+        if set(attribute.columns) & set(assigned.absent):
             continue
         try:
-            view = view_of(part, table, plan.data.missing)
+            view = view_of(attribute, table, plan.data.missing)
         except EngineError as error:
             yield str(error)
             continue
-        levels[part.name] = view.levels
-        yield from _view_problems(part, view)
+        levels[attribute.name] = view.levels
+        yield from _view_problems(attribute, view)
     for rule in plan.edits:
         for name, forbidden in rule.forbid:
             if name in levels:
@@ -56,22 +56,22 @@ def _problems(plan: Plan, table: RawTable) -> Iterator[str]:
                     yield str(error)
 
 
-def _view_problems(part: AttributePlan, view: View) -> Iterator[str]:
+def _view_problems(attribute: AttributePlan, view: AttributeView) -> Iterator[str]:
     if view.outside:
-        yield f"attribute '{part.name}' has {_levels(view.outside)} not declared in the plan"
-    if part.levels or part.cut:
+        yield f"attribute '{attribute.name}' has {_levels(view.outside)} not declared in the plan"
+    if attribute.levels or attribute.cut:
         counts = np.bincount(view.level_of[view.rows] + 2, minlength=len(view.levels) + 2)
-        gone = tuple(
+        vanished = tuple(
             level
             for level, kind, count in zip(view.levels, view.kinds, counts[2:], strict=True)
             if kind == "value" and count == 0
         )
-        if gone:
-            yield f"attribute '{part.name}' has {_levels(gone)} in the plan but not in the data"
-    n = view.n_refused_missing
-    if n:
+        if vanished:
+            yield f"attribute '{attribute.name}' has {_levels(vanished)} in the plan but not in the data"
+    n_missing = view.n_refused_missing
+    if n_missing:
         yield (
-            f"attribute '{part.name}' has {count(n, 'missing value')}, which the plan refuses "
+            f"attribute '{attribute.name}' has {count(n_missing, 'missing value')}, which the plan refuses "
             '(on_missing = "level" makes them a level)'
         )
 

@@ -45,11 +45,11 @@ class CodebookRow:
         for role in self.roles:
             if role not in ROLES:
                 raise UsageError(f"codebook, column '{self.name}': unknown role '{role}'.{did_you_mean(role, ROLES)}")
-        away = [role for role in self.roles if role not in _CODED]
-        if len(away) > 1 or (away and len(self.roles) > 1):
+        exclusive = [role for role in self.roles if role not in _CODED]
+        if len(exclusive) > 1 or (exclusive and len(self.roles) > 1):
             raise UsageError(
                 f"codebook, column '{self.name}' has the roles {', '.join(self.roles)}; "
-                f"'{away[0]}' excludes every other"
+                f"'{exclusive[0]}' excludes every other"
             )
         if self.measure not in MEASURES:
             raise UsageError(
@@ -65,26 +65,26 @@ class Codebook:
 
     def __post_init__(self) -> None:
         names = [row.name for row in self.rows]
-        twice = first_twice(names)
-        if twice is not None:
-            raise UsageError(f"the codebook has two rows for '{twice}'; keep one")
+        repeated = first_twice(names)
+        if repeated is not None:
+            raise UsageError(f"the codebook has two rows for '{repeated}'; keep one")
 
     def of(self, columns: Sequence[str]) -> dict[str, CodebookRow]:
         """The row of each column that has one; a row for a column that is not there is a :class:`UsageError`."""
-        there = frozenset(columns)
-        exact = {row.name: row for row in self.rows if row.name in there or not is_pattern(row.name)}
+        present = frozenset(columns)
+        exact = {row.name: row for row in self.rows if row.name in present or not is_pattern(row.name)}
         for name in exact:
-            if name not in there:
+            if name not in present:
                 raise UsageError(
                     f"the codebook describes column '{name}', which is not in the data.{did_you_mean(name, columns)}"
                 )
         patterns = [row for row in self.rows if row.name not in exact]
-        found = {}
+        row_of = {}
         for column in columns:
             row = exact.get(column) or next((row for row in patterns if fnmatchcase(column, row.name)), None)
             if row is not None:
-                found[column] = row
-        return found
+                row_of[column] = row
+        return row_of
 
 
 def with_labels(raw: RawTable, codebook: Codebook) -> RawTable:
@@ -97,15 +97,15 @@ def with_labels(raw: RawTable, codebook: Codebook) -> RawTable:
     return RawTable({**raw.columns, **labelled}, raw.n_records, raw.source)
 
 
-def _labels(old: ColumnLabels, row: CodebookRow) -> ColumnLabels:
+def _labels(labels: ColumnLabels, row: CodebookRow) -> ColumnLabels:
     declares = bool(row.missing or row.missing_ranges)
     return ColumnLabels(
-        row.label or old.label,
-        row.values or old.values,
-        row.missing if declares else old.missing,
-        row.missing_ranges if declares else old.missing_ranges,
-        old.format,
-        row.measure or old.measure,
+        row.label or labels.label,
+        row.values or labels.values,
+        row.missing if declares else labels.missing,
+        row.missing_ranges if declares else labels.missing_ranges,
+        labels.format,
+        row.measure or labels.measure,
     )
 
 
@@ -139,7 +139,7 @@ def apply_codebook(raw: RawTable, codebook: Codebook, plan: Plan | None = None) 
     for members in _blocks(rows, raw.names).values():
         plan = accept(plan, Proposal("block", members, "", ""))
     codes = tuple((name, _missing(raw.columns[name], row)) for name, row in rows.items())
-    codes = tuple((name, found) for name, found in codes if found)
+    codes = tuple((name, declared) for name, declared in codes if declared)
     if codes:
         plan = accept(plan, Proposal("missing", tuple(name for name, _ in codes), "", "", codes=codes))
     for name, row in rows.items():
@@ -162,15 +162,15 @@ def _attributes(plan: Plan, columns: Sequence[str]) -> tuple[str, ...]:
 
 def _blocks(rows: Mapping[str, CodebookRow], columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Columns by the block that their rows name; a column of the block's own name leads it."""
-    found: dict[str, list[str]] = {}
+    blocks: dict[str, list[str]] = {}
     for name, row in rows.items():
         if row.block:
-            found.setdefault(row.block, []).append(name)
-    for block, members in found.items():
-        if block in columns and block not in members:
-            members.append(block)
-        members.sort(key=lambda name: name != block)
-    return {block: tuple(members) for block, members in found.items() if len(members) > 1}
+            blocks.setdefault(row.block, []).append(name)
+    for block, columns_of_block in blocks.items():
+        if block in columns and block not in columns_of_block:
+            columns_of_block.append(block)
+        columns_of_block.sort(key=lambda name: name != block)
+    return {block: tuple(columns_of_block) for block, columns_of_block in blocks.items() if len(columns_of_block) > 1}
 
 
 def _drop(plan: Plan, columns: Sequence[str]) -> Plan:
@@ -179,9 +179,11 @@ def _drop(plan: Plan, columns: Sequence[str]) -> Plan:
         return plan
     plan = accept(plan, Proposal("constant", tuple(columns), "", ""))
     data = plan.data
-    stuck = [c for a in data.attributes for c in a.columns if c in columns]
-    if stuck:
-        raise UsageError(f"the codebook drops column '{stuck[0]}', which is in a block of the plan; take it out there")
+    in_blocks = [c for a in data.attributes for c in a.columns if c in columns]
+    if in_blocks:
+        raise UsageError(
+            f"the codebook drops column '{in_blocks[0]}', which is in a block of the plan; take it out there"
+        )
     carry = tuple(c for c in data.carry if c not in columns)
     drop = (*data.drop, *(c for c in columns if c not in data.drop))
     return replace(plan, data=replace(data, carry=carry, drop=drop))

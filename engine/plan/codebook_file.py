@@ -40,8 +40,8 @@ def read_codebook(path: str | Path) -> Codebook:
     fields = {}
     for field in FIELDS:
         if field in known:
-            spoken = [*(text.strip() for text in texts(known[field].values)), ""]
-            fields[field] = [spoken[code] for code in known[field].codes]
+            cell_texts = [*(text.strip() for text in texts(known[field].values)), ""]
+            fields[field] = [cell_texts[code] for code in known[field].codes]
     try:
         rows = (_row({field: values[i] for field, values in fields.items()}) for i in range(table.n_records))
         return Codebook(tuple(row for row in rows if row is not None))

@@ -31,33 +31,33 @@ def sort_columns(
     claims: dict[str, str], carry: Sequence[str], drop: Sequence[str], columns: Sequence[str]
 ) -> ColumnAssignment:
     """:func:`assign_columns` from bare parts: ``claims`` are columns claimed by exact name, with who claims them."""
-    claims, there = dict(claims), frozenset(columns)
+    claims, present = dict(claims), frozenset(columns)
     # A column may really be called "x[1]" or "what?": an entry that is a column's name is no pattern.
     patterns: dict[str, list[str]] = {"carry": [], "drop": []}
-    for what, entries in (("carry", carry), ("drop", drop)):
+    for use, entries in (("carry", carry), ("drop", drop)):
         for entry in entries:
-            if entry in there and claims.get(entry, what) != what:
-                raise UsageError(f"column '{entry}' is claimed by {claims[entry]} and by {what}; keep one of them")
-            if entry in there or not is_pattern(entry):
-                claims[entry] = what
+            if entry in present and claims.get(entry, use) != use:
+                raise UsageError(f"column '{entry}' is claimed by {claims[entry]} and by {use}; keep one of them")
+            if entry in present or not is_pattern(entry):
+                claims[entry] = use
             else:
-                patterns[what].append(entry)
-    matches = {what: _any_of(entries) for what, entries in patterns.items()}
+                patterns[use].append(entry)
+    matches = {use: _any_of(entries) for use, entries in patterns.items()}
     for column in columns:
         if column in claims:
             continue
-        hits = [what for what, match in matches.items() if match(column)]
-        if len(hits) > 1:
+        uses = [use for use, match in matches.items() if match(column)]
+        if len(uses) > 1:
             raise UsageError(
                 f"column '{column}' matches a pattern under carry and one under drop; name it in one of them"
             )
-        if hits:
-            claims[column] = hits[0]
+        if uses:
+            claims[column] = uses[0]
     return ColumnAssignment(
         carried=tuple(c for c in columns if claims.get(c) == "carry"),
         dropped=tuple(c for c in columns if claims.get(c) == "drop"),
         unassigned=tuple(c for c in columns if c not in claims),
-        absent=tuple(c for c in claims if c not in there),
+        absent=tuple(c for c in claims if c not in present),
     )
 
 

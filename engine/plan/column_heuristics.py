@@ -34,32 +34,32 @@ _FLAG_NAMES = (
 _MOST_FLAG_LEVELS = 12
 
 
-def is_id(column: Partition, seen: Facts) -> bool:
+def is_id(column: Partition, facts: Facts) -> bool:
     """Whether a column numbers the records, or groups of them such as households."""
-    if seen.looks_like_id:
+    if facts.looks_like_id:
         return True
     if not column.nearly_unique or len(column.codes) <= 50:
         return False
     named = _ID_NAME.search(column.name) is not None
-    if not seen.numeric:
+    if not facts.numeric:
         return named
     values = numbers(column.raw.values)
     whole = bool((np.mod(values[np.isfinite(values)], 1) == 0).all())
     # A household's number: whole, rising with the file and never coming back.
-    along = np.append(values, np.nan)[column.raw.codes]
-    rising = whole and bool((along[1:] >= along[:-1]).all())
+    in_order = np.append(values, np.nan)[column.raw.codes]
+    rising = whole and bool((in_order[1:] >= in_order[:-1]).all())
     return rising or (named and whole)
 
 
-def is_weight(column: Partition, seen: Facts) -> bool:
+def is_weight(column: Partition, facts: Facts) -> bool:
     """Whether a column is a survey weight, by its name or label and its values."""
-    about = column.raw.about.label
-    by_label = re.search(r"\bweight\b", about, re.IGNORECASE) and re.search(
-        r"sampl|survey|final|person|household|replicate|analysis|base", about, re.IGNORECASE
+    label = column.raw.about.label
+    labelled_weight = re.search(r"\bweight\b", label, re.IGNORECASE) and re.search(
+        r"sampl|survey|final|person|household|replicate|analysis|base", label, re.IGNORECASE
     )
-    if not (seen.numeric and seen.n_distinct > 2 and (_WEIGHT_NAME.search(column.name) or by_label)):
+    if not (facts.numeric and facts.n_distinct > 2 and (_WEIGHT_NAME.search(column.name) or labelled_weight)):
         return False
-    if _NO_WEIGHT.search(column.name) or _NO_WEIGHT.search(about):
+    if _NO_WEIGHT.search(column.name) or _NO_WEIGHT.search(label):
         return False
     values = numbers(column.raw.values)
     values = values[np.isfinite(values)]
@@ -69,31 +69,31 @@ def is_weight(column: Partition, seen: Facts) -> bool:
 def skip_like(column: Partition) -> list[tuple[int, str | None]]:
     """Levels that may say "skipped", each with its raw value (None: empty)."""
     raw = column.raw
-    spoken = texts(raw.values)
+    raw_texts = texts(raw.values)
     codes: set[int] = {-1}
-    about = raw.about
-    declared = set(about.missing_among(spoken)) | set(DEFAULT_MISSING)
+    labels = raw.about
+    declared = set(labels.missing_among(raw_texts)) | set(DEFAULT_MISSING)
     codes |= {
-        i for i, text in enumerate(spoken) if text in declared or _SKIP_WORDS.search(about.label_of.get(text, ""))
+        i for i, text in enumerate(raw_texts) if text in declared or _SKIP_WORDS.search(labels.label_of.get(text, ""))
     }
-    codes |= {i for i, text in enumerate(spoken) if _SKIP_WORDS.fullmatch(text.strip())}
-    if len(spoken) <= _MOST_VALUES:
+    codes |= {i for i, text in enumerate(raw_texts) if _SKIP_WORDS.fullmatch(text.strip())}
+    if len(raw_texts) <= _MOST_VALUES:
         values = numbers(raw.values)
-        below = np.flatnonzero((values < 0) & np.isfinite(values))
-        if 0 < len(below) <= 6 and (values[below] % 1 == 0).all() and (values >= 0).sum() > 1:
-            codes |= set(below.tolist())
-    found = []
+        negative = np.flatnonzero((values < 0) & np.isfinite(values))
+        if 0 < len(negative) <= 6 and (values[negative] % 1 == 0).all() and (values >= 0).sum() > 1:
+            codes |= set(negative.tolist())
+    levels = []
     for code in sorted(codes):
         record = int(np.argmax(raw.codes == code))
         if raw.codes[record] == code:
-            found.append((int(column.codes[record]), None if code < 0 else spoken[code]))
-    return found
+            levels.append((int(column.codes[record]), None if code < 0 else raw_texts[code]))
+    return levels
 
 
 def says_skip(column: Partition, code: str | None) -> bool:
     """Whether a code is said in words to mean skipped."""
-    about = column.raw.about
-    return code is not None and bool(_SKIP_WORDS.search(about.label_of.get(code, code)))
+    labels = column.raw.about
+    return code is not None and bool(_SKIP_WORDS.search(labels.label_of.get(code, code)))
 
 
 def flags(columns: Sequence[Partition]) -> Iterable[tuple[str, str]]:
@@ -116,20 +116,20 @@ def missing_codes(
     """Raw values that mean missing and are not declared so by default: by the file, its labels, or a negative code
     that many columns share; ``skip_codes`` are (column, code) of skips."""
     negative: dict[str, int] = {}
-    likely: list[tuple[str, list[str], set[str]]] = []
+    per_column: list[tuple[str, list[str], set[str]]] = []
     for column in columns:
-        about, spoken = column.raw.about, texts(column.raw.values) if len(column.raw.values) <= _MOST_VALUES else []
-        if not spoken:
+        labels, raw_texts = column.raw.about, texts(column.raw.values) if len(column.raw.values) <= _MOST_VALUES else []
+        if not raw_texts:
             continue
-        sure = set(about.missing_among(spoken))
-        sure |= {text for text in spoken if _MISSING_WORDS.search(about.label_of.get(text, ""))}
-        sure |= {text for text in spoken if _SKIP_WORDS.search(about.label_of.get(text, ""))}
-        below = [code for _, code in skip_like(column) if code is not None and code.startswith("-")]
-        for code in below:
+        declared = set(labels.missing_among(raw_texts))
+        declared |= {text for text in raw_texts if _MISSING_WORDS.search(labels.label_of.get(text, ""))}
+        declared |= {text for text in raw_texts if _SKIP_WORDS.search(labels.label_of.get(text, ""))}
+        negatives = [code for _, code in skip_like(column) if code is not None and code.startswith("-")]
+        for code in negatives:
             negative[code] = negative.get(code, 0) + 1
-        likely.append((column.name, below, sure))
-    for name, below, sure in likely:
-        codes = sure | {code for code in below if negative[code] >= 3}
-        kept = tuple(sorted(c for c in codes if (name, c) not in skip_codes and c not in DEFAULT_MISSING))
-        if kept:
-            yield name, kept
+        per_column.append((column.name, negatives, declared))
+    for name, negatives, declared in per_column:
+        codes = declared | {code for code in negatives if negative[code] >= 3}
+        missing = tuple(sorted(c for c in codes if (name, c) not in skip_codes and c not in DEFAULT_MISSING))
+        if missing:
+            yield name, missing

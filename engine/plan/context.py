@@ -6,38 +6,40 @@ None of it changes a figure, so it may be completed after a sweep; every change 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from decimal import Decimal
+from typing import Annotated, Literal, get_args
+
+from msgspec import Meta
 
 from engine.common.errors import Remedy, UsageError
-from engine.plan.attribute import names_tuple, set_fields
 from engine.plan.decimals import decimal_text
+from engine.plan.field_types import Name, check_types, set_fields, typed
 from engine.plan.rate_range import rate_range
 
-RELEASE_TYPES = ("new", "series", "re-release")
-RATE_POLICIES = ("withhold", "range")
+ReleaseType = Literal["new", "series", "re-release"]
+RELEASE_TYPES: tuple[ReleaseType, ...] = get_args(ReleaseType)
+RatePolicy = Literal["withhold", "range"]
+RATE_POLICIES: tuple[RatePolicy, ...] = get_args(RatePolicy)
 INCLUDE = ("weight", "id")
 """What may be released besides the attributes and carried columns: the weight, and a new id in place of the id."""
 
 
 def check_include(include: Iterable[str], where: str = "") -> tuple[str, ...]:
     """What is released besides, each once in the order of :data:`INCLUDE`; ``where`` says where it was asked for."""
-    asked = tuple(include)
-    for name in asked:
+    requested = tuple(include)
+    for name in requested:
         if name not in INCLUDE:
             raise UsageError(
                 f"{where or 'cannot include'} '{name}', must be weight or id. They stand for the columns that [data] "
                 "names as weight and id; other columns are carried, or attributes"
             )
-    return tuple(name for name in INCLUDE if name in asked)
+    return tuple(name for name in INCLUDE if name in requested)
 
 
-def _check_texts(part: object, section: str, names: tuple[str, ...]) -> None:
-    for name in names:
-        value = getattr(part, name)
-        if not isinstance(value, str):
-            raise UsageError(f"{section} {name} is {value!r}, must be a text")
-        set_fields(part, **{name: value.strip()})
+def _strip(part: object) -> None:
+    """Take blanks off the ends of all texts of a part."""
+    set_fields(part, **{name: value.strip() for name, value in vars(part).items() if isinstance(value, str)})
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class AboutPlan:
     sponsor: str = ""
     contact: str = ""
     authority: str = ""
-    release_type: str = "new"
+    release_type: ReleaseType = "new"
     changes: str = ""
     geography: str = ""
     design: str = ""
@@ -62,9 +64,8 @@ class AboutPlan:
     overlaps: str = ""
 
     def __post_init__(self) -> None:
-        _check_texts(self, "about", tuple(f.name for f in fields(self)))
-        if self.release_type not in RELEASE_TYPES:
-            raise UsageError(f"about release_type is '{self.release_type}', must be one of {', '.join(RELEASE_TYPES)}")
+        _strip(self)
+        check_types(self, where="about ")
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,8 @@ class ThreatPlan:
     harm: str = ""
 
     def __post_init__(self) -> None:
-        _check_texts(self, "threat", ("intruder", "harm"))
-        set_fields(self, public_files=names_tuple(self.public_files, "threat public_files"))
+        _strip(self)
+        check_types(self, where="threat ")
 
 
 @dataclass(frozen=True)
@@ -89,9 +90,8 @@ class TablePlan:
     attributes: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name.strip():
-            raise UsageError(f"a table's name is {self.name!r}, must be a text that is not empty")
-        set_fields(self, attributes=names_tuple(self.attributes, f"table '{self.name}': attributes"))
+        typed(self.name.strip() if isinstance(self.name, str) else self.name, Name, "a table's name")
+        check_types(self, where=f"table '{self.name}': ")
         if not self.attributes:
             raise UsageError(f"table '{self.name}' crosses no attribute; list at least one")
 
@@ -106,7 +106,7 @@ class TolerancePlan:
     """
 
     change: str = "0.1"
-    min_n: int = 45
+    min_n: Annotated[int, Meta(ge=0, description="a whole number, 0 or more")] = 45
     se: str = "1.96"
     se_ratio: str = "1.1"
 
@@ -116,8 +116,7 @@ class TolerancePlan:
             if Decimal(text) <= 0:
                 raise UsageError(f"tolerances {name} == {text}, must be above 0.")
             set_fields(self, **{name: text})
-        if isinstance(self.min_n, bool) or not isinstance(self.min_n, int) or self.min_n < 0:
-            raise UsageError(f"tolerances min_n is {self.min_n!r}, must be a whole number, 0 or more")
+        check_types(self, "change", "se", "se_ratio", where="tolerances ")
 
 
 @dataclass(frozen=True)
@@ -128,16 +127,15 @@ class PublishPlan:
     :data:`INCLUDE`).  An approval leaves all but ``include`` open."""
 
     title: str = ""
-    rate_policy: str = "withhold"
+    rate_policy: RatePolicy = "withhold"
     rate_range: str = ""
     wording: str = ""
     include: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _check_texts(self, "publish", tuple(f.name for f in fields(self) if f.name != "include"))
+        _strip(self)
+        check_types(self, "include", where="publish ")
         set_fields(self, include=check_include(self.include, "publish include names"))
-        if self.rate_policy not in RATE_POLICIES:
-            raise UsageError(f"publish rate_policy is '{self.rate_policy}', must be one of {', '.join(RATE_POLICIES)}")
         if (self.rate_policy == "range") != bool(self.rate_range):
             raise UsageError(
                 "publish rate_range and rate_policy belong together; give the range in words with rate_policy = "
@@ -159,8 +157,8 @@ class LockPlan:
     approved: str
 
     def __post_init__(self) -> None:
-        names = tuple(f.name for f in fields(self))
-        _check_texts(self, "lock", names)
-        for name in names:
-            if not getattr(self, name):
+        _strip(self)
+        check_types(self, where="lock ")
+        for name, text in vars(self).items():
+            if not text:
                 raise UsageError(f"lock {name} is empty; an approval writes this section", Remedy.LOCK)

@@ -36,7 +36,7 @@ class SkipPattern:
 
 @dataclass(frozen=True)
 class Dependencies:
-    """All that the records say about how columns hang together, columns in file order.
+    """How columns depend on each other, as the records show it; columns in file order.
 
     ``recodes`` are pairs (decider, decided); ``same`` groups of columns with the same information; ``flags`` pairs
     (column, its flag by name); ``ids`` and ``weights`` are left out of all of them.
@@ -61,30 +61,30 @@ class Dependencies:
         A gate of two answers is decided by every column that is skipped for one of them, and stands here too: it is no
         recode, since what it asks for is a skip pattern, but it can be worked out all the same.
         """
-        alike = {group[0]: group for group in self.same}
-        found = [(a, b) for x, y in self.recodes for a in alike.get(x, (x,)) for b in alike.get(y, (y,))]
-        found += [(a, b) for group in self.same for a in group for b in group if a != b]
+        group_of = {group[0]: group for group in self.same}
+        pairs = [(a, b) for x, y in self.recodes for a in group_of.get(x, (x,)) for b in group_of.get(y, (y,))]
+        pairs += [(a, b) for group in self.same for a in group for b in group if a != b]
         for skip in self.skips:
             if skip.gate is not None and self.levels[skip.gate] == 2:
-                found += [(name, gate) for name, _ in skip.columns for gate in alike.get(skip.gate, (skip.gate,))]
-        return tuple(dict.fromkeys(found))
+                pairs += [(name, gate) for name, _ in skip.columns for gate in group_of.get(skip.gate, (skip.gate,))]
+        return tuple(dict.fromkeys(pairs))
 
 
 def decided_among(
-    table: RawTable, names: Collection[str], found: Dependencies | None = None, touching: Collection[str] | None = None
+    table: RawTable, names: Collection[str], known: Dependencies | None = None, touching: Collection[str] | None = None
 ) -> tuple[tuple[str, str], ...]:
-    """Pairs (decider, decided) among the columns ``names``; ``found`` is an earlier look through all columns, without
-    which only these are looked through.
+    """Pairs (decider, decided) among the columns ``names``; ``known`` are dependencies among all columns, found before;
+    without them only these columns are looked through.
 
     Where only pairs with a column of ``touching`` are of interest, others may be left out: then a file whose columns
     are read in groups is looked through group by group.
     """
-    if found is None:
-        kept: Collection[str] = names
+    if known is None:
+        searched: Collection[str] = names
         if touching is not None and isinstance(table.columns, GroupedColumns):
-            kept = _related(table, table.columns, names, touching)
-        found = dependencies(_only(table, kept))
-    return tuple((a, b) for a, b in found.decided if a in names and b in names)
+            searched = _related(table, table.columns, names, touching)
+        known = dependencies(_only(table, searched))
+    return tuple((a, b) for a, b in known.decided if a in names and b in names)
 
 
 def _only(table: RawTable, names: Collection[str]) -> RawTable:
@@ -95,60 +95,60 @@ def _related(
     table: RawTable, columns: GroupedColumns, names: Collection[str], touching: Collection[str]
 ) -> Collection[str]:
     """Those of the columns ``names`` that stand in some pair with one of ``touching``, and these."""
-    home = set(touching).intersection(names)
-    if 2 * len(home) > columns.group_size:
+    present = set(touching).intersection(names)
+    if 2 * len(present) > columns.group_size:
         return names  # the columns held are most of what there is to compare
-    columns.keep_in_memory(home)
-    found = set(home)
+    columns.keep_in_memory(present)
+    related = set(present)
     for group in columns.groups():
-        here = home.union(name for name in group if name in names)
-        pairs = dependencies(_only(table, here)).decided
-        found |= {name for pair in pairs if not home.isdisjoint(pair) for name in pair}
-    columns.keep_in_memory(found)
-    return found
+        compared = present.union(name for name in group if name in names)
+        pairs = dependencies(_only(table, compared)).decided
+        related |= {name for pair in pairs if not present.isdisjoint(pair) for name in pair}
+    columns.keep_in_memory(related)
+    return related
 
 
 def dependencies(table: RawTable) -> Dependencies:
     """Look through all columns of ``table``; some seconds for 300 columns of 20,000 records, and worth keeping."""
     columns = {c.name: partition(c, place) for place, c in enumerate(table.columns.values())}
     n = table.n_records
-    seen = {name: facts(column.raw, n) for name, column in columns.items()}
+    facts_of = {name: facts(column.raw, n) for name, column in columns.items()}
     constant = tuple(name for name, column in columns.items() if column.n_levels < 2)
-    ids = tuple(name for name, column in columns.items() if is_id(column, seen[name]))
+    ids = tuple(name for name, column in columns.items() if is_id(column, facts_of[name]))
     numbering = set(ids)
-    weights = tuple(name for name, c in columns.items() if name not in numbering and is_weight(c, seen[name]))
-    aside = {*constant, *ids, *weights}
-    inner = [column for name, column in columns.items() if name not in aside]
-    same = _same(inner)
-    double = {name for group in same for name in group[1:]}
-    lone = [column for column in inner if column.name not in double]
-    skipped = _skip_indicators(inner)
-    deciders = [column for column in lone if not column.nearly_unique]
+    weights = tuple(name for name, c in columns.items() if name not in numbering and is_weight(c, facts_of[name]))
+    set_aside = {*constant, *ids, *weights}
+    comparable = [column for name, column in columns.items() if name not in set_aside]
+    same = _same(comparable)
+    duplicates = {name for group in same for name in group[1:]}
+    distinct = [column for column in comparable if column.name not in duplicates]
+    skipped = _skip_indicators(comparable)
+    deciders = [column for column in distinct if not column.nearly_unique]
     indicators = [Partition(members[0][0].raw, z, 2, members[0][0].place) for z, members in skipped]
-    pairs = decided(deciders, [*lone, *indicators], n)
-    skips = tuple(_gates(pairs, skipped, len(lone)))
+    pairs = decided(deciders, [*distinct, *indicators], n)
+    skips = tuple(_gates(pairs, skipped, len(distinct)))
     skip_codes = {(name, code) for pattern in skips for name, code in pattern.columns}
     skips_of: dict[str, list[np.ndarray]] = {}
     for z, members in skipped:
         for column, _ in members:
             skips_of.setdefault(column.name, []).append(z)
     recodes = [
-        (a.name, lone[j].name)
+        (a.name, distinct[j].name)
         for a, j in pairs
-        if j < len(lone) and not any(_is_gate_of(lone[j], a, z) for z in skips_of.get(a.name, ()))
+        if j < len(distinct) and not any(_is_gate_of(distinct[j], a, z) for z in skips_of.get(a.name, ()))
     ]
-    recodes += intervals(lone, deciders, n)
+    recodes += intervals(distinct, deciders, n)
     return Dependencies(
-        facts=seen,
+        facts=facts_of,
         levels={name: column.n_levels for name, column in columns.items()},
         constant=constant,
         ids=ids,
         weights=weights,
         same=same,
         recodes=tuple(sorted(set(recodes), key=lambda pair: (columns[pair[0]].place, columns[pair[1]].place))),
-        flags=tuple(flags(inner)),
+        flags=tuple(flags(comparable)),
         skips=skips,
-        missing=tuple(missing_codes(inner, skip_codes)),
+        missing=tuple(missing_codes(comparable, skip_codes)),
     )
 
 
@@ -157,20 +157,20 @@ def _same(columns: Sequence[Partition]) -> tuple[tuple[str, ...], ...]:
     groups: dict[bytes, list[Partition]] = {}
     for column in columns:
         groups.setdefault(column.mark, []).append(column)
-    found = []
+    same_groups = []
     for group in groups.values():
-        alike = [c for c in group[1:] if not c.nearly_unique or _monotone(group[0], c)]
-        if alike:
-            found.append((group[0].name, *(c.name for c in alike)))
-    return tuple(found)
+        equal_columns = [c for c in group[1:] if not c.nearly_unique or _monotone(group[0], c)]
+        if equal_columns:
+            same_groups.append((group[0].name, *(c.name for c in equal_columns)))
+    return tuple(same_groups)
 
 
 def _monotone(a: Partition, b: Partition) -> bool:
     x, y = (numbers(c.raw.values) for c in (a, b))
     if len(x) != len(y) or np.isnan(x).any() or np.isnan(y).any():
         return False
-    along = y[np.argsort(x)]
-    return bool((along[1:] > along[:-1]).all() or (along[1:] < along[:-1]).all())
+    in_order = y[np.argsort(x)]
+    return bool((in_order[1:] > in_order[:-1]).all() or (in_order[1:] < in_order[:-1]).all())
 
 
 _Members = list[tuple[Partition, str | None]]  # columns with the raw value that says "skipped"
@@ -178,16 +178,16 @@ _Members = list[tuple[Partition, str | None]]  # columns with the raw value that
 
 def _skip_indicators(columns: Sequence[Partition]) -> list[tuple[np.ndarray, _Members]]:
     """Distinct sets of skipped records, as 0/1 codes, each with the columns skipped there."""
-    found: dict[bytes, tuple[np.ndarray, _Members]] = {}
+    indicators: dict[bytes, tuple[np.ndarray, _Members]] = {}
     for column in columns:
         for level, code in skip_like(column):
             skipped = column.codes == level
             n = int(np.count_nonzero(skipped))
             if column.n_levels < 3 or not _LEAST_SKIPPED <= n <= len(skipped) - _LEAST_SKIPPED:
                 continue  # with two levels, "skipped" is an answer like the other one
-            mark = np.packbits(skipped).tobytes()
-            found.setdefault(mark, (skipped.astype(np.int8), []))[1].append((column, code))
-    return list(found.values())
+            key = np.packbits(skipped).tobytes()
+            indicators.setdefault(key, (skipped.astype(np.int8), []))[1].append((column, code))
+    return list(indicators.values())
 
 
 def _is_gate_of(b: Partition, a: Partition, skipped: np.ndarray) -> bool:

@@ -41,7 +41,7 @@ def plan_differences(
     old: Plan, new: Plan, *, ours: str = "the study has", theirs: str = "asked"
 ) -> dict[str, PlanDifference]:
     """What differs between two plans, by entry; a lock is not looked at."""
-    found: dict[str, PlanDifference] = {}
+    differences: dict[str, PlanDifference] = {}
     pairs: list[tuple[str, Any, Any, tuple[str, ...]]] = [("", old, new, _LISTS)]
     for part in _PARTS:
         a, b = getattr(old, part), getattr(new, part)
@@ -51,25 +51,25 @@ def plan_differences(
             x, y = getattr(a, name), getattr(b, name)
             if x != y:
                 entry = prefix + name
-                found[entry] = PlanDifference(entry, f"{ours} {entry_words(x)}, {theirs} {entry_words(y)}")
+                differences[entry] = PlanDifference(entry, f"{ours} {entry_words(x)}, {theirs} {entry_words(y)}")
     before, after = {a.name: a for a in old.attributes}, {a.name: a for a in new.attributes}
     for name in [*before, *(n for n in after if n not in before)]:
         if before.get(name) != after.get(name):
             if name in before and name in after:
-                how = "is coded differently"
+                change = "is coded differently"
             else:
-                how = "is new" if name in after else "is missing"
+                change = "is new" if name in after else "is missing"
             entry = "attribute." + name
-            found[entry] = PlanDifference(entry, f"attribute '{name}' {how}", of_attribute=True)
-    return found
+            differences[entry] = PlanDifference(entry, f"attribute '{name}' {change}", of_attribute=True)
+    return differences
 
 
 def deviations(approved: Plan, plan: Plan) -> dict[str, PlanDifference]:
     """How a plan departs from the one that was approved, by entry; of replicates only fewer is a departure."""
-    found = plan_differences(approved, plan, ours="approved was", theirs="now it is")
+    differences = plan_differences(approved, plan, ours="approved was", theirs="now it is")
     fewer = plan.space.replicates < approved.space.replicates
     return {
         name: difference
-        for name, difference in found.items()
+        for name, difference in differences.items()
         if not name.startswith(_OPEN) or (fewer and name == "space.replicates")
     }

@@ -60,20 +60,20 @@ def edit_plan(plan: Plan, **changes: Unpack[PlanChanges]) -> Plan:
     if unknown := changes.keys() - PlanChanges.__annotations__.keys():
         raise TypeError(f"a plan has no entry '{min(unknown)}' to change")
     attributes, measures, mechanisms = changes.get("attributes"), changes.get("measures"), changes.get("mechanisms")
-    kept = dict.fromkeys(_known(plan, attributes, "attributes") if attributes is not None else plan.names)
-    if not kept:
+    remaining = dict.fromkeys(_known(plan, attributes, "attributes") if attributes is not None else plan.names)
+    if not remaining:
         raise UsageError("attributes is empty; name at least one")
-    roles: dict[str, Any] = {role: _role(plan, role, changes.get(role), kept) for role in _ROLES}
-    outside = _outside(plan, changes, kept)
-    description = _description(plan, changes, kept)
+    roles: dict[str, Any] = {role: _role(plan, role, changes.get(role), remaining) for role in _ROLES}
+    outside = _outside(plan, changes, remaining)
+    description = _description(plan, changes, remaining)
     used = {name for names in (*roles.values(), *outside.values()) for name in names}
     used |= {name for spec in description.get("specs") or () for name in _roles_of(spec, plan.names)}
-    attributes_left = _attributes_left(plan, kept, used)
+    attributes_left = _attributes_left(plan, remaining, used)
     if "swap_sizes" in description and changes.get("swap_sizes") is None:
         # Sizes that came with the plan shrink with the attributes; sizes that were asked for are checked instead.
-        able = [name for name in roles["swap"] if all(name not in names for names in outside.values())]
+        swappable = [name for name in roles["swap"] if all(name not in names for names in outside.values())]
         sizes = description["swap_sizes"]
-        description["swap_sizes"] = tuple(size for size in sizes if size <= len(able)) or sizes[:0]
+        description["swap_sizes"] = tuple(size for size in sizes if size <= len(swappable)) or sizes[:0]
     _check_uses(plan, attributes_left)
     space = replace(plan.space, swap_sizes=(), all_specs=False, specs=(), search=False, **outside)
     space = _replaced(space, {what: changes.get(what) for what in _SPACE_ENTRIES})
@@ -102,47 +102,50 @@ def extended_plan(old: Plan, new: Plan) -> Plan:
     return replace(new, space=replace(space, rates=tuple(rates)), mechanisms=mechanisms)
 
 
-def _outside(plan: Plan, changes: PlanChanges, kept: Collection[str]) -> dict[str, Any]:
+def _outside(plan: Plan, changes: PlanChanges, remaining: Collection[str]) -> dict[str, Any]:
     """Attributes on which partners of every spec must be equal (fix) or differ (change); a new list wins."""
     outside: dict[str, Any] = {}
     for what in _OUTSIDE:
-        given, before = changes.get(what), tuple(name for name in getattr(plan.space, what) if name in kept)
-        outside[what] = before if given is None else _known(plan, given, what, kept)
+        new_list, before = changes.get(what), tuple(name for name in getattr(plan.space, what) if name in remaining)
+        outside[what] = before if new_list is None else _known(plan, new_list, what, remaining)
     for what, other in (_OUTSIDE, _OUTSIDE[::-1]):
         if changes.get(what) is not None and changes.get(other) is None:
             outside[other] = tuple(name for name in outside[other] if name not in outside[what])
     return outside
 
 
-def _description(plan: Plan, changes: PlanChanges, kept: Collection[str]) -> dict[str, Any]:
+def _description(plan: Plan, changes: PlanChanges, remaining: Collection[str]) -> dict[str, Any]:
     """The description of the space that was asked for, or the plan's own on the attributes kept."""
-    if asked := _choice(changes):
-        return {what: value if isinstance(value, bool) else tuple(value) for what, value in asked.items()}
+    if chosen := _choice(changes):
+        return {what: value if isinstance(value, bool) else tuple(value) for what, value in chosen.items()}
     own: dict[str, Any] = {what: getattr(plan.space, what) for what in _DESCRIPTIONS}
     if own["specs"]:
-        own["specs"] = _specs_within(plan, kept)
+        own["specs"] = _specs_within(plan, remaining)
     return own
 
 
-def _attributes_left(plan: Plan, kept: Collection[str], used: set[str]) -> set[str]:
+def _attributes_left(plan: Plan, remaining: Collection[str], used: set[str]) -> set[str]:
     """The attributes that something uses, or that no list of the plan named before."""
     used = used | {name for edit in plan.edits for name, _ in edit.forbid}
     used |= {name for analysis in plan.analyses for name in (*analysis.columns, *analysis.by)}
     before = {*plan.keys, *plan.swap, *plan.analyse}
-    return {name for name in plan.names if name in kept and (name in used or name not in before)}
+    return {name for name in plan.names if name in remaining and (name in used or name not in before)}
 
 
 def _check_uses(plan: Plan, attributes_left: set[str]) -> None:
     """Refuse to take an attribute from under an edit rule or an analysis."""
-    gone = set(plan.names) - attributes_left
+    removed = set(plan.names) - attributes_left
     uses = [(f"edit rule '{edit.name}' names", [name for name, _ in edit.forbid], "rule") for edit in plan.edits]
-    uses += [(f"analysis '{one.name}' uses", [*one.by, *one.columns], "analysis") for one in plan.analyses]
-    for use, names, what in uses:
+    uses += [
+        (f"analysis '{analysis.name}' uses", [*analysis.by, *analysis.columns], "analysis")
+        for analysis in plan.analyses
+    ]
+    for use, names, kind in uses:
         for name in names:
-            if name in gone:
+            if name in removed:
                 raise UsageError(
                     f"{use} '{name}', which would no longer be an attribute; "
-                    f"keep '{name}' among the attributes or take the {what} out of the plan"
+                    f"keep '{name}' among the attributes or take the {kind} out of the plan"
                 )
 
 
@@ -157,22 +160,22 @@ def _data(plan: Plan, attributes_left: set[str]) -> DataPlan:
     )
 
 
-def _known(plan: Plan, names: Sequence[str], what: str, kept: Collection[str] | None = None) -> tuple[str, ...]:
+def _known(plan: Plan, names: Sequence[str], what: str, remaining: Collection[str] | None = None) -> tuple[str, ...]:
     """``names`` in the plan's order for the attributes themselves, else as given; an unknown one is refused."""
     if isinstance(names, str):
         names = (names,)
-    allowed = dict.fromkeys(plan.names if kept is None else kept)
+    allowed = dict.fromkeys(plan.names if remaining is None else remaining)
     for name in names:
         if name not in allowed:
             raise UsageError(f"{what} names the unknown attribute '{name}'.{did_you_mean(name, allowed)}")
-    asked = dict.fromkeys(names)
-    return tuple(name for name in plan.names if name in asked) if kept is None else tuple(asked)
+    distinct = dict.fromkeys(names)
+    return tuple(name for name in plan.names if name in distinct) if remaining is None else tuple(distinct)
 
 
-def _role(plan: Plan, role: str, given: Sequence[str] | None, kept: Collection[str]) -> tuple[str, ...]:
-    if given is None:
-        return tuple(name for name in getattr(plan, role) if name in kept) or tuple(kept)
-    names = _known(plan, given, role, kept)
+def _role(plan: Plan, role: str, new_list: Sequence[str] | None, remaining: Collection[str]) -> tuple[str, ...]:
+    if new_list is None:
+        return tuple(name for name in getattr(plan, role) if name in remaining) or tuple(remaining)
+    names = _known(plan, new_list, role, remaining)
     if not names:
         raise UsageError(f"{role} is empty; name at least one attribute or leave it out")
     return names
@@ -180,14 +183,14 @@ def _role(plan: Plan, role: str, given: Sequence[str] | None, kept: Collection[s
 
 def _choice(changes: PlanChanges) -> dict[str, Any]:
     """The one description of the space that was asked for, or {}; ``all_specs=False`` asks for nothing."""
-    given: dict[str, Any] = {what: changes.get(what) for what in _DESCRIPTIONS}
-    asked = {what: value for what, value in given.items() if value is not None and value is not False}
-    if len(asked) > 1:
-        raise UsageError(f"the space is described by {' and '.join(asked)}; choose one")
-    for what, value in asked.items():
+    descriptions: dict[str, Any] = {entry: changes.get(entry) for entry in _DESCRIPTIONS}
+    chosen = {entry: value for entry, value in descriptions.items() if value is not None and value is not False}
+    if len(chosen) > 1:
+        raise UsageError(f"the space is described by {' and '.join(chosen)}; choose one")
+    for entry, value in chosen.items():
         if not isinstance(value, bool) and not list(value or ()):
-            raise UsageError(f"{what} is empty; list at least one or leave it out")
-    return asked
+            raise UsageError(f"{entry} is empty; list at least one or leave it out")
+    return chosen
 
 
 def _roles_of(spec: str, names: Sequence[str]) -> list[str]:
@@ -195,9 +198,9 @@ def _roles_of(spec: str, names: Sequence[str]) -> list[str]:
     return [name for name, role in zip(parsed.names, parsed.roles, strict=True) if role != "U"]
 
 
-def _specs_within(plan: Plan, kept: Collection[str]) -> tuple[str, ...]:
+def _specs_within(plan: Plan, remaining: Collection[str]) -> tuple[str, ...]:
     """The plan's own specs that only name kept attributes; none left is an error."""
-    specs = tuple(spec for spec in plan.space.specs if set(_roles_of(spec, plan.names)) <= set(kept))
+    specs = tuple(spec for spec in plan.space.specs if set(_roles_of(spec, plan.names)) <= set(remaining))
     if not specs:
         raise UsageError(
             "no spec of the plan is left on these attributes; give specs, swap sizes or all specs as well",

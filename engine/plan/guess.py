@@ -52,14 +52,14 @@ def facts(column: RawColumn, n_records: int, missing: Sequence[str] = DEFAULT_MI
     n_distinct = int(np.count_nonzero(~mask))
     first = ~mask[:_SAMPLE]
     numeric = bool(first.any()) and not bool(np.isnan(numbers(column.values.slice(0, _SAMPLE))[first]).any())
-    gone = n_missing(column, mask)
-    all_distinct = n_records > 50 and n_distinct == n_records - gone and n_distinct > 50
+    missing_records = n_missing(column, mask)
+    all_distinct = n_records > 50 and n_distinct == n_records - missing_records and n_distinct > 50
     # a measurement may be all distinct too, but hardly in whole numbers
-    counts_up = numeric and all_distinct and not gone and _all_whole(numbers(column.values))
+    counts_up = numeric and all_distinct and not missing_records and _all_whole(numbers(column.values))
     looks_like_id = counts_up or (not numeric and (n_distinct > MOST_TEXT_LEVELS or all_distinct))
     label_of = column.about.label_of
     labelled = len(label_of) >= n_distinct > 0 and all(text in label_of for text in texts(column.values.filter(~mask)))
-    return Facts(n_distinct, gone, numeric, looks_like_id and not labelled, labelled)
+    return Facts(n_distinct, missing_records, numeric, looks_like_id and not labelled, labelled)
 
 
 def guess_plan(
@@ -87,31 +87,35 @@ def guess_plan(
     named = tuple(attributes) if attributes is not None else tuple(cut)
     claimed = {name: f"attribute '{name}'" for name in named}
     claimed |= {column: what for what, column in (("weight", weight), ("id", id)) if column is not None}
-    placed = sort_columns(claimed, carry, drop, table.names)
-    if placed.absent:
-        raise UsageError(f"unknown column '{placed.absent[0]}'.{did_you_mean(placed.absent[0], table.names)}")
-    elsewhere = {*placed.carried, *placed.dropped}
-    found, carried = [], []
+    assigned = sort_columns(claimed, carry, drop, table.names)
+    if assigned.absent:
+        raise UsageError(f"unknown column '{assigned.absent[0]}'.{did_you_mean(assigned.absent[0], table.names)}")
+    set_aside = {*assigned.carried, *assigned.dropped}
+    attribute_names, carried = [], []
     for name, column in table.columns.items():
-        if name in elsewhere or (name in claimed and name not in named):
+        if name in set_aside or (name in claimed and name not in named):
             continue
-        seen = facts(column, table.n_records)
+        profile = facts(column, table.n_records)
         if name in named:
-            if seen.numeric and seen.n_distinct > MOST_NUMERIC_LEVELS and name not in cut:
+            if profile.numeric and profile.n_distinct > MOST_NUMERIC_LEVELS and name not in cut:
                 raise UsageError(
-                    f"attribute '{name}' is numeric with {seen.n_distinct} distinct values; "
+                    f"attribute '{name}' is numeric with {profile.n_distinct} distinct values; "
                     f"give the edges of its levels, for example {_edges(column)}",
                     Remedy.CUT,
                     column=name,
                     edges=_edges(column),
                 )
             continue
-        _refuse_unnamed(name, column, seen)
+        _refuse_unnamed(name, column, profile)
         if attributes is None:
-            found.append(name)
+            attribute_names.append(name)
         else:
             carried.append(name)
-    names = named if attributes is not None else tuple(name for name in table.names if name in found or name in named)
+    names = (
+        named
+        if attributes is not None
+        else tuple(name for name in table.names if name in attribute_names or name in named)
+    )
     if not names:
         raise UsageError(
             "no column of the data looks categorical; name the attributes, and the edges of numeric ones",
@@ -121,19 +125,19 @@ def guess_plan(
     return Plan(DataPlan(parts, DEFAULT_MISSING, weight, id, (*carry, *carried), tuple(drop)))
 
 
-def _refuse_unnamed(name: str, column: RawColumn, seen: Facts) -> None:
-    if seen.n_distinct == 0:
+def _refuse_unnamed(name: str, column: RawColumn, profile: Facts) -> None:
+    if profile.n_distinct == 0:
         raise EngineError(f"column '{name}' has no values at all; leave it out", Remedy.DROP, column=name)
-    if seen.looks_like_id:
+    if profile.looks_like_id:
         raise EngineError(
-            f"column '{name}' looks like an id: {seen.n_distinct} distinct values; declare it as the id, keep it with "
-            "its record, or leave it out",
+            f"column '{name}' looks like an id: {profile.n_distinct} distinct values; declare it as the id, keep it "
+            "with its record, or leave it out",
             Remedy.ID_COLUMN,
             column=name,
         )
-    if not seen.categorical:
+    if not profile.categorical:
         raise EngineError(
-            f"column '{name}' is numeric with {seen.n_distinct} distinct values; give the edges of its levels, for "
+            f"column '{name}' is numeric with {profile.n_distinct} distinct values; give the edges of its levels, for "
             f"example {_edges(column)}, keep it with its record, or leave it out",
             Remedy.NUMERIC_COLUMN,
             column=name,
@@ -155,56 +159,59 @@ def first_plan(table: RawTable) -> Plan:
     The first id-like column is the ``id``, and others are dropped: carried, they would be released.  Attributes have
     explicit levels, so that a later file can be checked; a file's value labels name them where they say all of them.
     """
-    parts, carried, dropped, id = [], [], [], None
+    attributes, carried, dropped, id = [], [], [], None
     for name, column in table.columns.items():
-        seen = facts(column, table.n_records)
-        if not seen.categorical:
-            if not seen.looks_like_id:
+        profile = facts(column, table.n_records)
+        if not profile.categorical:
+            if not profile.looks_like_id:
                 carried.append(name)
             elif id is None:
                 id = name
             else:
                 dropped.append(name)
             continue
-        part = first_part(table, name)
-        if part.levels:
-            parts.append(part)
+        attribute = first_part(table, name)
+        if attribute.levels:
+            attributes.append(attribute)
         else:
             carried.append(name)
-    if not parts:
+    if not attributes:
         raise EngineError(
             "no column of the data looks categorical; write a plan by hand with a cut for each numeric attribute"
         )
-    return Plan(DataPlan(tuple(parts), DEFAULT_MISSING, None, id, tuple(carried), tuple(dropped)))
+    return Plan(DataPlan(tuple(attributes), DEFAULT_MISSING, None, id, tuple(carried), tuple(dropped)))
 
 
 def first_part(table: RawTable, name: str, *, missing: Sequence[str] = (), skip: Sequence[str] = ()) -> AttributePlan:
     """The attribute that :func:`first_plan` makes of one column, with further raw values that mean missing or validly
     skipped; its ``levels`` are empty where the column holds no answers."""
     column = table.columns[name]
-    seen = facts(column, table.n_records)
-    part = AttributePlan(
-        name, missing=tuple(missing), skip=tuple(skip), on_missing="level" if seen.n_missing or missing else "refuse"
+    profile = facts(column, table.n_records)
+    attribute = AttributePlan(
+        name,
+        missing=tuple(missing),
+        skip=tuple(skip),
+        on_missing="level" if profile.n_missing or missing else "refuse",
     )
-    if seen.n_missing and "missing" in as_text(column.values).to_pylist():
-        part = replace(part, missing=tuple(dict.fromkeys((*part.missing, "missing"))))
-    part = _with_labels(part, column)
-    view = view_of(part, table, DEFAULT_MISSING)
+    if profile.n_missing and "missing" in as_text(column.values).to_pylist():
+        attribute = replace(attribute, missing=tuple(dict.fromkeys((*attribute.missing, "missing"))))
+    attribute = _with_labels(attribute, column)
+    view = view_of(attribute, table, DEFAULT_MISSING)
     values = tuple(level for level, kind in zip(view.levels, view.kinds, strict=True) if kind == "value")
-    if part.merge:
-        values = tuple(level for level, _ in part.merge)
-    return replace(part, levels=values)
+    if attribute.merge:
+        values = tuple(level for level, _ in attribute.merge)
+    return replace(attribute, levels=values)
 
 
-def _with_labels(part: AttributePlan, column: RawColumn) -> AttributePlan:
+def _with_labels(attribute: AttributePlan, column: RawColumn) -> AttributePlan:
     """The attribute with the file's value labels as its levels, in the order of the codes; as it is where a value has
     none, two values share one, or a label is a word that levels of other kinds have."""
     label_of = column.about.label_of
     if not label_of:
-        return part
-    aside = (*DEFAULT_MISSING, *part.missing, *part.skip)
-    coded = [text for text in as_text(column.values).to_pylist() if text not in aside]
+        return attribute
+    excluded = (*DEFAULT_MISSING, *attribute.missing, *attribute.skip)
+    coded = [text for text in as_text(column.values).to_pylist() if text not in excluded]
     named = [label_of.get(text, "") for text in coded]
     if not all(named) or len(set(named)) < len(named) or MISSING_LEVEL in named:
-        return part
-    return replace(part, merge=tuple((label_of[text], (text,)) for text in in_order(coded)))
+        return attribute
+    return replace(attribute, merge=tuple((label_of[text], (text,)) for text in in_order(coded)))

@@ -43,14 +43,14 @@ def key_table(raw: RawTable, plan: Plan, attributes: Sequence[str] | None = None
     while it is being made; they have no entry in ``levels``.
     """
     names = plan.keys if attributes is None else tuple(attributes)
-    parts = {part.name: part for part in plan.attributes}
+    attribute_plans = {attribute.name: attribute for attribute in plan.attributes}
     if not names:
         raise UsageError("the key table needs at least one attribute; choose some")
     codes, sizes, levels, possible = [], [], {}, 1
     for name in names:
-        if name not in parts:
-            raise UsageError(f"unknown attribute '{name}'.{did_you_mean(name, parts)}")
-        view = view_of(parts[name], raw, plan.data.missing)
+        if name not in attribute_plans:
+            raise UsageError(f"unknown attribute '{name}'.{did_you_mean(name, attribute_plans)}")
+        view = view_of(attribute_plans[name], raw, plan.data.missing)
         coded = (view.level_of + 2)[view.rows]
         counts = np.bincount(coded, minlength=len(view.levels) + 2)[2:]
         levels[name] = tuple(zip(view.levels, counts.tolist(), strict=True))

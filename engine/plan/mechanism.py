@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.common.errors import Remedy, UsageError
-from engine.plan.attribute import set_fields
+from engine.plan.field_types import set_fields
 from engine.release.spec import RANDOM_SWAP
 
 

@@ -58,8 +58,8 @@ class Partition:
     @cached_property
     def rarer(self) -> np.ndarray:
         """A few records whose value is not the one that most have."""
-        found = np.flatnonzero(self.codes != self.support[1])
-        return found[:: -(-len(found) // _RARER)]
+        records = np.flatnonzero(self.codes != self.support[1])
+        return records[:: -(-len(records) // _RARER)]
 
     @cached_property
     def support(self) -> tuple[np.ndarray, int]:

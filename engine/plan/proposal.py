@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from engine.common.errors import EngineError
 
-KINDS = ("id", "weight", "missing", "constant", "block", "skip")
+ProposalKind = Literal["id", "weight", "missing", "constant", "block", "skip"]
+KINDS: tuple[ProposalKind, ...] = get_args(ProposalKind)
 """Kinds of proposals, in the order in which they are best decided."""
-LINKS = ("recode", "same", "flag", "skip")
-"""How a column hangs on another: decided by it, the same information, a flag by its name, skipped for some values."""
+LinkKind = Literal["recode", "same", "flag", "skip"]
+"""How a column depends on another: decided by it, the same information, a flag by its name, skipped for some values."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """``column`` hangs on ``source``: one of :data:`LINKS`.
+    """``column`` depends on ``source``: a :data:`LinkKind`.
 
     Of a skip, ``values`` are the raw values of ``source`` for which ``column`` is skipped and ``code`` is the raw value
     that says so in ``column`` (None: the value is empty).
@@ -22,13 +24,9 @@ class Link:
 
     column: str
     source: str
-    kind: str
+    kind: LinkKind
     values: tuple[str, ...] = ()
     code: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.kind not in LINKS:
-            raise EngineError(f"a link is of kind {self.kind!r}, must be one of {', '.join(LINKS)}")
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ class Proposal:
     ``codes`` are, per column, raw values that mean missing (kind "missing").
     """
 
-    kind: str
+    kind: ProposalKind
     columns: tuple[str, ...]
     sentence: str
     effect: str
@@ -48,8 +46,6 @@ class Proposal:
     codes: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise EngineError(f"a proposal is of kind {self.kind!r}, must be one of {', '.join(KINDS)}")
         if not self.columns:
             raise EngineError(f"a proposal of kind '{self.kind}' names no column")
 

@@ -12,50 +12,54 @@ from engine.plan.proposal import KINDS, Link, Proposal
 from engine.plan.types import Plan
 
 
-def propose(raw: RawTable, plan: Plan | None = None, found: Dependencies | None = None) -> list[Proposal]:
+def propose(raw: RawTable, plan: Plan | None = None, known: Dependencies | None = None) -> list[Proposal]:
     """What the records suggest, in the order in which it is best decided.
 
     With a ``plan``, only what would change it: a block between columns that are all carried needs no decision, since
     columns that stay with their record stay together.  Accepting one proposal may open another, so ask again until the
-    list is empty.  ``found`` is an earlier answer of :func:`engine.plan.dependencies.dependencies`, which is what takes
-    the time.
+    list is empty.  ``known`` are dependencies found before: looking for them is what takes the time.
     """
-    found = dependencies(raw) if found is None else found
-    place = {name: i for i, name in enumerate(raw.names)}
+    known = dependencies(raw) if known is None else known
+    index_of = {name: i for i, name in enumerate(raw.names)}
     proposals = sorted(
-        (*_identity(found), *_missing(raw, found), *_blocks(raw, found), *(_skip(raw, p) for p in found.skips)),
-        key=lambda p: (KINDS.index(p.kind), place[p.columns[0]]),
+        (
+            *_identity(known),
+            *_missing(raw, known),
+            *_blocks(raw, known),
+            *(_skip(raw, p) for p in known.skips),
+        ),
+        key=lambda p: (KINDS.index(p.kind), index_of[p.columns[0]]),
     )
     return proposals if plan is None else [p for p in proposals if changes(plan, p)]
 
 
-def _identity(found: Dependencies) -> Iterator[Proposal]:
-    if found.ids:
-        first, *more = found.ids
+def _identity(known: Dependencies) -> Iterator[Proposal]:
+    if known.ids:
+        first, *others = known.ids
         yield Proposal(
             "id",
-            found.ids,
-            f"{_names(found.ids)} {'numbers' if len(found.ids) == 1 else 'number'} the records or groups of them, as "
+            known.ids,
+            f"{_names(known.ids)} {'numbers' if len(known.ids) == 1 else 'number'} the records or groups of them, as "
             "ids do.",
             f"'{first}' becomes the id, which is never exported unless asked for"
-            + (f"; {_names(more)} {'is' if len(more) == 1 else 'are'} dropped." if more else "."),
+            + (f"; {_names(others)} {'is' if len(others) == 1 else 'are'} dropped." if others else "."),
         )
-    if found.weights:
-        lead = min(found.weights, key=_is_auxiliary)
-        more = [name for name in found.weights if name != lead]
+    if known.weights:
+        leading = min(known.weights, key=_is_auxiliary)
+        others = [name for name in known.weights if name != leading]
         yield Proposal(
             "weight",
-            (lead, *more),
-            f"{_names((lead, *more))} {'looks' if not more else 'look'} like {'a weight' if not more else 'weights'} "
-            "by name and values.",
-            f"'{lead}' becomes the weight and follows its record"
-            + (f"; {_names(more)} {'stays' if len(more) == 1 else 'stay'} with the record too." if more else "."),
+            (leading, *others),
+            f"{_names((leading, *others))} {'look like weights' if others else 'looks like a weight'} by name and "
+            "values.",
+            f"'{leading}' becomes the weight and follows its record"
+            + (f"; {_names(others)} {'stays' if len(others) == 1 else 'stay'} with the record too." if others else "."),
         )
-    if found.constant:
+    if known.constant:
         yield Proposal(
             "constant",
-            found.constant,
-            f"{_names(found.constant)} {'has' if len(found.constant) == 1 else 'have'} one value only.",
+            known.constant,
+            f"{_names(known.constant)} {'has' if len(known.constant) == 1 else 'have'} one value only.",
             "There is nothing to swap: carried with the records.",
         )
 
@@ -65,29 +69,29 @@ def _is_auxiliary(weight: str) -> tuple[bool, bool]:
     return "fin" not in weight.casefold(), any(sign.isdigit() for sign in weight)
 
 
-def _missing(raw: RawTable, found: Dependencies) -> Iterator[Proposal]:
-    if not found.missing:
+def _missing(raw: RawTable, known: Dependencies) -> Iterator[Proposal]:
+    if not known.missing:
         return
-    said: dict[str, str] = {}
-    for name, codes in found.missing:
+    label_of_code: dict[str, str] = {}
+    for name, codes in known.missing:
         for code in codes:
-            said.setdefault(code, raw.columns[name].about.label_of.get(code, ""))
-    shown = [f"{code} ({label})" if label else code for code, label in sorted(said.items())]
-    more = f" and {len(shown) - 6} more" if len(shown) > 6 else ""
+            label_of_code.setdefault(code, raw.columns[name].about.label_of.get(code, ""))
+    codes_shown = [f"{code} ({label})" if label else code for code, label in sorted(label_of_code.items())]
+    remainder = f" and {len(codes_shown) - 6} more" if len(codes_shown) > 6 else ""
     yield Proposal(
         "missing",
-        tuple(name for name, _ in found.missing),
-        f"{count(len(found.missing), 'column')} hold codes that mean missing: {', '.join(shown[:6])}{more}.",
+        tuple(name for name, _ in known.missing),
+        f"{count(len(known.missing), 'column')} hold codes that mean missing: {', '.join(codes_shown[:6])}{remainder}.",
         "In attributes made of these columns the codes become one level 'missing'; the data keep their codes.",
-        codes=found.missing,
+        codes=known.missing,
     )
 
 
-def _blocks(raw: RawTable, found: Dependencies) -> Iterator[Proposal]:
-    """One proposal for each set of columns that hang together, the finest first in it."""
-    links = [Link(b, a, "recode") for a, b in found.recodes]
-    links += [Link(b, group[0], "same") for group in found.same for b in group[1:]]
-    links += [Link(b, a, "flag") for a, b in found.flags if a in found.levels]
+def _blocks(raw: RawTable, known: Dependencies) -> Iterator[Proposal]:
+    """One proposal for each set of columns that depend on each other, the finest first in it."""
+    links = [Link(b, a, "recode") for a, b in known.recodes]
+    links += [Link(b, group[0], "same") for group in known.same for b in group[1:]]
+    links += [Link(b, a, "flag") for a, b in known.flags if a in known.levels]
     parent = {name: name for link in links for name in (link.column, link.source)}
 
     def root(name: str) -> str:
@@ -98,42 +102,42 @@ def _blocks(raw: RawTable, found: Dependencies) -> Iterator[Proposal]:
     for link in links:
         parent[root(link.column)] = root(link.source)
     groups: dict[str, list[str]] = {}
-    inside: dict[str, list[Link]] = {}
+    links_of: dict[str, list[Link]] = {}
     for name in raw.names:
         if name in parent:
             groups.setdefault(root(name), []).append(name)
     for link in links:
-        inside.setdefault(root(link.column), []).append(link)
+        links_of.setdefault(root(link.column), []).append(link)
     decided = {link.column for link in links if link.kind != "same"}
-    for lead, members in groups.items():
-        members.sort(key=lambda name: (name in decided, -found.levels[name]))
-        yield _block(tuple(members), inside[lead], found)
+    for representative, columns in groups.items():
+        columns.sort(key=lambda name: (name in decided, -known.levels[name]))
+        yield _block(tuple(columns), links_of[representative], known)
 
 
-def _block(members: tuple[str, ...], links: Sequence[Link], found: Dependencies) -> Proposal:
-    rank = {name: i for i, name in enumerate(members)}
+def _block(block_columns: tuple[str, ...], links: Sequence[Link], known: Dependencies) -> Proposal:
+    rank = {name: i for i, name in enumerate(block_columns)}
     # One link a column, from the finest column that decides it.
     order = {"recode": 0, "same": 0, "flag": 1}
     best: dict[str, Link] = {}
     for link in sorted(links, key=lambda link: (order[link.kind], rank[link.source])):
         best.setdefault(link.column, link)
-    kept = tuple(sorted(best.values(), key=lambda link: rank[link.column]))
-    said: dict[tuple[str, str], list[str]] = {}
-    for link in kept:
-        said.setdefault((link.source, link.kind), []).append(link.column)
-    words = {
+    chosen = tuple(sorted(best.values(), key=lambda link: rank[link.column]))
+    linked: dict[tuple[str, str], list[str]] = {}
+    for link in chosen:
+        linked.setdefault((link.source, link.kind), []).append(link.column)
+    phrases = {
         "recode": "decides {}: equal values in the one go with equal values in the other, in every record",
         "same": "and {} say the same in different codes",
         "flag": "has the flag {} by its name",
     }
-    sentences = [f"'{source}' {words[kind].format(_names(columns))}." for (source, kind), columns in said.items()]
+    sentences = [f"'{source}' {phrases[kind].format(_names(columns))}." for (source, kind), columns in linked.items()]
     return Proposal(
         "block",
-        members,
+        block_columns,
         " ".join(sentences),
-        f"{_names(members)} become one block: they move together, so that no record shows a combination that "
+        f"{_names(block_columns)} become one block: they move together, so that no record shows a combination that "
         "contradicts itself.",
-        kept,
+        chosen,
     )
 
 
@@ -149,9 +153,9 @@ def _skip(raw: RawTable, pattern: SkipPattern) -> Proposal:
             (Link(names[0], names[0], "skip", (), pattern.columns[0][1]), *links),
         )
     about = raw.columns[pattern.gate].about
-    shown = [about.label_or_value(value) or "empty" for value in pattern.values[:4]]
-    shown += [f"{len(pattern.values) - 4} more"] if len(pattern.values) > 4 else []
-    values = f"{', '.join(shown[:-1])} or {shown[-1]}" if len(shown) > 1 else shown[0]
+    values_shown = [about.label_or_value(value) or "empty" for value in pattern.values[:4]]
+    values_shown += [f"{len(pattern.values) - 4} more"] if len(pattern.values) > 4 else []
+    values = f"{', '.join(values_shown[:-1])} or {values_shown[-1]}" if len(values_shown) > 1 else values_shown[0]
     return Proposal(
         "skip",
         (pattern.gate, *names),

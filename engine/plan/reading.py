@@ -78,10 +78,10 @@ def _check_bounds(text: str) -> None:
 
 def _check_numbers(value: object, where: str = "") -> None:
     if isinstance(value, dict):
-        for key, one in value.items():
-            _check_numbers(one, key)
+        for key, item in value.items():
+            _check_numbers(item, key)
     elif isinstance(value, list):
-        for one in value:
-            _check_numbers(one, where)
+        for item in value:
+            _check_numbers(item, where)
     elif isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
         raise UsageError(f"{where} holds a whole number of more than 64 bits; no plan needs one")

@@ -15,7 +15,7 @@ from engine.plan.attribute import AttributePlan
 from engine.plan.column_assignment import check_assignment
 from engine.plan.column_lists import count
 from engine.plan.types import Plan
-from engine.plan.view import View, check_levels, view_of
+from engine.plan.view import AttributeView, check_levels, view_of
 
 _SIGNS = re.compile(r"[\[\];,=+\s]+")  # between the words of a measure or a mechanism's parameter
 
@@ -30,11 +30,19 @@ def code(table: RawTable, plan: Plan) -> Microdata:
     assigned = check_assignment(plan.data, table.names)
     attributes, codes = [], []
     table.keep_in_memory(named_columns(plan, table.names))
-    for part in plan.attributes:
-        view = view_of(part, table, plan.data.missing)
-        _refuse(part, view)
+    for attribute_plan in plan.attributes:
+        view = view_of(attribute_plan, table, plan.data.missing)
+        _refuse(attribute_plan, view)
         coded = view.level_of.astype(np.int32)[view.rows]
-        attributes.append(Attribute(part.name, view.levels, view.kinds, part.columns, _exact(part, table, view, coded)))
+        attributes.append(
+            Attribute(
+                attribute_plan.name,
+                view.levels,
+                view.kinds,
+                attribute_plan.columns,
+                _exact(attribute_plan, table, view, coded),
+            )
+        )
         codes.append(coded)
     domain = Domain(tuple(attributes))
     check_edits(domain, plan.edits)
@@ -44,46 +52,45 @@ def code(table: RawTable, plan: Plan) -> Microdata:
 def named_columns(plan: Plan, names: Collection[str]) -> set[str]:
     """Columns among ``names`` that the plan names for more than to stay or be dropped: of attributes, the weight, and
     those that analyses, measures and mechanisms use as numbers."""
-    found = {column for part in plan.attributes for column in part.columns}
-    found |= {name for name in (plan.data.weight, *plan.data.numeric) if name is not None}
-    found |= {name for analysis in plan.analyses for name in (*analysis.columns, *analysis.by)}
-    spoken = [str(one) for one in plan.measures]
-    spoken += [text for made in plan.mechanisms for _, values in made.grid for text in values]
-    found |= {word for text in spoken for word in _SIGNS.split(text)}
+    named = {column for attribute in plan.attributes for column in attribute.columns}
+    named |= {name for name in (plan.data.weight, *plan.data.numeric) if name is not None}
+    named |= {name for analysis in plan.analyses for name in (*analysis.columns, *analysis.by)}
+    texts = [str(measure) for measure in plan.measures]
+    texts += [text for mechanism in plan.mechanisms for _, values in mechanism.grid for text in values]
+    named |= {word for text in texts for word in _SIGNS.split(text)}
     known = set(names)
-    return {name if name in known else name.removesuffix("_raw") for name in found} & known
+    return {name if name in known else name.removesuffix("_raw") for name in named} & known
 
 
-def _refuse(part: AttributePlan, view: View) -> None:
-    where = f"column '{part.view[0]}'" if len(part.view) == 1 else f"attribute '{part.name}'"
-    n = view.n_refused_missing
-    if n:
+def _refuse(attribute: AttributePlan, view: AttributeView) -> None:
+    where = f"column '{attribute.view[0]}'" if len(attribute.view) == 1 else f"attribute '{attribute.name}'"
+    n_missing = view.n_refused_missing
+    if n_missing:
         raise EngineError(
-            f"{where} has {count(n, 'missing value')}; "
+            f"{where} has {count(n_missing, 'missing value')}; "
             "fill, drop or recode them as a level before using it in random swap "
-            f"(for a level of their own: on_missing = \"level\" in the plan's attribute '{part.name}')"
+            f"(for a level of their own: on_missing = \"level\" in the plan's attribute '{attribute.name}')"
         )
     if view.outside:
         first = view.outside[0]
         raise EngineError(
-            f"{where} has {count(len(view.outside), 'level')} that the plan does not "
-            f"declare, "
-            f"first '{first}'.{did_you_mean(first, view.levels)} Add to levels of attribute '{part.name}', or use merge"
+            f"{where} has {count(len(view.outside), 'level')} that the plan does not declare, first '{first}'."
+            f"{did_you_mean(first, view.levels)} Add to levels of attribute '{attribute.name}', or use merge"
         )
     if not view.levels:
         raise EngineError(f"{where} has no values at all; drop it")
 
 
-def _exact(part: AttributePlan, table: RawTable, view: View, coded: np.ndarray) -> bool:
+def _exact(attribute: AttributePlan, table: RawTable, view: AttributeView, coded: np.ndarray) -> bool:
     """Whether each level stands for one combination of raw values over the whole block."""
-    if len(part.columns) == 1:
+    if len(attribute.columns) == 1:
         # Distinct values all occur, so it is enough that no level has two; null is one more value where it occurs.
-        raw = table.columns[part.columns[0]]
+        raw = table.columns[attribute.columns[0]]
         of_values = view.level_of[: len(raw.values)]
         used = of_values if int(raw.codes.min()) >= 0 else view.level_of
         return len(np.unique(used)) == len(used)
-    columns = [coded, *(table.columns[name].codes.astype(np.int64) + 1 for name in part.columns)]
-    sizes = [len(view.levels), *(len(table.columns[name].values) + 1 for name in part.columns)]
+    columns = [coded, *(table.columns[name].codes.astype(np.int64) + 1 for name in attribute.columns)]
+    sizes = [len(view.levels), *(len(table.columns[name].values) + 1 for name in attribute.columns)]
     combinations, _ = occupied(columns, sizes, table.n_records)
     return len(np.unique(combinations[:, 0])) == len(combinations)
 

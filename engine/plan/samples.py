@@ -146,8 +146,8 @@ def _expand(name: str) -> RawTable:
 
 def _fair() -> RawTable:
     # Found without importing statsmodels, whose import takes longer than everything else here.
-    found = importlib.util.find_spec("statsmodels")
-    path = Path(found.origin).parent / "datasets" / "fair" / "fair.csv" if found and found.origin else None
+    spec = importlib.util.find_spec("statsmodels")
+    path = Path(spec.origin).parent / "datasets" / "fair" / "fair.csv" if spec and spec.origin else None
     if path is None or not path.exists():
         raise EngineError(
             "the sample 'fair' is read from the package statsmodels, which is not installed; install statsmodels"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_origin, get_type_hints
 
 from engine.common.errors import Remedy, UsageError, did_you_mean
 from engine.common.parsing import fits, shown
@@ -45,7 +45,7 @@ _AS_WRITTEN = {
 
 def _types(kind: type, *left_out: str) -> dict[str, Any]:
     """The entries of a section as its dataclass declares them."""
-    hints = get_type_hints(kind)
+    hints = {name: str if get_origin(hint) is Literal else hint for name, hint in get_type_hints(kind).items()}
     written = {name: as_written for name, as_written in _AS_WRITTEN.items() if (kind, name) != (SpacePlan, "change")}
     return {f.name: written.get(f.name, hints[f.name]) for f in fields(kind) if f.name not in left_out}
 

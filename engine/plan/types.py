@@ -12,13 +12,17 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from math import comb
+from typing import Annotated
+
+from msgspec import Meta
 
 from engine.common.errors import Remedy, UsageError, did_you_mean
 from engine.data.microdata import EditRule
 from engine.plan.analysis import AnalysisPlan
-from engine.plan.attribute import AttributePlan, names_tuple, set_fields
+from engine.plan.attribute import AttributePlan
 from engine.plan.context import AboutPlan, LockPlan, PublishPlan, TablePlan, ThreatPlan, TolerancePlan
 from engine.plan.decimals import decimal_text
+from engine.plan.field_types import check_types, refuse_repeats, set_fields
 from engine.plan.mechanism import MechanismPlan, check_mechanisms
 from engine.release.space import can_list
 from engine.release.spec import MOST_REPLICATES, MOST_SCENARIOS, RULES, AttributeSpec, rate_text
@@ -33,6 +37,8 @@ DEFAULT_MEASURES = ("small_cells", "hellinger", "total_variation", "entropy_chan
 DEFAULT_SIZES = (1, 2)
 
 _MEASURE = re.compile(r"[A-Za-z_]\w*(\[.*\])?")
+_Measure = Annotated[str, Meta(pattern=rf"^{_MEASURE.pattern}\Z", description="the name of a measure")]
+_Column = Annotated[str, Meta(min_length=1, description="the name of one column")]
 
 
 @dataclass(frozen=True)
@@ -44,23 +50,18 @@ class DataPlan:
 
     attributes: tuple[AttributePlan, ...] = ()
     missing: tuple[str, ...] = DEFAULT_MISSING
-    weight: str | None = None
-    id: str | None = None
+    weight: _Column | None = None
+    id: _Column | None = None
     carry: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         set_fields(self, attributes=tuple(self.attributes))
-        for what in ("missing", "carry", "drop", "numeric"):
-            set_fields(self, **{what: names_tuple(getattr(self, what), what)})
-        for what in ("weight", "id"):
-            column = getattr(self, what)
-            if column is not None and (not isinstance(column, str) or not column):
-                raise UsageError(f"{what} is {column!r}, must be the name of one column")
+        check_types(self)
         if not self.attributes:
             raise UsageError("the plan codes no attribute; name some, as [[attribute]] in the plan", Remedy.ATTRIBUTES)
-        names_tuple([attribute.name for attribute in self.attributes], "the plan's attributes")
+        refuse_repeats([attribute.name for attribute in self.attributes], "the plan's attributes")
         claims: dict[str, str] = {}
         dropped = set(self.drop)
         for column, claim in self.claims():
@@ -76,10 +77,10 @@ class DataPlan:
 
     def claims(self) -> list[tuple[str, str]]:
         """Columns claimed by their exact name, each with the words for who claims it (patterns are left out)."""
-        found = [(column, f"attribute '{a.name}'") for a in self.attributes for column in a.columns]
-        found += [(column, what) for what, column in (("weight", self.weight), ("id", self.id)) if column is not None]
-        found += [(c, what) for what in ("carry", "drop") for c in getattr(self, what) if not is_pattern(c)]
-        return found
+        claims = [(column, f"attribute '{a.name}'") for a in self.attributes for column in a.columns]
+        claims += [(column, what) for what, column in (("weight", self.weight), ("id", self.id)) if column is not None]
+        claims += [(c, what) for what in ("carry", "drop") for c in getattr(self, what) if not is_pattern(c)]
+        return claims
 
 
 def is_pattern(text: str) -> bool:
@@ -111,23 +112,19 @@ class SpacePlan:
     screen: int = DEFAULT_SCREEN
 
     def __post_init__(self) -> None:
-        for what in ("specs", "fix", "change"):
-            set_fields(self, **{what: names_tuple(getattr(self, what), what)})
-        if isinstance(self.swap_sizes, str) or not isinstance(self.swap_sizes, Iterable):
-            raise UsageError(f"swap_sizes is {self.swap_sizes!r}, must be a list of whole numbers such as [1, 2]")
-        sizes = tuple(self.swap_sizes)
-        for size in sizes:
-            if isinstance(size, bool) or not isinstance(size, int):
-                raise UsageError(f"swap_sizes holds {size!r}, must hold whole numbers such as 1 and 2")
+        check_types(self, "rates")
+        for size in self.swap_sizes:
             if size < 1:
                 raise UsageError(f"swap size == {size}, must be at least 1; swapping no attribute leaves the original")
-        for what in ("all_specs", "search", "adaptive"):
-            if not isinstance(getattr(self, what), bool):
-                raise UsageError(f"{what} is {getattr(self, what)!r}, must be true or false")
-        described = {"swap_sizes": sizes, "all_specs": self.all_specs, "specs": self.specs, "search": self.search}
-        given = [what for what, value in described.items() if value]
-        if len(given) > 1:
-            raise UsageError(f"the space is described by {' and '.join(given)}; choose one")
+        described = {
+            "swap_sizes": self.swap_sizes,
+            "all_specs": self.all_specs,
+            "specs": self.specs,
+            "search": self.search,
+        }
+        descriptions = [entry for entry, value in described.items() if value]
+        if len(descriptions) > 1:
+            raise UsageError(f"the space is described by {' and '.join(descriptions)}; choose one")
         if not all(spec.strip() for spec in self.specs):
             raise UsageError('a spec is empty; write it as for example "Age:S Race:F"')
         both = set(self.fix) & set(self.change)
@@ -137,21 +134,19 @@ class SpacePlan:
             )
         if self.rule not in RULES:
             raise UsageError(f"rule is {self.rule!r}, must be one of {', '.join(RULES)}")
-        for what, least, most in (
+        for entry, least, most in (
             ("replicates", 1, MOST_REPLICATES),
             ("screen", 2, MOST_REPLICATES),
             ("budget", 1, MOST_SCENARIOS),
         ):
-            number = getattr(self, what)
-            if isinstance(number, bool) or not isinstance(number, int):
-                raise UsageError(f"{what} is {number!r}, must be a whole number")
+            number = getattr(self, entry)
             if number < least:
-                raise UsageError(f"{what} == {number}, must be at least {least}.")
+                raise UsageError(f"{entry} == {number}, must be at least {least}.")
             if number > most:
-                raise UsageError(f"{what} == {number}, must be at most {most}.")
+                raise UsageError(f"{entry} == {number}, must be at most {most}.")
         if (self.adaptive or self.search) and self.screen > self.replicates:
             raise UsageError(f"screen == {self.screen}, must be at most {self.replicates}, the number of replicates.")
-        set_fields(self, swap_sizes=tuple(sorted(set(sizes))), rates=self._rates())
+        set_fields(self, swap_sizes=tuple(sorted(set(self.swap_sizes))), rates=self._rates())
 
     def _rates(self) -> tuple[str, ...]:
         if isinstance(self.rates, str) or not isinstance(self.rates, Iterable):
@@ -170,23 +165,20 @@ class DecisionPlan:
     measure of that kind.
     """
 
-    risk: str | None = None
-    utility: str | None = None
+    risk: _Measure | None = None
+    utility: _Measure | None = None
     max_risk: str | None = None
     slope: str | None = None
     realisation: str = "first"
 
     def __post_init__(self) -> None:
-        for what in ("risk", "utility"):
-            measure = getattr(self, what)
-            if measure is not None and (not isinstance(measure, str) or not _MEASURE.fullmatch(measure)):
-                raise UsageError(f"decision {what} is {measure!r}, must name a measure")
-        for what in ("max_risk", "slope"):
-            if getattr(self, what) is not None:
-                text = decimal_text(getattr(self, what), what)
+        check_types(self, "max_risk", "slope", "realisation", where="decision ")
+        for entry in ("max_risk", "slope"):
+            if getattr(self, entry) is not None:
+                text = decimal_text(getattr(self, entry), entry)
                 if Decimal(text) < 0:
-                    raise UsageError(f"{what} == {text}, must not be negative.")
-                set_fields(self, **{what: text})
+                    raise UsageError(f"{entry} == {text}, must not be negative.")
+                set_fields(self, **{entry: text})
         if self.max_risk is not None and self.slope is not None:
             raise UsageError("the decision has both max_risk and slope; choose one rule")
         realisation = self.realisation
@@ -226,12 +218,13 @@ class Plan:
     lock: LockPlan | None = None
 
     def __post_init__(self) -> None:
+        check_types(self)
         check_mechanisms(self, self.mechanisms)
-        for what in ("keys", "swap", "analyse"):
-            set_fields(self, **{what: names_tuple(getattr(self, what), what) or self.names})
-            self._known(getattr(self, what), what)
-        for what in ("fix", "change"):
-            self._known(getattr(self.space, what), what)
+        for entry in ("keys", "swap", "analyse"):
+            set_fields(self, **{entry: getattr(self, entry) or self.names})
+            self._known(getattr(self, entry), entry)
+        for entry in ("fix", "change"):
+            self._known(getattr(self.space, entry), entry)
         if self.space.specs:
             specs = (str(AttributeSpec.parse(spec, self.names)) for spec in self.space.specs)
             set_fields(self, space=replace(self.space, specs=tuple(dict.fromkeys(specs))))
@@ -290,7 +283,7 @@ class Plan:
                 raise UsageError(f"{what} names the unknown attribute '{name}'.{did_you_mean(name, self.names)}")
 
     def _check_measures(self) -> None:
-        measures = names_tuple(self.measures, "measures")
+        measures = self.measures
         if not measures:
             raise UsageError("measures is empty; name at least one risk measure and one utility measure")
         for measure in measures:
@@ -298,16 +291,15 @@ class Plan:
                 raise UsageError(
                     f"measure {measure!r} is no name; write for example hellinger or small_cells[n_rule=5]"
                 )
-        set_fields(self, measures=measures)
-        for what in ("risk", "utility"):
-            chosen = getattr(self.decision, what)
+        for entry in ("risk", "utility"):
+            chosen = getattr(self.decision, entry)
             if chosen is not None and chosen not in measures and chosen not in [m.partition("[")[0] for m in measures]:
                 hint = did_you_mean(chosen, measures)
-                raise UsageError(f"decision {what} is '{chosen}', which is not among the measures.{hint}")
+                raise UsageError(f"decision {entry} is '{chosen}', which is not among the measures.{hint}")
 
     def _check_edits(self) -> None:
         set_fields(self, edits=tuple(self.edits))
-        names_tuple([rule.name for rule in self.edits], "the edit rules")
+        refuse_repeats([rule.name for rule in self.edits], "the edit rules")
         for rule in self.edits:
             if not rule.name:
                 raise UsageError("an edit rule has an empty name; name what it forbids")
@@ -317,7 +309,7 @@ class Plan:
 
     def _check_analyses(self) -> None:
         set_fields(self, analyses=tuple(self.analyses))
-        names_tuple([analysis.name for analysis in self.analyses], "the analyses")
+        refuse_repeats([analysis.name for analysis in self.analyses], "the analyses")
         for analysis in self.analyses:
             self._known(analysis.by, f"analysis '{analysis.name}': by")
             if analysis.weighted and self.data.weight is None:
@@ -328,7 +320,7 @@ class Plan:
 
     def _check_tables(self) -> None:
         set_fields(self, tables=tuple(self.tables))
-        names_tuple([table.name for table in self.tables], "the tables")
+        refuse_repeats([table.name for table in self.tables], "the tables")
         for table in self.tables:
             self._known(table.attributes, f"table '{table.name}'")
 

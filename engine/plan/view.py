@@ -9,6 +9,7 @@ import numpy as np
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.common.raw_values import is_number, nan_mask, numbers, text_mask, texts
+from engine.data.domain import LevelKind
 from engine.data.microdata import RawColumn, RawTable
 from engine.data.table import occupied
 from engine.plan.attribute import MISSING_LEVEL, AttributePlan
@@ -19,15 +20,15 @@ JOIN = " | "
 
 
 @dataclass(frozen=True)
-class View:
-    """An attribute's levels before any record is coded.
+class AttributeView:
+    """An attribute's levels, made from the columns that it views, before any record is coded.
 
     ``levels`` and ``kinds`` are those of the future attribute; ``level_of`` has one level code per observed combination
     of raw values (-1: outside the declared levels; -2: missing and refused) and ``rows`` each record's combination.
     """
 
     levels: tuple[str, ...]
-    kinds: tuple[str, ...]
+    kinds: tuple[LevelKind, ...]
     level_of: np.ndarray
     rows: np.ndarray
     outside: tuple[str, ...] = ()
@@ -50,7 +51,7 @@ def n_missing(column: RawColumn, mask: np.ndarray) -> int:
     return int(np.count_nonzero(np.append(mask, True)[column.codes]))
 
 
-def view_of(attribute: AttributePlan, table: RawTable, missing: Sequence[str]) -> View:
+def view_of(attribute: AttributePlan, table: RawTable, missing: Sequence[str]) -> AttributeView:
     """The view of ``attribute`` on ``table``, whose columns must be there; ``missing`` are plan-wide codes."""
     codes = (*missing, *attribute.missing)
     if len(attribute.view) == 1:
@@ -58,28 +59,34 @@ def view_of(attribute: AttributePlan, table: RawTable, missing: Sequence[str]) -
     return _joint(attribute, [table.columns[name] for name in attribute.view], codes)
 
 
-def _single(attribute: AttributePlan, column: RawColumn, codes: Sequence[str]) -> View:
+def _single(attribute: AttributePlan, column: RawColumn, codes: Sequence[str]) -> AttributeView:
     # One combination per distinct value and a last one for null, which code -1 finds by itself.
     mask = missing_mask(column, codes)
     if attribute.cut:
         level_of, levels, kinds = _cut(attribute, column, mask)
         return _finish(attribute, levels, kinds, np.append(level_of, -2), column.codes)
-    labels: list[str | None] = [None if gone else text for text, gone in zip(texts(column.values), mask, strict=True)]
-    kinds = ["missing" if label is None else "skip" if label in attribute.skip else "value" for label in labels]
+    labels: list[str | None] = [
+        None if missing else text for text, missing in zip(texts(column.values), mask, strict=True)
+    ]
+    kinds: list[LevelKind] = [
+        "missing" if label is None else "skip" if label in attribute.skip else "value" for label in labels
+    ]
     return _labelled(attribute, [*labels, None], [*kinds, "missing"], column.codes)
 
 
-def _cut(attribute: AttributePlan, column: RawColumn, mask: np.ndarray) -> tuple[np.ndarray, list[str], list[str]]:
+def _cut(
+    attribute: AttributePlan, column: RawColumn, mask: np.ndarray
+) -> tuple[np.ndarray, list[str], list[LevelKind]]:
     """Level codes of a cut column's distinct values (-2 where missing), then levels and kinds without "missing"."""
     labels = list(attribute.cut_labels)
     level_of = np.full(len(mask), -2, dtype=np.int64)
-    todo = ~mask
+    remaining = ~mask
     for i, skip in enumerate(attribute.skip):
-        hit = todo & missing_mask(column, [skip])
-        level_of[hit] = len(labels) + i
-        todo &= ~hit
+        matches = remaining & missing_mask(column, [skip])
+        level_of[matches] = len(labels) + i
+        remaining &= ~matches
     parsed = numbers(column.values)
-    bad = todo & np.isnan(parsed)
+    bad = remaining & np.isnan(parsed)
     if bad.any():
         n_records = int(np.count_nonzero(np.append(bad, False)[column.codes]))
         raise EngineError(
@@ -87,46 +94,50 @@ def _cut(attribute: AttributePlan, column: RawColumn, mask: np.ndarray) -> tuple
             f"({count(n_records, 'record')}) cannot be read as one; "
             "list them under skip or missing, or use merge instead of cut"
         )
-    level_of[todo] = np.searchsorted(np.array(attribute.cut, dtype=float), parsed[todo], side="right")
-    return level_of, [*labels, *attribute.skip], ["value"] * len(labels) + ["skip"] * len(attribute.skip)
+    level_of[remaining] = np.searchsorted(np.array(attribute.cut, dtype=float), parsed[remaining], side="right")
+    kinds: list[LevelKind] = [*("value" for _ in labels), *("skip" for _ in attribute.skip)]
+    return level_of, [*labels, *attribute.skip], kinds
 
 
-def _joint(attribute: AttributePlan, columns: Sequence[RawColumn], codes: Sequence[str]) -> View:
+def _joint(attribute: AttributePlan, columns: Sequence[RawColumn], codes: Sequence[str]) -> AttributeView:
     sizes = [len(column.values) + 1 for column in columns]
     combinations, rows = occupied(
         [column.codes.astype(np.int64) + 1 for column in columns], sizes, len(columns[0].codes)
     )
-    parts: list[list[tuple[str, str]]] = []
-    for column, picked in zip(columns, combinations.T, strict=True):
+    readings_of: list[list[tuple[LevelKind, str]]] = []
+    for column, indices in zip(columns, combinations.T, strict=True):
         mask = missing_mask(column, codes)
-        own = [("missing", MISSING_LEVEL)]
-        own += [
-            ("missing", MISSING_LEVEL) if gone else ("skip" if text in attribute.skip else "value", text)
-            for text, gone in zip(texts(column.values), mask, strict=True)
+        readings: list[tuple[LevelKind, str]] = [("missing", MISSING_LEVEL)]
+        readings += [
+            ("missing", MISSING_LEVEL) if missing else ("skip" if text in attribute.skip else "value", text)
+            for text, missing in zip(texts(column.values), mask, strict=True)
         ]
-        parts.append([own[code] for code in picked])
+        readings_of.append([readings[code] for code in indices])
     labels: list[str | None] = []
-    kinds: list[str] = []
-    for combination in zip(*parts, strict=True):
+    kinds: list[LevelKind] = []
+    for combination in zip(*readings_of, strict=True):
         label = JOIN.join(text for _, text in combination)
-        kind = next((k for k in ("missing", "skip") if any(k == part for part, _ in combination)), "value")
-        gone = label in codes or all(part == "missing" for part, _ in combination)
-        labels.append(None if gone else label)
-        kinds.append("missing" if gone else "skip" if label in attribute.skip else kind)
-    seen: dict[str, tuple[tuple[str, str], ...]] = {}
-    for read, combination in zip(labels, zip(*parts, strict=True), strict=True):
-        if read is not None and seen.setdefault(read, combination) != combination:
+        parts = {kind for kind, _ in combination}
+        kind: LevelKind = "missing" if "missing" in parts else "skip" if "skip" in parts else "value"
+        missing = label in codes or parts == {"missing"}
+        labels.append(None if missing else label)
+        kinds.append("missing" if missing else "skip" if label in attribute.skip else kind)
+    combination_of: dict[str, tuple[tuple[LevelKind, str], ...]] = {}
+    for read, combination in zip(labels, zip(*readings_of, strict=True), strict=True):
+        if read is not None and combination_of.setdefault(read, combination) != combination:
             raise EngineError(
                 f"attribute '{attribute.name}': two combinations of values both read '{read}'; view one column instead"
             )
     return _labelled(attribute, labels, kinds, rows)
 
 
-def _labelled(attribute: AttributePlan, labels: Sequence[str | None], kinds: Sequence[str], rows: np.ndarray) -> View:
+def _labelled(
+    attribute: AttributePlan, labels: Sequence[str | None], kinds: Sequence[LevelKind], rows: np.ndarray
+) -> AttributeView:
     """Levels from one label and kind per combination (label None: missing), after ``merge`` and in declared order."""
     merged = {raw: level for level, values in attribute.merge for raw in values}
     final = [None if label is None else merged.get(label, label) for label in labels]
-    kind_of: dict[str, str] = {}
+    kind_of: dict[str, LevelKind] = {}
     for label, kind in zip(final, kinds, strict=True):
         if label is not None and kind_of.setdefault(label, kind) != kind:
             raise UsageError(
@@ -137,31 +148,36 @@ def _labelled(attribute: AttributePlan, labels: Sequence[str | None], kinds: Seq
         kind_of.setdefault(merged.get(skip, skip), "skip")
     for level, values in attribute.merge:
         kind_of.setdefault(level, "skip" if set(values) <= set(attribute.skip) else "value")
-    found = in_order([level for level, kind in kind_of.items() if kind == "value"])
+    observed = in_order([level for level, kind in kind_of.items() if kind == "value"])
     declared = list(attribute.levels)
-    answers = declared or found
-    outside = tuple(level for level in found if level not in set(declared)) if declared else ()
+    answers = declared or observed
+    outside = tuple(level for level in observed if level not in set(declared)) if declared else ()
     levels = [*answers, *in_order([level for level, kind in kind_of.items() if kind == "skip"])]
     n_value = len(answers)
-    partly = in_order([level for level, kind in kind_of.items() if kind == "missing"])
-    all_levels = [*levels, *partly] if attribute.on_missing == "level" else levels
+    partly_missing = in_order([level for level, kind in kind_of.items() if kind == "missing"])
+    all_levels = [*levels, *partly_missing] if attribute.on_missing == "level" else levels
     code = {level: i for i, level in enumerate(all_levels)}
     level_of = np.empty(len(final), dtype=np.int64)
     for i, label in enumerate(final):
         missing = label is None or kind_of[label] == "missing"
         level_of[i] = -2 if label is None or (missing and attribute.on_missing == "refuse") else code.get(label, -1)
-    all_kinds = ["value"] * n_value + ["skip"] * (len(levels) - n_value) + ["missing"] * (len(all_levels) - len(levels))
+    sizes: dict[LevelKind, int] = {
+        "value": n_value,
+        "skip": len(levels) - n_value,
+        "missing": len(all_levels) - len(levels),
+    }
+    all_kinds = [kind for kind, size in sizes.items() for _ in range(size)]
     return _finish(attribute, all_levels, all_kinds, level_of, rows, outside)
 
 
 def _finish(
     attribute: AttributePlan,
     levels: Sequence[str],
-    kinds: Sequence[str],
+    kinds: Sequence[LevelKind],
     level_of: np.ndarray,
     rows: np.ndarray,
     outside: tuple[str, ...] = (),
-) -> View:
+) -> AttributeView:
     if attribute.on_missing == "level":
         if MISSING_LEVEL in levels:
             raise UsageError(
@@ -170,7 +186,7 @@ def _finish(
             )
         level_of = np.where(level_of == -2, len(levels), level_of)
         levels, kinds = (*levels, MISSING_LEVEL), (*kinds, "missing")
-    return View(tuple(levels), tuple(kinds), level_of, rows, outside)
+    return AttributeView(tuple(levels), tuple(kinds), level_of, rows, outside)
 
 
 def in_order(labels: Sequence[str]) -> list[str]:

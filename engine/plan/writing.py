@@ -29,21 +29,21 @@ Entries = dict[str, object]
 def plan_to_toml(plan: Plan) -> str:
     """``plan`` as TOML text that :func:`engine.plan.plan_from_toml` reads back to an equal plan; defaults may be left
     out."""
-    blocks = [
+    sections = [
         _block("[data]", _data(plan.data)),
-        *(_block("[[attribute]]", _attribute(one)) for one in plan.attributes),
+        *(_block("[[attribute]]", _attribute(entry)) for entry in plan.attributes),
         _block("[roles]", {key: getattr(plan, key) for key in _ROLES if getattr(plan, key) != plan.names}),
         *(_block("[[edit]]", _edit(rule)) for rule in plan.edits),
-        *(_block("[[analysis]]", _analysis(one)) for one in plan.analyses),
-        *(_block("[[mechanism]]", _mechanism(one)) for one in plan.mechanisms),
+        *(_block("[[analysis]]", _analysis(entry)) for entry in plan.analyses),
+        *(_block("[[mechanism]]", _mechanism(entry)) for entry in plan.mechanisms),
         _block("[space]", _space(plan.space)),
         _block("[measures]", {"names": plan.measures}),
         _block("[decision]", _given(vars(plan.decision))),
-        *(_block("[[table]]", {"name": one.name, "attributes": one.attributes}) for one in plan.tables),
+        *(_block("[[table]]", {"name": entry.name, "attributes": entry.attributes}) for entry in plan.tables),
         *(_block(f"[{name}]", _changed(getattr(plan, name), kind())) for name, kind in _CONTEXT.items()),
         _block("[lock]", {} if plan.lock is None else vars(plan.lock)),
     ]
-    return "\n".join(block for block in blocks if block)
+    return "\n".join(block for block in sections if block)
 
 
 _ROLES = ("keys", "swap", "analyse")
@@ -92,9 +92,9 @@ def _space(space: SpacePlan) -> Entries:
     }
 
 
-def _filled(part: object, *names: str) -> Entries:
+def _filled(section: object, *names: str) -> Entries:
     """The entries of a part that are not empty."""
-    return {name: getattr(part, name) for name in names if getattr(part, name)}
+    return {name: getattr(section, name) for name in names if getattr(section, name)}
 
 
 def _given(entries: Mapping[str, object]) -> Entries:
@@ -102,9 +102,9 @@ def _given(entries: Mapping[str, object]) -> Entries:
     return {name: value for name, value in entries.items() if value is not None}
 
 
-def _changed(part: object, default: object) -> Entries:
+def _changed(section: object, default: object) -> Entries:
     """The entries of a part that are not its defaults."""
-    pairs = ((f.name, getattr(part, f.name)) for f in fields(part))  # type: ignore[arg-type]
+    pairs = ((f.name, getattr(section, f.name)) for f in fields(section))  # type: ignore[arg-type]
     return {name: value for name, value in pairs if value != getattr(default, name)}
 
 
@@ -136,7 +136,7 @@ def _list(values: Iterable[object], *, wrapped: bool = False) -> str:
     line = "[" + ", ".join(written) + "]"
     if not wrapped or len(line) <= _WIDTH:
         return line
-    return "[\n" + "".join(f"    {one},\n" for one in written) + "]"
+    return "[\n" + "".join(f"    {text},\n" for text in written) + "]"
 
 
 def _value(value: object) -> str:

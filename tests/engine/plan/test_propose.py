@@ -125,13 +125,9 @@ def test_unlabelled_negative_codes_that_many_columns_share_are_missing() -> None
     )
 
 
-def test_a_proposal_is_checked() -> None:
-    with pytest.raises(EngineError, match="a proposal is of kind 'x'"):
-        Proposal("x", ("a",), "", "")
+def test_a_proposal_without_columns_is_refused() -> None:
     with pytest.raises(EngineError, match="names no column"):
         Proposal("id", (), "", "")
-    with pytest.raises(EngineError, match="a link is of kind 'x'"):
-        Link("a", "b", "x")
 
 
 def test_infinite_numbers_bring_no_warning() -> None:
