@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from engine.data.domain import KINDS, Attribute, Domain
+from engine.data.domain import KINDS, Attribute, Domain, LevelKind
 from engine.data.microdata import RawColumn, RawTable
 from engine.data.table import ContingencyTable, occupied
-from engine.measures import DEFAULT, call
+from engine.measures import call
 from engine.mechanisms import random_swap
 from engine.plan import AttributePlan, DataPlan, Plan
 from engine.release.batch import CellIndex, ReleaseBatch, TouchedCells, release_batch
@@ -24,6 +24,8 @@ from engine.sweeps.evaluator import Evaluator, Question
 
 Record = tuple[int, ...]
 KEY = bytes(range(16))
+MEASURED = ("small_cells", "hellinger", "total_variation", "entropy_change", "false_zeros")
+"""Measures of a run where a test names none."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Small:
 
     records: tuple[Record, ...]
     shape: tuple[int, ...]
-    kinds: tuple[tuple[str, ...], ...] | None = None
+    kinds: tuple[tuple[LevelKind, ...], ...] | None = None
 
     @property
     def domain(self) -> Domain:
@@ -67,7 +69,7 @@ class Small:
 
     def asked(self, *measures: str, **parts: Any) -> Question:
         """What an evaluator is asked: this table, some measures, a plan."""
-        calls = tuple(call(name) for name in measures or DEFAULT)
+        calls = tuple(call(name) for name in measures or MEASURED)
         return Question(self.coded()[0], calls, self.plan(**parts))
 
     def raw(self, source: str = "small") -> RawTable:

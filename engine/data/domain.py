@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.common.wording import first_twice
 
 LevelKind = Literal["value", "skip", "missing"]
-KINDS: tuple[LevelKind, ...] = get_args(LevelKind)
+KINDS: tuple[LevelKind, LevelKind, LevelKind] = ("value", "skip", "missing")
 """What a level stands for: a real answer, a question validly skipped, an answer that is missing."""
 
 

@@ -94,8 +94,6 @@ _BUILT_IN = {
 MEASURES: Registry[Measure] = Registry("measure", _BUILT_IN, _BUILT_IN.__getitem__, Measure)
 """Every measure by its name."""
 
-DEFAULT = ("small_cells", "hellinger", "total_variation", "entropy_change", "false_zeros")
-
 
 def register(measure: Measure) -> Measure:
     """Add a measure from outside the package, for as long as this process runs; returns it.
@@ -115,7 +113,6 @@ def call(text: str) -> MeasureCall:
 
 
 __all__ = [
-    "DEFAULT",
     "MEASURES",
     "Figure",
     "Measure",

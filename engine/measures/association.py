@@ -30,11 +30,11 @@ def phi_squared(counts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.n
     rows, columns = sizes.T
     length = rows * columns
     table = np.repeat(np.arange(len(sizes)), length)
-    inside = np.arange(len(counts)) - np.repeat(np.cumsum(length) - length, length)
+    position_in_table = np.arange(len(counts)) - np.repeat(np.cumsum(length) - length, length)
     wide = columns[table]
     row_start, column_start = np.cumsum(rows) - rows, np.cumsum(columns) - columns
-    row = row_start[table] + inside // wide
-    column = column_start[table] + inside % wide
+    row = row_start[table] + position_in_table // wide
+    column = column_start[table] + position_in_table % wide
     of_row = np.bincount(row, weights=counts, minlength=int(rows.sum()))
     of_column = np.bincount(column, weights=counts, minlength=int(columns.sum()))
     n = np.bincount(np.repeat(np.arange(len(sizes)), rows), weights=of_row, minlength=len(sizes))[table]
@@ -97,7 +97,7 @@ def _phi_of_pairs(margins: PairMargins) -> tuple[Phi, Phi]:
     for first, (cells, counts) in zip(start, margins.original, strict=True):
         original[first + cells] = counts
     before = phi_squared(original, sizes)
-    after = tuple(np.tile(part, margins.n_candidates) for part in before)
+    after = tuple(np.tile(values_after, margins.n_candidates) for values_after in before)
     changed, rank = np.unique(margins.table, return_inverse=True)  # tables that changed at all
     length_of = length[changed % n_pairs] if n_pairs else changed
     ends = np.cumsum(length_of)
@@ -105,19 +105,21 @@ def _phi_of_pairs(margins: PairMargins) -> tuple[Phi, Phi]:
     while first < len(changed):
         # as many tables as fit, at least one
         last = max(first + 1, int(np.searchsorted(ends, ends[first] - length_of[first] + _MOST_CELLS, side="right")))
-        some = changed[first:last] % n_pairs
+        pairs_here = changed[first:last] % n_pairs
         table_start = ends[first:last] - length_of[first:last] - (ends[first] - length_of[first])
-        at = np.arange(int(length_of[first:last].sum())) + np.repeat(start[some] - table_start, length_of[first:last])
+        at = np.arange(int(length_of[first:last].sum())) + np.repeat(
+            start[pairs_here] - table_start, length_of[first:last]
+        )
         counts = original[at]
-        mine = slice(*np.searchsorted(rank, [first, last]))
-        counts[table_start[rank[mine] - first] + margins.cell[mine]] = margins.after[mine]
-        for part, values in zip(after, phi_squared(counts, sizes[some]), strict=True):
-            part[changed[first:last]] = values
+        changed_cells = slice(*np.searchsorted(rank, [first, last]))
+        counts[table_start[rank[changed_cells] - first] + margins.cell[changed_cells]] = margins.after[changed_cells]
+        for values_after, values in zip(after, phi_squared(counts, sizes[pairs_here]), strict=True):
+            values_after[changed[first:last]] = values
         first = last
     return before, (margins.per_pair(after[0]), margins.per_pair(after[1]))
 
 
-def _summarised(statistic: str, what: str) -> Callable[..., np.ndarray]:
+def _summarised(statistic: str, statistic_name: str) -> Callable[..., np.ndarray]:
     def compute(batch: ReleaseBatch, summary: str) -> np.ndarray:
         if len(batch.shape) < 2:
             return np.full(len(batch), np.nan)
@@ -125,8 +127,8 @@ def _summarised(statistic: str, what: str) -> Callable[..., np.ndarray]:
         return mean_over_pairs(sizes) if summary == "mean" else largest_over_pairs(sizes)
 
     compute.__doc__ = (
-        f"Change of {what} in size, averaged over all pairs of attributes, or the largest.  In [0, 1]; lower is "
-        "better; 0 for identical tables; NaN with one attribute."
+        f"Change of {statistic_name} in size, averaged over all pairs of attributes, or the largest.  In [0, 1]; lower "
+        "is better; 0 for identical tables; NaN with one attribute."
     )
     return compute
 

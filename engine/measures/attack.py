@@ -65,39 +65,41 @@ def undo(release: Release, spec: ReleaseSpec | None) -> Origins:
     """
     cells, counts, domain = release
     swapped = () if spec is None else spec.attributes.having("S")
-    left = 0.0 if spec is None else 2.0 * pairs_wanted(spec.rate, int(counts.sum()))[1]
-    values, own = occupied([cells[:, j] for j in swapped], [domain.shape[j] for j in swapped], len(cells))
+    to_exchange = 0.0 if spec is None else 2.0 * pairs_wanted(spec.rate, int(counts.sum()))[1]
+    values, own_value = occupied([cells[:, j] for j in swapped], [domain.shape[j] for j in swapped], len(cells))
     if len(cells) * len(values) > _ENTRIES or len(values) ** 2 > _ENTRIES:
         raise EngineError(
             f"{len(cells):,} released cells with {len(values):,} values of the swapped attributes are too many to undo"
         )
     still = np.ones(len(cells))  # chance of not having been exchanged yet
     came = np.zeros((len(cells), len(values)))
-    odds_of = None if spec is None else _Odds(release, spec, values, own)
-    goal = left * _DONE
+    odds_of = None if spec is None else _Odds(release, spec, values, own_value)
+    goal = to_exchange * _DONE
     for _ in range(_STEPS):
-        if odds_of is None or left <= goal:
+        if odds_of is None or to_exchange <= goal:
             break
-        there = counts * still
-        total = odds_of(there, there).sum(axis=1)
-        mass = float(there @ total)
+        remaining = counts * still
+        total = odds_of(remaining, remaining).sum(axis=1)
+        mass = float(remaining @ total)
         if mass <= _EQUAL:
             break
-        part = min(left, _STEP * float(there[total > 0].sum()))
+        exchanged = min(to_exchange, _STEP * float(remaining[total > 0].sum()))
         # a record drawn at that pace is gone before the step is over: the rest of the step passes without it
-        pace = part / mass * total
+        pace = exchanged / mass * total
         present = np.where(pace > _EQUAL, -np.expm1(-pace) / np.maximum(pace, _EQUAL), 1.0)
-        now = odds_of(there, there * present) * (still * present * part / mass)[:, None]
+        now = odds_of(remaining, remaining * present) * (still * present * exchanged / mass)[:, None]
         came += now
         still = still - now.sum(axis=1)
-        rest = still < _GONE  # rounding grows when the last records are shared out, so they are left where they are
-        came[rest, own[rest]] += np.maximum(still[rest], 0)
-        still[rest] = 0
+        nearly_gone = (
+            still < _GONE
+        )  # rounding grows when the last records are shared out, so they are left where they are
+        came[nearly_gone, own_value[nearly_gone]] += np.maximum(still[nearly_gone], 0)
+        still[nearly_gone] = 0
         removed = float(counts @ now.sum(axis=1))
-        left -= removed
+        to_exchange -= removed
         if removed <= goal:
             break
-    came[np.arange(len(cells)), own] += still
+    came[np.arange(len(cells)), own_value] += still
     return Origins(swapped, values, came)
 
 
@@ -116,29 +118,29 @@ class _Odds:
             levels, kinds = values[:, k], domain.attributes[j].kind_codes[values[:, k]]
             allowed &= (levels[:, None] != levels) & (kinds[:, None] == kinds)
         self.allowed = allowed
-        fixed, must, free = (spec.attributes.having(role) for role in "FCU")
-        subsets = [some for k in range(len(must) + 1) for some in combinations(must, k)]
-        terms = [((-1) ** len(some), (*fixed, *some)) for some in subsets]
-        if spec.rule == "strict" and not must:
+        fixed, differing, free = (spec.attributes.having(role) for role in "FCU")
+        subsets = [subset for k in range(len(differing) + 1) for subset in combinations(differing, k)]
+        terms = [((-1) ** len(subset), (*fixed, *subset)) for subset in subsets]
+        if spec.rule == "strict" and not differing:
             terms.append((-1, (*fixed, *free)))
         self.terms = []
         for sign, equal in terms:
-            groups, inside = occupied([cells[:, j] for j in equal], [domain.shape[j] for j in equal], len(cells))
-            self.terms.append((sign, len(groups), inside))
+            groups, group = occupied([cells[:, j] for j in equal], [domain.shape[j] for j in equal], len(cells))
+            self.terms.append((sign, len(groups), group))
 
     def suiting(self, amounts: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Amounts of records that suit the unswapped attributes of some cells, by the value they carry."""
-        found = np.zeros((len(rows), self.n_values))
-        for sign, n_groups, inside in self.terms:
-            here = np.unique(inside[rows])
+        amounts_by_value = np.zeros((len(rows), self.n_values))
+        for sign, n_groups, group in self.terms:
+            groups_here = np.unique(group[rows])
             local = np.full(n_groups, -1)
-            local[here] = np.arange(len(here))
-            place = local[inside]
-            near = place >= 0
-            flat = place[near] * self.n_values + self.own[near]
-            sums = np.bincount(flat, weights=amounts[near], minlength=len(here) * self.n_values)
-            found += sign * sums.reshape(len(here), self.n_values)[place[rows]]
-        return np.where(found > _EQUAL, found, 0)
+            local[groups_here] = np.arange(len(groups_here))
+            local_group = local[group]
+            near = local_group >= 0
+            flat = local_group[near] * self.n_values + self.own[near]
+            sums = np.bincount(flat, weights=amounts[near], minlength=len(groups_here) * self.n_values)
+            amounts_by_value += sign * sums.reshape(len(groups_here), self.n_values)[local_group[rows]]
+        return np.where(amounts_by_value > _EQUAL, amounts_by_value, 0)
 
     def __call__(self, counts: np.ndarray, amounts: np.ndarray) -> np.ndarray:
         """Odds by released cell and value, shape ``(cells, values)``.
@@ -185,19 +187,19 @@ def attack_table(
     origins = table.memo(("origins", spec), lambda: undo(public, spec))
     # a target is somebody's original keys; its number joins the unswapped and the swapped keys
     unswapped = [j for j in known if j not in origins.swapped]
-    shown = [k for k, j in enumerate(origins.swapped) if j in known]
-    both = [np.concatenate([release.original.codes(j), cells[:, j]]) for j in unswapped]
-    groups, group = occupied(both, [domain.shape[j] for j in unswapped], n + len(cells))
-    sizes = [domain.shape[origins.swapped[k]] for k in shown]
-    mine = [release.original.codes(origins.swapped[k]) for k in shown]
-    theirs = [origins.values[:, k] for k in shown]
-    both = [np.concatenate(pair) for pair in zip(mine, theirs, strict=True)]
-    keys, part = occupied(both, sizes, n + len(origins.values))
+    known_swapped = [k for k, j in enumerate(origins.swapped) if j in known]
+    joint_codes = [np.concatenate([release.original.codes(j), cells[:, j]]) for j in unswapped]
+    groups, group = occupied(joint_codes, [domain.shape[j] for j in unswapped], n + len(cells))
+    sizes = [domain.shape[origins.swapped[k]] for k in known_swapped]
+    original_codes = [release.original.codes(origins.swapped[k]) for k in known_swapped]
+    released_codes = [origins.values[:, k] for k in known_swapped]
+    joint_codes = [np.concatenate(pair) for pair in zip(original_codes, released_codes, strict=True)]
+    keys, key = occupied(joint_codes, sizes, n + len(origins.values))
     # likelihood of the swapped keys for every released cell: the chance that its record came with them
     weight = np.zeros((len(keys), len(origins.values)))
-    weight[part[n:], np.arange(len(origins.values))] = 1.0
+    weight[key[n:], np.arange(len(origins.values))] = 1.0
     if target is None:
-        return _records(origins.chance @ weight.T, public.counts, group[n:], group[:n], part[:n], inverse, threshold)
+        return _records(origins.chance @ weight.T, public.counts, group[n:], group[:n], key[:n], inverse, threshold)
     truth = release.original.codes(target)
     guessed = _modal(table.codes(target), truth)
     size = domain.shape[target]
@@ -205,26 +207,26 @@ def attack_table(
         raise EngineError("there are too many combinations of keys and target to hold; name fewer keys")
     if target in origins.swapped:
         levels = origins.values[:, origins.swapped.index(target)]
-        likely = [origins.chance[:, levels == t] @ weight[:, levels == t].T for t in range(size)]
-        scores = np.stack([_sums(part_of, public.counts, group[n:], len(groups)) for part_of in likely])
+        chances = [origins.chance[:, levels == t] @ weight[:, levels == t].T for t in range(size)]
+        scores = np.stack([_sums(part_of, public.counts, group[n:], len(groups)) for part_of in chances])
     else:
         same = origins.chance @ weight.T
         having = [np.where(cells[:, target] == t, public.counts, 0) for t in range(size)]
         scores = np.stack([_sums(same, counts, group[n:], len(groups)) for counts in having])
-    return _values(scores, group[:n], part[:n], truth, guessed, threshold)
+    return _values(scores, group[:n], key[:n], truth, guessed, threshold)
 
 
-def _sums(likely: np.ndarray, counts: np.ndarray, group: np.ndarray, rows: int) -> np.ndarray:
+def _sums(chances: np.ndarray, counts: np.ndarray, group: np.ndarray, rows: int) -> np.ndarray:
     """Sums over released records by group, for every value of the swapped keys; shape ``(rows, values)``."""
-    width = likely.shape[1]
+    width = chances.shape[1]
     flat = group.astype(np.int64)[:, None] * width + np.arange(width)
-    return np.bincount(flat.ravel(), weights=(likely * counts[:, None]).ravel(), minlength=rows * width).reshape(
+    return np.bincount(flat.ravel(), weights=(chances * counts[:, None]).ravel(), minlength=rows * width).reshape(
         rows, width
     )
 
 
 def _records(
-    likely: np.ndarray,
+    chances: np.ndarray,
     counts: np.ndarray,
     group: np.ndarray,
     of_target: np.ndarray,
@@ -234,14 +236,14 @@ def _records(
 ) -> Success:
     """Re-identification: the target is linked to the likeliest released record, one of them at random among ties."""
     rows = int(max(group.max(), of_target.max())) + 1
-    total = _sums(likely, counts, group, rows)
+    total = _sums(chances, counts, group, rows)
     best = np.zeros_like(total)
-    np.maximum.at(best, group, likely)
-    tied = likely >= best[group] * (1 - _TIED)
+    np.maximum.at(best, group, chances)
+    tied = chances >= best[group] * (1 - _TIED)
     ties = _sums(tied.astype(float), counts, group, rows)[of_target, keys]
     top, all_ = best[of_target, keys], total[of_target, keys]
-    hit = tied[cell, keys] & (group[cell] == of_target) & (top > 0)
-    return _count(hit, ties, np.divide(top, all_, out=np.zeros(len(top)), where=all_ > 0), threshold, 1.0)
+    hits = tied[cell, keys] & (group[cell] == of_target) & (top > 0)
+    return _count(hits, ties, np.divide(top, all_, out=np.zeros(len(top)), where=all_ > 0), threshold, 1.0)
 
 
 def _values(
@@ -254,7 +256,7 @@ def _values(
     return _count(tied[truth, group, keys], tied.sum(axis=0)[group, keys], posterior, threshold, guessed)
 
 
-def _count(hit: np.ndarray, ties: np.ndarray, posterior: np.ndarray, threshold: float, guessed: float) -> Success:
+def _count(hits: np.ndarray, ties: np.ndarray, posterior: np.ndarray, threshold: float, guessed: float) -> Success:
     """Credit 1/ties for every hit, added up in an order that does not depend on the records'."""
     confident = posterior > threshold + _TIED
 
@@ -263,7 +265,7 @@ def _count(hit: np.ndarray, ties: np.ndarray, posterior: np.ndarray, threshold: 
         return float((targets / distinct).sum())
 
     believed = float(np.sort(posterior[confident]).sum())
-    return Success(credit(hit), float(np.count_nonzero(confident)), credit(hit & confident), believed, guessed)
+    return Success(credit(hits), float(np.count_nonzero(confident)), credit(hits & confident), believed, guessed)
 
 
 def _modal(released: np.ndarray, truth: np.ndarray) -> float:
@@ -273,10 +275,10 @@ def _modal(released: np.ndarray, truth: np.ndarray) -> float:
     return float(np.isin(truth, modes).sum() / len(modes))
 
 
-def wilson(hits: float, n: int) -> tuple[float, float]:
+def wilson(successes: float, n: int) -> tuple[float, float]:
     """The 95 % score interval of a proportion (Wilson 1927, doi 10.1080/01621459.1927.10502953)."""
     z = 1.959963984540054
-    share, spread = hits / n, z * z / n
+    share, spread = successes / n, z * z / n
     middle = (share + spread / 2) / (1 + spread)
     half = z * float(np.sqrt(share * (1 - share) / n + spread / (4 * n))) / (1 + spread)
     return max(0.0, middle - half), min(1.0, middle + half)
@@ -316,15 +318,15 @@ def attack(release: RecordRelease, places: Sequence[int], target: str, threshold
         return Figure(float("nan"), "attack: the scenario of the release is not known")
     if release.spec is not None and not mechanism(release.spec.mechanism).redrawable:
         return Figure(float("nan"), f"attack: it undoes the random swap, not {release.spec.mechanism}")
-    each = [attack_table(release, table, release.spec, known, aim, certain) for table in release.tables]
-    found = Success(*(float(np.mean(column)) for column in zip(*each, strict=True)))
-    low, high = wilson(found.confident_correct, n)
+    results = [attack_table(release, table, release.spec, known, aim, certain) for table in release.tables]
+    mean = Success(*(float(np.mean(column)) for column in zip(*results, strict=True)))
+    low, high = wilson(mean.confident_correct, n)
     note = (
-        f"confident and right for {found.confident_correct:.1f} of {n} (95 % interval {low * 100:.2f} to "
-        f"{high * 100:.2f} %) in {found.confident:.1f} confident attributions; right for {found.correct:.1f} of {n} "
-        f"with any confidence against {found.guessed:.1f} by guessing"
+        f"confident and right for {mean.confident_correct:.1f} of {n} (95 % interval {low * 100:.2f} to "
+        f"{high * 100:.2f} %) in {mean.confident:.1f} confident attributions; right for {mean.correct:.1f} of {n} "
+        f"with any confidence against {mean.guessed:.1f} by guessing"
     )
-    return Figure(found.confident_correct / n, note)
+    return Figure(mean.confident_correct / n, note)
 
 
 def _checked(target: str, threshold: str) -> Decimal:

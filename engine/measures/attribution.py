@@ -34,9 +34,9 @@ def correct_attribution(
 def _attribution(batch: ReleaseBatch, places: tuple[int, ...], t: int, unmatched: str) -> np.ndarray:
     joint = tuple(sorted({*places, t}))
     margin = batch.project(joint)
-    known = [joint.index(j) for j in joint if j != t]
-    columns = [unpack(margin.index_words, margin.layout[j]) for j in known]
-    keys, key = occupied(columns, [margin.shape[j] for j in known], len(margin.index_words))
+    key_positions = [joint.index(j) for j in joint if j != t]
+    columns = [unpack(margin.index_words, margin.layout[j]) for j in key_positions]
+    keys, key = occupied(columns, [margin.shape[j] for j in key_positions], len(margin.index_words))
     n_keys = len(keys)
     before = np.zeros(len(margin.index_words))
     before[: len(margin.original)] = margin.original
@@ -51,16 +51,16 @@ def _attribution(batch: ReleaseBatch, places: tuple[int, ...], t: int, unmatched
     step = max(1, _AT_ONCE // n_keys)
     for first in range(0, len(batch), step):
         last = min(first + step, len(batch))
-        mine = slice(ends[first], ends[last])
-        cell, by = margin.cell[mine], change[mine]
-        flat = (margin.owner[mine] - first) * n_keys + key[cell]
-        touched, by_size, by_agree = _sums(flat, by, before[cell] * by, (last - first) * n_keys)
-        owner, touched = np.divmod(touched, n_keys)
-        left = size[touched] + by_size
+        entries = slice(ends[first], ends[last])
+        cell, amounts = margin.cell[entries], change[entries]
+        flat = (margin.owner[entries] - first) * n_keys + key[cell]
+        changed_keys, by_size, by_agree = _sums(flat, amounts, before[cell] * amounts, (last - first) * n_keys)
+        owner, changed_keys = np.divmod(changed_keys, n_keys)
+        remaining = size[changed_keys] + by_size
         # a key cell without released records agrees with nobody: 0 over 1 instead of 0 over 0
-        gained = (agree[touched] + by_agree) / np.maximum(left, 1) - share[touched]
+        gained = (agree[changed_keys] + by_agree) / np.maximum(remaining, 1) - share[changed_keys]
         total[first:last] += np.bincount(owner, weights=gained, minlength=last - first)
-        lost[first:last] = np.bincount(owner, weights=size[touched] * (left == 0), minlength=last - first)
+        lost[first:last] = np.bincount(owner, weights=size[changed_keys] * (remaining == 0), minlength=last - first)
     if unmatched == "zero":
         return total / batch.n_records
     matched = batch.n_records - lost
@@ -83,17 +83,17 @@ def attribution_gain(
 
 
 def _sums(
-    place: np.ndarray, first: np.ndarray, second: np.ndarray, size: int
+    number: np.ndarray, first: np.ndarray, second: np.ndarray, size: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Places where one of two sums of whole numbers is not 0, in order, with both."""
-    if size <= 4 * len(place) + _AT_ONCE:
-        sums = [np.bincount(place, weights=values, minlength=size) for values in (first, second)]
+    if size <= 4 * len(number) + _AT_ONCE:
+        sums = [np.bincount(number, weights=values, minlength=size) for values in (first, second)]
         where = np.flatnonzero((sums[0] != 0) | (sums[1] != 0))
         return where, sums[0][where], sums[1][where]
-    distinct, inverse = np.unique(place, return_inverse=True)
+    distinct, inverse = np.unique(number, return_inverse=True)
     sums = [np.bincount(inverse, weights=values, minlength=len(distinct)) for values in (first, second)]
-    kept = (sums[0] != 0) | (sums[1] != 0)
-    return distinct[kept], sums[0][kept], sums[1][kept]
+    nonzero = (sums[0] != 0) | (sums[1] != 0)
+    return distinct[nonzero], sums[0][nonzero], sums[1][nonzero]
 
 
 def _target(domain: Domain, target: str) -> int:

@@ -65,8 +65,11 @@ def _matches(
         raise UsageError("no external file is named; write for example external_links[file=register.csv]")
     external = batch.shared.memo(("external", file, places), lambda: read_external(located(file), domain, places))
     margin = batch.project(external.places)
-    here = [unpack(margin.index_words, layout) for layout in margin.layout]
-    columns = [np.concatenate([theirs, ours]) for theirs, ours in zip(external.cells.T, here, strict=True)]
+    release_codes = [unpack(margin.index_words, layout) for layout in margin.layout]
+    columns = [
+        np.concatenate([external_codes, own_codes])
+        for external_codes, own_codes in zip(external.cells.T, release_codes, strict=True)
+    ]
     cells, which = occupied(columns, margin.shape, len(external.cells) + len(margin.index_words))
     n = np.bincount(which[: len(external.cells)], weights=external.counts, minlength=len(cells))
     return margin, n.astype(np.int64)[which[len(external.cells) :]]
@@ -107,14 +110,14 @@ def read_external(file: str, domain: Domain, places: tuple[int, ...]) -> Externa
     columns = []
     for j in common:
         attribute, raw = domain.attributes[j], table.columns[domain.attributes[j].name]
-        code = {level: place for place, level in enumerate(attribute.levels)}
+        code = {level: index for index, level in enumerate(attribute.levels)}
         values = texts(raw.values)
         unknown = sorted({value for value in values if value not in code})
         if unknown:
-            more = f" and {len(unknown) - _LISTED} more" if len(unknown) > _LISTED else ""
+            remainder = f" and {len(unknown) - _LISTED} more" if len(unknown) > _LISTED else ""
             raise UsageError(
                 f"external file '{table.source}': column '{attribute.name}' has values that are no levels of the "
-                f"attribute: {', '.join(map(repr, unknown[:_LISTED]))}{more}."
+                f"attribute: {', '.join(map(repr, unknown[:_LISTED]))}{remainder}."
                 f"{did_you_mean(unknown[0], attribute.levels)} Code the file as the plan codes the data."
             )
         if len(raw.codes) and int(raw.codes.min()) < 0:
@@ -130,9 +133,9 @@ def read_external(file: str, domain: Domain, places: tuple[int, ...]) -> Externa
 def _common(names: tuple[str, ...], source: str, domain: Domain, places: tuple[int, ...]) -> tuple[int, ...]:
     common = tuple(j for j in places if domain.names[j] in names)
     if not common:
-        wanted = ", ".join(domain.names[j] for j in places)
+        names_wanted = ", ".join(domain.names[j] for j in places)
         raise UsageError(
-            f"external file '{source}' has none of the attributes {wanted}; its columns must carry their names"
+            f"external file '{source}' has none of the attributes {names_wanted}; its columns must carry their names"
         )
     return common
 

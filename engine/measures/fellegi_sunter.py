@@ -44,45 +44,49 @@ class Linkage(NamedTuple):
         return result
 
 
-def agreements(rows: LinkRows, some: np.ndarray, others: np.ndarray, h: float) -> np.ndarray:
+def agreements(rows: LinkRows, rows_a: np.ndarray, rows_b: np.ndarray, h: float) -> np.ndarray:
     """Agreement patterns of pairs of rows as bits: variable k agrees where bit k is set; attributes come first.
 
     Numbers agree when they differ by at most ``h`` standard deviations; missing agrees with missing only.
     """
-    pattern = np.zeros((len(some), len(others)), np.uint16)
+    pattern = np.zeros((len(rows_a), len(rows_b)), np.uint16)
     bit = 0
     for codes in narrow(rows.categories):
-        pattern |= (codes[some][:, None] == codes[others]).astype(np.uint16) << np.uint16(bit)
+        pattern |= (codes[rows_a][:, None] == codes[rows_b]).astype(np.uint16) << np.uint16(bit)
         bit += 1
     for values in rows.numbers.T:
-        mine, theirs = values[some][:, None], values[others]
-        agree = (np.abs(mine - theirs) <= h) | (np.isnan(mine) & np.isnan(theirs))
+        values_a, values_b = values[rows_a][:, None], values[rows_b]
+        agree = (np.abs(values_a - values_b) <= h) | (np.isnan(values_a) & np.isnan(values_b))
         pattern |= agree.astype(np.uint16) << np.uint16(bit)
         bit += 1
     return pattern
 
 
-def count_patterns(rows: LinkRows, blocks: np.ndarray, n_variables: int, h: float) -> np.ndarray:
-    """Number of pairs (released record, original record) of one block with each agreement pattern."""
+def count_patterns(rows: LinkRows, linkage_block: np.ndarray, n_variables: int, h: float) -> np.ndarray:
+    """Number of pairs (released record, original record) of one linkage block with each agreement pattern."""
     original, released = rows.original, rows.released
     counts = np.zeros(1 << n_variables)
-    for theirs, mine in _by_block(blocks, np.flatnonzero(released), np.flatnonzero(original)):
-        step = max(1, _CHUNK // len(mine))
-        for begin in range(0, len(theirs), step):
-            some = theirs[begin : begin + step]
-            pairs = (released[some][:, None] * original[mine]).ravel()
-            patterns = agreements(rows, some, mine, h).ravel()
+    for released_rows, original_rows in _by_block(linkage_block, np.flatnonzero(released), np.flatnonzero(original)):
+        step = max(1, _CHUNK // len(original_rows))
+        for begin in range(0, len(released_rows), step):
+            chunk = released_rows[begin : begin + step]
+            pairs = (released[chunk][:, None] * original[original_rows]).ravel()
+            patterns = agreements(rows, chunk, original_rows, h).ravel()
             counts += np.bincount(patterns, weights=pairs, minlength=len(counts))
     return counts
 
 
-def _by_block(blocks: np.ndarray, theirs: np.ndarray, mine: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Rows of each block that has both released and original ones."""
-    theirs, mine = (rows[np.argsort(blocks[rows], kind="stable")] for rows in (theirs, mine))
-    for block in np.intersect1d(blocks[theirs], blocks[mine]):
-        first, last = np.searchsorted(blocks[theirs], [block, block + 1])
-        start, stop = np.searchsorted(blocks[mine], [block, block + 1])
-        yield theirs[first:last], mine[start:stop]
+def _by_block(
+    linkage_block: np.ndarray, released_rows: np.ndarray, original_rows: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Released and original rows of each linkage block that has both."""
+    released_rows, original_rows = (
+        rows[np.argsort(linkage_block[rows], kind="stable")] for rows in (released_rows, original_rows)
+    )
+    for number in np.intersect1d(linkage_block[released_rows], linkage_block[original_rows]):
+        first, last = np.searchsorted(linkage_block[released_rows], [number, number + 1])
+        start, stop = np.searchsorted(linkage_block[original_rows], [number, number + 1])
+        yield released_rows[first:last], original_rows[start:stop]
 
 
 def estimate(counts: np.ndarray, n_variables: int, n_links: int) -> Linkage:
@@ -92,21 +96,21 @@ def estimate(counts: np.ndarray, n_variables: int, n_links: int) -> Linkage:
     that bound the two classes drift to whatever splits correlated variables best.  Starts from m = 0.9, u = the
     agreement over all pairs and the share at its bound; stops when no parameter moves by 1e-8, or after 2,000 rounds.
     """
-    seen = np.flatnonzero(counts)
-    pairs = counts[seen]
-    agree = ((seen[:, None] >> np.arange(n_variables)) & 1).astype(float)
+    patterns = np.flatnonzero(counts)
+    pairs = counts[patterns]
+    agree = ((patterns[:, None] >> np.arange(n_variables)) & 1).astype(float)
     total = pairs.sum()
     m = np.full(n_variables, 0.9)
     u = np.clip(pairs @ agree / total, _LEAST, 1 - _LEAST)
-    most = share = float(min(n_links / total, 0.5))
+    highest_share = share = float(min(n_links / total, 0.5))
     for _ in range(2000):
         odds = agree @ np.log(m / u) + (1 - agree) @ np.log((1 - m) / (1 - u)) + np.log(share / (1 - share))
         link = 1 / (1 + np.exp(-np.clip(odds, -700, 700)))
-        links, rest = pairs * link, pairs * (1 - link)
+        links, non_links = pairs * link, pairs * (1 - link)
         before = np.concatenate([m, u, [share]])
         m = np.clip(links @ agree / max(links.sum(), _LEAST), _LEAST, 1 - _LEAST)
-        u = np.clip(rest @ agree / max(rest.sum(), _LEAST), _LEAST, 1 - _LEAST)
-        share = float(np.clip(links.sum() / total, most * _LEAST, most))
+        u = np.clip(non_links @ agree / max(non_links.sum(), _LEAST), _LEAST, 1 - _LEAST)
+        share = float(np.clip(links.sum() / total, highest_share * _LEAST, highest_share))
         if np.abs(np.concatenate([m, u, [share]]) - before).max() < 1e-8:
             break
     return Linkage(m, u, share)
@@ -160,8 +164,8 @@ def _even(weights: np.ndarray, supply: np.ndarray, demand: np.ndarray) -> np.nda
         ),
         shape=(n + len(demand),) * 2,
     )
-    part = connected_components(graph, connection="strong")[1]
-    possible = (part[tight_left] == part[n + tight_right]) | (flow[tight_left, tight_right] > 0)
+    component = connected_components(graph, connection="strong")[1]
+    possible = (component[tight_left] == component[n + tight_right]) | (flow[tight_left, tight_right] > 0)
     left, right = tight_left[possible], tight_right[possible]
     mixture = _scale(left, right, supply.astype(float), demand.astype(float))
     flow = np.zeros(cost.shape)
@@ -186,57 +190,63 @@ def _greedy(weights: np.ndarray, supply: np.ndarray, demand: np.ndarray) -> np.n
     flow = np.zeros(weights.shape)
     supply, demand = supply.astype(float), demand.astype(float)
     rows, columns = np.arange(len(supply)), np.arange(len(demand))
-    left = weights
+    remaining = weights
     for level in np.unique(weights)[::-1]:
-        here, there = np.nonzero(left == level)
-        here, there = rows[here], columns[there]
+        row, column = np.nonzero(remaining == level)
+        row, column = rows[row], columns[column]
         for _ in range(100):
-            open_ = (supply[here] > _LEAST) & (demand[there] > _LEAST)
-            here, there = here[open_], there[open_]
-            if not len(here):
+            open_ = (supply[row] > _LEAST) & (demand[column] > _LEAST)
+            row, column = row[open_], column[open_]
+            if not len(row):
                 break
             # every row offers itself in proportion to what its partners still need, and the other way round
-            wanted = np.bincount(here, weights=demand[there], minlength=len(supply))
-            offered = np.bincount(there, weights=supply[here], minlength=len(demand))
-            links = supply[here] * demand[there] / np.maximum(wanted[here], offered[there])
-            flow[here, there] += links
-            supply = np.maximum(supply - np.bincount(here, weights=links, minlength=len(supply)), 0)
-            demand = np.maximum(demand - np.bincount(there, weights=links, minlength=len(demand)), 0)
+            wanted = np.bincount(row, weights=demand[column], minlength=len(supply))
+            offered = np.bincount(column, weights=supply[row], minlength=len(demand))
+            links = supply[row] * demand[column] / np.maximum(wanted[row], offered[column])
+            flow[row, column] += links
+            supply = np.maximum(supply - np.bincount(row, weights=links, minlength=len(supply)), 0)
+            demand = np.maximum(demand - np.bincount(column, weights=links, minlength=len(demand)), 0)
         keep, need = supply[rows] > _LEAST, demand[columns] > _LEAST
         if not keep.any() or not need.any():
             break
         if keep.mean() < 0.9 or need.mean() < 0.9:
-            rows, columns, left = rows[keep], columns[need], left[keep][:, need]
+            rows, columns, remaining = rows[keep], columns[need], remaining[keep][:, need]
     return flow
 
 
-def correct_links(rows: LinkRows, blocks: np.ndarray, linkage: Linkage, h: float) -> float:
+def correct_links(rows: LinkRows, linkage_block: np.ndarray, linkage: Linkage, h: float) -> float:
     """Expected number of records linked to their own original.
 
     Rows equal on everything are linked first (no link weighs more); what remains is assigned one to one by weight.
-    Within a row the records are interchangeable: in the ``flow[v, u]`` links between two rows each record of v takes
-    part with equal chance, and meets each record of u with equal chance.
+    Within a row the records are interchangeable: in the ``flow[v, u]`` links between a released row v and an original
+    row u each record of v takes part with equal chance, and meets each record of u with equal chance.
     """
     original, released = rows.original, rows.released
     exact = np.minimum(original, released)
-    theirs, mine, subjects = rows.true_pairs()
-    own = theirs == mine
-    correct = float((subjects[own] * exact[theirs[own]] / (released[theirs[own]] * original[mine[own]])).sum())
-    theirs, mine, subjects = theirs[~own], mine[~own], subjects[~own]
+    v, u, subjects = rows.true_pairs()
+    unaltered = v == u
+    correct = float(
+        (subjects[unaltered] * exact[v[unaltered]] / (released[v[unaltered]] * original[u[unaltered]])).sum()
+    )
+    v, u, subjects = v[~unaltered], u[~unaltered], subjects[~unaltered]
     supply, demand = released - exact, original - exact
-    for some, others in _by_block(blocks, np.flatnonzero(supply), np.flatnonzero(demand)):
-        if len(some) * len(others) > _WEIGHED:
+    for block_v, block_u in _by_block(linkage_block, np.flatnonzero(supply), np.flatnonzero(demand)):
+        if len(block_v) * len(block_u) > _WEIGHED:
             raise EngineError(
-                f"{len(some):,} released and {len(others):,} original rows remain to be weighed against each other, "
-                f"more than {_WEIGHED:,} pairs; name attributes that must agree with block=ATTRIBUTE+ATTRIBUTE"
+                f"{len(block_v):,} released and {len(block_u):,} original rows remain to be weighed against each "
+                f"other, more than {_WEIGHED:,} pairs; name attributes that must agree with block=ATTRIBUTE+ATTRIBUTE"
             )
         of_pattern = _pattern_weights(linkage.weights)
-        flow = assign(of_pattern[agreements(rows, some, others, h)], supply[some], demand[others])
-        at, to = np.searchsorted(some, theirs), np.searchsorted(others, mine)
-        inside = (at < len(some)) & (to < len(others))
-        inside[inside] = (some[at[inside]] == theirs[inside]) & (others[to[inside]] == mine[inside])
-        links = flow[at[inside], to[inside]] * subjects[inside]
-        correct += float((links / (released[theirs[inside]] * original[mine[inside]])).sum())
+        flow = assign(
+            of_pattern[agreements(rows, block_v, block_u, h)],
+            supply[block_v],
+            demand[block_u],
+        )
+        at, to = np.searchsorted(block_v, v), np.searchsorted(block_u, u)
+        in_block = (at < len(block_v)) & (to < len(block_u))
+        in_block[in_block] = (block_v[at[in_block]] == v[in_block]) & (block_u[to[in_block]] == u[in_block])
+        links = flow[at[in_block], to[in_block]] * subjects[in_block]
+        correct += float((links / (released[v[in_block]] * original[u[in_block]])).sum())
     return correct
 
 
@@ -263,10 +273,11 @@ def probabilistic_linkage(release: RecordRelease, places: Sequence[int], numeric
     links agree less often than other pairs weighs nothing, so a swap at a rate near one is not undone.  Several tables:
     their mean.  At most 16 variables.
     """
-    apart = _checked(numeric, h, block)
+    tolerance = _checked(numeric, h, block)
     n = release.data.n_records
     figures = [
-        _one_table(release, table, places, columns_of(numeric), apart, columns_of(block)) for table in release.tables
+        _one_table(release, table, places, columns_of(numeric), tolerance, columns_of(block))
+        for table in release.tables
     ]
     correct = sum(figures) / len(figures)
     return Figure(correct / n, f"{correct:.1f} of {n} records linked correctly, 1.0 by guessing")
@@ -283,7 +294,7 @@ def _one_table(
     fixed = release.data.domain.indices(tuple(block))
     compared = [j for j in places if j not in fixed]
     rows = link_rows(release, table, [*compared, *fixed], numeric)
-    blocks = _block_numbers(rows.categories[:, len(compared) :])
+    linkage_block = _block_numbers(rows.categories[:, len(compared) :])
     rows = rows._replace(categories=rows.categories[:, : len(compared)])
     n_variables = len(compared) + rows.numbers.shape[1]
     if n_variables > MOST_VARIABLES:
@@ -291,7 +302,7 @@ def _one_table(
             f"probabilistic_linkage: {n_variables} link variables, must be at most {MOST_VARIABLES}; choose some with "
             "attributes=ATTRIBUTE+ATTRIBUTE or let some agree with block=ATTRIBUTE+ATTRIBUTE"
         )
-    n_released, n_original = (np.bincount(blocks[np.flatnonzero(x)]) for x in (rows.released, rows.original))
+    n_released, n_original = (np.bincount(linkage_block[np.flatnonzero(x)]) for x in (rows.released, rows.original))
     shared = min(len(n_released), len(n_original))
     pairs = int(n_released[:shared] @ n_original[:shared])
     if pairs > _PAIRS:
@@ -299,8 +310,8 @@ def _one_table(
             f"{pairs:,} pairs of distinct rows would have to be compared, more than {_PAIRS:,}; name attributes that "
             "must agree with block=ATTRIBUTE+ATTRIBUTE"
         )
-    linkage = estimate(count_patterns(rows, blocks, n_variables, float(h)), n_variables, release.data.n_records)
-    return correct_links(rows, blocks, linkage, float(h))
+    linkage = estimate(count_patterns(rows, linkage_block, n_variables, float(h)), n_variables, release.data.n_records)
+    return correct_links(rows, linkage_block, linkage, float(h))
 
 
 def _block_numbers(categories: np.ndarray) -> np.ndarray:
@@ -311,10 +322,10 @@ def _block_numbers(categories: np.ndarray) -> np.ndarray:
 def _checked(numeric: str, h: str, block: str) -> Decimal:
     check_names("probabilistic_linkage", "numeric", numeric)
     check_names("probabilistic_linkage", "block", block)
-    apart = decimal_parameter("probabilistic_linkage", "h", h)
-    if apart < 0:
+    tolerance = decimal_parameter("probabilistic_linkage", "h", h)
+    if tolerance < 0:
         raise UsageError(f"probabilistic_linkage: h == {h}, must not be negative.")
-    return apart
+    return tolerance
 
 
 def _check(numeric: str, h: str, block: str) -> None:

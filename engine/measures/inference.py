@@ -138,7 +138,9 @@ def _refit(batch: ReleaseBatch, fitted: Fit) -> np.ndarray:
     """Decomposable models: the change of sum N log N over cliques less that over separators."""
     separators = fitted.model.separators or ()
     change = np.zeros(len(batch))
-    for attributes, sign in [(one, 1) for one in fitted.model.generators] + [(one, -1) for one in separators if one]:
+    for attributes, sign in [(attribute_set, 1) for attribute_set in fitted.model.generators] + [
+        (attribute_set, -1) for attribute_set in separators if attribute_set
+    ]:
         margin = batch.project(attributes)
         change += sign * margin.total(_n_log_n(margin.after) - _n_log_n(margin.before))
     return change
@@ -164,10 +166,10 @@ def _refit_by_ipf(batch: ReleaseBatch, fitted: Fit) -> np.ndarray:
     figures = np.zeros(len(batch))
     first = 0
     for candidate, end in enumerate(batch.ends.tolist()):
-        cells, by = numbers[first:end], change[first:end]
+        cells, amounts = numbers[first:end], change[first:end]
         first = end
         new = [
-            margin + np.bincount(index[cells], weights=by, minlength=size)
+            margin + np.bincount(index[cells], weights=amounts, minlength=size)
             for margin, index, size in zip(margins, full.index, full.sizes, strict=True)
         ]
         if all(map(np.array_equal, new, margins)):
@@ -175,12 +177,12 @@ def _refit_by_ipf(batch: ReleaseBatch, fitted: Fit) -> np.ndarray:
         possible = np.ones(full.n_cells, bool)
         for margin, index in zip(new, full.index, strict=True):
             possible &= margin[index] > 0
-        found = full.ipf(new, batch.n_records, None if (possible & (start <= 0)).any() else start)
+        refitted = full.ipf(new, batch.n_records, None if (possible & (start <= 0)).any() else start)
         after = before.copy()
-        after[cells] += by
+        after[cells] += amounts
         lies = np.flatnonzero(after)
-        likelihood = float((after[lies] * np.log(found.expected[lies] / batch.n_records)).sum())
-        figures[candidate] = likelihood - fitted.log_likelihood if found.converged else np.nan
+        likelihood = float((after[lies] * np.log(refitted.expected[lies] / batch.n_records)).sum())
+        figures[candidate] = likelihood - fitted.log_likelihood if refitted.converged else np.nan
     return figures
 
 
@@ -196,8 +198,8 @@ def _check(model: str, mode: str, zero: str) -> None:
         pieces(model)
 
 
-def _near(got: str, known: tuple[str, ...]) -> str:
-    return near_words(nearest(got, known))
+def _near(got: str, options: tuple[str, ...]) -> str:
+    return near_words(nearest(got, options))
 
 
 DU_LLM = Measure(

@@ -29,29 +29,31 @@ class LinkRows(NamedTuple):
     """The distinct rows of original and released records on the link variables.
 
     ``categories[:, j]`` are level codes, ``numbers[:, k]`` values in units of the original's standard deviation (NaN
-    where missing); ``mine[i]`` is the row of original record ``i``, ``theirs[i]`` the row of the same subject's
-    released record.  Rows are in lexicographic order, whatever the order of the records.
+    where missing); ``row_of_original[i]`` is the row of original record ``i``, ``row_of_released[i]`` the row of the
+    same subject's released record.  Rows are in lexicographic order, whatever the order of the records.
     """
 
     categories: np.ndarray
     numbers: np.ndarray
-    mine: np.ndarray
-    theirs: np.ndarray
+    row_of_original: np.ndarray
+    row_of_released: np.ndarray
 
     @property
     def original(self) -> np.ndarray:
         """How many original records have each row."""
-        return np.bincount(self.mine, minlength=len(self.categories))
+        return np.bincount(self.row_of_original, minlength=len(self.categories))
 
     @property
     def released(self) -> np.ndarray:
         """How many released records have each row."""
-        return np.bincount(self.theirs, minlength=len(self.categories))
+        return np.bincount(self.row_of_released, minlength=len(self.categories))
 
     def true_pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Released row, original row and number of subjects for every combination that occurs, in row order."""
         size = len(self.categories)
-        flat, subjects = np.unique(self.theirs.astype(np.int64) * size + self.mine, return_counts=True)
+        flat, subjects = np.unique(
+            self.row_of_released.astype(np.int64) * size + self.row_of_original, return_counts=True
+        )
         return flat // size, flat % size, subjects
 
 
@@ -71,14 +73,14 @@ def link_rows(release: RecordRelease, table: ReleasedTable, places: Sequence[int
     sizes = [shape[j] for j in places]
     scaled = []
     for name in numeric:
-        values, theirs = (known_numbers(t, name, release.plan) for t in (original, table))
-        known = values[~np.isnan(values)]
-        if not len(known):
+        values, released_values = (known_numbers(t, name, release.plan) for t in (original, table))
+        present = values[~np.isnan(values)]
+        if not len(present):
             raise EngineError(f"column '{name}' holds no numbers to link on")
         # of the sorted values, so that the order of the records does not reach the last bit
-        spread = float(np.std(np.sort(known), ddof=1)) if len(known) > 1 and np.ptp(known) > 0 else 0.0
+        spread = float(np.std(np.sort(present), ddof=1)) if len(present) > 1 and np.ptp(present) > 0 else 0.0
         if spread > 0:
-            distinct, codes = np.unique(np.concatenate([values, theirs]), return_inverse=True)
+            distinct, codes = np.unique(np.concatenate([values, released_values]), return_inverse=True)
             columns.append(codes)
             sizes.append(len(distinct))
             scaled.append(distinct / spread)
@@ -89,8 +91,8 @@ def link_rows(release: RecordRelease, table: ReleasedTable, places: Sequence[int
     return LinkRows(
         categories=np.ascontiguousarray(cells[:, : len(places)]),
         numbers=np.column_stack(numbers) if numbers else np.zeros((len(cells), 0)),
-        mine=inverse[:n],
-        theirs=inverse[n:],
+        row_of_original=inverse[:n],
+        row_of_released=inverse[n:],
     )
 
 
@@ -99,22 +101,22 @@ def narrow(codes: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(codes.T, dtype=np.min_scalar_type(int(codes.max(initial=0))))
 
 
-def distances(rows: LinkRows, some: np.ndarray, others: np.ndarray, power: int) -> np.ndarray:
-    """Distances (of the euclidean one: squares) from each of ``some`` rows to each of ``others``.
+def distances(rows: LinkRows, rows_a: np.ndarray, rows_b: np.ndarray, power: int) -> np.ndarray:
+    """Distances (of the euclidean one: squares) from each of ``rows_a`` to each of ``rows_b``.
 
     A category that differs counts 1; numbers count their difference in standard deviations, to the ``power``; a missing
     number is 0 from another missing one and 1 from any number.
     """
     exact = not rows.numbers.shape[1]
-    total = np.zeros((len(some), len(others)), np.uint16 if exact else np.float64)
+    total = np.zeros((len(rows_a), len(rows_b)), np.uint16 if exact else np.float64)
     for codes in narrow(rows.categories):
-        total += codes[some][:, None] != codes[others]
+        total += codes[rows_a][:, None] != codes[rows_b]
     for values in rows.numbers.T:
-        mine, theirs = values[some][:, None], values[others]
-        gap = np.abs(mine - theirs) ** power
+        values_a, values_b = values[rows_a][:, None], values[rows_b]
+        gap = np.abs(values_a - values_b) ** power
         if np.isnan(values).any():
-            missing = np.isnan(mine) | np.isnan(theirs)
-            gap = np.where(missing, np.isnan(mine) != np.isnan(theirs), gap)
+            missing = np.isnan(values_a) | np.isnan(values_b)
+            gap = np.where(missing, np.isnan(values_a) != np.isnan(values_b), gap)
         total += gap
     return total
 
@@ -128,8 +130,8 @@ def credits_of(rows: LinkRows, power: int) -> tuple[float, float]:
     counts = rows.original
     released, original, subjects = rows.true_pairs()
     same = released == original
-    found: dict[int, int] = {}  # ties -> records with credit 1/ties, so that sums are of whole numbers
-    _tally(found, counts[original[same]], subjects[same])
+    exact_ties: dict[int, int] = {}  # ties -> records with credit 1/ties, so that sums are of whole numbers
+    _tally(exact_ties, counts[original[same]], subjects[same])
     far = counts[released] == 0
     released, original, subjects = released[far], original[far], subjects[far]
     others = np.flatnonzero(counts)
@@ -140,41 +142,43 @@ def credits_of(rows: LinkRows, power: int) -> tuple[float, float]:
         take = max(2, _PAIRS // len(others))
         if take < n_far:
             share = take / n_far
-            drawn = generator(derive(b"distance_linkage", "sample", (len(rows.mine), n_far))).permutation(n_far)[:take]
+            drawn = generator(derive(b"distance_linkage", "sample", (len(rows.row_of_original), n_far))).permutation(
+                n_far
+            )[:take]
             pair = np.repeat(np.arange(len(subjects)), subjects)[np.sort(drawn)]
             chosen, subjects = np.unique(pair, return_counts=True)
             released, original = released[chosen], original[chosen]
             targets = np.unique(released)
-    searched: dict[int, int] = {}
-    place = np.searchsorted(others, original)
+    searched_ties: dict[int, int] = {}
+    position = np.searchsorted(others, original)
     step = max(1, _CHUNK // max(1, len(others)))
     for begin in range(0, len(targets), step):
-        some = targets[begin : begin + step]
-        total = distances(rows, some, others, power)
+        chunk = targets[begin : begin + step]
+        total = distances(rows, chunk, others, power)
         nearest = total.min(axis=1, keepdims=True)
         near = total == nearest if total.dtype.kind == "u" else total <= nearest * (1 + _EQUAL)
         ties = near @ counts[others].astype(float)
-        first, last = np.searchsorted(released, [some[0], some[-1] + 1])
-        at = np.searchsorted(some, released[first:last])
-        hit = near[at, place[first:last]]
-        _tally(searched, ties[at[hit]].astype(np.int64), subjects[first:last][hit])
-    exact, sampled = _sum(found), _sum(searched)
+        first, last = np.searchsorted(released, [chunk[0], chunk[-1] + 1])
+        at = np.searchsorted(chunk, released[first:last])
+        own_is_nearest = near[at, position[first:last]]
+        _tally(searched_ties, ties[at[own_is_nearest]].astype(np.int64), subjects[first:last][own_is_nearest])
+    exact, sampled = _sum(exact_ties), _sum(searched_ties)
     if share == 1.0:
         return exact + sampled, 0.0
     size = round(share * n_far)
     mean = sampled / size
-    squares = sum(records / ties**2 for ties, records in sorted(searched.items()))
+    squares = sum(records / ties**2 for ties, records in sorted(searched_ties.items()))
     variance = max(0.0, squares - size * mean**2) / (size - 1)
     return exact + n_far * mean, n_far * float(np.sqrt(variance / size * (1 - share)))
 
 
-def _tally(found: dict[int, int], ties: np.ndarray, subjects: np.ndarray) -> None:
+def _tally(tally: dict[int, int], ties: np.ndarray, subjects: np.ndarray) -> None:
     for value, records in zip(ties.tolist(), subjects.tolist(), strict=True):
-        found[value] = found.get(value, 0) + records
+        tally[value] = tally.get(value, 0) + records
 
 
-def _sum(found: dict[int, int]) -> float:
-    return float(sum(records / ties for ties, records in sorted(found.items())))
+def _sum(tally: dict[int, int]) -> float:
+    return float(sum(records / ties for ties, records in sorted(tally.items())))
 
 
 def distance_linkage(release: RecordRelease, places: Sequence[int], numeric: str, distance: str) -> Figure:
@@ -198,7 +202,7 @@ def distance_linkage(release: RecordRelease, places: Sequence[int], numeric: str
         credits_of(link_rows(release, table, places, columns_of(numeric)), DISTANCES[distance])
         for table in release.tables
     ]
-    correct = sum(found for found, _ in figures) / len(figures)
+    correct = sum(expected for expected, _ in figures) / len(figures)
     error = float(np.sqrt(sum(se**2 for _, se in figures))) / len(figures)
     note = f"{correct:.1f} of {n} records linked correctly, 1.0 by guessing"
     if error:

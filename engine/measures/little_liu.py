@@ -37,15 +37,15 @@ def r1(batch: ReleaseBatch, s: int, rule: str) -> np.ndarray:
 
     From 0 to the number of key cells; lower is better; the unaltered data have R(orig).
     """
-    most = largest_sensitive(s, rule)
-    return batch.own.memo(("r1", most), lambda: _r1(batch, most))
+    largest = largest_sensitive(s, rule)
+    return batch.own.memo(("r1", largest), lambda: _r1(batch, largest))
 
 
-def _r1(batch: ReleaseBatch, most: int) -> np.ndarray:
-    left = batch.total((batch.before > 0) & (batch.before <= most))
-    sensitive = (batch.after > 0) & (batch.after <= most)
+def _r1(batch: ReleaseBatch, largest: int) -> np.ndarray:
+    no_longer_sensitive = batch.total((batch.before > 0) & (batch.before <= largest))
+    sensitive = (batch.after > 0) & (batch.after <= largest)
     stayed = sensitive * batch.kept / np.maximum(batch.after, 1)
-    result: np.ndarray = r_original(batch.original, most) - left + batch.total(stayed)
+    result: np.ndarray = r_original(batch.original, largest) - no_longer_sensitive + batch.total(stayed)
     return result
 
 
@@ -100,23 +100,23 @@ def _tables(release: RecordRelease) -> str:
     return f"{len(release.tables)} tables jointly" if len(release.tables) > 1 else "one table"
 
 
-def _joint_risk(release: RecordRelease, places: tuple[int, ...], most: int) -> np.ndarray:
+def _joint_risk(release: RecordRelease, places: tuple[int, ...], largest_size: int) -> np.ndarray:
     """Each record's share of R2, shape ``(n_records,)``; time and memory follow records times tables."""
-    return release.memo(("joint risk", places, most), lambda: _form_joint_risk(release, places, most))
+    return release.memo(("joint risk", places, largest_size), lambda: _form_joint_risk(release, places, largest_size))
 
 
-def _form_joint_risk(release: RecordRelease, places: tuple[int, ...], most: int) -> np.ndarray:
+def _form_joint_risk(release: RecordRelease, places: tuple[int, ...], largest_size: int) -> np.ndarray:
     n, true = release.data.n_records, release.original.cells(places)
-    shown = [table.cells(places) for table in release.tables]
-    cells, cell = np.unique(np.concatenate(shown), return_inverse=True)
-    pair, e = np.unique(cell * n + np.tile(np.arange(n), len(shown)), return_counts=True)
+    released_cells = [table.cells(places) for table in release.tables]
+    cells, cell = np.unique(np.concatenate(released_cells), return_inverse=True)
+    pair, e = np.unique(cell * n + np.tile(np.arange(n), len(released_cells)), return_counts=True)
     of_pair = pair // n
     largest = np.zeros(len(cells), np.int64)
     np.maximum.at(largest, of_pair, e)
     at_most = e == largest[of_pair]
     u = np.bincount(of_pair[at_most], minlength=len(cells))
-    own = cells[of_pair] == true[pair % n]
-    exposed = at_most & own & (u[of_pair] <= most)
+    true_cell = cells[of_pair] == true[pair % n]
+    exposed = at_most & true_cell & (u[of_pair] <= largest_size)
     risk = np.zeros(n)
     risk[pair[exposed] % n] = 1 / u[of_pair[exposed]]
     return risk

@@ -62,10 +62,10 @@ def moments(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.n
     means, covariances = np.full(p, np.nan), np.full((p, p), np.nan)
     for a in range(p):
         for b in range(a + 1):
-            both = present[:, a] & present[:, b]
-            if not both.any():
+            complete = present[:, a] & present[:, b]
+            if not complete.any():
                 continue
-            pair, covariance = moments(values[both][:, [a, b]], None if weights is None else weights[both])
+            pair, covariance = moments(values[complete][:, [a, b]], None if weights is None else weights[complete])
             covariances[a, b] = covariances[b, a] = covariance[0, 1]
             if a == b:
                 means[a] = pair[0]
@@ -102,13 +102,13 @@ def _formed(release: RecordRelease, table: ReleasedTable, setting: _Setting) -> 
         values = np.where((weights > 0)[:, None], values, np.nan)
         weights = np.where(weights > 0, weights, 0.0)
     if not setting.places:
-        return Moments(*(part[None] for part in moments(values, weights)))
+        return Moments(*(stack[None] for stack in moments(values, weights)))
     cells = table.cells(setting.places)
     per_stratum = []
     for cell in setting.cells.tolist():
         at = np.flatnonzero(cells == cell)
         per_stratum.append(moments(values[at], None if weights is None else weights[at]))
-    return Moments(*(np.array(part) for part in zip(*per_stratum, strict=True)))
+    return Moments(*(np.array(stack) for stack in zip(*per_stratum, strict=True)))
 
 
 def _over_tables(
@@ -170,16 +170,16 @@ def covariance_ratio(release: RecordRelease, places: tuple[int, ...], by: str, w
         old, new = before.covariances, after.covariances
         spread = np.sqrt(np.maximum(np.diagonal(old, axis1=1, axis2=2), 0))
         zero = np.abs(old) <= _ZERO * np.maximum(1, spread[:, :, None] * spread[:, None, :])
-        known = ~(np.isnan(old) | np.isnan(new)) & ~zero
-        ratio = np.divide(new, old, out=np.full(old.shape, np.nan), where=known)
+        comparable = ~(np.isnan(old) | np.isnan(new)) & ~zero
+        ratio = np.divide(new, old, out=np.full(old.shape, np.nan), where=comparable)
         size = np.abs(np.log(ratio, out=np.full(old.shape, np.nan), where=ratio > 0))
         notes = []
-        turned, gone = int((ratio < 0).sum()), int((ratio == 0).sum())
-        skipped = int((~known).sum())
-        if turned:
-            notes.append(f"{turned} of {int(known.sum())} covariances changed sign")
-        if gone:
-            notes.append(f"{gone} became zero")
+        reversed_sign, vanished = int((ratio < 0).sum()), int((ratio == 0).sum())
+        skipped = int((~comparable).sum())
+        if reversed_sign:
+            notes.append(f"{reversed_sign} of {int(comparable.sum())} covariances changed sign")
+        if vanished:
+            notes.append(f"{vanished} became zero")
         if skipped:
             notes.append(f"{skipped} of {old.size} left out (zero before, or too few records)")
         if np.isnan(size).all():

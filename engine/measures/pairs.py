@@ -71,14 +71,14 @@ def pair_margins(batch: ReleaseBatch) -> PairMargins:
 def _pair_margins(batch: ReleaseBatch) -> PairMargins:
     shape, d, n = batch.shape, len(batch.shape), len(batch)
     pairs = tuple(combinations(range(d), 2))
-    place = {pair: p for p, pair in enumerate(pairs)}
+    pair_index = {pair: p for p, pair in enumerate(pairs)}
     codes = [unpack(batch.index_words, layout) for layout in batch.layout]
     original = batch.shared.memo("pair originals", lambda: _originals(batch, pairs, codes))
     moved = np.flatnonzero(batch.after != batch.before)
     cell, change = batch.cell[moved], (batch.after - batch.before)[moved].astype(float)
     ends = np.searchsorted(moved, batch.ends)
     length = np.diff(ends, prepend=0)
-    found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  # table, cell, change
+    changes: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  # table, cell, change
     for i in range(d):
         # the margins of i and another attribute move only where records changed on one of the two
         candidates = np.flatnonzero(batch.swaps[:, i])
@@ -86,10 +86,10 @@ def _pair_margins(batch: ReleaseBatch) -> PairMargins:
             continue
         size = length[candidates]
         if len(candidates) == n:
-            at, by = cell, change
+            at, amounts = cell, change
         else:
             chosen = np.repeat(ends[candidates] - np.cumsum(size), size) + np.arange(int(size.sum()))
-            at, by = cell[chosen], change[chosen]
+            at, amounts = cell[chosen], change[chosen]
         rows = len(candidates) * shape[i]
         # first the margin of i and a few others, then of it the two-way margins: its cells are far fewer
         for group in _groups([j for j in range(d) if j != i], shape):
@@ -98,7 +98,7 @@ def _pair_margins(batch: ReleaseBatch) -> PairMargins:
             for j in group:
                 combined = combined * shape[j] + codes[j]
             first = np.repeat(np.arange(len(candidates)) * (shape[i] * width), size)
-            where, amount = _sums(first + combined[at], by, rows * width)
+            where, amount = _sums(first + combined[at], amounts, rows * width)
             row_of, in_group = np.divmod(where, width)
             levels = np.unravel_index(np.arange(width), [shape[j] for j in group])
             for j, level in zip(group, levels, strict=True):
@@ -112,13 +112,13 @@ def _pair_margins(batch: ReleaseBatch) -> PairMargins:
                     once = ~batch.swaps[who, j]
                     who, pair_cell, by_pair = who[once], pair_cell[once], by_pair[once]
                     pair_cell = (pair_cell % shape[j]) * shape[i] + pair_cell // shape[j]
-                found.append((who * len(pairs) + place[min(i, j), max(i, j)], pair_cell, by_pair))
+                changes.append((who * len(pairs) + pair_index[min(i, j), max(i, j)], pair_cell, by_pair))
     none = np.zeros(0, np.int64)
-    table = np.concatenate([none, *(part[0] for part in found)])
-    pair_cell = np.concatenate([none, *(part[1] for part in found)])
-    amount = np.concatenate([none, *(part[2] for part in found)])
-    most = max((shape[i] * shape[j] for i, j in pairs), default=1)
-    order = np.argsort(table * most + pair_cell, kind="stable")
+    table = np.concatenate([none, *(change_part[0] for change_part in changes)])
+    pair_cell = np.concatenate([none, *(change_part[1] for change_part in changes)])
+    amount = np.concatenate([none, *(change_part[2] for change_part in changes)])
+    largest_table = max((shape[i] * shape[j] for i, j in pairs), default=1)
+    order = np.argsort(table * largest_table + pair_cell, kind="stable")
     table, pair_cell, amount = table[order], pair_cell[order], amount[order].astype(np.int64)
     sizes = tuple((shape[i], shape[j]) for i, j in pairs)
     before = _counts_at(original, sizes, table % max(1, len(pairs)), pair_cell)
@@ -140,11 +140,11 @@ def _originals(
     batch: ReleaseBatch, pairs: tuple[tuple[int, int], ...], codes: list[np.ndarray]
 ) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
     first = [column[: len(batch.original)] for column in codes]
-    found = [
+    margins = [
         _sums(first[i] * batch.shape[j] + first[j], batch.original.astype(float), batch.shape[i] * batch.shape[j])
         for i, j in pairs
     ]
-    return tuple((cells, counts.astype(np.int64)) for cells, counts in found)
+    return tuple((cells, counts.astype(np.int64)) for cells, counts in margins)
 
 
 def _counts_at(
@@ -156,25 +156,27 @@ def _counts_at(
     """Counts before at some places of some pairs' tables."""
     start = np.cumsum([0, *(rows * columns for rows, columns in sizes)])
     none = np.zeros(0, np.int64)
-    occupied = np.concatenate([none, *(at + cells for at, (cells, _) in zip(start, original, strict=False))])
+    occupied = np.concatenate(
+        [none, *(positions + cells for positions, (cells, _) in zip(start, original, strict=False))]
+    )
     counts = np.concatenate([none, *(counts for _, counts in original)])
-    wanted = start[pair] + cell
+    numbers = start[pair] + cell
     if start[-1] <= _DENSE:
         dense = np.zeros(start[-1], np.int64)
         dense[occupied] = counts
-        result: np.ndarray = dense[wanted]
+        result: np.ndarray = dense[numbers]
         return result
-    at = np.minimum(np.searchsorted(occupied, wanted), len(occupied) - 1)
-    return np.where(occupied[at] == wanted, counts[at], 0)
+    positions = np.minimum(np.searchsorted(occupied, numbers), len(occupied) - 1)
+    return np.where(occupied[positions] == numbers, counts[positions], 0)
 
 
-def _sums(place: np.ndarray, change: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+def _sums(number: np.ndarray, change: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     """Places whose changes do not cancel, in order, with their sums (whole numbers, so in any order the same)."""
-    if size <= 4 * len(place) + _DENSE:
-        sums = np.bincount(place, weights=change, minlength=size)
+    if size <= 4 * len(number) + _DENSE:
+        sums = np.bincount(number, weights=change, minlength=size)
         where = np.flatnonzero(sums)
         return where, sums[where]
-    distinct, inverse = np.unique(place, return_inverse=True)
+    distinct, inverse = np.unique(number, return_inverse=True)
     sums = np.bincount(inverse, weights=change)
-    kept = sums != 0
-    return distinct[kept], sums[kept]
+    nonzero = sums != 0
+    return distinct[nonzero], sums[nonzero]

@@ -47,9 +47,9 @@ def _stack(release: RecordRelease, table: ReleasedTable, places: tuple[int, ...]
         cells = np.concatenate([original.cells(places), table.cells(places)])
         distinct, first, inverse = np.unique(cells, return_index=True, return_inverse=True)
         n, m = release.data.n_records, len(distinct)
-        both = np.array([np.concatenate([original.codes(j), table.codes(j)])[first] for j in places])
+        codes = np.array([np.concatenate([original.codes(j), table.codes(j)])[first] for j in places])
         before, after = np.bincount(inverse[:n], minlength=m), np.bincount(inverse[n:], minlength=m)
-        return Stacked(before, after, both.reshape(len(places), m).T, np.zeros((m, 0)))
+        return Stacked(before, after, codes.reshape(len(places), m).T, np.zeros((m, 0)))
     old_codes, new_codes = (np.array([t.codes(j) for j in places]).T for t in (original, table))
     old_codes, new_codes = (c.reshape(release.data.n_records, len(places)) for c in (old_codes, new_codes))
     old, new = (
@@ -62,12 +62,12 @@ def _stack(release: RecordRelease, table: ReleasedTable, places: tuple[int, ...]
     scaled = [(x - centre) / np.where(spread > 0, spread, 1) for x in (old, new[moved])]
     missing = np.isnan(old).any(axis=0)
     # A missing number is the mean and says so in a column of its own.
-    parts = [np.column_stack([np.where(np.isnan(x), 0, x), np.isnan(x)[:, missing]]) for x in scaled]
+    designs = [np.column_stack([np.where(np.isnan(x), 0, x), np.isnan(x)[:, missing]]) for x in scaled]
     return Stacked(
-        np.concatenate([np.ones(len(old)), np.zeros(len(parts[1]))]),
-        np.concatenate([~moved, np.ones(len(parts[1]))]),
+        np.concatenate([np.ones(len(old)), np.zeros(len(designs[1]))]),
+        np.concatenate([~moved, np.ones(len(designs[1]))]),
         np.concatenate([old_codes, new_codes[moved]]),
-        np.concatenate(parts),
+        np.concatenate(designs),
     )
 
 
@@ -78,9 +78,9 @@ def _columns(stacked: Stacked, shape: tuple[int, ...], interactions: int) -> np.
     for j, levels in enumerate(shape):
         codes = stacked.codes[:, j]
         totals = np.bincount(codes, weights=weight, minlength=levels)
-        kept = [level for level in range(levels) if totals[level] > 0 and level != totals.argmax()]
-        if kept:
-            groups.append((codes[:, None] == np.array(kept)).astype(float))
+        used_levels = [level for level in range(levels) if totals[level] > 0 and level != totals.argmax()]
+        if used_levels:
+            groups.append((codes[:, None] == np.array(used_levels)).astype(float))
     groups += [stacked.numbers[:, [c]] for c in range(stacked.numbers.shape[1])]
     sizes = [group.shape[1] for group in groups]
     total = 1 + sum(sizes) + (sum(a * b for a, b in combinations(sizes, 2)) if interactions else 0)
@@ -117,14 +117,14 @@ def fit_propensities(x: np.ndarray, before: np.ndarray, after: np.ndarray) -> tu
             step = np.linalg.solve((x * spread[:, None]).T @ x, x.T @ (after - trials * chance))
         except np.linalg.LinAlgError:
             break
-        along = x @ step
+        direction = x @ step
         for _ in range(30):
-            there, top = _chance(eta + along, after, trials)
-            if top >= height - 1e-12 * (1 + abs(height)):
+            trial_chance, trial_height = _chance(eta + direction, after, trials)
+            if trial_height >= height - 1e-12 * (1 + abs(height)):
                 break
-            step, along = step / 2, along / 2
-        moved = np.abs(there - chance).max()
-        beta, eta, chance, height = beta + step, eta + along, there, top
+            step, direction = step / 2, direction / 2
+        moved = np.abs(trial_chance - chance).max()
+        beta, eta, chance, height = beta + step, eta + direction, trial_chance, trial_height
         if moved < 1e-11:
             break
     return chance, int(rank)
@@ -144,8 +144,10 @@ def tree_propensities(stacked: Stacked, shape: tuple[int, ...], leaf: int) -> np
     """
     from sklearn.tree import DecisionTreeClassifier
 
-    parts = [(stacked.codes[:, [j]] == np.arange(levels)).astype(float) for j, levels in enumerate(shape) if levels > 1]
-    x = np.concatenate([*parts, stacked.numbers, np.zeros((len(stacked.codes), 1))], axis=1)
+    dummies = [
+        (stacked.codes[:, [j]] == np.arange(levels)).astype(float) for j, levels in enumerate(shape) if levels > 1
+    ]
+    x = np.concatenate([*dummies, stacked.numbers, np.zeros((len(stacked.codes), 1))], axis=1)
     order = np.lexsort((stacked.after @ x**2, stacked.before @ x**2, stacked.after @ x, stacked.before @ x))
     x = x[:, order]
     total = float(stacked.before.sum() + stacked.after.sum())
@@ -195,8 +197,8 @@ def _worst(release: RecordRelease, places: tuple[int, ...], stacked: Stacked, ch
     for c, j in enumerate(places):
         attribute = release.data.domain.attributes[j]
         of_level = np.bincount(stacked.codes[:, c], weights=trials * (chance - 0.5) ** 2, minlength=attribute.size)
-        there = np.bincount(stacked.codes[:, c], weights=trials, minlength=attribute.size)
-        mean = np.divide(of_level, there, out=np.zeros(attribute.size), where=there > 0)
+        of_level_trials = np.bincount(stacked.codes[:, c], weights=trials, minlength=attribute.size)
+        mean = np.divide(of_level, of_level_trials, out=np.zeros(attribute.size), where=of_level_trials > 0)
         level = int(mean.argmax())
         worst = max(worst, (float(mean[level]), f"worst level {attribute.name}={attribute.levels[level]}"))
     return worst[1]

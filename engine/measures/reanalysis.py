@@ -90,8 +90,8 @@ class Joined:
 
 def joined(release: RecordRelease, analysis: str, df: str = DF[0]) -> Joined | None:
     """The analysis of that name, or all of them, on a release; None where the plan declares none."""
-    wanted = chosen(release.plan, analysis)
-    return Joined([compare(release, declared, df) for declared in wanted]) if wanted else None
+    analyses = chosen(release.plan, analysis)
+    return Joined([compare(release, declared, df) for declared in analyses]) if analyses else None
 
 
 def _figure(value: float, notes: list[str], reason: str = "no coefficient can be compared") -> Figure:
@@ -176,18 +176,20 @@ def sign_changes(release: RecordRelease, places: tuple[int, ...], analysis: str,
     results = joined(release, analysis)
     if results is None:
         return Figure(np.nan, NO_ANALYSES)
-    known = results.usable & ~results.lost
-    clear = known & (np.abs(results.before) > results.half)
-    turned = np.flatnonzero((clear if significant else known) & (results.before * results.after < 0))
+    comparable = results.usable & ~results.lost
+    clear = comparable & (np.abs(results.before) > results.half)
+    reversed_sign = np.flatnonzero((clear if significant else comparable) & (results.before * results.after < 0))
     notes = results.remarks()
-    if not known.any():
+    if not comparable.any():
         return _figure(np.nan, notes)
-    if len(turned):
-        strength = np.divide(np.abs(results.before), results.half, out=np.zeros(len(known)), where=results.half > 0)
-        worst = turned[np.argmax(strength[turned])]
+    if len(reversed_sign):
+        strength = np.divide(
+            np.abs(results.before), results.half, out=np.zeros(len(comparable)), where=results.half > 0
+        )
+        worst = reversed_sign[np.argmax(strength[reversed_sign])]
         clarity = "clear of zero in the original" if clear[worst] else "not clear of zero in the original"
         notes = [f"worst {results.names[worst]}, {clarity}", *notes]
-    return _figure(float(len(turned)), notes)
+    return _figure(float(len(reversed_sign)), notes)
 
 
 def coefficients_lost(release: RecordRelease, places: tuple[int, ...], analysis: str) -> Figure:
@@ -220,9 +222,9 @@ def information_loss(release: RecordRelease, places: tuple[int, ...], analysis: 
 
 def _check(**parameters: int | str) -> None:
     for name, allowed in (("df", DF), ("summary", SUMMARIES)):
-        given = parameters.get(name, allowed[0])
-        if given not in allowed:
-            raise UsageError(f"{name} == '{given}', must be {' or '.join(allowed)}.{did_you_mean(str(given), allowed)}")
+        value = parameters.get(name, allowed[0])
+        if value not in allowed:
+            raise UsageError(f"{name} == '{value}', must be {' or '.join(allowed)}.{did_you_mean(str(value), allowed)}")
     significant = parameters.get("significant", 0)
     if significant not in (0, 1):
         raise UsageError(f"significant == {significant}, must be 0 or 1.")

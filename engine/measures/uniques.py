@@ -91,8 +91,8 @@ def _expected(
     cell, counts, fitted, note = release.original.memo(
         ("key cells and fitted counts", places, model), lambda: _fit(release.original, places, model)
     )
-    each = chance((1 - sampled) / sampled * fitted)
-    figures = [float(each[_alone(release, table, places, cell, counts)].sum()) for table in release.tables]
+    chances = chance((1 - sampled) / sampled * fitted)
+    figures = [float(chances[_alone(release, table, places, cell, counts)].sum()) for table in release.tables]
     return Figure(sum(figures) / len(figures), note)
 
 
@@ -119,10 +119,10 @@ def _alone(
     old, new = release.original.cells(places), table.cells(places)
     changed = np.flatnonzero(old != new)
     numbers = release.original.memo(("key cell numbers", places), lambda: np.unique(old))
-    kept = counts - np.bincount(cell[changed], minlength=len(counts))
+    unaltered = counts - np.bincount(cell[changed], minlength=len(counts))
     arrived = np.minimum(np.searchsorted(numbers, new[changed]), len(numbers) - 1)
-    known = numbers[arrived] == new[changed]
-    result: np.ndarray = (kept == 1) & (np.bincount(arrived[known], minlength=len(counts)) == 0)
+    in_original = numbers[arrived] == new[changed]
+    result: np.ndarray = (unaltered == 1) & (np.bincount(arrived[in_original], minlength=len(counts)) == 0)
     return result
 
 

@@ -99,9 +99,9 @@ def _form_shares(
     changed = np.flatnonzero(table.cells(places) != original.cells(places))
     entered = table.cells(places)[changed]
     at = np.minimum(np.searchsorted(numbers, entered), len(numbers) - 1)
-    fresh = numbers[at] != entered
-    new_numbers, new = np.unique(entered[fresh], return_inverse=True)
-    at[fresh] = len(numbers) + new
+    unknown = numbers[at] != entered
+    new_numbers, new = np.unique(entered[unknown], return_inverse=True)
+    at[unknown] = len(numbers) + new
     after = cell.copy()
     after[changed] = at
     size = len(numbers) + len(new_numbers)

@@ -51,7 +51,7 @@ class Prepared(NamedTuple):
 
     places: tuple[int, ...]
     names: tuple[str, ...]
-    members: list[np.ndarray]
+    records: list[np.ndarray]
     pairs: list[Pair]
     warnings: list[str]
     about: dict[str, float | str]
@@ -86,15 +86,15 @@ def prepare(setting: Setting) -> Prepared:
         )
     stratum = np.searchsorted(rows.start, rows.row_of, side="right") - 1
     order = np.argsort(stratum, kind="stable")
-    members = np.split(order, np.cumsum(rows.sizes())[:-1])
+    records = np.split(order, np.cumsum(rows.sizes())[:-1])
     warnings: list[str] = []
     if not rows.full.shape[1]:
         warnings.append("no column to model the strata with; every record has the same chance to move")
     chosen = _given(setting["pairs"], rows.names)
     separated = 0
     if chosen is None:
-        found, separated = _distances(rows, setting["distance"])
-        chosen = greedy(found, setting["odd"])
+        distances, separated = _distances(rows, setting["distance"])
+        chosen = greedy(distances, setting["odd"])
     pairs, ridges = [], 0
     for a, b, again in chosen:
         fitted = propensity.fit(rows, a, b)
@@ -105,45 +105,47 @@ def prepare(setting: Setting) -> Prepared:
         if fitted.ridge:
             warnings.append(f"propensity model for strata {who} separated; ridge used")
         far = propensity.distance(rows, a, b, fitted, setting["distance"])
-        of_a = fitted.of_a[rows.row_of[members[a]] - rows.start[a]]
-        of_b = fitted.of_b[rows.row_of[members[b]] - rows.start[b]]
+        of_a = fitted.of_a[rows.row_of[records[a]] - rows.start[a]]
+        of_b = fitted.of_b[rows.row_of[records[b]] - rows.start[b]]
         pairs.append(Pair(a, b, far, np.maximum(of_a, FLOOR), np.maximum(1 - of_b, FLOOR), again))
     alone = sorted(set(range(len(rows.names))) - {s for pair in pairs for s in (pair.a, pair.b)})
     if alone:
         listed = ", ".join(f"'{rows.names[s]}'" for s in alone)
-        what = "stratum has no partner and is left as it is" if len(alone) == 1 else "strata have no partner and stay"
-        warnings.append(f"{len(alone)} {what}: {listed}")
+        predicate = (
+            "stratum has no partner and is left as it is" if len(alone) == 1 else "strata have no partner and stay"
+        )
+        warnings.append(f"{len(alone)} {predicate}: {listed}")
     about: dict[str, float | str] = {
         "strata": float(len(rows.names)),
-        "smallest_stratum": float(min(map(len, members))),
+        "smallest_stratum": float(min(map(len, records))),
         "pairs": "; ".join(f"{rows.names[p.a]} ~ {rows.names[p.b]}" for p in pairs),
         "largest_distance": max(p.distance for p in pairs),
         "separated_models": float(separated or ridges),
     }
-    return Prepared(tuple(places), rows.names, members, pairs, warnings, about)
+    return Prepared(tuple(places), rows.names, records, pairs, warnings, about)
 
 
-def _distances(rows: propensity.Rows, kind: str) -> tuple[np.ndarray, int]:
+def _distances(rows: propensity.Rows, measure: str) -> tuple[np.ndarray, int]:
     """Distances of all pairs, rounded so that like pairs are ties, infinite on the diagonal; how many needed a
     ridge."""
     h = len(rows.names)
-    found, ridges = np.full((h, h), np.inf), 0
+    distances, ridges = np.full((h, h), np.inf), 0
     for a in range(h):
         for b in range(a + 1, h):
             fitted = propensity.fit(rows, a, b)
             ridges += fitted.ridge
-            found[a, b] = found[b, a] = round(propensity.distance(rows, a, b, fitted, kind), 12)
-    return found, ridges
+            distances[a, b] = distances[b, a] = round(propensity.distance(rows, a, b, fitted, measure), 12)
+    return distances, ridges
 
 
 def greedy(distances: np.ndarray, odd: str) -> list[tuple[int, int, int]]:
     """Pairs ``(a, b, again)`` of strata, nearest first, ties by lowest place; ``odd`` says what the last one does."""
     h = len(distances)
-    left, pairs = distances.copy(), []
+    remaining, pairs = distances.copy(), []
     for _ in range(h // 2):
-        a, b = sorted(int(s) for s in np.unravel_index(np.argmin(left), left.shape))
+        a, b = sorted(int(s) for s in np.unravel_index(np.argmin(remaining), remaining.shape))
         pairs.append((a, b, -1))
-        left[[a, b], :] = left[:, [a, b]] = np.inf
+        remaining[[a, b], :] = remaining[:, [a, b]] = np.inf
     if h % 2 and odd == "reuse":
         last = (set(range(h)) - {s for a, b, _ in pairs for s in (a, b)}).pop()
         near = int(np.argmin(distances[last]))
@@ -155,19 +157,19 @@ def _given(text: str, names: tuple[str, ...]) -> list[tuple[int, int, int]] | No
     """Pairs written by hand, ``one ~ other; third ~ fourth``, or None where there are none."""
     if not text.strip():
         return None
-    pairs, seen = list[tuple[int, int, int]](), set[str]()
-    for part in filter(None, (piece.strip() for piece in text.split(";"))):
-        two = [name.strip() for name in part.split("~")]
-        if len(two) != 2:
-            raise UsageError(f"pairs: cannot read '{part}'; write two strata joined by ~, pairs separated by ;")
-        for name in two:
+    pairs, named = list[tuple[int, int, int]](), set[str]()
+    for pair_text in filter(None, (piece.strip() for piece in text.split(";"))):
+        pair_names = [name.strip() for name in pair_text.split("~")]
+        if len(pair_names) != 2:
+            raise UsageError(f"pairs: cannot read '{pair_text}'; write two strata joined by ~, pairs separated by ;")
+        for name in pair_names:
             if names.count(name) != 1:
                 reason = "several strata are called" if name in names else "unknown stratum"
                 raise UsageError(f"pairs: {reason} '{name}'.{did_you_mean(name, names)}")
-            if name in seen:
+            if name in named:
                 raise UsageError(f"pairs: stratum '{name}' is named twice")
-            seen.add(name)
-        a, b = sorted(names.index(name) for name in two)
+            named.add(name)
+        a, b = sorted(names.index(name) for name in pair_names)
         pairs.append((a, b, -1))
     if not pairs:
         raise UsageError(f"pairs == '{text}', names no pair")
@@ -178,7 +180,7 @@ def amount(prepared: Prepared, setting: Setting) -> int:
     """Records that move in each direction; ``floor(rate · smallest stratum)`` where a rate is given."""
     if setting["n_swap"]:
         return int(setting["n_swap"])
-    return int(Fraction(dict(setting.texts)["rate"]) * min(map(len, prepared.members)))
+    return int(Fraction(dict(setting.texts)["rate"]) * min(map(len, prepared.records)))
 
 
 def winners(weights: np.ndarray, exponentials: np.ndarray, free: np.ndarray, n_swap: int) -> np.ndarray:
@@ -196,12 +198,12 @@ def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
     warnings = list(prepared.warnings)
     if n_swap == 0:
         rate = dict(setting.texts)["rate"]
-        smallest = min(map(len, prepared.members))
+        smallest = min(map(len, prepared.records))
         warnings.append(f"rate {rate} of {smallest} records rounds to zero" if rate != "0" else "nothing is to move")
         diagnostics["warning"] = "; ".join(warnings)
         return Drawn([ReleasedTable(data)], NOOP, touched[None], diagnostics)
     for s in sorted({s for pair in prepared.pairs for s in (pair.a, pair.b)}):
-        size = len(prepared.members[s])
+        size = len(prepared.records[s])
         if n_swap > size:
             raise EngineError(f"stratum '{prepared.names[s]}' has {size} records, cannot move {n_swap}")
         if n_swap == size:
@@ -212,24 +214,24 @@ def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
     for pair in prepared.pairs:
         movers = []
         for s, weights in ((pair.a, pair.weights_a), (pair.b, pair.weights_b)):
-            members = prepared.members[s]
-            free = ~touched[members]
+            records = prepared.records[s]
+            free = ~touched[records]
             n_free = int(free.sum())
             if n_free < n_swap:
                 raise EngineError(
                     f"stratum '{prepared.names[s]}' has {n_free} records that have not moved, cannot move {n_swap}"
                 )
             used = weights if setting["mode"] == "CGS" else np.ones(len(weights))
-            won = winners(used, rng.standard_exponential(len(members)), free, n_swap)
+            won = winners(used, rng.standard_exponential(len(records)), free, n_swap)
             moved_weight += float(weights[won].sum())
             all_weight += float(weights[free].mean()) * n_swap
-            movers.append(members[won])
+            movers.append(records[won])
         source[movers[0]], source[movers[1]] = movers[1], movers[0]
         touched[movers[0]] = touched[movers[1]] = True
     moved = 2 * n_swap * len(prepared.pairs)
     diagnostics["records_moved"] = float(moved)
     diagnostics["largest_share_of_a_stratum"] = n_swap / min(
-        len(prepared.members[s]) for pair in prepared.pairs for s in (pair.a, pair.b)
+        len(prepared.records[s]) for pair in prepared.pairs for s in (pair.a, pair.b)
     )
     diagnostics["mean_propensity"] = all_weight / moved
     diagnostics["mean_propensity_of_moved"] = moved_weight / moved

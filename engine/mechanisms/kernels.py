@@ -5,7 +5,7 @@ of the full table are exchangeable: drawing *which cells* swap, with each cell w
 has exactly the law of drawing records (Gomatam, Karr and Sanil 2005, Appendix A).  Records are chosen afterwards, and
 only when asked for.
 
-How a partner is drawn.  Cells are sorted by *block* (equal on F, equal kinds where that is asked) and inside it by
+How a partner is drawn.  Cells are sorted by *stratum* (equal on F, equal kinds where that is asked) and inside it by
 *class* (the values on S∪C).  The classes that differ from a given class on all of S∪C form a few runs of cells; one
 uniform draw over the runs, rejected while it falls on a used record or (strict rule without C) on equal U values, is
 uniform over the feasible partners.  After ``RETRIES`` rejections the feasible partners are counted exactly and one of
@@ -82,11 +82,11 @@ def sort_cells(keys: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def classes(keys: np.ndarray, n_block: Integer) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Classes and blocks of sorted keys.
+def classes(keys: np.ndarray, n_stratum: Integer) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Classes and strata of sorted keys.
 
     Returns ``(class_of, class_start, first_class, last_class)``: each cell's class, each class's first cell (one more
-    entry at the end), and for each class the range of classes of its block.
+    entry at the end), and for each class the range of classes of its stratum.
     """
     m, width = keys.shape
     class_of = np.zeros(m, np.int64)
@@ -94,45 +94,47 @@ def classes(keys: np.ndarray, n_block: Integer) -> tuple[np.ndarray, np.ndarray,
     first_class = np.zeros(m, np.int64)
     last_class = np.zeros(m, np.int64)
     q = 0
-    block_first = 0
+    stratum_first = 0
     for i in range(1, m):
-        new_block = False
+        new_stratum = False
         new_class = False
         for j in range(width):
             if keys[i, j] != keys[i - 1, j]:
                 new_class = True
-                if j < n_block:
-                    new_block = True
+                if j < n_stratum:
+                    new_stratum = True
                 break
         if new_class:
             q += 1
             class_start[q] = i
-            if new_block:
-                for k in range(block_first, q):
+            if new_stratum:
+                for k in range(stratum_first, q):
                     last_class[k] = q
-                block_first = q
-            first_class[q] = block_first
+                stratum_first = q
+            first_class[q] = stratum_first
         class_of[i] = q
     q += 1
     class_start[q] = m
-    for k in range(block_first, q):
+    for k in range(stratum_first, q):
         last_class[k] = q
     return class_of, class_start[: q + 1], first_class[:q], last_class[:q]
 
 
 @kernel
-def number_positions(left: np.ndarray, start: np.ndarray, limit: np.ndarray, guide: np.ndarray, shift: Integer) -> None:
+def number_positions(
+    available: np.ndarray, start: np.ndarray, limit: np.ndarray, guide: np.ndarray, shift: Integer
+) -> None:
     """Number the available records anew: fill ``start`` and ``limit``, and a guide table from positions to cells."""
     start[0] = 0
     g = 0
-    for c in range(len(left)):
-        start[c + 1] = start[c] + left[c]
+    for c in range(len(available)):
+        start[c + 1] = start[c] + available[c]
         limit[c] = start[c + 1]
         end = ((start[c + 1] - 1) >> shift) + 1
         while g < end:
             guide[g] = c
             g += 1
-    guide[g:] = len(left) - 1
+    guide[g:] = len(available) - 1
 
 
 @kernel
@@ -156,7 +158,7 @@ def find_runs(
     end: Integer,
 ) -> int:
     """Runs of cells whose class differs from class ``k`` on every column of ``values`` (one row per class), inside its
-    block.
+    stratum.
 
     Written to ``runs[at:end]`` as (first cell, cell after the last); returns how many, or -1 when they do not fit.
     """
@@ -225,10 +227,10 @@ def count_partners(
     feasible = np.int64(0)
     for r in range(at, at + n_runs):
         for c in range(runs[r, 0], runs[r, 1]):
-            left = limit[c] - start[c]
-            differing += left
+            available = limit[c] - start[c]
+            differing += available
             if others[c] != others[a]:
-                feasible += left
+                feasible += available
     return differing, feasible
 
 
@@ -247,10 +249,10 @@ def partner_number(
     for r in range(at, at + n_runs):
         for c in range(runs[r, 0], runs[r, 1]):
             if others[c] != others[a]:
-                left = limit[c] - start[c]
-                if number < left:
+                available = limit[c] - start[c]
+                if number < available:
                     return np.int64(c)
-                number -= left
+                number -= available
     return np.int64(-1)
 
 

@@ -103,12 +103,12 @@ def swap(
         pool[prepared.position[barred]] = 0
     source = np.arange(n)
     with wrapping():
-        stuck = int(partners.pair_up(at, low, high, pool, np.zeros(n + 1, np.int64), state, source))
-    return prepared.order[source[prepared.position]], stuck
+        unpaired = int(partners.pair_up(at, low, high, pool, np.zeros(n + 1, np.int64), state, source))
+    return prepared.order[source[prepared.position]], unpaired
 
 
 def _drawn(
-    prepared: Prepared, setting: Setting, source: np.ndarray, status: int, more: Mapping[str, float | str]
+    prepared: Prepared, setting: Setting, source: np.ndarray, status: int, further: Mapping[str, float | str]
 ) -> Drawn:
     """One table, with counts of what was done."""
     x, sensitive = prepared.keys.x, prepared.keys.records
@@ -118,12 +118,12 @@ def _drawn(
     diagnostics["pairs_within_a_cell"] = float(np.count_nonzero(touched & ~moved)) / 2
     if len(sensitive):
         diagnostics["sensitive_changed_share"] = float(moved[sensitive].mean())
-    diagnostics.update(more)
+    diagnostics.update(further)
     return Drawn([ReleasedTable(setting.data, source, setting.keys)], status, touched[None, :], diagnostics)
 
 
-def _nothing(prepared: Prepared, setting: Setting, warning: str, **more: float) -> Drawn:
-    about = {**prepared.about, **more, "warning": warning}
+def _nothing(prepared: Prepared, setting: Setting, warning: str, **further: float) -> Drawn:
+    about = {**prepared.about, **further, "warning": warning}
     return Drawn([ReleasedTable(setting.data)], NOOP, np.zeros((1, setting.data.n_records), bool), about)
 
 
@@ -154,20 +154,22 @@ def prepare_rds(setting: Setting) -> Prepared:
 
 def draw_rds(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
     """Initiators in random order, each with a random partner; PARTIAL when some found none."""
-    n, wanted = setting.data.n_records, initiators(setting, len(prepared.keys.records))
-    if wanted == 0:
+    n, n_initiators = setting.data.n_records, initiators(setting, len(prepared.keys.records))
+    if n_initiators == 0:
         return _nothing(prepared, setting, "no record initiates a swap; the table is the original", initiators=0.0)
     if len(prepared.keys.counts) == 1:
         warning = "all records share one key cell; swapping keys changes nothing"
-        return _nothing(prepared, setting, warning, initiators=float(wanted))
+        return _nothing(prepared, setting, warning, initiators=float(n_initiators))
     rng = table_stream(derived, 1)
-    visits = rng.permutation(n)[:wanted]
+    visits = rng.permutation(n)[:n_initiators]
     barred = visits if setting["avoid_initiators"] else None
-    source, stuck = swap(prepared, visits, kernel_state(rng.bytes(32)), setting["partner_pool"] == "other_cell", barred)
-    more: dict[str, float | str] = {"initiators": float(wanted), "without_partner": float(stuck)}
-    if stuck:
-        more["warning"] = f"{stuck} initiators found no partner"
-    return _drawn(prepared, setting, source, PARTIAL if stuck else OK, more)
+    source, unpaired = swap(
+        prepared, visits, kernel_state(rng.bytes(32)), setting["partner_pool"] == "other_cell", barred
+    )
+    further: dict[str, float | str] = {"initiators": float(n_initiators), "without_partner": float(unpaired)}
+    if unpaired:
+        further["warning"] = f"{unpaired} initiators found no partner"
+    return _drawn(prepared, setting, source, PARTIAL if unpaired else OK, further)
 
 
 def check_dds(values: Mapping[str, Any]) -> None:
@@ -187,13 +189,13 @@ def draw_dds(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
         return _nothing(prepared, setting, "no key cell is sensitive; the table is the original")
     rng = table_stream(derived, 1)
     visits = rng.permutation(sensitive)
-    source, stuck = swap(prepared, visits, kernel_state(rng.bytes(32)), True)
-    more: dict[str, float | str] = {"without_partner": float(stuck)}
-    if stuck:
-        more["warning"] = (
-            f"{stuck} sensitive records could not be moved: no unswapped record remains outside their cell"
+    source, unpaired = swap(prepared, visits, kernel_state(rng.bytes(32)), True)
+    further: dict[str, float | str] = {"without_partner": float(unpaired)}
+    if unpaired:
+        further["warning"] = (
+            f"{unpaired} sensitive records could not be moved: no unswapped record remains outside their cell"
         )
-    return _drawn(prepared, setting, source, FAILED if stuck else OK, more)
+    return _drawn(prepared, setting, source, FAILED if unpaired else OK, further)
 
 
 RDS = Mechanism(

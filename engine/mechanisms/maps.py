@@ -62,18 +62,18 @@ def prepare(setting: Setting) -> Prepared:
     return Prepared(keys, sensitive, model, v, about)
 
 
-def log_odds(i: int, a: int, t: np.ndarray, x: np.ndarray, own: np.ndarray, mu: np.ndarray) -> np.ndarray:
+def log_odds(i: int, a: int, t: np.ndarray, x: np.ndarray, own_products: np.ndarray, mu: np.ndarray) -> np.ndarray:
     """``log O_ij`` between record ``i`` of cell ``a`` and every record ``j``, shape ``(n,)``.
 
-    ``-(y_i - y_j)ᵀ Σ⁻¹ (μ_a - μ_{x_j})``, with numbers ``t`` and means ``mu`` in units where Σ is the
-    identity and ``own`` the products of each record with its own cell's mean.  Exactly 0 for equal cells and for equal
+    ``-(y_i - y_j)ᵀ Σ⁻¹ (μ_a - μ_{x_j})``, with numbers ``t`` and means ``mu`` in units where Σ is the identity and
+    ``own_products`` the products of each record with its own cell's mean.  Exactly 0 for equal cells and for equal
     numbers.
     """
-    theirs = location.dot(t, mu[a])
-    theirs -= own
-    mine = location.dot(np.broadcast_to(t[i], mu.shape), mu)
-    theirs -= (mine[a] - mine)[x]
-    return theirs
+    odds = location.dot(t, mu[a])
+    odds -= own_products
+    products = location.dot(np.broadcast_to(t[i], mu.shape), mu)
+    odds -= (products[a] - products)[x]
+    return odds
 
 
 def swap(
@@ -92,13 +92,13 @@ def swap(
     """
     x = keys.x
     source, free = np.arange(len(x)), np.ones(len(x), bool)
-    own = location.dot(t, mu[x])
+    own_products = location.dot(t, mu[x])
     limit = -np.log(w0) + 1e-9 if w0 > 0 else np.inf  # what is farther need not be worked out
     lowest = max(w0, 5e-324)
     for i, u in zip(order.tolist(), uniforms.tolist(), strict=True):
         if not free[i]:
             continue
-        distance = np.abs(log_odds(i, int(x[i]), t, x, own, mu))
+        distance = np.abs(log_odds(i, int(x[i]), t, x, own_products, mu))
         near = distance <= limit
         near &= free
         near[i] = False
@@ -109,10 +109,10 @@ def swap(
         passed = weights >= lowest
         partners = partners[passed]
         total = np.concatenate([[1.0], 1.0 + np.cumsum(weights[passed])])
-        place = int(np.searchsorted(total, u * total[-1], side="right"))
-        if place == 0:
+        option = int(np.searchsorted(total, u * total[-1], side="right"))
+        if option == 0:
             continue
-        j = int(partners[min(place, len(partners)) - 1])
+        j = int(partners[min(option, len(partners)) - 1])
         source[i], source[j] = j, i
         free[i] = free[j] = False
     return source

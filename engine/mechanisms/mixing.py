@@ -14,7 +14,7 @@ import numpy as np
 
 from engine.models.location import KeyCells
 
-_BLOCK = 1 << 20  # distances held at once (8 MB)
+_SEGMENT = 1 << 20  # distances held at once (8 MB)
 
 
 class Choice(NamedTuple):
@@ -53,7 +53,7 @@ def local_choices(
     start = np.concatenate([[0], np.cumsum(keys.counts)])
     sizes = keys.counts[donors]
     choices = []
-    step = max(1, _BLOCK // len(donors))
+    step = max(1, _SEGMENT // len(donors))
     for first in range(0, len(sensitive), step):
         distance = squared(v[sensitive[first : first + step]], means[donors])
         if n_mix <= sizes.min():
@@ -82,21 +82,21 @@ def global_choices(v: np.ndarray, sensitive: np.ndarray, donors: np.ndarray, n_m
     point_of = point_of.reshape(-1)
     by_point = donors[np.argsort(point_of, kind="stable")]
     start = np.concatenate([[0], np.cumsum(np.bincount(point_of))])
-    tree, asked = cKDTree(points), v[sensitive]
+    tree, queries = cKDTree(points), v[sensitive]
     k = min(n_mix, len(points))
-    reach = tree.query(asked, k=[k])[0][:, 0]
-    near = tree.query_ball_point(asked, reach * (1 + 1e-6) + 1e-150, return_sorted=True)
+    reach = tree.query(queries, k=[k])[0][:, 0]
+    near = tree.query_ball_point(queries, reach * (1 + 1e-6) + 1e-150, return_sorted=True)
     choices = []
-    for own, found in zip(asked, near, strict=True):
-        some = np.array(found, np.int64)
-        distance = squared(own[None, :], points[some])[0]
-        some = some[np.argsort(distance, kind="stable")]
+    for query, neighbours in zip(queries, near, strict=True):
+        points_near = np.array(neighbours, np.int64)
+        distance = squared(query[None, :], points[points_near])[0]
+        points_near = points_near[np.argsort(distance, kind="stable")]
         distance = np.sort(distance)
-        held = np.cumsum(start[some + 1] - start[some])
-        last = distance[np.searchsorted(held, n_mix)]
-        some, distance = some[distance <= last], distance[distance <= last]
-        records = np.concatenate([by_point[start[q] : start[q + 1]] for q in some.tolist()])
-        ranks = np.repeat(distance, start[some + 1] - start[some])
+        cumulated = np.cumsum(start[points_near + 1] - start[points_near])
+        last = distance[np.searchsorted(cumulated, n_mix)]
+        points_near, distance = points_near[distance <= last], distance[distance <= last]
+        records = np.concatenate([by_point[start[q] : start[q + 1]] for q in points_near.tolist()])
+        ranks = np.repeat(distance, start[points_near + 1] - start[points_near])
         records = records[np.lexsort((records, ranks))][:n_mix]
         choices.append(Choice(records, np.array([n_mix])))
     return choices
@@ -111,7 +111,7 @@ def mixing_set(choice: Choice, n_mix: int, fill: str, rng: np.random.Generator) 
     records = choice.records
     if len(records) <= n_mix:
         return records
-    whole = int(choice.ends[-2]) if fill == "sequential" and len(choice.ends) > 1 else 0
-    rest = records[whole:]
-    picked = rng.choice(len(rest), n_mix - whole, replace=False, shuffle=False)
-    return np.concatenate([records[:whole], rest[picked]])
+    n_whole = int(choice.ends[-2]) if fill == "sequential" and len(choice.ends) > 1 else 0
+    others = records[n_whole:]
+    drawn = rng.choice(len(others), n_mix - n_whole, replace=False, shuffle=False)
+    return np.concatenate([records[:n_whole], others[drawn]])

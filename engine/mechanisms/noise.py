@@ -33,7 +33,7 @@ class Prepared(NamedTuple):
 
     names: tuple[str, ...]
     x: np.ndarray
-    members: list[np.ndarray]
+    records: list[np.ndarray]
     means: list[np.ndarray]
     roots: list[np.ndarray]
     warnings: list[str]
@@ -58,8 +58,8 @@ def root(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     unit = centred / np.where(sd > 0, sd, 1.0)[:, None]
     with one_thread():
         sizes, directions = np.linalg.eigh(unit @ unit.T / (n - 1))
-        kept = np.sqrt(np.where(sizes > _NONE * p, sizes, 0.0))
-        return means, (directions * kept) @ directions.T * sd
+        roots_of_sizes = np.sqrt(np.where(sizes > _NONE * p, sizes, 0.0))
+        return means, (directions * roots_of_sizes) @ directions.T * sd
 
 
 def prepare(setting: Setting) -> Prepared:
@@ -70,9 +70,9 @@ def prepare(setting: Setting) -> Prepared:
     names, warnings = setting["cols"], list[str]()
     if not names:
         names = tuple(name for name in setting.numeric if name not in behind)
-        left = [name for name in setting.numeric if name in behind]
-        if left:
-            warnings.append(f"columns that make levels get no noise: {', '.join(left)}")
+        coded_columns = [name for name in setting.numeric if name in behind]
+        if coded_columns:
+            warnings.append(f"columns that make levels get no noise: {', '.join(coded_columns)}")
     if not names:
         raise UsageError("noise needs at least one numeric column outside the attributes; name it in cols")
     if len(set(names)) < len(names):
@@ -87,27 +87,27 @@ def prepare(setting: Setting) -> Prepared:
     places = strata_places(data, setting["within"])
     cells, stratum = occupied([data.codes[j] for j in places], [data.domain.shape[j] for j in places], data.n_records)
     sizes = np.bincount(stratum, minlength=len(cells))
-    members = np.split(np.argsort(stratum, kind="stable"), np.cumsum(sizes)[:-1])
-    means, roots = map(list, zip(*(root(x[part]) for part in members), strict=True))
+    records = np.split(np.argsort(stratum, kind="stable"), np.cumsum(sizes)[:-1])
+    means, roots = map(list, zip(*(root(x[stratum_records]) for stratum_records in records), strict=True))
     single = int((sizes == 1).sum())
     if single:
         warnings.append(f"{single} records are alone in their stratum and get no noise")
     flat = [name for c, name in enumerate(names) if not any(r[:, c].any() for r in roots)]
     if flat:
         warnings.append(f"columns without variation get no noise: {', '.join(flat)}")
-    return Prepared(tuple(names), x, members, means, roots, warnings)
+    return Prepared(tuple(names), x, records, means, roots, warnings)
 
 
 def noisy(prepared: Prepared, z: np.ndarray, c: float, rescale: bool) -> np.ndarray:
     """Columns with noise, shape of ``x``, given standard normal numbers ``z`` of that shape."""
     out = prepared.x.copy()
     with one_thread():
-        for members, mean, factor in zip(prepared.members, prepared.means, prepared.roots, strict=True):
-            x = prepared.x[members] + np.sqrt(c) * (z[members] @ factor)
+        for records, mean, factor in zip(prepared.records, prepared.means, prepared.roots, strict=True):
+            x = prepared.x[records] + np.sqrt(c) * (z[records] @ factor)
             varies = factor.any(axis=0)
             if rescale:
                 x[:, varies] = mean[varies] + (x[:, varies] - mean[varies]) / np.sqrt(1 + c)
-            out[members] = x
+            out[records] = x
     return out
 
 
@@ -121,9 +121,9 @@ def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
         return Drawn([ReleasedTable(data)], NOOP, np.zeros((1, data.n_records), bool), diagnostics)
     x = noisy(prepared, table_stream(derived, 1).standard_normal(prepared.x.shape), c, setting["rescale"])
     if setting["round"]:
-        whole = (prepared.x == np.round(prepared.x)).all(axis=0)
-        x[:, whole] = np.round(x[:, whole])
-        names = [name for name, is_whole in zip(prepared.names, whole, strict=True) if is_whole]
+        integer_columns = (prepared.x == np.round(prepared.x)).all(axis=0)
+        x[:, integer_columns] = np.round(x[:, integer_columns])
+        names = [name for name, is_whole in zip(prepared.names, integer_columns, strict=True) if is_whole]
         warnings.append(f"rounded to whole numbers, which moves covariances: {', '.join(names) or 'no column'}")
     if setting["clip"]:
         low, high = prepared.x.min(axis=0), prepared.x.max(axis=0)
@@ -135,8 +135,8 @@ def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
     diagnostics["records_changed"] = float(differs.any(axis=1).sum())
     if warnings:
         diagnostics["warning"] = "; ".join(warnings)
-    made = {name: np.ascontiguousarray(x[:, k]) for k, name in enumerate(prepared.names)}
-    return Drawn([ReleasedTable(data, numbers=made)], OK, differs.any(axis=1)[None], diagnostics)
+    released = {name: np.ascontiguousarray(x[:, k]) for k, name in enumerate(prepared.names)}
+    return Drawn([ReleasedTable(data, numbers=released)], OK, differs.any(axis=1)[None], diagnostics)
 
 
 NOISE = Mechanism(

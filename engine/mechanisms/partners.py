@@ -22,9 +22,9 @@ def plant(tree: np.ndarray, pool: np.ndarray) -> int:
     for p in range(n):
         tree[p + 1] += pool[p]
         total += pool[p]
-        above = p + 1 + ((p + 1) & -(p + 1))
-        if above <= n:
-            tree[above] += tree[p + 1]
+        parent = p + 1 + ((p + 1) & -(p + 1))
+        if parent <= n:
+            tree[parent] += tree[p + 1]
     return total
 
 
@@ -79,26 +79,26 @@ def pair_up(
     ``source`` is the identity on entry and names on return whose keys each position carries.  Returns how many found no
     partner.
     """
-    left = plant(tree, pool)
-    stuck = 0
+    n_left = plant(tree, pool)
+    unpaired = 0
     for v in range(len(visits)):
         p = visits[v]
         if source[p] != p:
             continue
         before = ahead(tree, low[v])
-        inside = ahead(tree, high[v]) - before
-        if left == inside:
-            stuck += 1
+        in_run = ahead(tree, high[v]) - before
+        if n_left == in_run:
+            unpaired += 1
             continue
-        rank = below(state, left - inside)
+        rank = below(state, n_left - in_run)
         if rank >= before:
-            rank += inside
+            rank += in_run
         q = np.int64(place_of(tree, rank))
         source[p] = q
         source[q] = p
         take_out(tree, q)
-        left -= 1
+        n_left -= 1
         if pool[p]:
             take_out(tree, p)
-            left -= 1
-    return stuck
+            n_left -= 1
+    return unpaired

@@ -83,14 +83,14 @@ def pipeline(name: str, title: str, when: str, steps: Sequence[Mechanism]) -> Me
     Diagnostics are prefixed with their step's name.
     """
     names = [parameter.name for step in steps for parameter in step.parameters]
-    twice = first_twice(names)
-    if twice is not None:
-        raise UsageError(f"pipeline '{name}': several steps have a parameter '{twice}'")
+    repeated = first_twice(names)
+    if repeated is not None:
+        raise UsageError(f"pipeline '{name}': several steps have a parameter '{repeated}'")
 
     def part(setting: Setting, step: Mechanism, data: Microdata) -> Setting:
-        mine = {parameter.name for parameter in step.parameters}
-        values = {key: value for key, value in setting.values.items() if key in mine}
-        texts = tuple((key, text) for key, text in setting.texts if key in mine)
+        own_names = {parameter.name for parameter in step.parameters}
+        values = {key: value for key, value in setting.values.items() if key in own_names}
+        texts = tuple((key, text) for key, text in setting.texts if key in own_names)
         return Setting(data, values, texts, setting.keys, setting.numeric)
 
     def check(values: Mapping[str, Any]) -> None:
@@ -109,15 +109,15 @@ def pipeline(name: str, title: str, when: str, steps: Sequence[Mechanism]) -> Me
         tables, touched, statuses = list(first.tables), first.touched, [first.status]
         diagnostics = {f"{steps[0].name}.{key}": value for key, value in first.diagnostics.items()}
         for k, step in enumerate(steps[1:], 1):
-            made, marks = [], []
+            released, touched_by_step = [], []
             for d, table in enumerate(tables):
-                own = part(setting, step, as_microdata(table))
-                drawn = step.draw_replicate(step.prepare(own), own, derive(derived, "step", (k, d)))
-                made += [compose(table, later) for later in drawn.tables]
-                marks.append(drawn.touched | touched[d])
+                step_setting = part(setting, step, as_microdata(table))
+                drawn = step.draw_replicate(step.prepare(step_setting), step_setting, derive(derived, "step", (k, d)))
+                released += [compose(table, later) for later in drawn.tables]
+                touched_by_step.append(drawn.touched | touched[d])
                 statuses.append(drawn.status)
                 diagnostics |= {f"{step.name}.{key}": value for key, value in drawn.diagnostics.items()}
-            tables, touched = made, np.concatenate(marks)
+            tables, touched = released, np.concatenate(touched_by_step)
         warnings = [str(diagnostics.pop(key)) for key in list(diagnostics) if key.endswith(".warning")]
         if warnings:
             diagnostics["warning"] = "; ".join(warnings)

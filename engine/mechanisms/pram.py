@@ -95,35 +95,37 @@ def prepare(setting: Setting) -> Prepared:
     """Categories and matrices.  Refuses variables of one category, and matrices that do not fit them."""
     places, domain = perturbed(setting), setting.data.domain
     groups = [places] if setting["over"] == "key" else [(j,) for j in places]
-    given = _by_name(setting, ["+".join(domain.names[j] for j in group) for group in groups])
-    variables = [_variable(setting, group, given) for group in groups]
-    expected = sum(float(np.sum(one.counts * one.out)) for one in variables)
-    variance = sum(float(np.sum(one.counts * one.out * (1 - one.out))) for one in variables)
+    matrices = _by_name(setting, ["+".join(domain.names[j] for j in group) for group in groups])
+    variables = [_variable(setting, group, matrices) for group in groups]
+    expected = sum(float(np.sum(variable.counts * variable.out)) for variable in variables)
+    variance = sum(float(np.sum(variable.counts * variable.out * (1 - variable.out))) for variable in variables)
     about: dict[str, float | str] = {
-        "variables": ", ".join(one.name for one in variables),
-        "categories": ", ".join(str(len(one.counts)) for one in variables),
-        "smallest_categories": ", ".join(str(int(one.counts[one.counts > 0].min())) for one in variables),
+        "variables": ", ".join(variable.name for variable in variables),
+        "categories": ", ".join(str(len(variable.counts)) for variable in variables),
+        "smallest_categories": ", ".join(
+            str(int(variable.counts[variable.counts > 0].min())) for variable in variables
+        ),
         "expected_moves": expected,
         "sd_of_moves": float(np.sqrt(variance)),
-        "margin_drift": max(_drift(one) for one in variables),
+        "margin_drift": max(_drift(variable) for variable in variables),
     }
     return Prepared(variables, about)
 
 
 def _by_name(setting: Setting, names: list[str]) -> dict[str, Any]:
     """The given matrices by variable; an unnamed one belongs to the only variable."""
-    given = dict(setting["matrix"])
-    if "" in given:
+    matrices = dict(setting["matrix"])
+    if "" in matrices:
         if len(names) > 1:
             raise UsageError(f"one matrix for {len(names)} attributes ({', '.join(names)}); wanted: {FORMS}.")
-        given[names[0]] = given.pop("")
-    for name in given:
+        matrices[names[0]] = matrices.pop("")
+    for name in matrices:
         if name not in names:
             raise UsageError(f"matrix of '{name}', which is not perturbed.{did_you_mean(name, names)}")
-    missing = [name for name in names if given and name not in given]
+    missing = [name for name in names if matrices and name not in matrices]
     if missing:
         raise UsageError(f"no matrix for '{missing[0]}'; every perturbed variable needs one, or none is given")
-    return given
+    return matrices
 
 
 def _variable(setting: Setting, places: tuple[int, ...], matrices: Mapping[str, Any]) -> Variable:
@@ -157,11 +159,11 @@ def _variable(setting: Setting, places: tuple[int, ...], matrices: Mapping[str, 
     return Variable(name, places, cells, x, counts, None, checked(one_matrix, name, labels, what))
 
 
-def _drift(one: Variable) -> float:
+def _drift(variable: Variable) -> float:
     """Total variation between expected and original margin; 0 for an invariant matrix, up to rounding."""
-    if one.given is None:
+    if variable.given is None:
         return 0.0
-    gap = float(np.abs(one.counts @ one.given - one.counts).sum()) / 2 / one.counts.sum()
+    gap = float(np.abs(variable.counts @ variable.given - variable.counts).sum()) / 2 / variable.counts.sum()
     return gap if gap > 1e-12 else 0.0
 
 
@@ -186,8 +188,8 @@ def transit(matrix: np.ndarray, x: np.ndarray, uniforms: np.ndarray) -> np.ndarr
             records = order[start:end]
             reached = np.cumsum(matrix[k])
             last = int(np.flatnonzero(matrix[k])[-1])
-            found = np.searchsorted(reached, uniforms[records] * reached[-1], side="right")
-            new[records] = np.minimum(found, last)
+            categories = np.searchsorted(reached, uniforms[records] * reached[-1], side="right")
+            new[records] = np.minimum(categories, last)
         start = end
     return new
 
@@ -197,20 +199,20 @@ def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
     data, rng = setting.data, table_stream(derived, 1)
     changed, replaced, moves = np.zeros(data.n_records, bool), {}, 0
     diagnostics: dict[str, float | str] = dict(prepared.about)
-    if not any(one.out.any() for one in prepared.variables):
+    if not any(variable.out.any() for variable in prepared.variables):
         diagnostics["warning"] = "no record can move; the table is the original"
         return Drawn([ReleasedTable(data)], NOOP, changed[None, :], diagnostics)
-    for one in prepared.variables:
+    for variable in prepared.variables:
         uniforms = rng.random(data.n_records)
-        if one.leave is not None:
-            new = move(one.leave, one.x, uniforms, rng)
+        if variable.leave is not None:
+            new = move(variable.leave, variable.x, uniforms, rng)
         else:
-            new = transit(one.matrix, one.x, uniforms)
-        moved = new != one.x
+            new = transit(variable.matrix, variable.x, uniforms)
+        moved = new != variable.x
         moves += int(np.count_nonzero(moved))
         changed |= moved
-        for c, j in enumerate(one.places):
-            replaced[j] = one.cells[:, c].astype(data.codes[j].dtype)[new]
+        for c, j in enumerate(variable.places):
+            replaced[j] = variable.cells[:, c].astype(data.codes[j].dtype)[new]
     diagnostics["moves"] = float(moves)
     diagnostics["changed_share"] = float(changed.mean())
     if float(prepared.about["margin_drift"]) > 0:

@@ -88,23 +88,26 @@ def rows(setting: Setting, places: Sequence[int], formula: str, mechanism: str) 
     labels = [data.domain.attributes[j].levels for j in places]
     names = tuple(" ".join(levels[code] for levels, code in zip(labels, row, strict=True)) for row in groups)
     terms = parse(formula, _default(setting, places))
-    known = {name: _variable(data, name, places, mechanism) for term in terms for name in term}
-    used = list(known.values())
-    columns, sizes, looks = [stratum], [len(groups)], []
+    variables = {name: _variable(data, name, places, mechanism) for term in terms for name in term}
+    used = list(variables.values())
+    columns, sizes, distinct_values = [stratum], [len(groups)], []
     for variable in used:
         if variable.size:
-            look = np.arange(variable.size)
+            values = np.arange(variable.size)
             codes = variable.values
         else:
-            look, codes = np.unique(variable.values, return_inverse=True)
-        looks.append(look)
+            values, codes = np.unique(variable.values, return_inverse=True)
+        distinct_values.append(values)
         columns.append(codes)
-        sizes.append(len(look))
+        sizes.append(len(values))
     cells, row_of = occupied(columns, sizes, data.n_records)
-    coded = {v.name: (look[cells[:, 1 + c]], v.size) for c, (v, look) in enumerate(zip(used, looks, strict=True))}
+    coded = {
+        v.name: (values[cells[:, 1 + c]], v.size)
+        for c, (v, values) in enumerate(zip(used, distinct_values, strict=True))
+    }
     start = np.searchsorted(cells[:, 0], np.arange(len(groups) + 1))
     counts = np.bincount(row_of, minlength=len(cells)).astype(np.int64)
-    mains = [(name,) for name in known]
+    mains = [(name,) for name in variables]
     return Rows(names, row_of, start, counts, _columns(terms, coded, len(cells)), _columns(mains, coded, len(cells)))
 
 
@@ -142,12 +145,12 @@ def parse(formula: str, everything: Sequence[str]) -> list[tuple[str, ...]]:
     token = re.compile(r"\s*(?:`([^`]+)`|([^`+:*]+?))\s*([+:*]|$)")
     at, factors, starred = 0, list[str](), False
     while True:
-        found = token.match(text, at)
-        if not found or (found[3] and found.end() == len(text)):
+        match = token.match(text, at)
+        if not match or (match[3] and match.end() == len(text)):
             raise UsageError(f"formula == '{formula}', cannot be read; write for example . + a:b")
-        factors.append(found[1] or found[2].strip())
-        starred |= found[3] == "*"
-        if found[3] in ("+", ""):
+        factors.append(match[1] or match[2].strip())
+        starred |= match[3] == "*"
+        if match[3] in ("+", ""):
             if factors == ["."]:
                 terms += [(name,) for name in everything]
             elif "." in factors:
@@ -159,8 +162,8 @@ def parse(formula: str, everything: Sequence[str]) -> list[tuple[str, ...]]:
             else:
                 terms.append(tuple(dict.fromkeys(factors)))
             factors, starred = [], False
-        at = found.end()
-        if not found[3]:
+        at = match.end()
+        if not match[3]:
             break
     unlike: dict[frozenset[str], tuple[str, ...]] = {}
     for term in terms:
@@ -170,15 +173,15 @@ def parse(formula: str, everything: Sequence[str]) -> list[tuple[str, ...]]:
 
 def _columns(terms: Sequence[tuple[str, ...]], coded: dict[str, tuple[np.ndarray, int]], m: int) -> np.ndarray:
     """Design columns: dummies of all levels but the first, numbers as they are, products for interactions."""
-    blocks = [np.empty((m, 0))]
+    terms_made = [np.empty((m, 0))]
     for term in terms:
-        block = np.ones((m, 1))
+        columns = np.ones((m, 1))
         for name in term:
             values, size = coded[name]
-            one = (values[:, None] == np.arange(1, size)).astype(float) if size else values[:, None]
-            block = (block[:, :, None] * one[:, None, :]).reshape(m, -1)
-        blocks.append(block)
-    return np.concatenate(blocks, axis=1)
+            variable_columns = (values[:, None] == np.arange(1, size)).astype(float) if size else values[:, None]
+            columns = (columns[:, :, None] * variable_columns[:, None, :]).reshape(m, -1)
+        terms_made.append(columns)
+    return np.concatenate(terms_made, axis=1)
 
 
 def fit(all_rows: Rows, a: int, b: int) -> Fitted:
@@ -237,14 +240,14 @@ def _newton(x: np.ndarray, trials: np.ndarray, wins: np.ndarray, ridge: float) -
             step = np.linalg.solve(information, slope)
         except np.linalg.LinAlgError:
             return None
-        along = x @ step
+        direction = x @ step
         for _ in range(30):
-            there = _height(eta + along, beta + step, trials, wins, penalty)
-            if there >= height - 1e-12 * (1 + abs(height)):
+            trial_height = _height(eta + direction, beta + step, trials, wins, penalty)
+            if trial_height >= height - 1e-12 * (1 + abs(height)):
                 break
-            step, along = step / 2, along / 2
-        beta, eta, height = beta + step, eta + along, there
-        change = np.abs(along).max()
+            step, direction = step / 2, direction / 2
+        beta, eta, height = beta + step, eta + direction, trial_height
+        change = np.abs(direction).max()
         if change < _CONVERGED:
             return probability(eta)
         if not ridge and turn >= 8 and change > 0.05 and np.abs(eta).max() > 18:
@@ -264,12 +267,12 @@ def probability(eta: np.ndarray) -> np.ndarray:
     return result
 
 
-def distance(all_rows: Rows, a: int, b: int, fitted: Fitted, kind: str) -> float:
+def distance(all_rows: Rows, a: int, b: int, fitted: Fitted, measure: str) -> float:
     """Distance of two strata: 0 upwards (``pmse`` and ``half`` to 1/4, ``pmse_ratio`` to 1), small when alike."""
     counts_a, counts_b = (all_rows.counts[all_rows.start[s] : all_rows.start[s + 1]] for s in (a, b))
     n_a, n_b = int(counts_a.sum()), int(counts_b.sum())
     c = n_b / (n_a + n_b)
-    centre = 0.5 if kind == "half" else c
+    centre = 0.5 if measure == "half" else c
     total = float((counts_a * (fitted.of_a - centre) ** 2).sum() + (counts_b * (fitted.of_b - centre) ** 2).sum())
     mean = total / (n_a + n_b)
-    return mean / (c * (1 - c)) if kind == "pmse_ratio" else mean
+    return mean / (c * (1 - c)) if measure == "pmse_ratio" else mean

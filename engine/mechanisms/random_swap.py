@@ -85,9 +85,9 @@ class Prepared:
 
 
 def prepare(structure: Structure, table: ContingencyTable) -> Prepared:
-    """Sort a table's cells by block and class for one structure.
+    """Sort a table's cells by stratum and class for one structure.
 
-    Blocks are equal on F and on the kinds of levels of ``same_kind``; classes are equal on S∪C.  Attributes with fewer
+    Strata are equal on F and on the kinds of levels of ``same_kind``; classes are equal on S∪C.  Attributes with fewer
     levels sort first, so that the classes a record may meet lie in few runs.
     """
     from engine.mechanisms import kernels
@@ -101,8 +101,8 @@ def prepare(structure: Structure, table: ContingencyTable) -> Prepared:
     sizes = np.array([*(shape[j] for j in structure.equal), *([3] * len(kinds)), *(shape[j] for j in differ)], np.int64)
     order = kernels.sort_cells(keys, sizes)
     keys = keys[order]
-    n_block = len(structure.equal) + len(kinds)
-    class_of, class_start, first_class, last_class = kernels.classes(keys, n_block)
+    n_stratum = len(structure.equal) + len(kinds)
+    class_of, class_start, first_class, last_class = kernels.classes(keys, n_stratum)
     n, m = table.n_records, len(order)
     width = np.int32 if n < 2**31 else np.int64
     others = np.arange(m)
@@ -120,7 +120,7 @@ def prepare(structure: Structure, table: ContingencyTable) -> Prepared:
         class_start=class_start,
         first_class=first_class,
         last_class=last_class,
-        values=np.ascontiguousarray(keys[class_start[:-1], n_block:]),
+        values=np.ascontiguousarray(keys[class_start[:-1], n_stratum:]),
         others=others,
         start=start,
         guide=guide,
@@ -136,8 +136,8 @@ def prepare(structure: Structure, table: ContingencyTable) -> Prepared:
 class _Written:
     """A part of a stream's name that has been written out already: its ``repr`` is that text."""
 
-    def __init__(self, part: object) -> None:
-        self._text = repr(part)
+    def __init__(self, value: object) -> None:
+        self._text = repr(value)
 
     def __repr__(self) -> str:
         return self._text
@@ -170,9 +170,9 @@ def records_of_pairs(derived: bytes, pairs: np.ndarray, cell_of_record: np.ndarr
     order = np.argsort(flat, kind="stable")
     grouped = flat[order]
     first = np.searchsorted(grouped, grouped)
-    taken = np.empty(len(flat), np.int64)
-    taken[order] = by_cell[start[grouped] + np.arange(len(grouped)) - first]
-    return taken.reshape(-1, 2)
+    records = np.empty(len(flat), np.int64)
+    records[order] = by_cell[start[grouped] + np.arange(len(grouped)) - first]
+    return records.reshape(-1, 2)
 
 
 def exchanged(data: Microdata, records: np.ndarray, spec: AttributeSpec) -> ReleasedTable:
@@ -197,12 +197,12 @@ def prepare_setting(setting: Setting) -> Prepared:
 def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
     """One replicate down to records: FAILED when fewer pairs could be formed than the rate asks for."""
     spec, data = _spec(setting), setting.data
-    to_swap, wanted = pairs_wanted(spec.rate, data.n_records)
-    pairs = prepared.draw(derived, wanted)
+    to_swap, n_wanted = pairs_wanted(spec.rate, data.n_records)
+    pairs = prepared.draw(derived, n_wanted)
     records = records_of_pairs(derived, pairs, data.cell_of_record)
     touched = np.zeros((1, data.n_records), bool)
     touched[0, records.reshape(-1)] = True
-    status = NOOP if to_swap == 0 else OK if len(pairs) == wanted else FAILED
+    status = NOOP if to_swap == 0 else OK if len(pairs) == n_wanted else FAILED
     return Drawn([exchanged(data, records, spec.attributes)], status, touched, {})
 
 

@@ -26,7 +26,7 @@ from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
 from engine.release.results import NOOP, OK
 
-_BLOCK = 1 << 20  # probabilities worked out at once (8 MB)
+_SEGMENT = 1 << 20  # probabilities worked out at once (8 MB)
 
 
 class Level(NamedTuple):
@@ -88,19 +88,19 @@ def prepare(setting: Setting) -> Prepared:
     names, level_of = _levels(setting, keys, columns)
     levels, warnings = [], []
     for level, name in enumerate(names):
-        mine = sensitive[level_of[keys.x[sensitive]] == level]
-        if not len(mine):
+        level_records = sensitive[level_of[keys.x[sensitive]] == level]
+        if not len(level_records):
             continue
         donors = np.flatnonzero(~keys.sensitive & (level_of == level))
         n_donors = int(keys.counts[donors].sum())
         if n_donors < setting["n_mix"]:
             warnings.append(f"only {n_donors} nonsensitive records{name} for n_mix={setting['n_mix']}; all are used")
         if setting["selection"] == "local":
-            choices = local_choices(v, mine, model.means, donors, keys, setting["n_mix"])
+            choices = local_choices(v, level_records, model.means, donors, keys, setting["n_mix"])
         else:
             records = np.flatnonzero(np.isin(keys.x, donors))
-            choices = global_choices(v, mine, records, setting["n_mix"])
-        levels.append(Level(name, mine, choices))
+            choices = global_choices(v, level_records, records, setting["n_mix"])
+        levels.append(Level(name, level_records, choices))
     if setting["selection"] == "global" and _model_set(setting) == "C":
         warnings.append(
             "mixing records were chosen by y; a model on all donor-cell records is biased (use model_set='M')"
@@ -137,66 +137,66 @@ def _levels(setting: Setting, keys: location.KeyCells, columns: list[int]) -> tu
         for row in levels
     ]
     open_ = np.bincount(level_of, weights=~keys.sensitive, minlength=len(levels)) > 0
-    stuck = keys.records[~open_[level_of[keys.x[keys.records]]]]
-    if len(stuck):
+    without_donor = keys.records[~open_[level_of[keys.x[keys.records]]]]
+    if len(without_donor):
         where: dict[str, list[str]] = {}
-        for i in stuck.tolist():
+        for i in without_donor.tolist():
             where.setdefault(names[level_of[keys.x[i]]], []).append(str(i + 1))
         listed = "; ".join(
             f"rows {', '.join(rows[:10])}{f' and {len(rows) - 10} more' if len(rows) > 10 else ''}{name}"
             for name, rows in where.items()
         )
         raise EngineError(
-            f"{len(stuck)} sensitive records have no nonsensitive cell in their level of "
+            f"{len(without_donor)} sensitive records have no nonsensitive cell in their level of "
             f"{'+'.join(setting['within'])}: {listed}"
         )
     return names, level_of
 
 
-def task(prepared: Prepared, level: Level, mixing: np.ndarray, model_set: str) -> Task:
+def make_task(prepared: Prepared, level: Level, mixing: np.ndarray, model_set: str) -> Task:
     """The model of one level, given the records of its mixing sets (without repeats)."""
     assert prepared.numbers is not None
     x, z = prepared.keys.x, prepared.numbers.z
     records = np.union1d(level.sensitive, mixing)
     cells = np.unique(x[records])
-    place = np.full(len(prepared.keys.counts), -1)
-    place[cells] = np.arange(len(cells))
-    in_m = np.bincount(place[x[records]], minlength=len(cells))
-    used = records if model_set == "M" else np.flatnonzero(place[x] >= 0)
+    index = np.full(len(prepared.keys.counts), -1)
+    index[cells] = np.arange(len(cells))
+    in_m = np.bincount(index[x[records]], minlength=len(cells))
+    used = records if model_set == "M" else np.flatnonzero(index[x] >= 0)
     try:
-        model = location.fit(z[used], place[x[used]], len(cells), prepared.numbers.names, in_m)
+        model = location.fit(z[used], index[x[used]], len(cells), prepared.numbers.names, in_m)
     except EngineError as error:
         hint = ""
-        if model_set == "M" and _works(prepared, place, len(cells)):
+        if model_set == "M" and _works(prepared, index, len(cells)):
             hint = "; the model on all records of the donor cells can be fitted (use model_set='C')"
         raise EngineError(f"{error}{level.name}{hint}") from error
     return Task(records, cells, model, location.whiten(z[records], model.factor), len(used))
 
 
-def _works(prepared: Prepared, place: np.ndarray, n_cells: int) -> bool:
+def _works(prepared: Prepared, index: np.ndarray, n_cells: int) -> bool:
     assert prepared.numbers is not None
-    used = np.flatnonzero(place[prepared.keys.x] >= 0)
+    used = np.flatnonzero(index[prepared.keys.x] >= 0)
     try:
-        location.fit(prepared.numbers.z[used], place[prepared.keys.x[used]], n_cells, prepared.numbers.names)
+        location.fit(prepared.numbers.z[used], index[prepared.keys.x[used]], n_cells, prepared.numbers.names)
     except EngineError:
         return False
     return True
 
 
-def impute(one: Task, theta: location.Theta, uniforms: np.ndarray) -> np.ndarray:
+def impute(task: Task, theta: location.Theta, uniforms: np.ndarray) -> np.ndarray:
     """A key cell for every record of a task, each from its predictive probabilities by one uniform number."""
-    t = location.turned(one.v, theta.turn)
-    got = np.empty(len(t), np.int64)
-    step = max(1, _BLOCK // len(one.cells))
+    t = location.turned(task.v, theta.turn)
+    cells = np.empty(len(t), np.int64)
+    step = max(1, _SEGMENT // len(task.cells))
     for start in range(0, len(t), step):
-        part = slice(start, start + step)
-        weights = location.log_weights(theta, t[part])
+        rows = slice(start, start + step)
+        weights = location.log_weights(theta, t[rows])
         weights -= weights.max(axis=1, keepdims=True)
         np.exp(weights, out=weights)
         np.cumsum(weights, axis=1, out=weights)
-        target = uniforms[part] * weights[:, -1]
-        got[part] = np.minimum((weights <= target[:, None]).sum(axis=1), len(one.cells) - 1)
-    return one.cells[got]
+        target = uniforms[rows] * weights[:, -1]
+        cells[rows] = np.minimum((weights <= target[:, None]).sum(axis=1), len(task.cells) - 1)
+    return task.cells[cells]
 
 
 def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
@@ -212,29 +212,29 @@ def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
     tasks = []
     for level in prepared.levels:
         sets = [mixing_set(choice, setting["n_mix"], setting["fill"], shared) for choice in level.choices]
-        tasks.append(task(prepared, level, np.unique(np.concatenate(sets)), _model_set(setting)))
-    thetas = [None if setting["proper"] else location.draw(one.model, shared) for one in tasks]
+        tasks.append(make_task(prepared, level, np.unique(np.concatenate(sets)), _model_set(setting)))
+    thetas = [None if setting["proper"] else location.draw(task.model, shared) for task in tasks]
     released, moved, moved_sensitive = [], 0, 0
     sensitive = prepared.keys.sensitive[x]
     for d in range(tables):
         rng, cell = table_stream(derived, d + 1), x.copy()
-        for one, theta in zip(tasks, thetas, strict=True):
-            drawn = location.draw(one.model, rng) if theta is None else theta
-            cell[one.records] = impute(one, drawn, rng.random(len(one.records)))
-            touched[d, one.records] = True
+        for task, theta in zip(tasks, thetas, strict=True):
+            drawn = location.draw(task.model, rng) if theta is None else theta
+            cell[task.records] = impute(task, drawn, rng.random(len(task.records)))
+            touched[d, task.records] = True
         new = prepared.keys.cells[cell]
         replaced = {j: new[:, c].astype(data.codes[j].dtype) for c, j in enumerate(setting.keys)}
         released.append(ReleasedTable(data, replaced=replaced))
         moved += int(np.count_nonzero(cell != x))
         moved_sensitive += int(np.count_nonzero(cell[sensitive] != x[sensitive]))
-    imputed = sum(len(one.records) for one in tasks)
+    imputed = sum(len(task.records) for task in tasks)
     diagnostics["imputed_records"] = float(imputed)
     diagnostics["imputed_share"] = imputed / n
-    cells = sum(len(one.cells) for one in tasks)
+    cells = sum(len(task.cells) for task in tasks)
     diagnostics["cells"] = float(cells)
     diagnostics["donor_cells"] = float(cells - prepared.keys.sensitive.sum())
     diagnostics["model_set"] = _model_set(setting)
-    diagnostics["model_records"] = float(sum(one.on for one in tasks))
+    diagnostics["model_records"] = float(sum(task.on for task in tasks))
     diagnostics["changed_share_of_imputed"] = moved / tables / imputed
     diagnostics["sensitive_changed_share"] = moved_sensitive / tables / int(sensitive.sum())
     return Drawn(released, OK, touched, diagnostics)

@@ -75,7 +75,8 @@ class _Input:
     def at(self, rows: np.ndarray, strata: bool = True) -> _Input:
         """Some rows."""
         weights, cells, counts = (
-            None if part is None else part[rows] for part in (self.weights, self.cells if strata else None, self.counts)
+            None if values is None else values[rows]
+            for values in (self.weights, self.cells if strata else None, self.counts)
         )
         return _Input(self.y[rows], self.x[rows], weights, cells, counts)
 
@@ -117,10 +118,10 @@ class Compared(NamedTuple):
     gamma: np.ndarray
 
 
-def check(plan: Plan, data: Microdata, asked: Iterable[str] = ()) -> None:
+def check(plan: Plan, data: Microdata, wanted_names: Iterable[str] = ()) -> None:
     """Refuse analyses that the data do not allow: unknown columns, formulas that cannot be read, outcomes of the wrong
-    kind; and unknown names of analyses among ``asked``."""
-    for name in asked:
+    kind; and unknown names of analyses among ``wanted_names``."""
+    for name in wanted_names:
         chosen(plan, name)
     numeric_columns(plan, data)
     original = ReleasedTable(data)
@@ -134,8 +135,8 @@ def chosen(plan: Plan, name: str) -> tuple[AnalysisPlan, ...]:
         return plan.analyses
     matching = tuple(analysis for analysis in plan.analyses if analysis.name == name)
     if not matching:
-        known = [analysis.name for analysis in plan.analyses]
-        raise UsageError(f"analysis == '{name}', which the plan does not declare.{did_you_mean(name, known)}")
+        names = [analysis.name for analysis in plan.analyses]
+        raise UsageError(f"analysis == '{name}', which the plan does not declare.{did_you_mean(name, names)}")
     return matching
 
 
@@ -158,8 +159,8 @@ def _given(ready: Design, table: ReleasedTable, original: ReleasedTable, places:
         if (weights < 0).any():
             raise EngineError(f"weight '{ready.plan.data.weight}' is negative in {int((weights < 0).sum())} records")
         complete = complete & (weights > 0)
-    given = _Input(y, x, weights, table.cells(places) if places else None)
-    return given if complete.all() else given.at(np.flatnonzero(complete))
+    fit_input = _Input(y, x, weights, table.cells(places) if places else None)
+    return fit_input if complete.all() else fit_input.at(np.flatnonzero(complete))
 
 
 def _cells(ready: Design, table: ReleasedTable, places: tuple[int, ...]) -> _Input:
@@ -190,23 +191,25 @@ def ready(analysis: AnalysisPlan, original: ReleasedTable, plan: Plan, reported:
 
 def _ready(analysis: AnalysisPlan, original: ReleasedTable, plan: Plan, reported: bool) -> Ready:
     prepared, places = design(analysis, original, plan), _places(analysis, original.data)
-    given = _given(prepared, original, original, places)
-    if not len(given.y):
+    fit_input = _given(prepared, original, original, places)
+    if not len(fit_input.y):
         raise EngineError(f"analysis '{analysis.name}': no record has all that it uses")
-    cells = np.unique(given.cells) if given.cells is not None else np.zeros(1, np.int64)
+    cells = np.unique(fit_input.cells) if fit_input.cells is not None else np.zeros(1, np.int64)
     strata = strata_names(original.data, places, cells) if places else [""]
     names = tuple(f"{s}: {name}" if s else name for s in strata for name in prepared.model.parameters)
-    parts = tuple(given.rows(cell) for cell in cells.tolist())
-    fitted = _stack([_solve(part, prepared.model, reported) for part in parts])
-    return Ready(prepared, tuple(cells.tolist()), tuple(strata), names, places, given, parts, fitted, reported)
+    strata_inputs = tuple(fit_input.rows(cell) for cell in cells.tolist())
+    fitted = _stack([_solve(part, prepared.model, reported) for part in strata_inputs])
+    return Ready(
+        prepared, tuple(cells.tolist()), tuple(strata), names, places, fit_input, strata_inputs, fitted, reported
+    )
 
 
-def _solve(part: _Input, model: Model, reported: bool, start: np.ndarray | None = None) -> Solved:
+def _solve(fit_input: _Input, model: Model, reported: bool, start: np.ndarray | None = None) -> Solved:
     """One fit.  A sweep makes thousands, so its linear, logistic and Poisson ones are our own, which are many times
     faster (``benchmarks/models.py``); all others are those of statsmodels."""
     if model.family.name in FAST and not reported:
-        return solve(model.family.name, part.x, part.y, part.weights, start, part.counts)
-    return statsmodels_fit.solve(model, part.x, part.y, part.weights, part.counts)
+        return solve(model.family.name, fit_input.x, fit_input.y, fit_input.weights, start, fit_input.counts)
+    return statsmodels_fit.solve(model, fit_input.x, fit_input.y, fit_input.weights, fit_input.counts)
 
 
 def _stack(solved: list[Solved]) -> Fitted:
@@ -227,20 +230,22 @@ def fit(ready: Ready, table: ReleasedTable, original: ReleasedTable) -> Fitted:
 
 
 def _fit(ready: Ready, table: ReleasedTable, original: ReleasedTable) -> Fitted:
-    given = _given(ready.design, table, original, ready.places)
-    if given.equals(ready.given):
+    fit_input = _given(ready.design, table, original, ready.places)
+    if fit_input.equals(ready.given):
         return ready.fitted
     model, solved = ready.design.model, []
     k = len(model.parameters)
     for s, (cell, before) in enumerate(zip(ready.cells, ready.parts, strict=True)):
-        part = given.rows(cell)
+        stratum_input = fit_input.rows(cell)
         old = Solved(
             ready.fitted.estimate[s * k : s * k + k],
             ready.fitted.se[s * k : s * k + k],
             float(ready.fitted.df[s * k]),
             ready.fitted.why[s * k : s * k + k],
         )
-        solved.append(old if part.equals(before) else _solve(part, model, ready.reported, old.estimate))
+        solved.append(
+            old if stratum_input.equals(before) else _solve(stratum_input, model, ready.reported, old.estimate)
+        )
     return _stack(solved)
 
 
@@ -253,9 +258,9 @@ def compare(release: RecordRelease, analysis: AnalysisPlan, df: str = "reiter", 
 
 
 def _compare(release: RecordRelease, analysis: AnalysisPlan, df: str, reported: bool) -> Compared:
-    made = ready(analysis, release.original, release.plan, reported)
-    fits = [fit(made, table, release.original) for table in release.tables]
-    before = made.fitted
+    prepared = ready(analysis, release.original, release.plan, reported)
+    fits = [fit(prepared, table, release.original) for table in release.tables]
+    before = prepared.fitted
     usable = before.why == OK
     why = np.max([result.why for result in fits], axis=0)
     good = usable & (why == OK)
@@ -267,15 +272,15 @@ def _compare(release: RecordRelease, analysis: AnalysisPlan, df: str, reported: 
     else:
         variances = np.array([result.se[good] ** 2 for result in fits])
         # Estimates without any variance in any table (a perfect fit) have no interval to combine.
-        some = variances.mean(axis=0) > 0
-        at = np.flatnonzero(good)[some]
+        varies = variances.mean(axis=0) > 0
+        at = np.flatnonzero(good)[varies]
         complete = np.min([result.df[at] for result in fits], axis=0) if len(at) else np.zeros(0)
-        joined = combine(np.array([result.estimate[at] for result in fits]), variances[:, some], complete, df)
+        joined = combine(np.array([result.estimate[at] for result in fits]), variances[:, varies], complete, df)
         after[good] = mean_over_releases(np.array([result.estimate[good] for result in fits]))
         se[good], half[good] = 0.0, 0.0
         se[at], gamma[at] = np.sqrt(joined.total), joined.gamma
         half[at] = quantile(joined.df) * se[at]
-    return Compared(made, usable, before, after, se, quantile(before.df) * before.se, half, why, gamma)
+    return Compared(prepared, usable, before, after, se, quantile(before.df) * before.se, half, why, gamma)
 
 
 def quantile(df: np.ndarray) -> np.ndarray:

@@ -37,7 +37,9 @@ def variable(name: str, plan: Plan, data: Microdata, who: str) -> Variable:
     column = name
     if name not in data.raw.columns and name.endswith(RAW):
         base = name.removesuffix(RAW)
-        column = next((part.view[0] for part in plan.attributes if part.name == base), base)
+        column = next(
+            (attribute_plan.view[0] for attribute_plan in plan.attributes if attribute_plan.name == base), base
+        )
     if column not in data.raw.columns:
         hidden = {*data.dropped, *data.domain.names, data.id}
         stays = [c for c in data.raw.names if c not in hidden]
@@ -129,34 +131,41 @@ def known_numbers(table: ReleasedTable, column: str, plan: Plan) -> np.ndarray:
         return numbers
     about = missing_values(plan, column, table.data.raw.columns[column].about)
     # other codes are no numbers already, and looking for them in millions of values takes time
-    gone = _missing(table, column, replace(about, missing=tuple(code for code in about.missing if is_number(code))))
-    return np.where(gone, np.nan, numbers) if gone.any() else numbers
+    missing = _missing(table, column, replace(about, missing=tuple(code for code in about.missing if is_number(code))))
+    return np.where(missing, np.nan, numbers) if missing.any() else numbers
 
 
 def _missing(table: ReleasedTable, column: str, about: ColumnLabels) -> np.ndarray:
     """Which records hold no value in a raw column, or one that ``about`` declares missing; shape ``(n_records,)``."""
     raw = table.data.raw.columns[column]
-    gone = np.append(about.missing_mask(raw.values), True)[raw.codes]
-    result: np.ndarray = gone[table.source] if table.source is not None and column in table.swapped_columns else gone
+    missing = np.append(about.missing_mask(raw.values), True)[raw.codes]
+    result: np.ndarray = (
+        missing[table.source] if table.source is not None and column in table.swapped_columns else missing
+    )
     return result
 
 
 def missing_values(plan: Plan, column: str, about: ColumnLabels) -> ColumnLabels:
     """A column's labels ``about`` with all that stands for no number in it declared missing: what the labels declare
     (codes and ranges), the plan's missing codes and its attribute's, with the skips."""
-    own = [code for part in plan.attributes if column in part.columns for code in (*part.missing, *part.skip)]
-    return replace(about, missing=tuple(dict.fromkeys((*about.missing, *plan.data.missing, *own))))
+    codes = [
+        code
+        for attribute_plan in plan.attributes
+        if column in attribute_plan.columns
+        for code in (*attribute_plan.missing, *attribute_plan.skip)
+    ]
+    return replace(about, missing=tuple(dict.fromkeys((*about.missing, *plan.data.missing, *codes))))
 
 
 def strata_names(data: Microdata, places: Sequence[int], cells: np.ndarray) -> list[str]:
     """Each mixed-radix cell over the attributes in words, such as ``Sex=male, Class=3``."""
     names = []
     for cell in cells.tolist():
-        words = []
+        levels = []
         for j in reversed(places):
             cell, level = divmod(cell, data.domain.shape[j])
-            words.append(f"{data.domain.names[j]}={data.domain.attributes[j].levels[level]}")
-        names.append(", ".join(reversed(words)))
+            levels.append(f"{data.domain.names[j]}={data.domain.attributes[j].levels[level]}")
+        names.append(", ".join(reversed(levels)))
     return names
 
 

@@ -39,13 +39,13 @@ class _Factor:
 
 @dataclass(frozen=True)
 class Design:
-    """What turns a released table into ``(y, X)``: factors, and the blocks of columns that they make."""
+    """What turns a released table into ``(y, X)``: factors, and the terms that they make."""
 
     analysis: AnalysisPlan
     plan: Plan
     names: tuple[str, ...]
     factors: tuple[_Factor, ...]
-    blocks: tuple[tuple[tuple[int, np.ndarray | None], ...], ...]
+    terms: tuple[tuple[tuple[int, np.ndarray | None], ...], ...]
     columns: dict[str, str]
     levels: tuple[str, ...] = ()
 
@@ -70,15 +70,15 @@ class Design:
             complete &= ~np.isnan(values)
         y = outcome(self.analysis, rows, numbers)
         evaluated = [self._values(factor, rows, numbers, complete) for factor in self.factors]
-        parts = []
-        for block in self.blocks:
-            factor_values = [evaluated[f] if matrix is None else matrix[evaluated[f]] for f, matrix in block]
+        columns = []
+        for term in self.terms:
+            factor_values = [evaluated[f] if matrix is None else matrix[evaluated[f]] for f, matrix in term]
             if not factor_values:
-                parts.append(np.ones((len(y), 1)))
+                columns.append(np.ones((len(y), 1)))
             else:  # the leftmost factor varies fastest, as in patsy's names
-                parts.append(reduce(lambda a, b: (b[:, :, None] * a[:, None, :]).reshape(len(a), -1), factor_values))
+                columns.append(reduce(lambda a, b: (b[:, :, None] * a[:, None, :]).reshape(len(a), -1), factor_values))
         self._finite(y, complete, self.analysis.sides[0])
-        x = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        x = columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1)
         return y, x, complete
 
     def _values(self, factor: _Factor, rows: Rows, numbers: dict[str, np.ndarray], complete: np.ndarray) -> np.ndarray:
@@ -130,7 +130,7 @@ def design(analysis: AnalysisPlan, original: ReleasedTable, plan: Plan) -> Desig
     data |= {name: values[complete] for name, values in numbers.items()}
     try:
         terms = ModelDesc.from_formula("~ " + analysis.sides[1]).rhs_termlist
-        places = {f: _attribute(f.code, who, attributes) for term in terms for f in term.factors}
+        attribute_of = {f: _attribute(f.code, who, attributes) for term in terms for f in term.factors}
         with np.errstate(all="ignore"):
             (info,) = design_matrix_builders([terms], lambda: iter([data]), environment, NA_action="drop")
     except PatsyError as error:
@@ -140,18 +140,20 @@ def design(analysis: AnalysisPlan, original: ReleasedTable, plan: Plan) -> Desig
     order = list(info.factor_infos)
     factors = []
     for f in order:
-        kind = info.factor_infos[f]
-        if kind.type == "numerical" and kind.num_columns != 1:
-            raise UsageError(f"{who}: {f.code} makes {kind.num_columns} columns; write one number a term")
-        factors.append(_Factor(places[f], f, kind.state, kind.type == "categorical"))
-    blocks = []
+        info_of_factor = info.factor_infos[f]
+        if info_of_factor.type == "numerical" and info_of_factor.num_columns != 1:
+            raise UsageError(f"{who}: {f.code} makes {info_of_factor.num_columns} columns; write one number a term")
+        factors.append(_Factor(attribute_of[f], f, info_of_factor.state, info_of_factor.type == "categorical"))
+    terms_made = []
     for codings in info.term_codings.values():
         for coding in codings:
-            blocks.append(tuple((order.index(f), _contrast(coding.contrast_matrices.get(f))) for f in coding.factors))
+            terms_made.append(
+                tuple((order.index(f), _contrast(coding.contrast_matrices.get(f))) for f in coding.factors)
+            )
     levels = outcome_levels(analysis, original.data.domain)
     if analysis.model.outcome == "ordered levels" and info.column_names[0] != "Intercept":
         raise UsageError(f"{who}: a model of ordered levels has thresholds for its intercept; leave out 0 and -1")
-    return Design(analysis, plan, tuple(info.column_names), tuple(factors), tuple(blocks), columns, levels)
+    return Design(analysis, plan, tuple(info.column_names), tuple(factors), tuple(terms_made), columns, levels)
 
 
 def _contrast(coding: Any) -> np.ndarray | None:
@@ -182,7 +184,7 @@ def _attribute(code: str, who: str, attributes: dict[str, int]) -> int | None:
                 f"{who}: {code} needs an attribute in C(...).{did_you_mean(name or '', attributes)} "
                 "Make the column an attribute to use it as categories"
             )
-        for argument in (*tree.args[1:], *(word.value for word in tree.keywords)):
+        for argument in (*tree.args[1:], *(keyword.value for keyword in tree.keywords)):
             _check_coding(argument, who, code)
         return attributes[name]
     name = quoted(tree)
@@ -194,10 +196,10 @@ def _attribute(code: str, who: str, attributes: dict[str, int]) -> int | None:
 
 def _check_coding(tree: ast.AST, who: str, code: str) -> None:
     """The second argument of C(...): Treatment, Sum, or one of them with a level."""
-    wanted = [name for name in CODINGS if name in ("Treatment", "Sum")]
+    codings = [name for name in CODINGS if name in ("Treatment", "Sum")]
     inner: Sequence[ast.AST] = ()
     if isinstance(tree, ast.Call):
-        inner, tree = (*tree.args, *(word.value for word in tree.keywords)), tree.func
-    plain = all(isinstance(part, ast.Constant) for part in inner)
-    if not (isinstance(tree, ast.Name) and tree.id in wanted and plain):
+        inner, tree = (*tree.args, *(keyword.value for keyword in tree.keywords)), tree.func
+    constant = all(isinstance(argument, ast.Constant) for argument in inner)
+    if not (isinstance(tree, ast.Name) and tree.id in codings and constant):
         raise UsageError(f'{who}: cannot read {code}; write C(name, Treatment("level")) or C(name, Sum())')

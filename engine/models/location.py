@@ -103,10 +103,10 @@ def key_cells(data: Microdata, keys: Sequence[int], s: int, rule: str) -> KeyCel
 
 def in_words(s: int, rule: str) -> str:
     """The sensitivity rule as a phrase."""
-    most = s if rule == "le" else s - 1
-    if most < 1:
+    largest = s if rule == "le" else s - 1
+    if largest < 1:
         return "no cell (fewer than 1 record)"
-    return "cells with 1 record" if most == 1 else f"cells with {most} or fewer records"
+    return "cells with 1 record" if largest == 1 else f"cells with {largest} or fewer records"
 
 
 class Variables(NamedTuple):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,7 +32,6 @@ MOST_CYCLES = 1000
 _DENSE = 1 << 20
 
 CZECH_LITERATURE = "[ABCE][ADE][BF]"
-CZECH_EQ_14 = "[ABCD][ADE][BF]"
 
 Generators = tuple[tuple[int, ...], ...]
 
@@ -52,23 +52,23 @@ class Model:
     @classmethod
     def of(cls, sets: Iterable[Iterable[int]]) -> Model:
         """The model with these sets of attributes and everything inside them."""
-        distinct = {frozenset(one) for one in sets}
-        largest = [one for one in distinct if not any(one < other for other in distinct)]
-        return cls(tuple(sorted(tuple(sorted(one)) for one in largest)))
+        distinct = {frozenset(generator) for generator in sets}
+        largest = [generator for generator in distinct if not any(generator < other for other in distinct)]
+        return cls(tuple(sorted(tuple(sorted(generator)) for generator in largest)))
 
     def show(self, names: Sequence[str]) -> str:
         """The model in brackets: ``[ABC][DE]`` when all names are one letter, ``[Age,Sex][Race]`` otherwise."""
         comma = "" if all(len(name) == 1 for name in names) else ","
-        return "".join(f"[{comma.join(names[j] for j in one)}]" for one in self.generators)
+        return "".join(f"[{comma.join(names[j] for j in generator)}]" for generator in self.generators)
 
     @cached_property
     def faces(self) -> frozenset[frozenset[int]]:
         """All non-empty sets of attributes that interact."""
         return frozenset(
             frozenset(face)
-            for one in self.generators
-            for size in range(1, len(one) + 1)
-            for face in combinations(one, size)
+            for generator in self.generators
+            for size in range(1, len(generator) + 1)
+            for face in combinations(generator, size)
         )
 
     def n_parameters(self, shape: Sequence[int]) -> int:
@@ -78,8 +78,10 @@ class Model:
         """
         if self.separators is None:
             return sum(math.prod(shape[j] - 1 for j in face) for face in self.faces)
-        signed = [(one, 1) for one in self.generators] + [(one, -1) for one in self.separators]
-        return sum(sign * (math.prod(shape[j] for j in one) - 1) for one, sign in signed)
+        signed = [(attribute_set, 1) for attribute_set in self.generators] + [
+            (attribute_set, -1) for attribute_set in self.separators
+        ]
+        return sum(sign * (math.prod(shape[j] for j in attribute_set) - 1) for attribute_set, sign in signed)
 
     @cached_property
     def separators(self) -> Generators | None:
@@ -89,17 +91,17 @@ class Model:
         Generators have such a tree exactly when a spanning tree of their heaviest overlaps leaves no attribute counted
         twice (Lauritzen 1996, section 2.1).
         """
-        sets = [frozenset(one) for one in self.generators]
+        sets = [frozenset(generator) for generator in self.generators]
         best: dict[int, frozenset[int]] = {i: sets[0] & sets[i] for i in range(1, len(sets))}
-        found = []
+        separators = []
         while best:
             i = min(best, key=lambda at: (-len(best[at]), at))
-            found.append(best.pop(i))
+            separators.append(best.pop(i))
             for j in best:
                 if len(sets[i] & sets[j]) > len(best[j]):
                     best[j] = sets[i] & sets[j]
-        once = sum(map(len, sets)) - sum(map(len, found)) == len(frozenset().union(*sets))
-        return tuple(sorted(tuple(sorted(one)) for one in found)) if once else None
+        once = sum(map(len, sets)) - sum(map(len, separators)) == len(frozenset().union(*sets))
+        return tuple(sorted(tuple(sorted(generator)) for generator in separators)) if once else None
 
 
 _OUTSIDE = re.compile(r"\s*(?:\[([^\[\]]*)\]\s*)+")
@@ -115,18 +117,18 @@ def parse(text: str, names: Sequence[str]) -> Model:
     letters = all(len(name) == 1 for name in names)
     sets = []
     for piece in pieces(text):
-        places: list[int] = []
+        positions: list[int] = []
         for word in piece:
             if word in names:
-                places.append(names.index(word))
+                positions.append(names.index(word))
             elif all(letter in names for letter in word):
-                places += [names.index(letter) for letter in word]
+                positions += [names.index(letter) for letter in word]
             else:
                 unknown = next(letter for letter in word if letter not in names) if letters else word
                 hint = did_you_mean(unknown, names)
                 raise UsageError(f"model '{text}' names the unknown attribute '{unknown}'.{hint}")
-        sets.append(places)
-    left_out = [name for j, name in enumerate(names) if not any(j in one for one in sets)]
+        sets.append(positions)
+    left_out = [name for j, name in enumerate(names) if not any(j in positions_of for positions_of in sets)]
     if left_out:
         raise UsageError(f"model '{text}' leaves out '{left_out[0]}'; add [{left_out[0]}] to let it stand alone.")
     return Model.of(sets)
@@ -137,13 +139,13 @@ def pieces(text: str) -> list[list[str]]:
     if "[" in text or "]" in text:
         if not _OUTSIDE.fullmatch(text):
             raise UsageError(f"cannot read the model '{text}'; write for example [ABCE][ADE][BF] or [Age,Sex][Race].")
-        parts = re.findall(r"\[([^\[\]]*)\]", text)
+        terms = re.findall(r"\[([^\[\]]*)\]", text)
     else:
-        parts = text.split("+")
-    words = [[word.strip() for word in re.split(r"[,*]", part)] for part in parts]
-    if not all(word for piece in words for word in piece):
+        terms = text.split("+")
+    pieces_found = [[word.strip() for word in re.split(r"[,*]", term)] for term in terms]
+    if not all(word for piece in pieces_found for word in piece):
         raise UsageError(f"the model '{text}' has an empty term; write for example [ABCE][ADE][BF] or Age*Sex+Race.")
-    return words
+    return pieces_found
 
 
 # -- tables and fits -------------------------------------------------------------------------------------------------
@@ -208,13 +210,13 @@ class Term:
 
     def places(self, columns: Sequence[np.ndarray]) -> np.ndarray:
         """Where each row of a table (one column per attribute of the model) is listed; -1 where it is not."""
-        wanted = cell_numbers([columns[j] for j in self.attributes], self.sizes)
+        numbers = cell_numbers([columns[j] for j in self.attributes], self.sizes)
         if math.prod(self.sizes) <= _DENSE:
-            result: np.ndarray = self._place[wanted]
+            result: np.ndarray = self._place[numbers]
             return result
         keys, order = self._keys
-        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        return np.where(keys[at] == wanted, order[at], -1)
+        at = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
+        return np.where(keys[at] == numbers, order[at], -1)
 
 
 def cell_numbers(columns: Sequence[np.ndarray] | np.ndarray, sizes: Sequence[int]) -> np.ndarray:
@@ -238,29 +240,12 @@ class Fit:
     model: Model
     log_likelihood: float
     n_parameters: int
-    n_records: int
-    saturated: float
     terms: tuple[Term, ...]
     constant: float
     converged: bool = True
     cycles: int = 0
     deviation: float = 0.0
     probabilities: np.ndarray | None = None
-
-    @property
-    def aic(self) -> float:
-        """Akaike's criterion, ``-2 l + 2 k``; lower is better (Akaike 1973)."""
-        return -2 * self.log_likelihood + 2 * self.n_parameters
-
-    @property
-    def bic(self) -> float:
-        """Schwarz's criterion, ``-2 l + k log n``; lower is better (Schwarz 1978)."""
-        return -2 * self.log_likelihood + self.n_parameters * math.log(self.n_records)
-
-    @property
-    def deviance(self) -> float:
-        """Likelihood ratio statistic G² against the saturated model; 0 is a perfect fit."""
-        return 2 * (self.saturated - self.log_likelihood)
 
     def log_p(self, columns: Sequence[np.ndarray]) -> np.ndarray:
         """Log of the fitted probability of cells given by level codes, one column per attribute; -inf where it is 0."""
@@ -279,19 +264,19 @@ def fit(counts: Counts, model: Model, warn: bool = True) -> Fit:
     n = counts.n_records
     if n == 0:
         raise EngineError("a log-linear model cannot be fitted to a table without records")
-    shared = (model.n_parameters(counts.shape), n, counts.saturated)
+    n_parameters = model.n_parameters(counts.shape)
     if model.separators is not None:
         likelihood = closed_form(counts, model)
-        signed = [(one, 1) for one in model.generators] + [(one, -1) for one in model.separators if one]
-        terms = [_log_margin(counts, one, sign) for one, sign in signed]
-        n_whole = 1 + sum(not one for one in model.separators)
-        return Fit(model, likelihood, *shared, tuple(terms), -n_whole * math.log(n))
+        signed = [(attribute_set, 1) for attribute_set in model.generators] + [
+            (attribute_set, -1) for attribute_set in model.separators if attribute_set
+        ]
+        terms = [_log_margin(counts, attribute_set, sign) for attribute_set, sign in signed]
+        n_whole = 1 + sum(not attribute_set for attribute_set in model.separators)
+        return Fit(model, likelihood, n_parameters, tuple(terms), -n_whole * math.log(n))
     full = FullTable(counts.shape, model.generators)
     margins = [full.dense_margin(i, counts) for i in range(len(model.generators))]
     fitted = full.ipf(margins, n)
     if warn and not fitted.converged:
-        import warnings
-
         warnings.warn(
             f"fitting stopped after {fitted.cycles} cycles with margins off by up to {fitted.deviation:.2g} records",
             FitWarning,
@@ -302,7 +287,7 @@ def fit(counts: Counts, model: Model, warn: bool = True) -> Fit:
     return Fit(
         model,
         likelihood,
-        *shared,
+        n_parameters,
         tuple(terms),
         -math.log(n),
         fitted.converged,
@@ -315,9 +300,9 @@ def fit(counts: Counts, model: Model, warn: bool = True) -> Fit:
 def closed_form(counts: Counts, model: Model) -> float:
     """Log-likelihood of a decomposable model: N log N over cliques less that over separators (Lauritzen 1996, 4.4)."""
     assert model.separators is not None
-    parts = [counts.n_log_n(one) for one in model.generators]
-    parts += [-counts.n_log_n(one) for one in model.separators]
-    return math.fsum([*parts, -_n_log_n(np.array([counts.n_records]))])
+    summands = [counts.n_log_n(attribute_set) for attribute_set in model.generators]
+    summands += [-counts.n_log_n(attribute_set) for attribute_set in model.separators]
+    return math.fsum([*summands, -_n_log_n(np.array([counts.n_records]))])
 
 
 def _log_margin(counts: Counts, attributes: tuple[int, ...], sign: int) -> Term:
@@ -348,15 +333,17 @@ class FullTable:
                 f"{MOST_CELLS:,}. Choose a decomposable model or fewer attributes"
             )
         grid = np.indices(self.shape, np.int32).reshape(len(self.shape), -1) if self.shape else np.zeros((0, 1))
-        self.sizes = [math.prod(self.shape[j] for j in one) for one in generators]
-        self.index = [cell_numbers([grid[j] for j in one], [self.shape[j] for j in one]) for one in generators]
+        self.sizes = [math.prod(self.shape[j] for j in generator) for generator in generators]
+        self.index = [
+            cell_numbers([grid[j] for j in generator], [self.shape[j] for j in generator]) for generator in generators
+        ]
 
     def dense_margin(self, i: int, counts: Counts) -> np.ndarray:
         """Counts of all cells of one generator's margin."""
-        one = self.generators[i]
-        cells, totals = counts.margin(one)
+        generator = self.generators[i]
+        cells, totals = counts.margin(generator)
         margin = np.zeros(self.sizes[i])
-        margin[cell_numbers(cells.T, [self.shape[j] for j in one])] = totals
+        margin[cell_numbers(cells.T, [self.shape[j] for j in generator])] = totals
         return margin
 
     def ipf(self, margins: Sequence[np.ndarray], n: int, start: np.ndarray | None = None) -> Fitted:
@@ -383,10 +370,10 @@ class FullTable:
 
     def term(self, i: int, logs: np.ndarray) -> Term:
         """One generator's factors as a term of log p."""
-        one = self.generators[i]
-        sizes = tuple(self.shape[j] for j in one)
+        generator = self.generators[i]
+        sizes = tuple(self.shape[j] for j in generator)
         listed = np.flatnonzero(np.isfinite(logs))
-        return Term(one, sizes, np.array(np.unravel_index(listed, sizes)).T, logs[listed])
+        return Term(generator, sizes, np.array(np.unravel_index(listed, sizes)).T, logs[listed])
 
     def log_likelihood(self, counts: Counts, expected: np.ndarray) -> float:
         """``sum N log p`` for expected counts."""

@@ -73,19 +73,21 @@ class _Graphs:
     def on(d: int) -> _Graphs:
         edges = list(combinations(range(d), 2))
         graphs = np.arange(1 << len(edges), dtype=np.int32)
-        inside = [sum(1 << e for e, (a, b) in enumerate(edges) if s >> a & 1 and s >> b & 1) for s in range(1 << d)]
-        complete = np.column_stack([(graphs & need) == need for need in inside])
+        edges_within = [
+            sum(1 << e for e, (a, b) in enumerate(edges) if s >> a & 1 and s >> b & 1) for s in range(1 << d)
+        ]
+        complete = np.column_stack([(graphs & need) == need for need in edges_within])
         near = np.zeros((d, len(graphs)), np.int32)
         for e, (a, b) in enumerate(edges):
             near[a] |= (graphs >> e & 1) << b
             near[b] |= (graphs >> e & 1) << a
         # a graph is chordal when vertices with complete neighbourhoods can be taken away until none is left
-        left = np.full(len(graphs), (1 << d) - 1, np.int32)
+        remaining = np.full(len(graphs), (1 << d) - 1, np.int32)
         for _ in range(d):
             for v in range(d):
-                simplicial = complete[graphs, near[v] & left]
-                left[simplicial] &= ~(1 << v)
-        return _Graphs(complete, left == 0)
+                simplicial = complete[graphs, near[v] & remaining]
+                remaining[simplicial] &= ~(1 << v)
+        return _Graphs(complete, remaining == 0)
 
     def cliques(self, graph: int) -> list[tuple[int, ...]]:
         """Vertex sets that are complete in a graph, none of them empty."""
@@ -101,11 +103,11 @@ class _Task:
 
     def best(self, fits: list[Fit]) -> Fit:
         least = min(map(self.score, fits))
-        near = [one for one in fits if self.score(one) <= least + TIE]
-        return min(near, key=lambda one: (one.n_parameters, one.model.generators))
+        near = [fitted for fitted in fits if self.score(fitted) <= least + TIE]
+        return min(near, key=lambda fitted: (fitted.n_parameters, fitted.model.generators))
 
     def model(self, sets: list[tuple[int, ...]]) -> Model:
-        return Model.of([*(tuple(self.free[v] for v in one) for one in sets), *self.alone])
+        return Model.of([*(tuple(self.free[v] for v in vertices) for vertices in sets), *self.alone])
 
     # -- up to six attributes ----------------------------------------------------------------------------------------
 
@@ -119,35 +121,35 @@ class _Task:
         d = len(self.free)
         graphs = _Graphs.on(d)
         subsets = [tuple(self.free[v] for v in _members(s)) for s in range(1 << d)]
-        gain = np.array([self.counts.n_log_n(one) for one in subsets])
-        weight = np.array([math.prod(self.counts.shape[j] - 1 for j in one) for one in subsets], float)
+        gain = np.array([self.counts.n_log_n(subset) for subset in subsets])
+        weight = np.array([math.prod(self.counts.shape[j] - 1 for j in subset) for subset in subsets], float)
         weight[0] = 0
         for v in range(d):
             has = np.arange(1 << d) >> v & 1 == 1
             gain[has] -= gain[np.flatnonzero(has) ^ (1 << v)]
         gain[0] = 0
         likelihood, k = graphs.complete @ gain, graphs.complete @ weight
-        most = self.counts.n_records if guard else math.inf
-        too_large = np.array([math.prod(self.counts.shape[j] for j in one) > most for one in subsets])
+        largest_clique = self.counts.n_records if guard else math.inf
+        too_large = np.array([math.prod(self.counts.shape[j] for j in subset) > largest_clique for subset in subsets])
         allowed = np.logical_not((graphs.complete & too_large).any(axis=1))
         scores = np.where(graphs.chordal & allowed, -2 * likelihood + self.price * k, np.inf)
         if not decomposable:
             bound = self._bounds(graphs.chordal, likelihood) + self.price * k
             bound[graphs.chordal | ~allowed] = np.inf
-            least, whole = scores.min(), (1 << d) - 1
+            least, all_vertices = scores.min(), (1 << d) - 1
             for graph in np.lexsort((np.arange(len(bound)), bound)):
                 if bound[graph] > least + TIE:
                     break
-                likely = self._likelihood(graphs.complete[graph], whole) - self.counts.n_log_n(())
-                if likely == likely:
-                    scores[graph] = -2 * likely + self.price * k[graph]
+                likelihood_of_graph = self._likelihood(graphs.complete[graph], all_vertices) - self.counts.n_log_n(())
+                if likelihood_of_graph == likelihood_of_graph:
+                    scores[graph] = -2 * likelihood_of_graph + self.price * k[graph]
                     least = min(least, scores[graph])
         while True:
             near = np.flatnonzero(scores <= scores.min() + TIE)
             fits = {int(graph): self.fit_graph(graphs, int(graph)) for graph in near}
-            if all(one.converged for one in fits.values()):
+            if all(subset.converged for subset in fits.values()):
                 return self.best(list(fits.values()))
-            scores[[graph for graph, one in fits.items() if not one.converged]] = np.inf
+            scores[[graph for graph, subset in fits.items() if not subset.converged]] = np.inf
 
     def _likelihood(self, complete: np.ndarray, vertices: int) -> float:
         """Sum of N log of the fitted N for the graph on some vertices (a bit mask), NaN where fitting does not
@@ -156,15 +158,16 @@ class _Task:
         A complete set that parts the graph parts the fit (Lauritzen 1996, section 4.4), so that only what no such set
         parts is fitted, once for all graphs that share it.
         """
-        inside = [s for s in _subsets(vertices) if complete[s]]
-        if vertices in inside:
+        complete_sets = [s for s in _subsets(vertices) if complete[s]]
+        if vertices in complete_sets:
             return self.counts.n_log_n(tuple(self.free[v] for v in _members(vertices)))
         return self.counts.memo(
-            ("fitted", tuple(self.free), vertices, tuple(inside)), lambda: self._part(complete, inside, vertices)
+            ("fitted", tuple(self.free), vertices, tuple(complete_sets)),
+            lambda: self._part(complete, complete_sets, vertices),
         )
 
-    def _part(self, complete: np.ndarray, inside: list[int], vertices: int) -> float:
-        for s in inside:
+    def _part(self, complete: np.ndarray, complete_sets: list[int], vertices: int) -> float:
+        for s in complete_sets:
             piece = _reached(complete, vertices & ~s)
             if piece | s != vertices:
                 shared = self.counts.n_log_n(tuple(self.free[v] for v in _members(s)))
@@ -173,7 +176,7 @@ class _Task:
         cells, totals = self.counts.margin(places)
         table = Counts(cells, totals, [self.counts.shape[j] for j in places])
         rank = {v: i for i, v in enumerate(_members(vertices))}
-        fitted = fit(table, Model.of([[rank[v] for v in _members(s)] for s in inside if s]), warn=False)
+        fitted = fit(table, Model.of([[rank[v] for v in _members(s)] for s in complete_sets if s]), warn=False)
         return fitted.log_likelihood + self.counts.n_log_n(()) if fitted.converged else math.nan
 
     @staticmethod
@@ -194,22 +197,22 @@ class _Task:
         """From no edge and from the significant pairs, the best single edge in or out that keeps the graph chordal,
         until none improves the score; the better end of the two.
         """
-        most = self.counts.n_records if guard else math.inf
-        ends = [self._climb(near, most) for near in (self._empty(), self._significant(most))]
+        largest_clique = self.counts.n_records if guard else math.inf
+        ends = [self._climb(near, largest_clique) for near in (self._empty(), self._significant(largest_clique))]
         return self.best([fit(self.counts, self.model(_maximal_cliques(near))) for near in ends])
 
     def _empty(self) -> list[set[int]]:
         return [set() for _ in self.free]
 
-    def _significant(self, most: float) -> list[set[int]]:
+    def _significant(self, largest_clique: float) -> list[set[int]]:
         """The significant pairs, most significant first, as far as they keep the graph chordal."""
         near = self._empty()
-        left = [pair for p, pair in sorted(self._pair_tests()) if p < SIGNIFICANT]
+        remaining = [pair for p, pair in sorted(self._pair_tests()) if p < SIGNIFICANT]
         while True:
-            for pair in left:
-                if _may_add(near, *pair) and self._cells(near, *pair) <= most:
+            for pair in remaining:
+                if _may_add(near, *pair) and self._cells(near, *pair) <= largest_clique:
                     _join(near, *pair)
-                    left.remove(pair)
+                    remaining.remove(pair)
                     break
             else:
                 return near
@@ -217,7 +220,7 @@ class _Task:
     def _pair_tests(self) -> list[tuple[float, tuple[int, int]]]:
         from scipy.special import chdtrc
 
-        found = []
+        tests = []
         for a, b in combinations(range(len(self.free)), 2):
             pair = (self.free[a], self.free[b])
             cells, totals = self.counts.margin(pair)
@@ -227,8 +230,8 @@ class _Task:
             # sum (O - E)^2 / E = sum O^2 / E - n, over occupied cells
             statistic = max(0.0, math.fsum((totals**2 / expected).tolist()) - self.counts.n_records)
             freedom = (np.count_nonzero(rows) - 1) * (np.count_nonzero(columns) - 1)
-            found.append((float(chdtrc(freedom, statistic)) if freedom else 1.0, (a, b)))
-        return found
+            tests.append((float(chdtrc(freedom, statistic)) if freedom else 1.0, (a, b)))
+        return tests
 
     def _cells(self, near: list[set[int]], a: int, b: int) -> int:
         return math.prod(self.counts.shape[self.free[v]] for v in (near[a] & near[b]) | {a, b})
@@ -245,19 +248,19 @@ class _Task:
         k = (shape[self.free[a]] - 1) * (shape[self.free[b]] - 1) * math.prod(shape[self.free[v]] for v in shared)
         return -2 * gain + self.price * k
 
-    def _climb(self, near: list[set[int]], most: float) -> list[set[int]]:
+    def _climb(self, near: list[set[int]], largest_clique: float) -> list[set[int]]:
         while True:
             steps: list[tuple[float, tuple[int, int], Callable[[list[set[int]], int, int], None]]] = []
             for a, b in combinations(range(len(near)), 2):
                 if b in near[a]:
                     if _is_complete(near, near[a] & near[b]):
                         steps.append((-self._price_of(near, a, b), (a, b), _part))
-                elif _may_add(near, a, b) and self._cells(near, a, b) <= most:
+                elif _may_add(near, a, b) and self._cells(near, a, b) <= largest_clique:
                     steps.append((self._price_of(near, a, b), (a, b), _join))
             least = min((change for change, _, _ in steps), default=0.0)
             if least >= -TIE:
                 return near
-            _, pair, step = next(one for one in steps if one[0] <= least + TIE)
+            _, pair, step = next(candidate_step for candidate_step in steps if candidate_step[0] <= least + TIE)
             step(near, *pair)
 
     # -- beyond graphical models -------------------------------------------------------------------------------------
@@ -266,12 +269,16 @@ class _Task:
         """Drop the generator whose loss improves the score most (its faces stay), until none does."""
         while True:
             fits = []
-            for one in fitted.model.generators:
-                if len(one) > 1:
-                    faces = combinations(one, len(one) - 1)
-                    smaller = Model.of([*(g for g in fitted.model.generators if g != one), *faces])
+            for generator in fitted.model.generators:
+                if len(generator) > 1:
+                    faces = combinations(generator, len(generator) - 1)
+                    smaller = Model.of([*(g for g in fitted.model.generators if g != generator), *faces])
                     fits.append(fit(self.counts, smaller, warn=False))
-            fits = [one for one in fits if one.converged and self.score(one) < self.score(fitted) - TIE]
+            fits = [
+                generator
+                for generator in fits
+                if generator.converged and self.score(generator) < self.score(fitted) - TIE
+            ]
             if not fits:
                 return fitted
             fitted = self.best(fits)
@@ -292,12 +299,12 @@ def _reached(complete: np.ndarray, vertices: int) -> int:
     """The vertices of a set that its first one reaches within the set."""
     reached = vertices & -vertices
     while True:
-        more = sum(
+        further = sum(
             1 << v for v in _members(vertices & ~reached) if any(complete[1 << v | 1 << u] for u in _members(reached))
         )
-        if not more:
+        if not further:
             return reached
-        reached |= more
+        reached |= further
 
 
 # -- graphs as sets of neighbours ------------------------------------------------------------------------------------
@@ -320,23 +327,23 @@ def _is_complete(near: list[set[int]], vertices: set[int]) -> bool:
 def _may_add(near: list[set[int]], a: int, b: int) -> bool:
     """Whether a chordal graph stays chordal with this edge: the shared neighbours must keep a and b apart."""
     shared = near[a] & near[b]
-    seen, todo = {a}, [a]
-    while todo:
-        for v in near[todo.pop()] - shared - seen:
+    reached, pending = {a}, [a]
+    while pending:
+        for v in near[pending.pop()] - shared - reached:
             if v == b:
                 return False
-            seen.add(v)
-            todo.append(v)
+            reached.add(v)
+            pending.append(v)
     return True
 
 
 def _maximal_cliques(near: list[set[int]]) -> list[tuple[int, ...]]:
     """Cliques of a chordal graph that hold all its largest ones: each vertex with its neighbours still there when it
     is taken away."""
-    left = set(range(len(near)))
-    found = []
-    while left:
-        v = min(v for v in left if _is_complete(near, near[v] & left))
-        found.append(tuple(sorted({v} | (near[v] & left))))
-        left.remove(v)
-    return found
+    remaining = set(range(len(near)))
+    cliques = []
+    while remaining:
+        v = min(v for v in remaining if _is_complete(near, near[v] & remaining))
+        cliques.append(tuple(sorted({v} | (near[v] & remaining))))
+        remaining.remove(v)
+    return cliques

@@ -47,9 +47,9 @@ def quoted(tree: ast.AST) -> str | None:
     if isinstance(tree, ast.Name):
         return tree.id
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "Q" and len(tree.args) == 1:
-        inside = tree.args[0]
-        if isinstance(inside, ast.Constant) and isinstance(inside.value, str) and not tree.keywords:
-            return inside.value
+        argument = tree.args[0]
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str) and not tree.keywords:
+            return argument.value
     return None
 
 
@@ -88,7 +88,7 @@ def _check(tree: ast.AST, text: str, who: str, attributes: Mapping[str, int], ou
     if isinstance(tree, ast.Constant) and isinstance(tree.value, int | float):
         return
     if isinstance(tree, ast.BinOp) and type(tree.op) in _OPERATORS:
-        if isinstance(tree.op, ast.Pow) and not any(isinstance(part, ast.Name) for part in ast.walk(tree)):
+        if isinstance(tree.op, ast.Pow) and not any(isinstance(inner_tree, ast.Name) for inner_tree in ast.walk(tree)):
             raise UsageError(f"{who}: write the number in place of the power in '{text}'")
         inner = (tree.left, tree.right)
     elif isinstance(tree, ast.UnaryOp) and type(tree.op) in _OPERATORS:
@@ -104,17 +104,17 @@ def _check(tree: ast.AST, text: str, who: str, attributes: Mapping[str, int], ou
         named = ast.unparse(tree.func) if isinstance(tree, ast.Call) else ast.unparse(tree)
         hint = did_you_mean(named, FUNCTIONS) if isinstance(tree, ast.Call) else ""
         raise UsageError(f"{who}: '{named}' is not allowed in a formula.{hint}")
-    for part in inner:
-        _check(part, text, who, attributes, outcome)
+    for inner_tree in inner:
+        _check(inner_tree, text, who, attributes, outcome)
 
 
 def _level(tree: ast.AST, attributes: Mapping[str, int]) -> tuple[str, str, bool] | None:
     """Attribute, level and whether they are to be equal, of ``name == "level"``."""
     if not (isinstance(tree, ast.Compare) and len(tree.ops) == 1 and isinstance(tree.ops[0], ast.Eq | ast.NotEq)):
         return None
-    name, wanted = quoted(tree.left), tree.comparators[0]
-    if name in attributes and isinstance(wanted, ast.Constant) and isinstance(wanted.value, str):
-        return name, wanted.value, isinstance(tree.ops[0], ast.Eq)  # type: ignore[return-value]
+    name, level = quoted(tree.left), tree.comparators[0]
+    if name in attributes and isinstance(level, ast.Constant) and isinstance(level.value, str):
+        return name, level.value, isinstance(tree.ops[0], ast.Eq)  # type: ignore[return-value]
     return None
 
 
@@ -127,27 +127,27 @@ def outcome(analysis: AnalysisPlan, rows: Rows, numbers: Mapping[str, np.ndarray
     who = f"analysis '{analysis.name}'"
     domain = rows.domain
     tree = ast.parse(analysis.sides[0], mode="eval").body
-    places = {name: j for j, name in enumerate(domain.names)}
-    name, level = quoted(tree), _level(tree, places)
-    if name in places:
-        j = places[name]
+    index_of = {name: j for j, name in enumerate(domain.names)}
+    name, level = quoted(tree), _level(tree, index_of)
+    if name in index_of:
+        j = index_of[name]
         result: np.ndarray = _coded(domain.attributes[j], analysis, who)[rows.codes(j)]
         return result
     if level:
-        attribute = domain.attributes[places[level[0]]]
+        attribute = domain.attributes[index_of[level[0]]]
         if level[1] not in attribute.levels:
             hint = did_you_mean(level[1], attribute.levels)
             raise UsageError(f"{who}: attribute '{attribute.name}' has no level '{level[1]}'.{hint}")
-        same = rows.codes(places[level[0]]) == attribute.levels.index(level[1])
+        same = rows.codes(index_of[level[0]]) == attribute.levels.index(level[1])
         result = (same == level[2]).astype(float)
         return result
-    gone = np.zeros(rows.n, bool)
+    missing = np.zeros(rows.n, bool)
     for column in _names(tree):
-        gone |= np.isnan(numbers[column])
+        missing |= np.isnan(numbers[column])
     with np.errstate(all="ignore"):
-        value = np.broadcast_to(np.asarray(_evaluate(tree, numbers), dtype=float), gone.shape)
-    value = np.where(gone, np.nan, value)
-    _check_family(value[~gone], analysis, who)
+        value = np.broadcast_to(np.asarray(_evaluate(tree, numbers), dtype=float), missing.shape)
+    value = np.where(missing, np.nan, value)
+    _check_family(value[~missing], analysis, who)
     return value
 
 
@@ -206,11 +206,13 @@ def _names(tree: ast.AST) -> list[str]:
     name = quoted(tree)
     if name is not None:
         return [name]
-    return [column for part in ast.iter_child_nodes(tree) if not _is_call_name(tree, part) for column in _names(part)]
+    return [
+        column for child in ast.iter_child_nodes(tree) if not _is_call_name(tree, child) for column in _names(child)
+    ]
 
 
-def _is_call_name(tree: ast.AST, part: ast.AST) -> bool:
-    return isinstance(tree, ast.Call) and part is tree.func
+def _is_call_name(tree: ast.AST, child: ast.AST) -> bool:
+    return isinstance(tree, ast.Call) and child is tree.func
 
 
 def _evaluate(tree: ast.AST, numbers: Mapping[str, np.ndarray]) -> Any:

@@ -94,11 +94,11 @@ def counts(released: np.ndarray, *matrices: np.ndarray) -> Estimate:
     ``released`` has shape ``(K1, ..., Km)`` with one transition matrix per axis.  Refuses matrices whose condition
     number (their product, for several) is above 1e8.
     """
-    seen = np.asarray(released, float)
-    inverses = _inverses(matrices, seen.shape)
-    raw = _along(inverses, seen)
+    observed = np.asarray(released, float)
+    inverses = _inverses(matrices, observed.shape)
+    raw = _along(inverses, observed)
     inverse = kronecker(inverses)
-    covariance = (inverse.T * seen.ravel()) @ inverse - np.diag(raw.ravel())
+    covariance = (inverse.T * observed.ravel()) @ inverse - np.diag(raw.ravel())
     return Estimate(raw, _clipped(raw), covariance)
 
 

@@ -193,15 +193,15 @@ def _likelihood(
             step = np.linalg.solve((x * spread[:, None]).T @ x, x.T @ gap)
         except np.linalg.LinAlgError:
             break
-        along = x @ step
+        direction = x @ step
         for _ in range(30):
-            there = moments(eta + along, y, weights)
+            trial = moments(eta + direction, y, weights)
             # Near the top rounding decides, so a fall that is no more than rounding counts as none.
-            if there[2] >= height - 1e-12 * (1 + abs(height)):
+            if trial[2] >= height - 1e-12 * (1 + abs(height)):
                 break
-            step, along = step / 2, along / 2
-        beta, eta, (mean, spread, height) = beta + step, eta + along, there
-        change = np.abs(along).max()
+            step, direction = step / 2, direction / 2
+        beta, eta, (mean, spread, height) = beta + step, eta + direction, trial
+        change = np.abs(direction).max()
         if change < _CONVERGED:
             break
         if turn >= 8 and change > 0.05 and np.abs(eta).max() > 18:

@@ -99,14 +99,14 @@ def _glm(family: Family, problem: Scaled, y: np.ndarray) -> _Fit:
     from statsmodels.tools.sm_exceptions import PerfectSeparationError
 
     x, n = problem.design, problem.n
-    kind = {
+    distribution = {
         "linear": families.Gaussian,
         "logistic": families.Binomial,
         "probit": lambda: families.Binomial(families.links.Probit()),
         "poisson": families.Poisson,
         "gamma": lambda: families.Gamma(families.links.Log()),
     }[family.name]()
-    glm = GLM(y, x, family=kind, freq_weights=problem.weights)
+    glm = GLM(y, x, family=distribution, freq_weights=problem.weights)
     try:
         result = glm.fit(maxiter=_ITERATIONS, tol=1e-12)
     except (PerfectSeparationError, np.linalg.LinAlgError, ValueError):  # ValueError: its weights became infinite
@@ -159,7 +159,7 @@ def _multinomial(model: Model, problem: Scaled, y: np.ndarray) -> Solved:
     if present[0] == 0 and len(present) > 1 and problem.n > k * (len(present) - 1):
         fit = _maximum(MNLogit(codes, x), problem.n, k * (len(present) - 1), method="newton")
         for i, level in enumerate(present[1:].tolist()):
-            fits[level] = _Fit(*(part[i * k : i * k + k] for part in (fit.estimate, fit.variance, fit.moving)))
+            fits[level] = _Fit(*(values[i * k : i * k + k] for values in (fit.estimate, fit.variance, fit.moving)))
     equations = [fits.get(level) or _unsettled(k) for level in range(1, len(model.levels))]
     return _joined(
         *(problem.solved(equation.estimate, equation.variance, np.inf, equation.moving) for equation in equations)
@@ -187,7 +187,7 @@ def _ordered(model: Model, problem: Scaled, y: np.ndarray) -> Solved:
         shares = np.cumsum(np.bincount(codes, counts))[:-1] / problem.n
         begin = np.append(np.zeros(k), distribution.ppf(shares))
         fit = _maximum(ordered, problem.n, k + cuts, start_params=begin, method="bfgs", gtol=1e-6)
-    padded = [np.append(first, part[:k]) for first, part in zip((0.0, 0.0, False), fit, strict=True)]
+    padded = [np.append(first, values[:k]) for first, values in zip((0.0, 0.0, False), fit, strict=True)]
     slopes = problem.solved(padded[0], padded[1], np.inf, padded[2])
     thresholds = nothing(len(model.levels) - 1, SEPARATED)
     if slopes.why[0] != OK:  # other columns add up to the ones
@@ -195,9 +195,11 @@ def _ordered(model: Model, problem: Scaled, y: np.ndarray) -> Solved:
     else:
         fitted_cuts = _plain(fit, slice(k, None))
         at = [(i, low) for i, low in enumerate(present[:-1].tolist()) if present[i + 1] == low + 1]
-        for part, own in zip(thresholds[:2] + thresholds[3:], fitted_cuts[:2] + fitted_cuts[3:], strict=True):
+        for values, fitted_values in zip(
+            thresholds[:2] + thresholds[3:], fitted_cuts[:2] + fitted_cuts[3:], strict=True
+        ):
             for i, low in at:
-                part[low] = own[i]
+                values[low] = fitted_values[i]
     return _joined(Solved(slopes.estimate[1:], slopes.se[1:], np.inf, slopes.why[1:]), thresholds)
 
 
@@ -227,19 +229,19 @@ def _unsettled(k: int) -> _Fit:
     return _Fit(np.full(k, np.nan), np.full(k, np.nan), np.ones(k, bool))
 
 
-def _plain(fit: _Fit, part: slice) -> Solved:
+def _plain(fit: _Fit, which: slice) -> Solved:
     """Parameters that belong to no column."""
-    lost = fit.moving[part]
-    estimate, se = np.where(lost, np.nan, fit.estimate[part]), np.where(lost, np.nan, np.sqrt(fit.variance[part]))
+    lost = fit.moving[which]
+    estimate, se = np.where(lost, np.nan, fit.estimate[which]), np.where(lost, np.nan, np.sqrt(fit.variance[which]))
     return Solved(estimate, se, np.inf, np.where(lost, SEPARATED, OK).astype(np.int8))
 
 
-def _joined(*parts: Solved) -> Solved:
+def _joined(*solved: Solved) -> Solved:
     return Solved(
-        np.concatenate([part.estimate for part in parts]),
-        np.concatenate([part.se for part in parts]),
+        np.concatenate([result.estimate for result in solved]),
+        np.concatenate([result.se for result in solved]),
         np.inf,
-        np.concatenate([part.why for part in parts]),
+        np.concatenate([result.why for result in solved]),
     )
 
 

@@ -50,13 +50,13 @@ class Matrices(Parameter):
             return json.dumps({"": _shaped(rows, "")}, separators=(",", ":"))
         if text[0] not in "[{":
             try:
-                inside = Path(text).read_text(encoding="utf-8-sig")
+                content = Path(text).read_text(encoding="utf-8-sig")
             except (OSError, UnicodeDecodeError) as error:
                 why = "is neither a matrix nor a file that can be read"
                 raise UsageError(f"{self.name} == {text[:80]!r}, {why}; wanted: {FORMS}.") from error
             if not text.lower().endswith(".json"):
-                return json.dumps({"": _from_csv(inside)}, ensure_ascii=False, separators=(",", ":"))
-            text = inside
+                return json.dumps({"": _from_csv(content)}, ensure_ascii=False, separators=(",", ":"))
+            text = content
         try:
             read = json.loads(text, parse_float=str, parse_int=str)
         except json.JSONDecodeError as error:
@@ -143,16 +143,6 @@ def leaving(counts: np.ndarray, theta: float) -> np.ndarray:
     """
     result: np.ndarray = theta * counts.min() / counts
     return result
-
-
-def invariant(counts: np.ndarray, theta: float) -> np.ndarray:
-    """The invariant matrix: ``1 - θ T_min / T(k)`` on the diagonal, the rest of a row spread evenly; ``T A = T``.
-
-    ``counts`` (K,) are observed counts above 0, ``theta`` is 0 (nothing moves) to 1 (unique cells always move).
-    """
-    if len(counts) < 2:
-        raise UsageError("PRAM needs at least two categories")
-    return spread(leaving(counts, theta))
 
 
 def spread(leave: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from engine.data.microdata import RawColumn, RawTable
 from engine.plan.accept import accept
 from engine.plan.edit import edit_plan
 from engine.plan.guess import first_plan
-from engine.plan.proposal import Link, Proposal
+from engine.plan.proposal import Link, Proposal, ProposalKind
 from engine.plan.types import Plan, is_pattern
 
 ROLES = ("key", "swap", "analyse", "attribute", "weight", "id", "carry", "drop")
@@ -130,9 +130,10 @@ def apply_codebook(raw: RawTable, codebook: Codebook, plan: Plan | None = None) 
                 f"the codebook makes column '{name}' an attribute, but it has too many values for one; give edges "
                 "with cut in the plan, or name a recode of it"
             )
-    for kind, effect in (("id", having("id")), ("weight", having("weight")), ("constant", having("carry"))):
-        if effect:
-            plan = accept(plan, Proposal(kind, effect, "", ""))
+    uses: tuple[tuple[ProposalKind, str], ...] = (("id", "id"), ("weight", "weight"), ("constant", "carry"))
+    for kind, role in uses:
+        if having(role):
+            plan = accept(plan, Proposal(kind, having(role), "", ""))
     plan = _drop(plan, having("drop"))
     if coded:
         plan = edit_plan(plan, attributes=_attributes(plan, coded))

@@ -27,7 +27,7 @@ def set_fields(part: object, **values: object) -> None:
         object.__setattr__(part, name, value)
 
 
-def check_types(part: object, *read_elsewhere: str, where: str = "") -> None:
+def check_types(part: Any, *read_elsewhere: str, where: str = "") -> None:
     """Refuse a field of ``part`` whose value is not of its declared type; lists become tuples, texts may not repeat.
 
     Of fields of other types than texts, whole numbers, truths and lists of them, and of those in ``read_elsewhere``,
@@ -57,8 +57,8 @@ def refuse_repeats(names: Sequence[str], what: str) -> None:
 
 
 @cache
-def _declared(kind: type) -> dict[str, Any]:
-    checked = (*_WANTED, str | None, *(tuple[item, ...] for item in _LISTS))
+def _declared(kind: Any) -> dict[str, Any]:
+    checked = (*_WANTED, str | None, tuple[str, ...], tuple[int, ...])
     types, hints = get_type_hints(kind), get_type_hints(kind, include_extras=True)
     return {name: hints[name] for name, t in types.items() if t in checked or get_origin(t) is Literal}
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.common.raw_values import is_number, nan_mask, numbers, text_mask, texts
-from engine.data.domain import LevelKind
+from engine.data.domain import KINDS, LevelKind
 from engine.data.microdata import RawColumn, RawTable
 from engine.data.table import occupied
 from engine.plan.attribute import MISSING_LEVEL, AttributePlan
@@ -17,6 +17,7 @@ from engine.plan.column_lists import count
 
 JOIN = " | "
 """Between the parts of a level that is a combination of several columns."""
+_VALUE, _SKIP, _MISSING = KINDS
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,8 @@ def _single(attribute: AttributePlan, column: RawColumn, codes: Sequence[str]) -
     # One combination per distinct value and a last one for null, which code -1 finds by itself.
     mask = missing_mask(column, codes)
     if attribute.cut:
-        level_of, levels, kinds = _cut(attribute, column, mask)
-        return _finish(attribute, levels, kinds, np.append(level_of, -2), column.codes)
+        level_of, levels, cut_kinds = _cut(attribute, column, mask)
+        return _finish(attribute, levels, cut_kinds, np.append(level_of, -2), column.codes)
     labels: list[str | None] = [
         None if missing else text for text, missing in zip(texts(column.values), mask, strict=True)
     ]
@@ -95,7 +96,7 @@ def _cut(
             "list them under skip or missing, or use merge instead of cut"
         )
     level_of[remaining] = np.searchsorted(np.array(attribute.cut, dtype=float), parsed[remaining], side="right")
-    kinds: list[LevelKind] = [*("value" for _ in labels), *("skip" for _ in attribute.skip)]
+    kinds = [_VALUE] * len(labels) + [_SKIP] * len(attribute.skip)
     return level_of, [*labels, *attribute.skip], kinds
 
 
@@ -161,12 +162,7 @@ def _labelled(
     for i, label in enumerate(final):
         missing = label is None or kind_of[label] == "missing"
         level_of[i] = -2 if label is None or (missing and attribute.on_missing == "refuse") else code.get(label, -1)
-    sizes: dict[LevelKind, int] = {
-        "value": n_value,
-        "skip": len(levels) - n_value,
-        "missing": len(all_levels) - len(levels),
-    }
-    all_kinds = [kind for kind, size in sizes.items() for _ in range(size)]
+    all_kinds = [_VALUE] * n_value + [_SKIP] * (len(levels) - n_value) + [_MISSING] * (len(all_levels) - len(levels))
     return _finish(attribute, all_levels, all_kinds, level_of, rows, outside)
 
 

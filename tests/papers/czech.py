@@ -12,17 +12,18 @@ import numpy as np
 
 from engine.measures import call
 from engine.measures.inference import MODES
-from engine.models.loglinear import CZECH_EQ_14, CZECH_LITERATURE, Counts, Fit, Model, fit, parse
+from engine.models.loglinear import CZECH_LITERATURE, Counts, Fit, Model, fit, parse
 from engine.models.loglinear_search import _Graphs
 from engine.plan.recode import code
 from engine.plan.samples import load
 from engine.release.results import OK
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.sweeps.evaluator import Question
+from tests.fit_statistics import aic, bic
 from tests.small_tables import rows
 
 NAMES = tuple("ABCDEF")
-MODELS = {"ABCD": CZECH_EQ_14, "ABCE": CZECH_LITERATURE}
+MODELS = {"ABCD": "[ABCD][ADE][BF]", "ABCE": CZECH_LITERATURE}
 COLUMNS = {"fixed": "fixed", "refit": "refit", "refit_full": "fullrefit"}  # the reference's words for the modes
 SWAPS = ["".join(chosen) for size in (1, 2) for chosen in combinations(NAMES, size)]
 SCORES = [  # log-likelihood, parameters, AIC, BIC, deviance
@@ -67,13 +68,20 @@ def graphical() -> dict[str, np.ndarray]:
     """``aic``, ``bic`` and whether it is ``decomposable`` of all 32,768 graphs, fitted one by one."""
     graphs = _Graphs.on(6)
     fits = (fit(counts(), Model.of(graphs.cliques(graph)), warn=False) for graph in range(1 << 15))
-    aic, bic, decomposable = zip(*((one.aic, one.bic, one.model.separators is not None) for one in fits), strict=True)
-    return {"aic": np.array(aic), "bic": np.array(bic), "decomposable": np.array(decomposable)}
+    rows = [
+        (criterion("aic", fitted), criterion("bic", fitted), fitted.model.separators is not None) for fitted in fits
+    ]
+    return dict(zip(("aic", "bic", "decomposable"), map(np.array, zip(*rows, strict=True)), strict=True))
 
 
-def place(model: str, criterion: str) -> int:
-    """Place of a model among all graphical ones, 1 the best; ``aic`` or ``bic``."""
-    return int((graphical()[criterion] < getattr(scores(model), criterion) - 1e-6).sum()) + 1
+def criterion(name: str, fitted: Fit) -> float:
+    """``aic`` or ``bic`` of a fit to the table."""
+    return aic(fitted) if name == "aic" else bic(fitted, counts().n_records)
+
+
+def place(model: str, name: str) -> int:
+    """Place of a model among all graphical ones by ``aic`` or ``bic``, 1 the best."""
+    return int((graphical()[name] < criterion(name, scores(model)) - 1e-6).sum()) + 1
 
 
 @cache

@@ -27,6 +27,7 @@ from engine.release.results import OK
 from engine.release.space import by_swap_sizes, counts, scenarios
 from engine.release.spec import ReleaseSpec
 from engine.sweeps.evaluator import question
+from tests import fit_statistics as statistics
 from tests.papers import czech
 from tests.shared import shared_file
 from tests.small_tables import rows as runs
@@ -233,9 +234,9 @@ def rows_models() -> list[dict[str, Any]]:
         out.append(_row(f"{model}: parameters", k, fitted.n_parameters, "A"))
         for name, theirs, ours in (
             ("log-likelihood", likelihood, fitted.log_likelihood),
-            ("AIC", aic, fitted.aic),
-            ("BIC", bic, fitted.bic),
-            ("deviance G²", deviance, fitted.deviance),
+            ("AIC", aic, statistics.aic(fitted)),
+            ("BIC", bic, statistics.bic(fitted, czech.counts().n_records)),
+            ("deviance G²", deviance, statistics.deviance(fitted, czech.counts())),
         ):
             verdict = "agrees" if abs(ours - theirs) <= 0.02 else "differs"
             out.append(_row(f"{model}: {name}", theirs, round(ours, 4), "A", verdict))

@@ -20,7 +20,7 @@ def test_the_three_pairs_that_the_paper_found(distance: str) -> None:
     for formula in ("", paper.MODEL):
         setting = CGS.setting(data, {**given, "distance": distance, "formula": formula}, strata, numeric)
         prepared = CGS.prepare(setting)
-        sizes = {name: len(members) for name, members in zip(prepared.names, prepared.members, strict=True)}
+        sizes = {name: len(members) for name, members in zip(prepared.names, prepared.records, strict=True)}
         assert sizes == paper.SIZES
         assert set(str(prepared.about["pairs"]).split("; ")) == paper.PAIRS
 

@@ -12,6 +12,7 @@ from engine.common.errors import UsageError
 from engine.common.raw_values import numbers, texts
 from engine.data.microdata import EditRule, RawColumn, RawTable
 from engine.plan import DEFAULT_MISSING, AttributePlan, DataPlan, Plan, SpacePlan
+from engine.plan.attribute import OnMissing
 from engine.plan.column_assignment import assign_columns
 from engine.plan.guess import facts
 from engine.release.spec import AttributeSpec
@@ -162,7 +163,7 @@ def _in_order(blocks: dict[str, list[str]], old: Sequence[str], renamed: dict[st
 
 
 def _attribute(name: str, columns: list[str], old: AttributePlan | None, missing_is_level: bool) -> AttributePlan:
-    on_missing = "level" if missing_is_level else "refuse"
+    on_missing: OnMissing = "level" if missing_is_level else "refuse"
     if old is None or any(column not in columns for column in old.view):
         return AttributePlan(name, tuple(columns), on_missing=on_missing)
     ordered = [c for c in old.columns if c in columns] + [c for c in columns if c not in old.columns]

@@ -213,7 +213,7 @@ def _missing(plan: Plan, part: AttributePlan, column: RawColumn, tag: str) -> At
         part,
         missing=_words(missing),
         skip=_words(skip),
-        on_missing=on,
+        on_missing="level" if on == "level" else "refuse",
         merge=tuple((level, values) for level, values in merge if values),
         levels=tuple(v for v in part.levels if v not in aside and v not in emptied),
     )

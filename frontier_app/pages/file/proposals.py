@@ -71,7 +71,7 @@ def page(plan: Plan) -> None:
         )
         _again(declined)
         return
-    by_kind = {kind: [p for p in found if p.kind == kind] for kind in KINDS}
+    by_kind: dict[str, list[Proposal]] = {kind: [p for p in found if p.kind == kind] for kind in KINDS}
     kinds = {kind: f"{WORDS[kind].name} ({len(mine)})" for kind, mine in by_kind.items() if mine}
     st.markdown(
         f"The records suggest {text.plural(len(found), 'decision')}. Each was checked on all records. Accept or"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
@@ -32,7 +33,7 @@ def inputs(base: Plan, plan: Plan, tag: str, wrong: Complaints) -> Plan:
     st.subheader("Who asks", anchor=False)
     st.caption("The cover of the memo to the board. All of it may be empty, and completed later.")
     old = base.about
-    said: dict[str, str] = {}
+    said: dict[str, Any] = {}
     places = st.columns(4)
     for i, (name, (label, example)) in enumerate(_SHORT.items()):
         said[name] = places[i % 4].text_input(

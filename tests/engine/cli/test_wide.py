@@ -15,9 +15,10 @@ from engine.data.io.chunks import check_names
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan import DataPlan, Plan, dependencies, edit_plan, propose
-from engine.plan.attribute import AttributePlan, names_tuple
+from engine.plan.attribute import AttributePlan
 from engine.plan.codebook import Codebook, CodebookRow
 from engine.plan.column_assignment import assign_columns
+from engine.plan.field_types import typed
 
 
 class Counted(str):
@@ -59,7 +60,7 @@ def _restricted(names: list[str]) -> object:
 
 
 LOOKS: dict[str, Callable[[list[str]], object]] = {
-    "names of a plan": lambda names: names_tuple(names, "names"),
+    "names of a plan": lambda names: typed(names, tuple[str, ...], "names"),
     "names of a file": lambda names: check_names("a file", names),
     "fates": _fates,
     "a domain": _domain,

@@ -183,7 +183,7 @@ def test_a_swap_moves_the_numbers_behind_its_attribute():
     table = release.tables[0]
     for name, moved in (("age", True), ("yrs_married", False)):
         rows = linkage.link_rows(release, table, (0,), (name,))
-        mine, theirs = rows.numbers[rows.mine, 0], rows.numbers[rows.theirs, 0]
+        mine, theirs = rows.numbers[rows.row_of_original, 0], rows.numbers[rows.row_of_released, 0]
         np.testing.assert_array_equal(theirs, mine[table.source] if moved else mine)
         assert (theirs != mine).any() == moved
         assert np.std(mine, ddof=1) == pytest.approx(1)

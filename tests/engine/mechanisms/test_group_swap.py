@@ -164,12 +164,12 @@ def test_sizes_stay_and_the_right_number_moves(data: Microdata, n_swap: int, mod
     assert len(prepared.pairs) == (h // 2 if not odd else -(-h // 2))
     often = Counter(s for pair in prepared.pairs for s in (pair.a, pair.b))
     assert sorted(often.values())[:-1] == [1] * (len(often) - 1) and max(often.values()) <= (2 if h % 2 and odd else 1)
-    used = [len(prepared.members[s]) for s in often]
+    used = [len(prepared.records[s]) for s in often]
     if n_swap > min(used):
         with pytest.raises(EngineError, match=f"records, cannot move {n_swap}"):
             CGS.draw(prepared, setting, KEY)
         return
-    if n_swap and any(m * n_swap > len(prepared.members[s]) for s, m in often.items()):
+    if n_swap and any(m * n_swap > len(prepared.records[s]) for s, m in often.items()):
         with pytest.raises(EngineError, match="records that have not moved, cannot move"):
             CGS.draw(prepared, setting, KEY)
         return

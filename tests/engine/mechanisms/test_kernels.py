@@ -21,10 +21,10 @@ from scipy.stats import chi2, chisquare
 from engine.common import compiled
 from engine.common.compiled import wrapping
 from engine.common.streams import derive, fingerprint, generator, kernel_state, key_check, new_key
-from engine.measures import DEFAULT
+from engine.data.domain import LevelKind
 from engine.mechanisms import kernels, random_swap
 from engine.release.spec import ReleaseSpec
-from tests.small_tables import KEY, Small, expand, rows, run
+from tests.small_tables import KEY, MEASURED, Small, expand, rows, run
 
 ROOT = Path(__file__).parents[3]
 MASK = (1 << 64) - 1
@@ -189,7 +189,7 @@ def bits() -> list[object]:
     """Whether kernels are compiled here, and the number and a digest of the rows of many kinds of spec."""
     rng = np.random.default_rng(3)
     cells = np.column_stack([np.minimum(rng.geometric(0.5, 150) - 1, size - 1) for size in (3, 4, 2, 5)])
-    kinds = (("value", "skip", "value"), *(("value",) * size for size in (4, 2, 5)))
+    kinds: tuple[tuple[LevelKind, ...], ...] = (("value", "skip", "value"), *(("value",) * size for size in (4, 2, 5)))
     small = Small(tuple(map(tuple, cells.tolist())), (3, 4, 2, 5), kinds)
     specs = [
         ReleaseSpec(small.spec(roles), rate, rule)
@@ -197,7 +197,7 @@ def bits() -> list[object]:
         for rate in ("0.05", "0.4", "1")
         for rule in ("strict", "loose")
     ]
-    found = rows(small.asked(*DEFAULT, "hellinger_two_way"), specs, [1, 2, 3])
+    found = rows(small.asked(*MEASURED, "hellinger_two_way"), specs, [1, 2, 3])
     return [compiled.COMPILED, len(found), hashlib.sha256(found.tobytes()).hexdigest()]
 
 

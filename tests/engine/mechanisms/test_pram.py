@@ -17,11 +17,11 @@ from engine.data.microdata import Microdata
 from engine.mechanisms.base import Drawn, table_stream
 from engine.mechanisms.pram import PRAM, Prepared
 from engine.models import pram_estimates
-from engine.models.transition import invariant
 from engine.release.records import ReleasedTable
 from engine.release.results import NOOP, OK
 from tests.examples import examples
 from tests.numeric_data import numbered, with_numbers
+from tests.pram_matrices import invariant
 from tests.twins import pram as twin
 
 KEY = bytes(range(16))
@@ -308,8 +308,6 @@ def test_one_category_is_refused():
         run(one, matrix="[[1]]")
     with pytest.raises(EngineError, match=r"^PRAM needs at least two categories \('B' has one\)$"):
         run(numbered({"A": [0, 1, 0], "B": [0, 0, 0]}, {}), over="each")
-    with pytest.raises(UsageError, match=r"^PRAM needs at least two categories$"):
-        invariant(np.array([5]), 0.5)
 
 
 def test_a_release_can_be_corrected_by_the_matrix_that_made_it():

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from engine.data.domain import LevelKind
 from engine.mechanisms import random_swap
 from engine.release.batch import CellIndex, unpack
 from engine.release.results import FAILED, NOOP, OK
@@ -304,7 +305,7 @@ def test_loose_swaps_what_strict_refuses():
 
 
 def test_kinds_keep_real_answers_from_meeting_skips():
-    kinds = (("value", "skip", "value"), ("value", "value"))
+    kinds: tuple[tuple[LevelKind, ...], ...] = (("value", "skip", "value"), ("value", "value"))
     records = tuple((a, b) for a in range(3) for b in range(2) for _ in range(4))
     small = Small(records, (3, 2), kinds)
     result = run(small, "SU", "1")

@@ -190,7 +190,7 @@ def test_cells_get_what_their_probabilities_promise():
 def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch):
     whole = {selection: shown(run(made(2, 2), selection=selection)) for selection in ("local", "global")}
     for module in (smike, mixing):
-        monkeypatch.setattr(module, "_BLOCK", 16)
+        monkeypatch.setattr(module, "_SEGMENT", 16)
     assert {selection: shown(run(made(2, 2), selection=selection)) for selection in whole} == whole
 
 

@@ -105,7 +105,7 @@ def test_links_are_not_made_on_codes_for_missing(spss: RawTable) -> None:
     plan, data = made(spss)
     original = ReleasedTable(data)
     rows = link_rows(RecordRelease(original, [original], plan), original, (), ("hours",))
-    assert int(np.isnan(rows.numbers[rows.mine]).sum()) == 6
+    assert int(np.isnan(rows.numbers[rows.row_of_original]).sum()) == 6
 
 
 def test_a_level_that_means_missing_is_no_number_when_it_is_drawn_anew(spss: RawTable) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from engine.common.errors import EngineError, UsageError
 from engine.models import pram_estimates as estimates
 from engine.models.pram_estimates import kronecker
-from engine.models.transition import invariant
+from tests.pram_matrices import invariant
 from tests.twins import pram as twin
 
 X = [0, 0, 1, 1, 1, 2]

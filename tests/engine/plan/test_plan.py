@@ -100,7 +100,7 @@ def test_specs_are_kept_in_canonical_form() -> None:
             "attribute 'A': merge makes 'x', which is not",
         ),
         (
-            lambda: AttributePlan("A", on_missing="skip"),
+            lambda: AttributePlan("A", on_missing="skip"),  # type: ignore[arg-type]
             "attribute 'A': on_missing is 'skip', must be one of refuse, level",
         ),
         (
