@@ -17,6 +17,11 @@ def bic(fitted: Fit, n_records: int) -> float:
     return -2 * fitted.log_likelihood + fitted.n_parameters * math.log(n_records)
 
 
+def score(fitted: Fit, criterion: str, counts: Counts) -> float:
+    """``aic`` or ``bic`` of a fit."""
+    return aic(fitted) if criterion == "aic" else bic(fitted, counts.n_records)
+
+
 def deviance(fitted: Fit, counts: Counts) -> float:
     """Likelihood ratio statistic G² against the saturated model."""
     return 2 * (counts.saturated - fitted.log_likelihood)

@@ -33,7 +33,7 @@ def check_types(part: Any, *read_elsewhere: str, where: str = "") -> None:
     Of fields of other types than texts, whole numbers, truths and lists of them, and of those in ``read_elsewhere``,
     nothing is checked.  ``where`` begins the sentence, and the description of an annotated type says what is wanted.
     """
-    for name, hint in _declared(type(part)).items():
+    for name, hint in _declared(part.__class__).items():
         if name not in read_elsewhere:
             set_fields(part, **{name: typed(getattr(part, name), hint, where + name)})
 

@@ -19,7 +19,7 @@ from engine.plan.samples import load
 from engine.release.results import OK
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.sweeps.evaluator import Question
-from tests.fit_statistics import aic, bic
+from tests.fit_statistics import score
 from tests.small_tables import rows
 
 NAMES = tuple("ABCDEF")
@@ -69,19 +69,15 @@ def graphical() -> dict[str, np.ndarray]:
     graphs = _Graphs.on(6)
     fits = (fit(counts(), Model.of(graphs.cliques(graph)), warn=False) for graph in range(1 << 15))
     rows = [
-        (criterion("aic", fitted), criterion("bic", fitted), fitted.model.separators is not None) for fitted in fits
+        (score(fitted, "aic", counts()), score(fitted, "bic", counts()), fitted.model.separators is not None)
+        for fitted in fits
     ]
     return dict(zip(("aic", "bic", "decomposable"), map(np.array, zip(*rows, strict=True)), strict=True))
 
 
-def criterion(name: str, fitted: Fit) -> float:
-    """``aic`` or ``bic`` of a fit to the table."""
-    return aic(fitted) if name == "aic" else bic(fitted, counts().n_records)
-
-
 def place(model: str, name: str) -> int:
     """Place of a model among all graphical ones by ``aic`` or ``bic``, 1 the best."""
-    return int((graphical()[name] < criterion(name, scores(model)) - 1e-6).sum()) + 1
+    return int((graphical()[name] < score(scores(model), name, counts()) - 1e-6).sum()) + 1
 
 
 @cache

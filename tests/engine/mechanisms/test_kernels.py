@@ -21,7 +21,7 @@ from scipy.stats import chi2, chisquare
 from engine.common import compiled
 from engine.common.compiled import wrapping
 from engine.common.streams import derive, fingerprint, generator, kernel_state, key_check, new_key
-from engine.data.domain import LevelKind
+from engine.data.domain import KINDS, LevelKind
 from engine.mechanisms import kernels, random_swap
 from engine.release.spec import ReleaseSpec
 from tests.small_tables import KEY, MEASURED, Small, expand, rows, run
@@ -189,7 +189,8 @@ def bits() -> list[object]:
     """Whether kernels are compiled here, and the number and a digest of the rows of many kinds of spec."""
     rng = np.random.default_rng(3)
     cells = np.column_stack([np.minimum(rng.geometric(0.5, 150) - 1, size - 1) for size in (3, 4, 2, 5)])
-    kinds: tuple[tuple[LevelKind, ...], ...] = (("value", "skip", "value"), *(("value",) * size for size in (4, 2, 5)))
+    values: list[tuple[LevelKind, ...]] = [(KINDS[0],) * size for size in (4, 2, 5)]
+    kinds: tuple[tuple[LevelKind, ...], ...] = (("value", "skip", "value"), *values)
     small = Small(tuple(map(tuple, cells.tolist())), (3, 4, 2, 5), kinds)
     specs = [
         ReleaseSpec(small.spec(roles), rate, rule)
