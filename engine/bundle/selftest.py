@@ -45,7 +45,7 @@ KEY = hashlib.sha256(b"the key of the self-test").digest()[:16]
 _DRAWS = "081441453ee62bd16ce00610a9e5960c"
 _STUDY = "selftest.study"
 _PEOPLE = 240
-_EVERY_MECHANISM = """
+EVERY_MECHANISM = """
 [data]
 carry = ["pay"]
 numeric = ["pay"]
@@ -247,7 +247,7 @@ def _people() -> RawTable:
 def _mechanisms(folder: Path) -> str:
     """One run of each is drawn in the sweep and remade."""
     raw = _people()
-    with sweep(raw, plan_from_toml(_EVERY_MECHANISM), folder / "all.study", workers=1) as study:
+    with sweep(raw, plan_from_toml(EVERY_MECHANISM), folder / "all.study", workers=1) as study:
         results, scenarios = study.results(), {s.spec.mechanism: s for s in study.scenarios}
         for name, scenario in scenarios.items():
             row = np.flatnonzero((results.scenario == scenario.index) & (results.replicate == 2))[0]

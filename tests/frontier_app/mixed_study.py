@@ -2,62 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from engine.plan import Plan, plan_from_toml
+from engine.bundle.selftest import EVERY_MECHANISM
+from engine.data.microdata import EditRule
+from engine.plan import MechanismPlan, Plan, plan_from_toml
 from engine.plan.samples import open_data
 from frontier_app.session.workspace import Workspace
 from tests.frontier_app.finished_studies import FinishedStudies
 
-PLAN = """
-[data]
-carry = ["pay"]
-numeric = ["pay"]
-
-[[attribute]]
-name = "sex"
-[[attribute]]
-name = "region"
-[[attribute]]
-name = "work"
-
-[roles]
-keys = ["sex", "region"]
-swap = ["sex", "region"]
-
-[[edit]]
-name = "no field work in the west"
-forbid = { region = ["west"], work = ["field", "none"] }
-
-[[analysis]]
-name = "pay"
-formula = "pay ~ sex + region"
-
-[[mechanism]]
-name = "random_swap"
-[[mechanism]]
-name = "maps"
-s = 12
-D = [1, 3]
-[[mechanism]]
-name = "rds"
-s = 12
-rate = ["0.05", "0.20"]
-[[mechanism]]
-name = "pram"
-
-[space]
-swap_sizes = [1]
-rates = ["0.1"]
-replicates = 3
-
-[measures]
-names = ["r1_share[s=12]", "r2[s=12]", "hellinger", "ci_overlap"]
-"""
+NO_FIELD_WORK = EditRule("no field work in the west", (("region", ("west",)), ("work", ("field", "none"))))
+MECHANISMS = {
+    "random_swap": {},
+    "maps": {"s": [12], "D": [1, 3]},
+    "rds": {"s": [12], "rate": ["0.05", "0.20"]},
+    "pram": {},
+}
 
 
 def plan() -> Plan:
-    return plan_from_toml(PLAN)
+    """The plan of the self-test with four of its mechanisms, an edit rule and other measures."""
+    every = plan_from_toml(EVERY_MECHANISM)
+    return replace(
+        every,
+        edits=(NO_FIELD_WORK,),
+        analyses=(replace(every.analyses[0], formula="pay ~ sex + region"),),
+        mechanisms=tuple(MechanismPlan.of(name, grid) for name, grid in MECHANISMS.items()),
+        space=replace(every.space, replicates=3),
+        measures=("r1_share[s=12]", "r2[s=12]", "hellinger", "ci_overlap"),
+    )
 
 
 def write(path: Path) -> Path:

@@ -10,18 +10,14 @@ from engine.bundle import export
 from engine.bundle.export_source import ExportSource, export_source
 from engine.data.microdata import RawTable
 from engine.study.study import Study
-from tests.engine.bundle.small import approve, label_of, plan, survey, swept
+from tests.engine.household_survey import approved
 
 
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RawTable]:
     """A folder with an approved study, and its data."""
     folder = tmp_path_factory.mktemp("home")
-    raw = survey(folder)
-    swept(raw, plan(), folder / "household.study")
-    with Study.open(folder / "household.study") as study:
-        approve(study, raw, label_of(study, "town"))
-    return folder, raw
+    return folder, approved(folder)
 
 
 @pytest.fixture(scope="session")

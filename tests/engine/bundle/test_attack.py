@@ -18,7 +18,7 @@ from engine.bundle.refusal import Refused
 from engine.bundle.row_order import Rows
 from engine.study.decision_log import entries
 from engine.study.study import Study
-from tests.engine.bundle.small import approve, label_of, plan, survey, swept
+from tests.engine.household_survey import approve, label_of, plan, survey, swept
 
 SMALL_KEYS = {
     "number": (42).to_bytes(16, "big"),

@@ -25,46 +25,32 @@ from engine.data.io.readers import read_table
 from engine.data.microdata import RawTable
 from engine.measures import MeasureCall, call
 from engine.mechanisms import names
-from engine.plan import plan_from_toml
+from engine.plan import Plan
 from engine.study.study import Study
 from engine.sweeps.sweep import sweep
 from tests import needs
+from tests.engine import household_survey
+from tests.engine.household_survey import label_of
 
-PLAN = """
-[data]
-weight = "w"
-id = "case"
-carry = ["note", "pay"]
-drop = ["scratch"]
-numeric = ["pay"]
-[[attribute]]
-name = "age"
-columns = ["age", "age_flag"]
-cut = [30]
-[[attribute]]
-name = "sex"
-[[attribute]]
-name = "work"
+ANALYSIS = """
 [[analysis]]
 name = "pay"
 formula = "pay ~ sex + work"
-[space]
-swap_sizes = [1]
-rates = ["0.2"]
-replicates = 2
-[measures]
-names = ["small_cells[n_rule=8]", "hellinger", "ci_overlap"]
 """
 
 
-def people(n: int = 120) -> str:
-    rows = ["case,age,age_flag,sex,work,pay,w,note,scratch"]
-    for i in range(n):
-        age = 18 + (i * 7) % 40
-        rows.append(
-            f'c{i},{age},f{age % 5},{"fm"[i % 2]},{"abc"[(i // 2) % 3]},{(i * 13) % 50 + 0.5},{1 + i % 4},"n,{i}",s{i}'
-        )
-    return "\n".join(rows) + "\n"
+def plan(more: str = "") -> Plan:
+    """The plan of the survey with a regression; it includes neither weight nor id."""
+    measures = '["small_cells[n_rule=8]", "hellinger", "ci_overlap"]'
+    return household_survey.plan(
+        ANALYSIS + more, include="[]", carry='["note", "pay"]', rates='["0.2"]', names=measures
+    )
+
+
+def people() -> str:
+    """120 records of the survey, each with a note that is its own."""
+    header, *rows = household_survey.text(120).splitlines()
+    return "\n".join([f"{header},note", *(f'{row},"n,{i}"' for i, row in enumerate(rows))]) + "\n"
 
 
 @pytest.fixture(scope="module")
@@ -72,12 +58,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RawTable]:
     folder = tmp_path_factory.mktemp("bundle")
     (folder / "people.csv").write_text(people())
     raw = read_table(folder / "people.csv")
-    sweep(raw, plan_from_toml(PLAN), folder / "s.study", workers=1).close()
+    sweep(raw, plan(), folder / "s.study", workers=1).close()
     return folder, raw
-
-
-def label_of(study: Study, attribute: str) -> str:
-    return next(s.label for s in study.scenarios if str(s.spec.attributes) == f"{attribute}:S")
 
 
 def exported(made: tuple[Path, RawTable], out: Path, attribute: str = "age", **options: object) -> Path:
@@ -89,29 +71,28 @@ def exported(made: tuple[Path, RawTable], out: Path, attribute: str = "age", **o
 def test_a_block_moves_together_and_everything_else_stays(made: tuple[Path, RawTable], tmp_path: Path) -> None:
     out = exported(made, tmp_path / "out")
     released = pq.read_table(out / "release" / "release.parquet").to_pylist()
-    original = read_table(made[0] / "people.csv")
-    assert list(released[0]) == ["age", "age_flag", "sex", "work", "pay", "note"]
-    before = {row[7]: row for row in (line for line in _rows(original))}
+    original = {row["note"]: row for row in _rows(read_table(made[0] / "people.csv"))}
+    assert list(released[0]) == ["age", "age_flag", "sex", "work", "town", "pay", "note"]
     changed = 0
     for row in released:
-        old = before[row["note"]]
-        assert (row["sex"], row["work"], row["pay"]) == (old[3], old[4], old[5])
+        before = original[row["note"]]
+        assert all(row[name] == before[name] for name in ("sex", "work", "town", "pay"))
         assert row["age_flag"] == f"f{int(row['age']) % 5}"
-        changed += row["age"] != old[1]
+        changed += row["age"] != before["age"]
     manifest = read_manifest(out)
     assert changed == manifest["records_changed"] == 24
-    assert [row["note"] for row in released] != [row[7] for row in _rows(original)]
+    assert [row["note"] for row in released] != list(original)
 
 
-def _rows(raw: RawTable) -> list[tuple[str, ...]]:
+def _rows(raw: RawTable) -> list[dict[str, str]]:
     columns = [[column.values[code].as_py() for code in column.codes.tolist()] for column in raw.columns.values()]
-    return list(zip(*columns, strict=True))
+    return [dict(zip(raw.names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def test_weight_and_id_only_when_asked(made: tuple[Path, RawTable], tmp_path: Path) -> None:
     out = exported(made, tmp_path / "out", include=("weight", "id"))
     header = (out / "release" / "release.csv").read_text().splitlines()[0]
-    assert header == "case,age,age_flag,sex,work,pay,w,note"
+    assert header == "case,age,age_flag,sex,work,town,pay,w,note"
     rows = [line.split(",") for line in (out / "release" / "release.csv").read_text().splitlines()[1:]]
     assert sorted(int(row[0]) for row in rows) == list(range(1, 121)), "ids are new ones"
 
@@ -325,8 +306,8 @@ def test_every_mechanism_is_replayed_below() -> None:
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_every_mechanism_replays_bit_for_bit(made: tuple[Path, RawTable], tmp_path: Path, mechanism: str) -> None:
-    plan = plan_from_toml(PLAN + f'\n[[mechanism]]\nname = "{mechanism}"\n{MECHANISMS[mechanism]}\n')
-    with sweep(made[1], plan, tmp_path / "s.study", workers=1) as study:
+    section = f'\n[[mechanism]]\nname = "{mechanism}"\n{MECHANISMS[mechanism]}\n'
+    with sweep(made[1], plan(section), tmp_path / "s.study", workers=1) as study:
         assert study.scenarios[0].spec.mechanism == mechanism
         out = export(study, made[1], study.scenarios[0].label, tmp_path / "out", formats=("csv", "parquet", "sav"))
     found = replay(out, made[1])

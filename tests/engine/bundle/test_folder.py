@@ -23,7 +23,7 @@ from engine.common.os_support import machine
 from engine.data.microdata import RawTable
 from engine.study.study import Study
 from tests import needs
-from tests.engine.bundle.small import few_guesses
+from tests.engine.household_survey import few_guesses
 
 
 def test_a_folder_is_whole_or_absent(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from engine.cli.main import main
 from engine.common.errors import UsageError
 from engine.common.os_support import write_private
 from engine.study.keys import read_key, read_or_make_key
-from tests.engine.bundle.small import PLAN, text
+from tests.engine.household_survey import PLAN, text
 
 pytestmark = pytest.mark.skipif(
     os.name == "nt", reason="modes, umask and limits of files mean nothing on Windows; run the tests on Linux or macOS"

@@ -31,7 +31,7 @@ from engine.study.study import Study
 from engine.study.study_map import risk_utility_map
 from engine.sweeps.rerun import reevaluate
 from engine.sweeps.sweep import sweep
-from tests.engine.bundle.small import few_guesses
+from tests.engine.household_survey import few_guesses
 from tests.examples import examples
 
 RATES = ("0.1373", "0.2179", "0.3137")

@@ -25,7 +25,7 @@ from engine.study.decision_log import entries
 from engine.study.study import Study
 from engine.study.study_map import risk_utility_map
 from tests import needs
-from tests.engine.bundle.small import approve, label_of, plan, survey, swept
+from tests.engine.household_survey import approve, label_of, plan, survey, swept
 
 pytestmark = pytest.mark.slow  # whole bundles are made
 

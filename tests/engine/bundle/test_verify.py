@@ -24,7 +24,7 @@ from engine.data.io.readers import read_table
 from engine.data.microdata import RawTable
 from engine.plan import plan_from_toml
 from engine.study.study import Study
-from tests.engine.bundle.small import PLAN, label_of, plan, swept, text
+from tests.engine.household_survey import PLAN, label_of, plan, swept, text
 
 pytestmark = pytest.mark.slow  # whole bundles are made
 

@@ -18,8 +18,8 @@ from engine.study.decision_log import entries
 from engine.study.plan_changes import change_plan
 from engine.study.study import Study
 from engine.study.study_map import risk_utility_map
-from tests.engine.bundle.small import approve, label_of, plan, survey, swept
 from tests.engine.frontier.test_risk_utility_map import ROWS, study_of
+from tests.engine.household_survey import approve, label_of, plan, survey, swept
 
 
 @pytest.fixture

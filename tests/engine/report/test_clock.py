@@ -12,7 +12,7 @@ from engine.plan import plan_from_toml
 from engine.report.plan_document import document_bytes, plan_document
 from engine.report.slides import slides_bytes
 from engine.report.tables import tables_bytes
-from tests.engine.bundle.small import PLAN
+from tests.engine.household_survey import PLAN
 from tests.engine.report.conftest import Case
 
 CLOCKS = {"1970": 0.0, "1979": 300_000_000.0, "2200": 7_260_000_000.0}

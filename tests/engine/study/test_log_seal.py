@@ -22,18 +22,14 @@ from engine.study.study import Study
 from engine.study.study_map import risk_utility_map
 from engine.sweeps.rerun import reevaluate
 from engine.sweeps.sweep import sweep
-from tests.engine.bundle.small import approve, label_of, plan, survey, swept
+from tests.engine.household_survey import approved, label_of, plan
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RawTable]:
     """A folder with an approved study, and its data."""
     folder = tmp_path_factory.mktemp("home")
-    raw = survey(folder)
-    swept(raw, plan(), folder / "household.study")
-    with Study.open(folder / "household.study") as study:
-        approve(study, raw, label_of(study, "town"))
-    return folder, raw
+    return folder, approved(folder)
 
 
 @pytest.fixture

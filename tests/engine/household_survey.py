@@ -1,4 +1,4 @@
-"""A small labelled survey, its study, and the way of its recommendation through the board."""
+"""A small labelled household survey, its study, and the approval of a recommendation."""
 
 from __future__ import annotations
 
@@ -74,20 +74,29 @@ def survey(folder: Path, n: int = 160) -> RawTable:
     return replace(raw, columns=columns)
 
 
-def plan(more: str = "", **texts: str) -> Plan:
-    """The plan, with words exchanged (``rates="0.2"`` by their name) and more sections added."""
-    made = PLAN
-    for name, value in texts.items():
-        lines = [f"{name} = {value}" if line.startswith(f"{name} =") else line for line in made.splitlines()]
-        made = "\n".join(lines) + "\n"
-    return plan_from_toml(made + more)
+def plan(more: str = "", **entries: str) -> Plan:
+    """The plan, with other values of its ``entries`` (``rates='["0.2"]'``) and ``more`` sections."""
+    toml = PLAN
+    for name, value in entries.items():
+        lines = [f"{name} = {value}" if line.startswith(f"{name} =") else line for line in toml.splitlines()]
+        toml = "\n".join(lines) + "\n"
+    return plan_from_toml(toml + more)
 
 
-def swept(raw: RawTable, asked: Plan, path: Path, key: bytes | None = None) -> None:
+def swept(raw: RawTable, plan: Plan, path: Path, key: bytes | None = None) -> None:
     """A finished study; ``key`` plants a study key."""
     if key is not None:
         key_path(path).write_text(key.hex())
-    sweep(raw, asked, path, workers=1).close()
+    sweep(raw, plan, path, workers=1).close()
+
+
+def approved(folder: Path) -> RawTable:
+    """The survey; its study, ``household.study``, is swept and approved in ``folder``."""
+    raw = survey(folder)
+    swept(raw, plan(), folder / "household.study")
+    with Study.open(folder / "household.study") as study:
+        approve(study, raw, label_of(study, "town"))
+    return raw
 
 
 def approve(study: Study, raw: RawTable, candidate: str) -> None:
