@@ -13,7 +13,7 @@ from frontier_app.session.workspace import Workspace
 from tests.frontier_app.finished_studies import FinishedStudies
 
 NO_FIELD_WORK = EditRule("no field work in the west", (("region", ("west",)), ("work", ("field", "none"))))
-MECHANISMS = {
+MECHANISMS: dict[str, dict[str, object]] = {
     "random_swap": {},
     "maps": {"s": [12], "D": [1, 3]},
     "rds": {"s": [12], "rate": ["0.05", "0.20"]},
