@@ -12,6 +12,7 @@ from typing import Literal
 
 from engine.decision.states import State
 from engine.measures.base import Kind
+from engine.plan.context import ReleaseType
 
 Better = Literal["lower", "higher"]
 """Which figures of a measure are better, as they are shown: of a signed change that is its size."""
@@ -34,7 +35,7 @@ class Cover:
     sponsor: str
     contact: str
     authority: str
-    release_type: str
+    release_type: ReleaseType
     changes: str
     overlaps: str
     state: State

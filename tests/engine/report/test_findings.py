@@ -29,6 +29,10 @@ def test_json_comes_back_equal_and_nothing_else_is_read(case: Case):
             r"cover: state is 'gone', must be 'none' or 'draft' or 'submitted'",
         ),
         (
+            {**plain, "cover": {**plain["cover"], "release_type": "old"}},
+            r"cover: release_type is 'old', must be 'new' or 'series' or 're-release'",
+        ),
+        (
             {**plain, "measures": [{**plain["measures"][0], "kind": "harm"}]},
             r"measures 1: kind is 'harm', must be 'risk' or 'utility'",
         ),
