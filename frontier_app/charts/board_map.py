@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.common.wording import upper_first
 from engine.report.answers import utility_words
+from engine.report.findings import Findings
 from engine.report.map_frame import staircase, window
 from engine.report.words import about, bar, figure
 from frontier_app.charts.style import COLOURS, INK, QUIET
@@ -13,8 +14,6 @@ from frontier_app.wording.figure_text import drawn
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
-
-    from engine.report.findings import Findings
 
 _SIZE = 17  # letters are read from the end of a table
 

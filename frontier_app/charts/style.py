@@ -33,11 +33,8 @@ TOOLBAR = 34
 MARGIN = {"l": 94, "r": 10, "b": 66}
 """Pixels beside and under a map, a little more than its ticks and titles take: where they need more, plotly makes room
 by drawing everything a second time."""
-GROUNDS = ("#FFFFFF", "#14181D")
-INKS = ("#10151A", "#E8EAED")
-"""Colours of text on the light and on the dark ground."""
-INK = INKS[0]
-"""What a figure holds where it means the colour of text; :data:`CSS` makes it that of the page, whichever its theme."""
+INK = "#10151A"
+"""The colour of text in a figure: that of the light theme, which :data:`CSS` turns into that of the page."""
 _GRID = "rgba(119, 129, 140, 0.3)"
 _NOTE = ("#242B33", "#FFFFFF")
 """Ground and text of what the mouse shows, on either theme."""
@@ -53,18 +50,6 @@ _SMALL = 12
 _LISTED = 5_000
 WEBGL = 3_000
 """Points above which a cloud is drawn with WebGL, which is slow to begin and then fast."""
-
-
-def contrast(a: str, b: str) -> float:
-    """Contrast ratio of two colours (WCAG 2)."""
-
-    def luminance(colour: str) -> float:
-        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-        r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b
-
-    high, low = sorted((luminance(a), luminance(b)), reverse=True)
-    return (high + 0.05) / (low + 0.05)
 
 
 def sent(values: np.ndarray) -> list[Any] | np.ndarray:

@@ -17,6 +17,8 @@ from engine.data.io.readers import read_table
 from engine.data.microdata import Microdata, RawTable
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan import Plan, first_plan, plan_from_toml, plan_to_toml, read_plan
+from engine.plan.codebook import apply_codebook, with_labels
+from engine.plan.codebook_file import read_codebook
 from engine.plan.recode import code
 from engine.plan.samples import open_data
 from engine.release.results import Note
@@ -95,9 +97,6 @@ def _begin_first(at: Workspace, raw: RawTable) -> None:
 
 def use_codebook(name: str, content: bytes) -> None:
     """Labels, missing codes, roles and blocks from a codebook table (CSV); it is kept with the data."""
-    from engine.plan.codebook import apply_codebook, with_labels
-    from engine.plan.codebook_file import read_codebook
-
     now = state.get()
     if now.raw is None or now.workspace is None:
         raise UsageError("open the data first; a codebook describes their columns")
@@ -118,9 +117,6 @@ def _labelled(at: Workspace, raw: RawTable) -> RawTable:
     """The records with the labels of the codebook that was given with them."""
     if not at.codebook_path.exists():
         return raw
-    from engine.plan.codebook import with_labels
-    from engine.plan.codebook_file import read_codebook
-
     return with_labels(raw, read_codebook(at.codebook_path))
 
 

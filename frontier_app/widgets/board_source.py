@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from engine.decision.states import decision_status
+from engine.report.build_findings import findings
+from engine.report.describe import remade
+from engine.report.findings import Findings, read_board
+from engine.report.no_release import considered, reason
+from engine.study.study import Study
 from frontier_app.session import actions, state
-
-if TYPE_CHECKING:
-    from engine.report.findings import Findings
 
 
 @dataclass(frozen=True)
@@ -36,22 +38,13 @@ def source() -> Findings | NoRelease | Missing:
     at = now.workspace
     board = at.board if at else None
     if board is not None:
-        from engine.report.findings import read_board
-
         return now.memo.get("board", str(board), lambda: read_board(board))
     path = actions.own_study()
     if path is None:
         return Missing("There is nothing for a board to look at yet: open data and run a study.", "data", "Open data")
-    from engine.decision.states import decision_status
-    from engine.report.build_findings import findings
-    from engine.report.describe import remade
-    from engine.study.study import Study
-
     with Study.open(path) as study:
         status = decision_status(study)
         if status.state == "withheld":
-            from engine.report.no_release import considered, reason
-
             view = actions.the_map(None, None, now.look.partial)
             assert view is not None
             rests_on = tuple(considered(study, view)) if len(view.results) else ()

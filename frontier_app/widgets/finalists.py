@@ -6,6 +6,7 @@ import streamlit as st
 
 from engine.common.errors import EngineError
 from engine.frontier.risk_utility_map import RiskUtilityMap
+from frontier_app.charts.study_map import place_of
 from frontier_app.session import actions, jobs, state
 from frontier_app.widgets import candidate_card, elements
 from frontier_app.widgets.recommendation import Rule
@@ -102,6 +103,4 @@ def _ask(view: RiskUtilityMap, rule: Rule) -> None:
 
 def view_has(view: RiskUtilityMap, label: str) -> bool:
     """Whether a scenario is in the map."""
-    from frontier_app.charts.study_map import place_of
-
     return place_of(view, label) is not None

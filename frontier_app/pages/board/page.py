@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
 from engine.common.errors import EngineError
@@ -18,6 +16,7 @@ from engine.report.answers import (
     summary,
     ten_questions,
 )
+from engine.report.findings import Findings
 from engine.report.map_words import bars_words, counted_words
 from engine.report.memo import BANNER
 from engine.report.redaction import WITHHELD_WORDS
@@ -26,9 +25,6 @@ from frontier_app.charts import board_map
 from frontier_app.widgets import board_source, elements, workflow
 from frontier_app.widgets.board_source import Missing, NoRelease
 from frontier_app.wording.markup import Markdown, bullets, markdown, table
-
-if TYPE_CHECKING:
-    from engine.report.findings import Findings
 
 _CSS = """<style>
 .st-key-board [data-testid="stMarkdownContainer"] :is(p, li) {font-size: 1.2rem; line-height: 1.55;}

@@ -8,7 +8,7 @@ from engine.common.errors import EngineError
 from engine.plan import Plan
 from frontier_app.pages.file import levels, opening, proposals, roles, saved_plan, table
 from frontier_app.session import actions, state
-from frontier_app.widgets import elements, key_table, tour
+from frontier_app.widgets import elements, key_table, plan_approval, tour
 from frontier_app.wording import text
 from frontier_app.wording.markup import markdown
 
@@ -31,8 +31,6 @@ def opened() -> None:
         with st.popover("Workspace", icon=":material/folder:"):
             saved_plan.workspace()
     if now.plan is not None and now.plan.lock is not None:
-        from frontier_app.widgets import plan_approval
-
         plan_approval.shown(now.plan)
     counts = st.container()
     _undo()

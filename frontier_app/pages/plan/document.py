@@ -11,6 +11,8 @@ from engine.data.microdata import Microdata
 from engine.plan import Plan
 from engine.release.space import Space
 from engine.release.spec import ReleaseSpec
+from engine.report.plan_counts import plan_counts
+from engine.report.plan_document import document_bytes, plan_document
 from engine.sweeps.space_count import Counted
 from frontier_app.session import state
 from frontier_app.widgets import plan_size
@@ -30,8 +32,6 @@ _READERS = (
 
 def section(plan: Plan, data: Microdata, wrong: bool) -> None:
     """Download the plan as it stands in the inputs; ``wrong`` says that they are not a plan yet."""
-    from engine.report.plan_document import plan_document
-
     st.markdown(WHAT)
     found: Space | Counted | None = None
     others: list[ReleaseSpec] = []
@@ -59,7 +59,4 @@ def _content(
     plan: Plan, data: Microdata, found: Space | Counted | None, others: list[ReleaseSpec], rates: bool
 ) -> bytes:
     """The file, made when it is asked for."""
-    from engine.report.plan_counts import plan_counts
-    from engine.report.plan_document import document_bytes, plan_document
-
     return document_bytes(plan_document(plan, plan_counts(plan, data, found, others), rates=rates), ".docx")

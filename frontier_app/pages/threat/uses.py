@@ -10,8 +10,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from engine.common.errors import EngineError
+from engine.models.analyses import ready
+from engine.models.regression import OK, WHY
 from engine.plan import AnalysisPlan, Plan, TablePlan
 from engine.plan.analysis import FAMILIES, MEDIAN, QUANTILE
+from engine.release.records import ReleasedTable
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements, rules
 from frontier_app.wording import text
@@ -192,10 +195,6 @@ def _try(plan: Plan) -> None:
 
 def _tried(plan: Plan) -> list[tuple[str, str, bool]]:
     """Name, result in words and success of every analysis on the original data."""
-    from engine.models.analyses import ready
-    from engine.models.regression import OK, WHY
-    from engine.release.records import ReleasedTable
-
     results = []
     original = ReleasedTable(actions.coded())
     for analysis in plan.analyses:

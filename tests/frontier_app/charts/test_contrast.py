@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from frontier_app.charts import style
-from frontier_app.charts.style import COLOURS, GROUNDS, INKS, QUIET, contrast
+from frontier_app.charts.style import COLOURS, INK, QUIET
 from frontier_app.session import settings
+from tests.frontier_app.contrast import GROUNDS, INKS, contrast
 
 ROOT = Path(__file__).resolve().parents[3]
 THEME = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
@@ -54,6 +55,7 @@ def test_captions_and_the_chosen_of_several_buttons_are_readable(side: str):
 def test_the_map_knows_the_grounds_and_the_ink_of_the_theme():
     assert tuple(THEME[side]["backgroundColor"].upper() for side in SIDES) == tuple(g.upper() for g in GROUNDS)
     assert tuple(THEME[side]["textColor"].upper() for side in SIDES) == tuple(ink.upper() for ink in INKS)
+    assert INKS[0] == INK
 
 
 @pytest.mark.parametrize("side", SIDES.values(), ids=SIDES)

@@ -13,8 +13,9 @@ from engine.measures import call
 from engine.study.live_frontier import LiveFrontier
 from frontier_app.charts import density, label_layout, live_map, map_figure, map_layers, splom, style
 from frontier_app.charts.map_data import Cloud, Marks
-from frontier_app.charts.style import COLOURS, GROUNDS, INKS, QUIET, SHAPES, TOOLBAR
+from frontier_app.charts.style import COLOURS, QUIET, SHAPES, TOOLBAR
 from frontier_app.wording import text
+from tests.frontier_app.contrast import GROUNDS, INKS, contrast
 
 
 def cloud(n: int = 4, **changes: object) -> Cloud:
@@ -69,16 +70,16 @@ def test_names_of_people_keep_their_capital_within_a_sentence():
 @pytest.mark.parametrize("colour", [*COLOURS, QUIET])
 @pytest.mark.parametrize("ground", GROUNDS)
 def test_colours_keep_three_to_one_on_both_themes(colour: str, ground: str):
-    assert style.contrast(colour, ground) >= 3.0
+    assert contrast(colour, ground) >= 3.0
 
 
 @pytest.mark.parametrize("theme", [0, 1])
 def test_what_must_be_seen_first_has_the_contrast_of_text(theme: int):
-    assert style.contrast(INKS[theme], GROUNDS[theme]) >= 7.0
+    assert contrast(INKS[theme], GROUNDS[theme]) >= 7.0
 
 
 def test_contrast_of_black_on_white_is_twenty_one():
-    assert style.contrast("#000000", "#FFFFFF") == pytest.approx(21.0)
+    assert contrast("#000000", "#FFFFFF") == pytest.approx(21.0)
 
 
 def test_utility_is_to_the_right_and_risk_upwards():
@@ -185,7 +186,7 @@ def test_a_framed_figure_holds_nothing_that_is_drawn_twice(picks: bool):
 def test_the_page_makes_a_figures_ink_its_own():
     said = f"rgb({', '.join(str(int(style.INK[i : i + 2], 16)) for i in (1, 3, 5))})"
     assert f'[style*="fill: {said}"]' in style.CSS and f'[style*="stroke: {said}"]' in style.CSS
-    assert style.contrast(*style._NOTE) >= 7.0
+    assert contrast(*style._NOTE) >= 7.0
 
 
 @pytest.mark.parametrize("n", [8, style.WEBGL + 8])

@@ -9,6 +9,7 @@ import pytest
 from streamlit import config
 
 from frontier_app.session.settings import PRIVACY
+from tests.frontier_app.contrast import contrast
 
 CONFIG = Path(__file__).parents[3] / ".streamlit" / "config.toml"
 
@@ -47,18 +48,6 @@ def test_nothing_leaves_and_nothing_comes_in():
     assert PRIVACY["browser.gatherUsageStats"] is False
     assert PRIVACY["server.enableXsrfProtection"] is True
     assert PRIVACY["server.enableCORS"] is True
-
-
-def luminance(colour: str) -> float:
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(one: str, other: str) -> float:
-    """Contrast ratio of WCAG 2."""
-    dark, light = sorted((luminance(one), luminance(other)))
-    return (light + 0.05) / (dark + 0.05)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
