@@ -77,7 +77,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return int(args.run(args) or 0)
     except EngineError as error:
         # A program that starts this one shows its messages to somebody who typed no option.
-        report(Message("error", str(error) if started else error_text(error), error.values))
+        text = str(error) if started else error_text(error)
+        report(Message("error", text, error.values, error.remedy.name if error.remedy else ""))
         return error.exit_code
     except KeyboardInterrupt:
         report(Message("error", "interrupted; what is done is kept"))

@@ -19,11 +19,13 @@ _KINDS = get_args(MessageKind)
 @dataclass(frozen=True)
 class Message:
     """One report: a ``step`` that begins, a ``note`` or a ``warning`` on it, or how a command ended: with an ``error``,
-    or by a ``fault`` of the program.  ``values`` are particulars of an error, by name."""
+    or by a ``fault`` of the program.  ``values`` are particulars of an error, by name; ``remedy`` names the
+    :class:`~engine.common.errors.Remedy` that mends it, if there is one."""
 
     kind: MessageKind
     text: str
     values: Mapping[str, str] = field(default_factory=dict)
+    remedy: str = ""
 
     @property
     def sentence(self) -> str:
@@ -65,7 +67,9 @@ def _read(line: str) -> Message | None:
         stored = json.loads(line)
     except ValueError:
         return None
-    if not isinstance(stored, dict) or stored.keys() != {"kind", "text", "values"}:
+    if not isinstance(stored, dict) or stored.keys() - {"remedy"} != {"kind", "text", "values"}:
         return None
     kind, text, values = stored["kind"], stored["text"], stored["values"]
-    return Message(kind, str(text), values) if kind in _KINDS and isinstance(values, dict) else None
+    if kind not in _KINDS or not isinstance(values, dict):
+        return None
+    return Message(kind, str(text), values, str(stored.get("remedy", "")))

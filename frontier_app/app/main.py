@@ -10,7 +10,7 @@ from frontier_app.session import access, actions, state
 from frontier_app.session.navigation import BOARD_PAGES, PAGES
 from frontier_app.session.settings import CONTRAST_CSS
 from frontier_app.widgets import error_page, tour
-from frontier_app.wording import markup
+from frontier_app.wording import markup, remedies
 from frontier_app.wording.markup import markdown
 
 # Drawn here: Streamlit fetches the icon of the tab from elsewhere when it is an emoji or a material one.
@@ -60,7 +60,7 @@ def _restore() -> None:
         try:
             actions.open_workspace(found.workspace)
         except EngineError as error:
-            state.put(error=str(error), workspace=None)
+            state.put(error=remedies.error_text(error), workspace=None)
 
 
 def main() -> None:

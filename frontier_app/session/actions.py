@@ -22,14 +22,16 @@ from engine.plan.codebook_file import read_codebook
 from engine.plan.recode import code
 from engine.plan.samples import open_data
 from engine.release.results import Note
+from engine.study.keys import key_path, read_key
 from engine.study.live_frontier import LiveFrontier, live_frontier
 from engine.study.study import Study
 from engine.study.study_map import objective_indices, remapped, risk_utility_map
 from engine.sweeps.runner import FRESH_FROM
+from engine.sweeps.sweep import check_same
 from frontier_app.session import access, jobs, saved_view, state, workspace
 from frontier_app.session.settings import PRIVACY
 from frontier_app.session.workspace import Workspace
-from frontier_app.wording import text
+from frontier_app.wording import remedies, text
 
 
 def _begin(at: Workspace, raw: RawTable, plan: Plan | None, **more: Any) -> None:
@@ -50,9 +52,7 @@ def open_sample(name: str) -> None:
 
 def open_upload(name: str, content: Any, size: int) -> None:
     """Work on an uploaded file with a first plan guessed from its columns, in a new workspace."""
-    most = int(str(PRIVACY["server.maxUploadSize"]))
-    if size > most * 2**20:
-        raise UsageError(f"the file has {size / 2**20:,.0f} MB, must be at most {most:,} MB; open it by its path")
+    _check_size(size)
     at = workspace.create()
     try:
         path = at.save_upload(name, content)
@@ -69,6 +69,22 @@ def open_path(text: str) -> None:
 
     Only for who started the server: it reads with that person's rights.
     """
+    path = _own_path(text)
+    raw = read_table(path)
+    at = workspace.create()
+    at.note(data=str(path), study=None)
+    _begin_first(at, raw)
+
+
+def _check_size(size: int) -> None:
+    """Refuse an upload that is larger than the server takes."""
+    most = int(str(PRIVACY["server.maxUploadSize"]))
+    if size > most * 2**20:
+        raise UsageError(f"the file has {size / 2**20:,.0f} MB, must be at most {most:,} MB; open it by its path")
+
+
+def _own_path(text: str) -> Path:
+    """The absolute path that the person who started the server typed."""
     if not state.get().owner:
         raise UsageError("files are opened by their path only at the address that `frontier app` printed")
     typed = text.strip().strip("\"'")
@@ -79,10 +95,41 @@ def open_path(text: str) -> None:
         raise UsageError(
             f"'{typed}' does not begin at the top; write the whole path, such as {(home() or Path('/data')) / typed}"
         )
-    raw = read_table(path)
-    at = workspace.create()
-    at.note(data=str(path), study=None)
-    _begin_first(at, raw)
+    return path
+
+
+def add_sample(name: str) -> None:
+    """Open the sample that the study at work was made on."""
+    _add_data(name)
+
+
+def add_upload(name: str, content: Any, size: int) -> None:
+    """Open an uploaded copy of the data that the study at work was made on."""
+    _check_size(size)
+    at = state.get().workspace
+    assert at is not None
+    path = at.save_upload(name, content)
+    try:
+        _add_data(str(path))
+    except BaseException:
+        at.delete_upload()
+        raise
+
+
+def add_path(text: str) -> None:
+    """Open, where they lie, the data that the study at work was made on."""
+    _add_data(str(_own_path(text)))
+
+
+def _add_data(data: str) -> None:
+    """Open data for the study at work; refuses data that it was not made on."""
+    at, path = state.get().workspace, own_study()
+    assert at is not None and path is not None
+    raw, _ = open_data(data)
+    with Study.open(path) as study:
+        check_same(study, raw, read_key(key_path(path)))
+    at.note(data=data)
+    open_workspace(at)
 
 
 def _begin_first(at: Workspace, raw: RawTable) -> None:
@@ -91,7 +138,7 @@ def _begin_first(at: Workspace, raw: RawTable) -> None:
     try:
         plan = first_plan(raw)
     except EngineError as error:
-        notice = str(error)
+        notice = remedies.error_text(error)
     _begin(at, raw, plan, notice=notice)
 
 
@@ -130,7 +177,7 @@ def open_workspace(at: Workspace) -> None:
             raw, sample_plan = open_data(about["data"])
             raw = _labelled(at, raw)
         except EngineError as problem:
-            error, sample_plan = str(problem), None
+            error, sample_plan = remedies.error_text(problem), None
     else:
         sample_plan = None
     plan = sample_plan

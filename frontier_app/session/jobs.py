@@ -23,6 +23,7 @@ from engine.study.study import Study
 from engine.sweeps.runner import FRESH_FROM
 from frontier_app.session.launch import environment, standard_input
 from frontier_app.session.workspace import Workspace
+from frontier_app.wording import remedies
 
 _JOB, _RECHECK = "job.json", "recheck.json"
 _children: dict[int, subprocess.Popen[bytes]] = {}  # so that ended ones are waited for and leave no zombie
@@ -91,7 +92,8 @@ def start(workspace: Workspace, *, extend: bool = False, deviation: str = "", by
         raise EngineError("there is nothing to sweep yet; open data and settle a plan first")
     arguments = ["sweep", data, "--study", str(study)]
     arguments += ["--plan", str(workspace.plan_path)] + (["--extend"] if extend else [])
-    arguments += ["--deviation", deviation, "--by", by] if deviation else []
+    # Typed words may begin with a hyphen, which would make an option of them.
+    arguments += [f"--deviation={deviation}", f"--by={by}"] if deviation else []
     pid = launch(arguments, workspace, workspace.log_path)
     workspace.keep(_JOB, json.dumps({**process(pid), "began": began, "at": at}))
 
@@ -223,7 +225,7 @@ def complaint_in(log_path: Path, otherwise: str) -> str:
     if not ends:
         return ""
     # A traceback stays in the log: it may quote what nobody should see.
-    return ends[-1].text if ends[-1].kind == "error" else otherwise
+    return remedies.message_text(ends[-1]) if ends[-1].kind == "error" else otherwise
 
 
 def status(workspace: Workspace) -> Job:

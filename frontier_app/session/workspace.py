@@ -100,12 +100,16 @@ class Workspace:
         """Keep an uploaded file (bytes or a buffer) under a harmless form of its name; an earlier one goes."""
         stem, dot, extension = Path(name).name.rpartition(".")
         safe = re.sub(r"[^A-Za-z0-9._-]+", "_", stem if dot else extension).strip("._") or "data"
+        self.delete_upload()
         folder = self.folder / "data"
-        shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(mode=0o700)
         path = folder / f"{safe[:80]}.{extension.lower() if dot else 'csv'}"
         write_private(path, content)
         return path
+
+    def delete_upload(self) -> None:
+        """Remove the uploaded file."""
+        shutil.rmtree(self.folder / "data", ignore_errors=True)
 
     def next_study(self) -> Path:
         """A path for a new study beside the earlier ones."""

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from engine.common.errors import EngineError
+from engine.common.wording import upper_first
 from engine.report.describe import Occupancy
 from frontier_app.charts.style import framed
 from frontier_app.session import navigation
+from frontier_app.wording import remedies
 from frontier_app.wording.text import plural
 
 if TYPE_CHECKING:
@@ -28,9 +30,9 @@ def spoken() -> Iterator[None]:
 
 
 def complain(error: EngineError | str) -> None:
-    """The engine's words, first letter raised."""
-    text = str(error)
-    st.error(text[:1].upper() + text[1:], icon=":material/error:")
+    """Show an error with what mends it, or a sentence about one, first letter raised."""
+    sentence = remedies.error_text(error) if isinstance(error, EngineError) else error
+    st.error(upper_first(sentence), icon=":material/error:")
 
 
 def is_dark() -> bool:
@@ -82,6 +84,12 @@ def switch(label: str, options: Mapping[str, str], current: str, key: str) -> st
         required=True,
     )
     return picked or current
+
+
+def needs_data(what: str) -> None:
+    """What needs the data of the study, while they are not open, and the way to open them."""
+    st.info(f"{what} the data of this study, which are not open.", icon=":material/info:")
+    go("data", "Open the data", primary=False)
 
 
 def nothing(what: str, page: str, label: str) -> None:

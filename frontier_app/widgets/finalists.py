@@ -27,7 +27,7 @@ def finalists(view: RiskUtilityMap, rule: Rule) -> None:
         " them, say what is left; the sweep's own figures stay as they are."
     )
     if now.raw is None or at is None:
-        st.caption("This needs the data of the study.")
+        elements.needs_data("Fresh replicates are drawn from")
         return
     job = jobs.recheck_job(at)
     if job.busy:

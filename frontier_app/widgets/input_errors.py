@@ -1,4 +1,4 @@
-"""Errors of single inputs on the Plan page."""
+"""Errors of single inputs, shown where they arise."""
 
 from __future__ import annotations
 
@@ -11,14 +11,18 @@ from frontier_app.widgets import elements
 T = TypeVar("T")
 
 
-class Complaints(list[str]):
-    """What is wrong with single inputs.  The others are drawn all the same: one left out would forget its value."""
+class InputErrors:
+    """Errors of single inputs, each shown at its input; ``shown`` counts them.  The other inputs are drawn all the
+    same: one left out would forget its value."""
+
+    def __init__(self) -> None:
+        self.shown = 0
 
     def attempt(self, make: Callable[[], T], otherwise: T) -> T:
-        """What ``make`` makes; where it cannot, its complaint is kept."""
+        """Return what ``make`` makes; where it fails, show its error and return ``otherwise``."""
         try:
             return make()
         except EngineError as error:
-            self.append(str(error))
+            self.shown += 1
             elements.complain(error)
             return otherwise

@@ -12,7 +12,7 @@ from engine.measures import MEASURES, MeasureCall, call
 from engine.measures.distortion import SUMMARIES
 from engine.plan import Plan
 from engine.plan.analysis import ALL
-from frontier_app.widgets.input_errors import Complaints
+from frontier_app.widgets.input_errors import InputErrors
 from frontier_app.wording import text
 from frontier_app.wording.markup import markdown
 
@@ -38,7 +38,7 @@ NEEDS = {
 }
 
 
-def measures(base: Plan, tag: str, analyses: list[str], wrong: Complaints) -> list[str]:
+def measures(base: Plan, tag: str, analyses: list[str], wrong: InputErrors) -> list[str]:
     """Measures of risk and of utility by what they need, with their meaning, and a line for variants."""
     mine = [call(name) for name in base.measures]
     first: dict[str, MeasureCall] = {}

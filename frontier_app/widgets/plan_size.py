@@ -36,20 +36,23 @@ _COUNTABLE = 10**12  # swaps from which their number tells nobody anything
 _MANY = 50_000  # scenarios from which it is, whatever the probe says
 
 
-def amounts(plan: Plan | None, complaint: str | None, data: Microdata) -> Callable[[], None]:
-    """What a plan amounts to, or what is wrong with it.
+def amounts(plan: Plan | None, error: EngineError | None, data: Microdata) -> Callable[[], None]:
+    """What a plan amounts to, or its ``error``; no plan and no error where an input has shown one.
 
     Returns what draws the rest, which a probe decides: for the end of the page, so that nothing else waits for it.
     """
     st.subheader("What this amounts to", anchor=False)
     if plan is None:
-        elements.complain(complaint or "")
+        if error is None:
+            st.info("The plan counts again once every input on the left is right.", icon=":material/info:")
+        else:
+            elements.complain(error)
         return _nothing
     try:
         with st.spinner("Counting…"):
             found, others = counted(plan, data)
-    except EngineError as error:
-        elements.complain(error)
+    except EngineError as uncountable:
+        elements.complain(uncountable)
         return _nothing
     rates = ", ".join(percent(rate).replace(" ", "\u00a0") for rate in plan.space.rates)
     space = plan.space

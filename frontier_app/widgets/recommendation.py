@@ -16,7 +16,7 @@ from engine.study.study_map import objective_indices, remapped
 from frontier_app.charts import study_map as drawing
 from frontier_app.session import state
 from frontier_app.session.state import Look
-from frontier_app.wording import text
+from frontier_app.wording import remedies, text
 
 _TRIED = ("bound", "slope")
 WITHHELD = (
@@ -147,5 +147,5 @@ def _rule(study: Study, view: RiskUtilityMap, look: Look) -> Rule:
             place = view.by_slope(slope)[0]
             words = f"best at {text.figure(slope)} of risk per unit of utility ({source}){_doubt(view, place, slope)}"
     except EngineError as error:
-        return Rule(bound, slope, trouble=str(error))
+        return Rule(bound, slope, trouble=remedies.error_text(error))
     return Rule(bound, slope, place, words=words)

@@ -13,6 +13,7 @@ from engine.data.domain import Domain
 from engine.data.microdata import EditRule
 from engine.plan import AnalysisPlan, Plan, TablePlan
 from engine.plan.analysis import QUANTILE
+from frontier_app.wording import remedies
 
 _IS = " = "
 _LEVELS = 60  # attributes with more levels are left out of what can be picked
@@ -98,7 +99,7 @@ def analyses_of(
             _check_names(one, plan, columns)
             replace(plan, analyses=(*found, one))
         except EngineError as error:
-            wrong[i] = str(error)
+            wrong[i] = remedies.error_text(error)
         else:
             found.append(one)
     return tuple(found), wrong
@@ -132,7 +133,7 @@ def tables_of(rows: Sequence[Row], plan: Plan) -> tuple[tuple[TablePlan, ...], d
             one = TablePlan(text or " by ".join(attributes), attributes)
             replace(plan, tables=(*found, one))
         except EngineError as error:
-            wrong[i] = str(error)
+            wrong[i] = remedies.error_text(error)
         else:
             found.append(one)
     return tuple(found), wrong

@@ -154,7 +154,7 @@ def _fresh_runs(study: Study, view: RiskUtilityMap, place: int) -> None:
         st.markdown(candidate_card.before_and_after(view, again, {i: letter for letter, i in letters.items()}))
     if at is None or now.raw is None:
         if not done:
-            st.caption("Fresh replicates need the data of the study; open the study with its data.")
+            elements.needs_data("Fresh replicates are drawn from")
         return
     job = jobs.recheck_job(at)
     if job.busy:

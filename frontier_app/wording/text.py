@@ -30,13 +30,6 @@ RULE_WORDS = {
     "loose": "loose: each record must change, but the table may stay the same",
 }
 DIRECTION = {"lower": "lower is better", "higher": "higher is better", "zero": "nearer to zero is better"}
-FATE_WORDS = {
-    "attribute": "coded: can be swapped, tabulated or both",
-    "carry": "stays with its record, unchanged, and is released",
-    "drop": "never leaves",
-    "weight": "stays with its record; released only when asked for",
-    "id": "stays with its record; released only when asked for",
-}
 
 
 def figure(value: float | None, digits: int = 4) -> str:

@@ -48,13 +48,7 @@ def one(study: Study, view: RiskUtilityMap) -> None:
         relations.runs(study, view, place, replicate)
         return
     if now.raw is None:
-        st.info(
-            markdown(
-                "The data of this study are not open, so the release cannot be remade here. Start with"
-                " `frontier app STUDY --data FILE` to see it before and after."
-            ),
-            icon=":material/info:",
-        )
+        elements.needs_data("Before and after are shown by remaking the release from")
         return
     made, table = _made(study, label, replicate)
     _part(study, made, table, part, (str(study.path), label, replicate, table))

@@ -16,7 +16,7 @@ from frontier_app.charts import compare, study_map
 from frontier_app.pages.compare import before_after as inspect
 from frontier_app.session import actions, state
 from frontier_app.widgets import candidate_picker, compare_table, elements, recommendation, study_page
-from frontier_app.wording import text
+from frontier_app.wording import remedies, text
 from frontier_app.wording.figure_text import stacked
 from frontier_app.wording.markup import markdown
 
@@ -128,7 +128,7 @@ def _annotate(label: str, name: str, note: str) -> None:
         with Study.open(path) as study:
             pin(study, label, state.input_value(name), state.input_value(note))
     except EngineError as error:
-        state.put(notice=str(error))
+        state.put(notice=remedies.error_text(error))
 
 
 def _add(study: Study, view: RiskUtilityMap, kept: list[Pin]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from engine.common.errors import EngineError
+from engine.common.wording import upper_first
 from engine.frontier.indistinguishable import indistinguishable_groups
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan.differences import CONTEXT, plan_differences
@@ -129,7 +130,7 @@ def _headline(study: Study, view: RiskUtilityMap, rule: Rule, place: int | None)
     said = headline(study, view, rule.place if rule.place is not None else place, name)
     st.markdown(markdown("##### {}", said))
     if rule.trouble:
-        st.warning(rule.trouble[:1].upper() + rule.trouble[1:] + ".", icon=":material/warning:")
+        st.warning(f"{upper_first(rule.trouble).rstrip('.')}.", icon=":material/warning:")
     elif rule.place is not None:
         st.caption(_recommended(view, rule))
     else:

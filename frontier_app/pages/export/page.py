@@ -16,7 +16,7 @@ from engine.report.parameters import besides_words
 from engine.study.study import Study
 from frontier_app.session import actions, exports, state
 from frontier_app.widgets import compare_table, elements, workflow
-from frontier_app.wording import text
+from frontier_app.wording import remedies, text
 from frontier_app.wording.markup import bullets, markdown
 
 if TYPE_CHECKING:
@@ -114,13 +114,7 @@ def _ask(study: Study, status: DecisionStatus) -> None:
     choice = status.choice
     assert choice is not None
     if now.raw is None or now.workspace is None:
-        st.info(
-            markdown(
-                "An export remakes the release from the data, which are not open here. Start with"
-                " `frontier app STUDY --data FILE`."
-            ),
-            icon=":material/info:",
-        )
+        elements.needs_data("An export remakes the release from")
         return
     chosen = now.export_choices
     left, right = st.columns(2, gap="large")
@@ -160,7 +154,8 @@ def _failed(error: Message) -> None:
     """Why nothing was written; of a release that an attack undoes, what was found, what to do about it and where."""
     attack = error.values.get("attack")
     if attack is None:
-        st.error(markdown("**Nothing was written.** {}", upper_first(error.text)), icon=":material/block:")
+        sentence = upper_first(remedies.message_text(error))
+        st.error(markdown("**Nothing was written.** {}", sentence), icon=":material/block:")
         return
     why, mend = (f"{upper_first(error.values[name])}." for name in ("why", "mend"))
     st.error(

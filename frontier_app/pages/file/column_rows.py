@@ -17,7 +17,14 @@ from engine.plan.column_assignment import assign_columns
 from engine.plan.guess import facts
 from engine.release.spec import AttributeSpec
 
-FATES = ("attribute", "carry", "drop", "weight", "id")
+DECISIONS = {
+    "attribute": "coded: can be swapped, tabulated or both",
+    "carry": "stays with its record, unchanged, and is released",
+    "drop": "never leaves",
+    "weight": "stays with its record; released only when asked for",
+    "id": "stays with its record; released only when asked for",
+}
+"""What happens to a column, by the decision on it."""
 ROLES = ("keys", "swap", "analyse")
 MISSING = {"refuse": "refuse", "level": "a level"}
 NONE = "–"
@@ -53,7 +60,7 @@ def _words(column: RawColumn, numeric: bool, is_id: bool) -> str:
 
 
 def rows(raw: RawTable, plan: Plan | None, seen: pd.DataFrame) -> pd.DataFrame:
-    """One row per column of the file: its looks, its fate and the roles of its attribute."""
+    """One row per column of the file: its looks, its decision and the roles of its attribute."""
     of = {column: a for a in plan.attributes for column in a.columns} if plan else {}
     found = assign_columns(plan.data, raw.names) if plan else None
     single = {plan.data.weight: "weight", plan.data.id: "id"} if plan else {}
@@ -64,9 +71,9 @@ def rows(raw: RawTable, plan: Plan | None, seen: pd.DataFrame) -> pd.DataFrame:
             roles = [attribute.name in getattr(plan, role) for role in ROLES]
             table.append(("attribute", attribute.name, *roles, MISSING[attribute.on_missing]))
             continue
-        fate = single.get(name) or ("drop" if found and name in found.dropped else "carry")
-        table.append((fate, "", False, False, False, NONE))
-    named = pd.DataFrame(table, columns=["fate", "attribute", *ROLES, "on_missing"])
+        decision = single.get(name) or ("drop" if found and name in found.dropped else "carry")
+        table.append((decision, "", False, False, False, NONE))
+    named = pd.DataFrame(table, columns=["decision", "attribute", *ROLES, "on_missing"])
     named = named.astype(dict.fromkeys(ROLES, "boolean"))  # the grid lets a mark be cleared, which is none
     return pd.concat([seen.drop(columns="numeric").reset_index(drop=True), named], axis=1)
 
@@ -84,7 +91,7 @@ def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Pla
         return plan
     by_name = {a.name: a for a in plan.attributes} if plan else {}
     blocks: dict[str, list[str]] = {}
-    coded = edited[edited["fate"] == "attribute"]
+    coded = edited[edited["decision"] == "attribute"]
     for name, column in zip(coded["attribute"], coded["column"], strict=True):
         blocks.setdefault(name, []).append(column)
     old_names = {tuple(a.columns): a.name for a in by_name.values()}
@@ -99,10 +106,10 @@ def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Pla
         _attribute(name, columns, by_name.get(before_name.get(name, name)), on_missing[name] == MISSING["level"])
         for name, columns in _in_order(blocks, list(by_name), renamed)
     ]
-    chosen = {fate: tuple(edited.loc[edited["fate"] == fate, "column"]) for fate in FATES}
-    for fate in ("weight", "id"):
-        if len(chosen[fate]) > 1:
-            raise UsageError(f"columns {' and '.join(chosen[fate])} are both marked {fate}; mark one")
+    chosen = {decision: tuple(edited.loc[edited["decision"] == decision, "column"]) for decision in DECISIONS}
+    for decision in ("weight", "id"):
+        if len(chosen[decision]) > 1:
+            raise UsageError(f"columns {' and '.join(chosen[decision])} are both marked {decision}; mark one")
     data = DataPlan(
         tuple(parts),
         plan.data.missing if plan else DEFAULT_MISSING,
@@ -133,11 +140,11 @@ def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Pla
 def _completed(edited: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
     """Rows with consequences drawn: a new attribute is called after its column and takes part in everything."""
     edited = edited.copy()
-    aside = edited["fate"] != "attribute"
+    aside = edited["decision"] != "attribute"
     edited.loc[aside, ["attribute", "on_missing"]] = ["", NONE]
     edited.loc[aside, list(ROLES)] = False
     for place in edited.index[~aside]:
-        was = before.at[place, "fate"]
+        was = before.at[place, "decision"]
         if not str(edited.at[place, "attribute"] or "").strip():
             edited.at[place, "attribute"] = str(edited.at[place, "column"])
         if was != "attribute" and not edited.loc[place, list(ROLES)].any():
@@ -145,7 +152,7 @@ def _completed(edited: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
         if edited.at[place, "on_missing"] not in MISSING.values():
             edited.at[place, "on_missing"] = MISSING["level" if edited.at[place, "missing"] else "refuse"]
     # The columns of one block say the same: a mark changed on one of them counts for all.
-    for name, group in edited[edited["fate"] == "attribute"].groupby("attribute", sort=False):
+    for name, group in edited[edited["decision"] == "attribute"].groupby("attribute", sort=False):
         if len(group) > 1:
             for what in (*ROLES, "on_missing"):
                 changed = [

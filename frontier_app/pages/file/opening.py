@@ -6,12 +6,13 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
 from engine.common.wording import upper_first
 from engine.data.io.readers import EXTENSIONS
-from engine.plan.samples import Sample, describe
+from engine.plan.samples import Sample, describe, names
 from frontier_app.session import actions, state, workspace
 from frontier_app.session.settings import PRIVACY
 from frontier_app.session.workspace import Workspace
@@ -47,9 +48,9 @@ def start() -> None:
     st.subheader("Or open your own file", anchor=False)
     upload, path = st.columns(2, gap="large")
     with upload:
-        _upload()
+        _upload(actions.open_upload)
     with path:
-        _path()
+        _path(actions.open_path)
     st.caption(
         f"{_KINDS}; one row per record. Labels and codes that mean missing are kept. A codebook can be added once the"
         " file is open."
@@ -93,7 +94,27 @@ def _sample(sample: Sample) -> None:
             attempt(lambda: actions.open_sample(sample.name))
 
 
-def _upload() -> None:
+def data_of_study() -> None:
+    """Open the data of the study at work, which was opened without them."""
+    st.title("File", anchor=False)
+    st.markdown(
+        "A study is open, but not the data that it was made on. The map can be explored without them. Fresh runs,"
+        " comparisons before and after, and the export need them."
+    )
+    elements.go("explore", "Explore the map", primary=False)
+    st.subheader("Open the data of this study", anchor=False)
+    name = actions.source_words()
+    if name in names() and st.button(f"Open {name}", type="primary", key="add-sample"):
+        attempt(partial(actions.add_sample, name))
+    upload, path = st.columns(2, gap="large")
+    with upload:
+        _upload(actions.add_upload)
+    with path:
+        _path(actions.add_path)
+    st.caption("The study takes no other data: the same records, in the same order, with all their columns.")
+
+
+def _upload(take: Callable[[str, Any, int], None]) -> None:
     upload = st.file_uploader(
         "A copy of a file, by choosing or dropping it",
         type=[extension.removeprefix(".") for extension in EXTENSIONS],
@@ -103,10 +124,10 @@ def _upload() -> None:
     )
     if upload is not None:
         with st.spinner("Reading the file…"):
-            attempt(lambda: actions.open_upload(upload.name, upload.getbuffer(), upload.size))
+            attempt(lambda: take(upload.name, upload.getbuffer(), upload.size))
 
 
-def _path() -> None:
+def _path(take: Callable[[str], None]) -> None:
     if not state.get().owner:
         st.markdown(markdown("**A file where it lies**"))
         st.caption(
@@ -126,7 +147,7 @@ def _path() -> None:
         )
         if st.form_submit_button("Open this file", key="open-path", icon=":material/folder_open:"):
             with st.spinner("Reading the file…"):
-                attempt(lambda: actions.open_path(typed))
+                attempt(lambda: take(typed))
 
 
 def attempt(action: Callable[[], object]) -> None:

@@ -119,14 +119,6 @@ def _counts(complaint: str | None) -> None:
 if state.get().raw is not None:
     opened()
 elif state.get().workspace is not None and actions.own_study():
-    st.title("File", anchor=False)
-    elements.nothing(
-        markdown(
-            "A study is open, but not the data it was made from. Its map can be explored; before-and-after tables and"
-            " the export need the data: start with `frontier app STUDY --data FILE`."
-        ),
-        "explore",
-        "Explore the map",
-    )
+    opening.data_of_study()
 else:
     opening.start()

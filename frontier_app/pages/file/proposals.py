@@ -11,7 +11,7 @@ from engine.plan import Plan, Proposal, accept, dependencies, propose
 from engine.plan.proposal import KINDS
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements
-from frontier_app.wording import text
+from frontier_app.wording import remedies, text
 from frontier_app.wording.markup import markdown
 
 _MORE = 8  # proposals shown at first, and with every "more"
@@ -134,7 +134,7 @@ def _accept(plan: Plan, proposals: list[Proposal]) -> None:
             plan = accept(plan, proposal)
             done += 1
         except EngineError as error:
-            complaints.append(str(error))
+            complaints.append(remedies.error_text(error))
     if done:
         kind = WORDS[proposals[0].kind]
         actions.change(plan, f"{text.plural(done, kind.noun)} accepted")

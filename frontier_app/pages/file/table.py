@@ -13,11 +13,11 @@ from engine.plan import Plan
 from frontier_app.pages.file import column_rows
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements
-from frontier_app.wording import text
+from frontier_app.wording import remedies, text
 
 _MANY = 12  # columns from which a filter is offered
 _A_PAGE = 60  # rows drawn at a time
-_SETTING = {"fate": "Fate", "keys": "Key", "swap": "Swap", "analyse": "Analyse"}
+_SETTING = {"decision": "Decision", "keys": "Key", "swap": "Swap", "analyse": "Analyse"}
 
 
 def looks() -> pd.DataFrame:
@@ -47,7 +47,7 @@ def page() -> tuple[Plan | None, str | None]:
         height=min(38 + 35 * max(1, len(shown)), 480),
         disabled=["column", "label", "holds", "values", "missing"],
         column_config=_config(),
-        alt="Columns of the file with their fate and roles",
+        alt="Columns of the file with their decision and roles",
     )
     if len(before) > _MANY:
         _set_all(before, found)
@@ -56,7 +56,7 @@ def page() -> tuple[Plan | None, str | None]:
     try:
         return column_rows.plan_of(whole, before, raw, now.base), None
     except EngineError as error:
-        return now.plan, str(error)
+        return now.plan, remedies.error_text(error)
 
 
 def _filtered(before: pd.DataFrame) -> pd.DataFrame:
@@ -65,7 +65,7 @@ def _filtered(before: pd.DataFrame) -> pd.DataFrame:
 
     def renew() -> None:
         # Edits are kept by row number, so other rows need a fresh table.
-        find, chosen = state.input_value("find-columns"), state.input_value("find-fates")
+        find, chosen = state.input_value("find-columns"), state.input_value("find-decisions")
         state.set_file_view(find=find or "", groups=tuple(chosen or ()))
         state.renew()
 
@@ -77,15 +77,19 @@ def _filtered(before: pd.DataFrame) -> pd.DataFrame:
         help="part of a name or label, or a pattern for the name such as *_WT",
         on_change=renew,
     )
-    counts = before["fate"].value_counts()
-    groups = {fate: f"{_fate_word(fate)} ({counts[fate]})" for fate in column_rows.FATES if fate in counts}
+    counts = before["decision"].value_counts()
+    groups = {
+        decision: f"{_decision_word(decision)} ({counts[decision]})"
+        for decision in column_rows.DECISIONS
+        if decision in counts
+    }
     groups |= {role: f"{words} ({int(before[role].sum())})" for role, words in _GROUPS.items() if before[role].any()}
     right.pills(
         "Show only",
         list(groups),
         selection_mode="multi",
         default=[one for one in now.file_view.groups if one in groups],
-        key="find-fates",
+        key="find-decisions",
         on_change=renew,
         format_func=groups.__getitem__,
     )
@@ -93,9 +97,9 @@ def _filtered(before: pd.DataFrame) -> pd.DataFrame:
     for one in now.file_view.groups:
         if one in _GROUPS:
             found &= before[one]
-    fates = [one for one in now.file_view.groups if one in column_rows.FATES]
-    if fates:
-        found &= before["fate"].isin(fates)
+    decisions = [one for one in now.file_view.groups if one in column_rows.DECISIONS]
+    if decisions:
+        found &= before["decision"].isin(decisions)
     return before[found]
 
 
@@ -138,14 +142,14 @@ def _paged(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def _set_all(before: pd.DataFrame, found: pd.DataFrame) -> None:
-    """Set one mark or fate of every row found."""
+    """Set one mark or decision of every row found."""
     with st.popover(
         f"Set for all {text.plural(len(found), 'column')} found", icon=":material/checklist:", disabled=found.empty
     ):
         what = st.selectbox("What", tuple(_SETTING), format_func=_SETTING.__getitem__, key="set-what")
         value: object
-        if what == "fate":
-            value = st.selectbox("To", ("attribute", "carry", "drop"), format_func=_fate_word, key="set-fate")
+        if what == "decision":
+            value = st.selectbox("To", ("attribute", "carry", "drop"), format_func=_decision_word, key="set-decision")
         else:
             value = st.radio("To", (True, False), format_func=lambda on: "yes" if on else "no", key="set-mark")
         if st.button("Set", key="set-all"):
@@ -153,7 +157,9 @@ def _set_all(before: pd.DataFrame, found: pd.DataFrame) -> None:
             assert now.raw is not None
             whole = column_rows.rows(now.raw, now.plan, looks())
             edited = whole.copy()
-            rows = found.index if what == "fate" else found.index[edited.loc[found.index, "fate"] == "attribute"]
+            rows = (
+                found.index if what == "decision" else found.index[edited.loc[found.index, "decision"] == "attribute"]
+            )
             edited.loc[rows, what] = value
             with elements.spoken():
                 plan = column_rows.plan_of(edited, whole, now.raw, now.plan)
@@ -162,8 +168,8 @@ def _set_all(before: pd.DataFrame, found: pd.DataFrame) -> None:
                 st.rerun()
 
 
-def _fate_word(fate: str) -> str:
-    return {"attribute": "attribute", "carry": "carried", "drop": "dropped"}.get(fate, fate)
+def _decision_word(decision: str) -> str:
+    return {"attribute": "attribute", "carry": "carried", "drop": "dropped"}.get(decision, decision)
 
 
 def _config() -> dict[str, Any]:
@@ -176,12 +182,12 @@ def _config() -> dict[str, Any]:
             "Values", format="localized", help="distinct values, missing ones aside", width=65
         ),
         "missing": column.NumberColumn("Missing", format="localized", help="records without a value", width=70),
-        "fate": column.SelectboxColumn(
-            "Fate",
-            options=list(column_rows.FATES),
+        "decision": column.SelectboxColumn(
+            "Decision",
+            options=list(column_rows.DECISIONS),
             required=True,
             width=85,
-            help="; ".join(f"{fate}: {words}" for fate, words in text.FATE_WORDS.items()),
+            help="; ".join(f"{decision}: {words}" for decision, words in column_rows.DECISIONS.items()),
         ),
         "attribute": column.TextColumn(
             "Attribute",

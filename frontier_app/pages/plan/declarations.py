@@ -10,10 +10,10 @@ import streamlit as st
 from engine.data.microdata import Microdata
 from engine.plan import Plan
 from frontier_app.widgets import rules
-from frontier_app.widgets.input_errors import Complaints
+from frontier_app.widgets.input_errors import InputErrors
 
 
-def declared(base: Plan, tag: str, data: Microdata, wrong: Complaints) -> Plan:
+def declared(base: Plan, tag: str, data: Microdata, wrong: InputErrors) -> Plan:
     """The plan with what a person declares about the data: numbers and forbidden combinations."""
     st.subheader("Numbers, and what must not occur", anchor=False)
     stays = rules.numbers_from(base, data.raw.names)

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from engine.mechanisms import mechanism, names
 from engine.plan import MechanismPlan, Plan
 from engine.release.parameter import Parameter
-from frontier_app.widgets.input_errors import Complaints
+from frontier_app.widgets.input_errors import InputErrors
 from frontier_app.wording import mechanisms
 from frontier_app.wording.markup import markdown
 
@@ -38,7 +38,7 @@ def choice(base: Plan, tag: str) -> list[str]:
     return picked
 
 
-def grids(base: Plan, picked: list[str], tag: str, wrong: Complaints) -> list[MechanismPlan]:
+def grids(base: Plan, picked: list[str], tag: str, wrong: InputErrors) -> list[MechanismPlan]:
     """The grid of every chosen mechanism; those of the plan stay in their order."""
     before = [one for one in mechanisms.chosen(base) if one.name in picked]
     known = {one.name for one in before}

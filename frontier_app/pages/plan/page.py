@@ -16,7 +16,7 @@ from frontier_app.pages.plan import mechanisms as protection
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements, plan_approval, plan_size
 from frontier_app.widgets import measures as measuring
-from frontier_app.widgets.input_errors import Complaints
+from frontier_app.widgets.input_errors import InputErrors
 from frontier_app.wording import mechanisms, text
 from frontier_app.wording.markup import markdown
 
@@ -38,11 +38,11 @@ def page() -> None:
     plan_approval.shown(now.plan)
     left, right = st.columns([3, 2], gap="large")
     with left:
-        plan, complaint = _inputs(base, f"{now.version}", data)
+        plan, error = _inputs(base, f"{now.version}", data)
     if plan is not None and actions.set_plan(plan) and plan.lock is not None:
         st.rerun()
     with right, st.container(border=True, key="amounts"):
-        rest = plan_size.amounts(plan, complaint, data)
+        rest = plan_size.amounts(plan, error, data)
     st.divider()
     plan_approval.section(plan or now.plan, wrong=plan is None)
     document.section(plan or now.plan, data, wrong=plan is None)
@@ -51,9 +51,9 @@ def page() -> None:
     rest()
 
 
-def _inputs(base: Plan, tag: str, data: Microdata) -> tuple[Plan | None, str | None]:
-    """All inputs; returns the plan they say, or what is wrong with it."""
-    wrong = Complaints()
+def _inputs(base: Plan, tag: str, data: Microdata) -> tuple[Plan | None, EngineError | None]:
+    """All inputs; returns the plan they say, or None and the error that no input has shown, if any."""
+    wrong = InputErrors()
     try:
         picked = protection.choice(base, tag)
         swaps = any(mechanism(name).by_roles for name in picked)
@@ -73,15 +73,15 @@ def _inputs(base: Plan, tag: str, data: Microdata) -> tuple[Plan | None, str | N
         plan = wrong.attempt(lambda: declarations.declared(plan, tag, data, wrong), plan)
         st.subheader("What is measured", anchor=False)
         measures = measuring.measures(base, tag, [a.name for a in plan.analyses], wrong)
-        if wrong:
-            return None, wrong[0]
+        if wrong.shown:
+            return None, None
         plan = edit_plan(plan, rates=rates, replicates=replicates, measures=measures)
         return replace(plan, mechanisms=mechanisms.merged(base, entries)), None
     except EngineError as error:
-        return None, wrong[0] if wrong else str(error)
+        return None, None if wrong.shown else error
 
 
-def _amounts(base: Plan, tag: str, swaps: bool, wrong: Complaints) -> tuple[tuple[str, ...], int]:
+def _amounts(base: Plan, tag: str, swaps: bool, wrong: InputErrors) -> tuple[tuple[str, ...], int]:
     """Rates and replicates."""
     left, right = st.columns(2)
     rates = base.space.rates

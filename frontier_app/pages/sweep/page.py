@@ -50,7 +50,7 @@ def _start(job: jobs.Job) -> None:
     if now.raw is None or plan is None:
         if job.total:
             _told(job)
-        st.info("The data of this study are not open, so it cannot be continued here.", icon=":material/info:")
+        elements.needs_data("To go on, the sweep needs")
         return
     path = actions.own_study()
     if path is None:

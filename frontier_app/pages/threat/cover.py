@@ -9,7 +9,7 @@ import streamlit as st
 
 from engine.plan import AboutPlan, Plan
 from engine.plan.context import RELEASE_TYPES
-from frontier_app.widgets.input_errors import Complaints
+from frontier_app.widgets.input_errors import InputErrors
 
 _SHORT = {
     "survey": ("Survey", "National Household Survey"),
@@ -28,7 +28,7 @@ _HELP = {
 _TYPES = {"new": "new", "series": "one of a series", "re-release": "a release again"}
 
 
-def inputs(base: Plan, plan: Plan, tag: str, wrong: Complaints) -> Plan:
+def inputs(base: Plan, plan: Plan, tag: str, wrong: InputErrors) -> Plan:
     """The plan with its cover; an approval leaves it open."""
     st.subheader("Who asks", anchor=False)
     st.caption("The cover of the memo to the board. All of it may be empty, and completed later.")

@@ -11,7 +11,7 @@ from engine.data.microdata import RawTable
 from engine.plan import Plan, ThreatPlan, edit_plan
 from frontier_app.session import state
 from frontier_app.widgets import disclosure_warnings, elements, key_table
-from frontier_app.widgets.input_errors import Complaints
+from frontier_app.widgets.input_errors import InputErrors
 from frontier_app.wording.markup import markdown
 
 VISIBLE = tuple(
@@ -26,7 +26,7 @@ VISIBLE = tuple(
 """Beginnings of words for what neighbours, colleagues or registers may know about a person."""
 
 
-def inputs(base: Plan, tag: str, fixed: bool, wrong: Complaints) -> Plan:
+def inputs(base: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
     """The plan with what an intruder is taken to know."""
     st.subheader("What an intruder may know", anchor=False)
     raw = state.get().raw

@@ -11,7 +11,7 @@ from engine.plan import Plan
 from frontier_app.pages.threat import cover, intruder, public, rule, uses
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements, plan_status
-from frontier_app.widgets.input_errors import Complaints
+from frontier_app.widgets.input_errors import InputErrors
 
 
 def page() -> None:
@@ -34,7 +34,7 @@ def page() -> None:
             return
     fixed = plan_status.approval(now.plan)
     stand = st.container()
-    wrong = Complaints()
+    wrong = InputErrors()
     plan = _inputs(now.base, f"{now.version}", fixed, wrong)
     actions.set_plan(plan)
     with stand:
@@ -43,7 +43,7 @@ def page() -> None:
     elements.go("plan", "Next: plan the candidates")
 
 
-def _inputs(base: Plan, tag: str, fixed: bool, wrong: Complaints) -> Plan:
+def _inputs(base: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
     """The plan that the inputs say; what is wrong keeps its old value."""
     left, right = st.columns(2, gap="large")
     with left:

@@ -9,12 +9,12 @@ import streamlit as st
 
 from engine.plan import Plan, PublishPlan
 from engine.plan.context import INCLUDE, RATE_POLICIES
-from frontier_app.widgets.input_errors import Complaints
+from frontier_app.widgets.input_errors import InputErrors
 
 _POLICIES = {"withhold": "withhold it (usual)", "range": "give a range in words"}
 
 
-def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: Complaints) -> Plan:
+def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
     """The plan with what is said in public, which an approval leaves open, and what is released with the file, which is
     read-only where ``fixed``."""
     st.subheader("What is said in public", anchor=False)

@@ -12,9 +12,9 @@ from engine.measures import MeasureCall, call
 from engine.plan import DecisionPlan, Plan, TolerancePlan
 from engine.sweeps.baseline import doing_nothing
 from frontier_app.session import actions, state
-from frontier_app.widgets.input_errors import Complaints
+from frontier_app.widgets.input_errors import InputErrors
 from frontier_app.widgets.measures import meaning
-from frontier_app.wording import text
+from frontier_app.wording import remedies, text
 from frontier_app.wording.markup import markdown
 
 RULES = {
@@ -24,7 +24,7 @@ RULES = {
 }
 
 
-def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: Complaints) -> Plan:
+def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
     """The plan with its rule of choice."""
     st.subheader("How the choice will be made", anchor=False)
     calls = [call(name) for name in plan.measures]
@@ -106,7 +106,7 @@ def _kept(old: str | None, new: str | None, calls: list[MeasureCall], kind: str)
     return old if mine and str(_found(mine, old)) == new else new
 
 
-def _bound(old: DecisionPlan, risk: MeasureCall, tag: str, fixed: bool, wrong: Complaints) -> str | None:
+def _bound(old: DecisionPlan, risk: MeasureCall, tag: str, fixed: bool, wrong: InputErrors) -> str | None:
     typed = st.text_input(
         f"Largest acceptable risk (α), in {risk.measure.unit}",
         old.max_risk or "",
@@ -140,7 +140,7 @@ def _doing_nothing(plan: Plan, risk: MeasureCall) -> None:
         depends = (plan.data, plan.keys, plan.analyse, plan.edits, str(risk))
         figure = state.get().memo.get("doing-nothing", depends, lambda: doing_nothing(plan, data, str(risk)))
     except EngineError as error:
-        st.caption(str(error))
+        st.caption(remedies.error_text(error))
         return
     if figure is None:
         st.caption("This measure works on records; what it says of doing nothing is known once a sweep has begun.")
@@ -165,7 +165,7 @@ def _realisation(old: DecisionPlan, tag: str, fixed: bool) -> str:
     return str(st.number_input("Its number", 1, None, start, key=f"realisation-number-{tag}", disabled=fixed))
 
 
-def tolerances(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: Complaints) -> Plan:
+def tolerances(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
     """The plan with its tolerances."""
     st.subheader("From when a difference is pointed out", anchor=False)
     old = base.tolerances

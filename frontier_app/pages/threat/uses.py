@@ -17,7 +17,7 @@ from engine.plan.analysis import FAMILIES, MEDIAN, QUANTILE
 from engine.release.records import ReleasedTable
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements, rules
-from frontier_app.wording import text
+from frontier_app.wording import remedies, text
 from frontier_app.wording.markup import markdown
 
 T = TypeVar("T")
@@ -201,7 +201,7 @@ def _tried(plan: Plan) -> list[tuple[str, str, bool]]:
         try:
             fit = ready(analysis, original, plan)
         except EngineError as error:
-            results.append((analysis.name, str(error), False))
+            results.append((analysis.name, remedies.error_text(error), False))
             continue
         lost = fit.fitted.why[fit.fitted.why != OK]
         words = f"{text.plural(len(fit.names), 'coefficient')} from {text.plural(len(fit.given.y), 'row')} of the "

@@ -84,6 +84,7 @@ def test_the_command_line_adds_options_and_a_program_that_starts_it_gets_the_sen
     (line,) = capsys.readouterr().err.splitlines()
     message = Message(**json.loads(line))
     assert (message.kind, message.sentence, dict(message.values)) == ("error", sentence, {"study": "no.study"})
+    assert message.remedy == Remedy.NEW_STUDY.name
 
 
 def test_an_error_from_another_process_keeps_its_remedy() -> None:

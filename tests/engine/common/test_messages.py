@@ -20,16 +20,23 @@ def test_a_person_reads_sentences_and_a_program_the_same_messages(
         Message("note", "größe\nof \u001b"),
         Message("warning", "two"),
         Message("error", "refused", {"attack": "keys"}),
+        Message("error", "not there", {"study": "a.study"}, "NEW_STUDY"),
     ]
     for message in messages:
         report_words(message)
     sentences = capsys.readouterr().err.splitlines()
-    assert sentences[0] == "attacking" and sentences[-2:] == ["warning: two", "frontier: refused"]
+    assert sentences[0] == "attacking" and sentences[-3:] == [
+        "warning: two",
+        "frontier: refused",
+        "frontier: not there",
+    ]
     for message in messages:
         report_json(message)
     log = tmp_path / "a.log"
     log.write_text("12 of 20 runs\n" + capsys.readouterr().err + 'Traceback\n[1]\n{"kind": "step"}\n{"kind": ', "utf-8")
     assert read_messages(log) == messages
+    log.write_text(json.dumps({"kind": "note", "text": "of an earlier version", "values": {}}), "utf-8")
+    assert read_messages(log) == [Message("note", "of an earlier version")]
     assert read_messages(tmp_path / "none") == []
 
 

@@ -154,7 +154,7 @@ def test_numeric_columns_survive_the_table_of_columns(tmp_path: Path):
     edited.loc[edited["column"] == "work", "keys"] = True
     changed = column_rows.plan_of(edited, before, raw, plan)
     assert changed is not None and changed.data.numeric == ("pay",) and "work" in changed.keys
-    edited.loc[edited["column"] == "pay", "fate"] = "drop"
+    edited.loc[edited["column"] == "pay", "decision"] = "drop"
     dropped = column_rows.plan_of(edited, before, raw, plan)
     assert dropped is not None and dropped.data.numeric == ()
 

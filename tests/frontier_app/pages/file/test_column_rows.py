@@ -88,7 +88,7 @@ def test_a_role_without_attributes_is_refused(czech: tuple[RawTable, Plan]):
 def test_dropping_an_attribute_takes_it_out_of_the_space(czech: tuple[RawTable, Plan]):
     raw, plan = czech
     plan = edit_plan(plan, fix=["A"], change=["B"])
-    made = edited(raw, plan, A__fate="drop", B__fate="carry")
+    made = edited(raw, plan, A__decision="drop", B__decision="carry")
     assert made.names == ("C", "D", "E", "F") and made.data.drop == ("A",) and made.data.carry == ("B",)
     assert made.space.fix == made.space.change == ()
 
@@ -97,7 +97,7 @@ def test_an_attribute_in_an_edit_rule_is_not_silently_forgotten(czech: tuple[Raw
     raw, plan = czech
     plan = replace(plan, edits=(EditRule("never", (("A", ("no",)), ("B", ("no",)))),))
     with pytest.raises(UsageError, match="edit rule 'never'"):
-        edited(raw, plan, A__fate="drop")
+        edited(raw, plan, A__decision="drop")
     renamed = edited(raw, plan, A__attribute="smokes")
     assert renamed.edits[0].forbid[0] == ("smokes", ("no",))
 
@@ -113,7 +113,7 @@ def test_renaming_keeps_order_levels_and_specs(czech: tuple[RawTable, Plan]):
 
 def test_columns_of_one_name_are_one_block(survey: RawTable):
     plan = first_plan(survey)
-    made = edited(survey, plan, age__fate="attribute", age__attribute="age", age_flag__attribute="age")
+    made = edited(survey, plan, age__decision="attribute", age__attribute="age", age_flag__attribute="age")
     block = next(a for a in made.attributes if a.name == "age")
     assert set(block.columns) == {"age", "age_flag"}
     again = edited(survey, made, age_flag__keys=False)
@@ -121,21 +121,21 @@ def test_columns_of_one_name_are_one_block(survey: RawTable):
 
 
 def test_a_new_attribute_is_called_after_its_column_and_takes_part(survey: RawTable):
-    made = edited(survey, first_plan(survey), pay__fate="attribute")
+    made = edited(survey, first_plan(survey), pay__decision="attribute")
     assert "pay" in made.names and "pay" in made.keys and "pay" in made.swap and "pay" in made.analyse
 
 
 def test_one_weight_and_one_id(survey: RawTable):
-    made = edited(survey, first_plan(survey), wt__fate="weight")
+    made = edited(survey, first_plan(survey), wt__decision="weight")
     assert made.data.weight == "wt" and made.data.id == "caseid"
     with pytest.raises(UsageError, match="both marked weight"):
-        edited(survey, first_plan(survey), wt__fate="weight", pay__fate="weight")
+        edited(survey, first_plan(survey), wt__decision="weight", pay__decision="weight")
 
 
 def test_a_plan_can_be_made_from_nothing(survey: RawTable):
     before = table(survey, None)
-    assert set(before["fate"]) == {"carry"}
-    made = edited(survey, None, sex__fate="attribute", age_flag__fate="attribute")
+    assert set(before["decision"]) == {"carry"}
+    made = edited(survey, None, sex__decision="attribute", age_flag__decision="attribute")
     assert made.names == ("sex", "age_flag") and "pay" in made.data.carry
 
 

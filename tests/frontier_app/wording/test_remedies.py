@@ -1,0 +1,104 @@
+"""Errors on the pages say what to click; no text of the dashboard names an option of the command line."""
+
+from __future__ import annotations
+
+import ast
+import re
+import string
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import frontier_app
+from engine.cli.remedies import OPTIONS
+from engine.common.errors import EngineError, Remedy, UsageError
+from engine.common.messages import Message
+from frontier_app.session.navigation import PAGES
+from frontier_app.wording.remedies import STEPS, error_text, message_text
+
+ROOT = Path(frontier_app.__file__).parent
+OPTION = re.compile(r"(?<![\w-])--[a-z]")
+UNNEEDED = {
+    Remedy.APPROVED_CANDIDATE,  # the page exports the recommended candidate, and no other
+    Remedy.FIRST_PLAN,  # the page keeps the plan itself
+    Remedy.NO_CLUSTER,  # no page sweeps on a cluster
+}
+TERMINAL = {"session/launch.py"}
+"""Speaks to the terminal in which the dashboard is started."""
+
+
+def _modules() -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(ROOT.rglob("*.py")):
+        yield path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _texts(module: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and text of constants that are no docstrings."""
+    bare = {id(node.value) for node in ast.walk(module) if isinstance(node, ast.Expr)}
+    for node in ast.walk(module):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare:
+            yield node.lineno, node.value
+
+
+def _is_argument(text: str) -> bool:
+    """Whether a text is an argument for a started process, such as ``--out`` or the beginning of ``--by=NAME``."""
+    return re.fullmatch(r"--[a-z-]+=?", text) is not None
+
+
+def test_every_remedy_that_a_page_can_need_has_a_step_with_the_values_of_the_error() -> None:
+    assert set(Remedy) - set(STEPS) == UNNEEDED
+    for remedy, step in STEPS.items():
+        fields = {field for _, field, _, _ in string.Formatter().parse(step) if field}
+        assert fields <= {field for _, field, _, _ in string.Formatter().parse(OPTIONS[remedy]) if field}, remedy
+        assert not OPTION.search(step) and "`" not in step and step.endswith("."), remedy
+
+
+def test_what_a_step_names_stands_on_the_pages() -> None:
+    texts = [text for name, module in _modules() if name != "wording/remedies.py" for _, text in _texts(module)]
+    titles = {page.title for page in PAGES.values()}
+    for step in STEPS.values():
+        for label in re.findall(r"“(.+?)”", step):
+            assert any(text.removesuffix(" (").startswith(label) for text in texts), label
+        for title in re.findall(r"(?:the|The) page ([A-Z]\w+)", step):
+            assert title in titles, title
+
+
+def test_no_text_of_the_dashboard_names_an_option_of_the_command_line() -> None:
+    named = [
+        f"{name}:{line}: {text}"
+        for name, module in _modules()
+        if name not in TERMINAL
+        for line, text in _texts(module)
+        if OPTION.search(text) and not _is_argument(text)
+    ]
+    assert not named
+
+
+def test_no_page_shows_an_error_without_its_step() -> None:
+    """An error becomes a text in one place."""
+    bare = []
+    for name, module in _modules():
+        for handler in (node for node in ast.walk(module) if isinstance(node, ast.ExceptHandler) and node.name):
+            if handler.type is None or "EngineError" not in ast.unparse(handler.type):
+                continue
+            for node in ast.walk(handler):
+                printed = isinstance(node, ast.FormattedValue) and ast.unparse(node.value) == handler.name
+                called = isinstance(node, ast.Call) and ast.unparse(node) == f"str({handler.name})"
+                if printed or called:
+                    bare.append(f"{name}:{node.lineno}")
+    assert not bare
+
+
+def test_a_sentence_is_followed_by_its_step() -> None:
+    error = UsageError("column 'x' has no values at all; leave it out", Remedy.DROP, column="{x}")
+    assert error_text(error).startswith("column 'x' has no values at all; leave it out. On the page File")
+    assert error_text(error).endswith("{x}.")
+    assert error_text(EngineError("it is so")) == "it is so"
+    assert error_text(UsageError("use one worker", Remedy.NO_CLUSTER)) == "use one worker"
+
+
+@pytest.mark.parametrize(("remedy", "steps"), [("RECHECK", True), ("", False), ("OF_A_LATER_VERSION", False)])
+def test_the_error_of_a_started_process_has_its_step_too(remedy: str, steps: bool) -> None:
+    shown = message_text(Message("error", "it has only the figures that led to its choice", remedy=remedy))
+    assert ("Run on fresh replicates" in shown) == steps
