@@ -27,7 +27,7 @@ from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.study.study import Study
 from engine.study.study_map import risk_utility_map
 from engine.sweeps.sweep import sweep
-from frontier_app.charts.study_map import DRAWN
+from frontier_app.charts.candidate_map import DRAWN
 from frontier_app.session.navigation import script
 from tests.conftest import find_chromium
 from tests.shared import folder

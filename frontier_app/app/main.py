@@ -49,16 +49,16 @@ def _restore() -> None:
     if state.get().workspace is not None:
         return
     token = st.query_params.get("w")
-    found = access.opened_by(token)
-    if found is None:
+    opened = access.opened_by(token)
+    if opened is None:
         if token is not None:
             st.query_params.clear()
             state.put(notice=_GONE)
         return
-    state.put(owner=found.owner or state.get().owner)
-    if found.workspace is not None:
+    state.put(owner=opened.owner or state.get().owner)
+    if opened.workspace is not None:
         try:
-            actions.open_workspace(found.workspace)
+            actions.open_workspace(opened.workspace)
         except EngineError as error:
             state.put(error=remedies.error_text(error), workspace=None)
 

@@ -3,11 +3,11 @@
 __all__ = [
     "board_map",
     "candidate_labels",
+    "candidate_map",
     "compare",
     "density",
     "live_map",
     "script_map",
     "splom",
-    "study_map",
     "style",
 ]

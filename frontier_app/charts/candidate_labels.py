@@ -50,8 +50,8 @@ def categories(view: RiskUtilityMap, colour: str) -> tuple[np.ndarray, tuple[str
     names = view.scenarios[0].spec.attributes.names
     codes, roles = coded(view, "roles")
     if colour == "number":
-        kept, place = np.unique([role.count("S") for role in roles], return_inverse=True)
-        return place[codes], tuple(str(n) for n in kept.tolist())
+        numbers, category = np.unique([role.count("S") for role in roles], return_inverse=True)
+        return category[codes], tuple(str(n) for n in numbers.tolist())
     swapped = {_swaps(name): j for j, name in enumerate(names)}
     if (j := swapped.get(colour)) is not None:
         return np.array([0 if role[j] == "S" else 1 for role in roles])[codes], ("yes", "no")
@@ -78,8 +78,8 @@ def binned(codes: np.ndarray, names: tuple[str, ...], most: int = len(COLOURS)) 
     own = 1 if names[0] == text.rate_words("") else 0
     parts = [np.arange(own)] * own + np.array_split(np.arange(own, len(names)), most - own)
     where = np.concatenate([np.full(len(part), i) for i, part in enumerate(parts)])
-    words = (names[p[0]] if len(p) == 1 else f"{names[p[0]]} to {names[p[-1]]}" for p in parts)
-    return where[codes], tuple(words)
+    labels = (names[p[0]] if len(p) == 1 else f"{names[p[0]]} to {names[p[-1]]}" for p in parts)
+    return where[codes], tuple(labels)
 
 
 def abbreviations(names: Sequence[str]) -> dict[str, str]:

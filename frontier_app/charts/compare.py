@@ -127,7 +127,7 @@ def associations(names: Sequence[str], pairs: Sequence[tuple[int, int, float]], 
     for i, j, change in pairs:
         shown[j, i] = change
     most = float(np.nanmax(np.abs(shown))) if np.isfinite(shown).any() else 0.0
-    words = [
+    labels = [
         ["" if v != v else "0" if v == 0 else f"{v:+.3f}".replace("-", "−") for v in row] for row in shown.tolist()
     ]
     figure = go.Figure(
@@ -139,7 +139,7 @@ def associations(names: Sequence[str], pairs: Sequence[tuple[int, int, float]], 
             zmin=-(most or 1.0),
             zmax=most or 1.0,
             colorbar={"title": {"text": "change of V"}, "thickness": 12, "nticks": 5},
-            text=words,
+            text=labels,
             texttemplate="%{text}" if d <= 14 else None,
             hovertemplate="%{y} × %{x}: %{z:+.4f}<extra></extra>",
             hoverongaps=False,
@@ -252,9 +252,9 @@ def runs(swept: np.ndarray, fresh: np.ndarray, released: float, original: float,
 
 def _stacked(values: np.ndarray) -> np.ndarray:
     """How far up to draw each of several values so that equal ones lie above each other, 0 to 0.45."""
-    _, which = np.unique(np.asarray(values, float), return_inverse=True)
-    height = np.zeros(len(which))
-    for one in range(int(which.max(initial=-1)) + 1):
-        at = np.flatnonzero(which == one)
-        height[at] = np.arange(len(at))
+    _, group_of = np.unique(np.asarray(values, float), return_inverse=True)
+    height = np.zeros(len(group_of))
+    for value in range(int(group_of.max(initial=-1)) + 1):
+        rows = np.flatnonzero(group_of == value)
+        height[rows] = np.arange(len(rows))
     return 0.45 * height / max(5.0, float(height.max(initial=0)))

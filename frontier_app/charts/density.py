@@ -27,8 +27,8 @@ def grid(
         inside = (x >= left) & (x <= right) & (y >= low) & (y <= high)
     column = ((x[inside] - left) * (bins / (right - left))).astype(np.int64)
     row = ((y[inside] - low) * (bins / (high - low))).astype(np.int64)
-    place = np.minimum(row, bins - 1) * bins + np.minimum(column, bins - 1)
-    counts = np.bincount(place, minlength=bins * bins).reshape(bins, bins)
+    cell = np.minimum(row, bins - 1) * bins + np.minimum(column, bins - 1)
+    counts = np.bincount(cell, minlength=bins * bins).reshape(bins, bins)
     return counts, np.linspace(left, right, bins + 1), np.linspace(low, high, bins + 1)
 
 
@@ -42,8 +42,8 @@ def trace(
     bins: int = BINS,
 ) -> dict[str, Any]:
     """The heatmap of so many points, as plotly's table of it."""
-    found, xs, ys = grid(x, y, across, up, bins)
-    counts = found.tolist()
+    grid_counts, xs, ys = grid(x, y, across, up, bins)
+    counts = grid_counts.tolist()
     r, g, b = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return {
         "type": "heatmap",

@@ -30,7 +30,7 @@ def _overlap(a: Box, b: Box) -> float:
 
 
 def beside(
-    x: np.ndarray, y: np.ndarray, words: Sequence[str], first: Sequence[int] = (), size: tuple[float, float] = SIZE
+    x: np.ndarray, y: np.ndarray, labels: Sequence[str], first: Sequence[int] = (), size: tuple[float, float] = SIZE
 ) -> list[str]:
     """For every point the side on which its words stand; empty where there is no room for them.
 
@@ -40,15 +40,15 @@ def beside(
     wide, high = size
     px, py = x * wide, y * high
     taken: list[Box] = []
-    found = [""] * len(words)
-    order = [*first, *(i for i in range(len(words)) if i not in set(first))]
+    sides = [""] * len(labels)
+    order = [*first, *(i for i in range(len(labels)) if i not in set(first))]
     for i in order:
-        if not words[i]:
+        if not labels[i]:
             continue
-        long = _LETTER * len(words[i])
+        long = _LETTER * len(labels[i])
         for name, dx, dy in _SIDES:
-            at_x, at_y = px[i] + dx * (7 + long / 2), py[i] + dy * (5 + _LINE / 2)
-            box = (at_x - long / 2, at_y - _LINE / 2, at_x + long / 2, at_y + _LINE / 2)
+            centre_x, centre_y = px[i] + dx * (7 + long / 2), py[i] + dy * (5 + _LINE / 2)
+            box = (centre_x - long / 2, centre_y - _LINE / 2, centre_x + long / 2, centre_y + _LINE / 2)
             outside = box[0] < 0 or box[1] < 0 or box[2] > wide or box[3] > high
             if outside:
                 continue
@@ -56,15 +56,15 @@ def beside(
             near[i] = False
             if not near.any() and not any(_overlap(box, other) for other in taken):
                 taken.append(box)
-                found[i] = name
+                sides[i] = name
                 break
-    return found
+    return sides
 
 
 def flags(
     x: np.ndarray,
     y: np.ndarray,
-    words: Sequence[str],
+    labels: Sequence[str],
     others: tuple[np.ndarray, np.ndarray],
     size: tuple[float, float] = SIZE,
 ) -> list[tuple[float, float]]:
@@ -77,16 +77,16 @@ def flags(
     ox, oy = others[0] * wide, others[1] * high
     angles = np.deg2rad([315, 45, 0, 270, 90, 225, 135, 180, 292, 337, 22, 67, 112, 157, 202, 247])
     taken: list[Box] = []
-    found = []
-    for i, text in enumerate(words):
+    offsets = []
+    for i, text in enumerate(labels):
         long = _LETTER * len(text) + 8
         best: tuple[float, tuple[float, float], Box] | None = None
         for reach in (24.0, 38.0, 56.0, 78.0, 104.0):
             for angle in angles.tolist():
                 dx = np.cos(angle) * (reach + long / 2 - 4)
                 dy = np.sin(angle) * reach
-                at_x, at_y = float(px[i] + dx), float(py[i] + dy)
-                box = (at_x - long / 2, at_y - _LINE / 2, at_x + long / 2, at_y + _LINE / 2)
+                centre_x, centre_y = float(px[i] + dx), float(py[i] + dy)
+                box = (centre_x - long / 2, centre_y - _LINE / 2, centre_x + long / 2, centre_y + _LINE / 2)
                 outside = max(0.0, -box[0], -box[1], box[2] - wide, box[3] - high)
                 covered = (ox > box[0] - 5) & (ox < box[2] + 5) & (oy > box[1] - 5) & (oy < box[3] + 5)
                 cost = 50 * outside + sum(_overlap(box, other) for other in taken) + 40 * int(covered.sum())
@@ -97,5 +97,5 @@ def flags(
                 break
         assert best is not None
         taken.append(best[2])
-        found.append(best[1])
-    return found
+        offsets.append(best[1])
+    return offsets

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def figure(
-    found: LiveFrontier, risk: str, utility: str, signs: tuple[float, float], original: tuple[float, float]
+    frontier: LiveFrontier, risk: str, utility: str, signs: tuple[float, float], original: tuple[float, float]
 ) -> Figure:
     """Cloud and frontier of the mean losses so far, and doing nothing: risk upwards, utility to the right.
 
@@ -24,23 +24,23 @@ def figure(
     import plotly.graph_objects as go
 
     risk_sign, utility_sign = signs
-    x, y = utility_sign * found.losses[:, 1], risk_sign * found.losses[:, 0]
-    made = go.Figure()
+    x, y = utility_sign * frontier.losses[:, 1], risk_sign * frontier.losses[:, 0]
+    drawing = go.Figure()
     if len(x) > density.MANY:
-        made.add_trace(density.trace(x, y, (x.min(), x.max()), (y.min(), y.max()), "candidates"))
+        drawing.add_trace(density.trace(x, y, (x.min(), x.max()), (y.min(), y.max()), "candidates"))
     else:
-        made.add_trace(
+        drawing.add_trace(
             (go.Scattergl if len(x) > WEBGL else go.Scatter)(
-                x=sent(x[~found.undominated]),
-                y=sent(y[~found.undominated]),
+                x=sent(x[~frontier.undominated]),
+                y=sent(y[~frontier.undominated]),
                 mode="markers",
                 name="dominated",
                 marker={"color": QUIET, "size": 6, "symbol": "circle-open"},
             )
         )
-    on = np.flatnonzero(found.undominated)
-    on = on[np.argsort(found.losses[on, 0], kind="stable")]
-    made.add_trace(
+    on = np.flatnonzero(frontier.undominated)
+    on = on[np.argsort(frontier.losses[on, 0], kind="stable")]
+    drawing.add_trace(
         go.Scatter(
             x=sent(x[on]),
             y=sent(y[on]),
@@ -50,7 +50,7 @@ def figure(
             marker={"color": COLOURS[0], "size": 9, "symbol": "diamond"},
         )
     )
-    made.add_trace(
+    drawing.add_trace(
         go.Scatter(
             x=[original[1]],
             y=[original[0]],
@@ -59,11 +59,11 @@ def figure(
             marker={"color": QUIET, "size": 11, "symbol": "triangle-up"},
         )
     )
-    made.update_layout(
+    drawing.update_layout(
         height=420,
         margin={**MARGIN, "t": 40},
         legend={"orientation": "h", "y": 1.08},
         xaxis={"title": f"{utility} — more useful →", "autorange": "reversed" if utility_sign > 0 else True},
         yaxis={"title": f"{risk} — riskier ↑", "autorange": True if risk_sign > 0 else "reversed"},
     )
-    return made
+    return drawing

@@ -32,7 +32,7 @@ class Cloud:
     risk: np.ndarray
     loss_se: np.ndarray
     risk_se: np.ndarray
-    place: np.ndarray
+    index: np.ndarray
     on: np.ndarray
     category: np.ndarray
     categories: tuple[str, ...]
@@ -96,7 +96,7 @@ def ranges(cloud: Cloud, marks: Marks) -> tuple[tuple[float, float], tuple[float
 
 
 @dataclass(frozen=True)
-class Page:
+class FigureDraft:
     """A figure in the making, as plotly's own tables: to build its objects one by one takes five times as long.
 
     ``panels`` are above each other, the first on top.
@@ -110,8 +110,8 @@ class Page:
 
     def domain(self, panel: int) -> tuple[float, float]:
         """Bottom and top of a panel, as shares of the figure's height."""
-        gap = _GAP / max(1, self.panels - 1)
-        high = (1 - gap * (self.panels - 1)) / self.panels
+        gap = _GAP / max(1, self.numbers - 1)
+        high = (1 - gap * (self.numbers - 1)) / self.numbers
         top = 1 - panel * (high + gap)
         return max(0.0, top - high), top
 
@@ -125,11 +125,11 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Sheet:
-    """One panel of a page: what is drawn, in the measures' own units, and the axes' ranges."""
+class Panel:
+    """A panel of a figure, by its number from the top: what is drawn, in the measures' units, and its axes' ranges."""
 
-    page: Page
-    panel: int
+    draft: FigureDraft
+    number: int
     cloud: Cloud
     marks: Marks
     across: tuple[float, float]
@@ -137,23 +137,23 @@ class Sheet:
 
     def axis(self, letter: str) -> str:
         """The panel's axis, ``x`` or ``y``, as plotly names it."""
-        return letter + (str(self.panel + 1) if self.panel else "")
+        return letter + (str(self.number + 1) if self.number else "")
 
     def trace(self, **what: Any) -> None:
         """Draw points or lines that have no entry in the legend."""
         axes = {"xaxis": self.axis("x"), "yaxis": self.axis("y")}
-        self.page.traces.append({"type": "scatter", "showlegend": False, **axes, **what})
+        self.draft.traces.append({"type": "scatter", "showlegend": False, **axes, **what})
 
     def note(self, x: float, y: float, text: str, **what: Any) -> None:
         """Write words at a place, without an arrow unless told."""
         axes = {"xref": self.axis("x"), "yref": self.axis("y")}
-        self.page.notes.append({"x": x, "y": y, "text": text, "showarrow": False, **axes, **what})
+        self.draft.notes.append({"x": x, "y": y, "text": text, "showarrow": False, **axes, **what})
 
     def band(self, low: float, high: float, **what: Any) -> None:
         """Draw a line or a ground from side to side, behind the points."""
         axes = {"xref": f"{self.axis('x')} domain", "yref": self.axis("y")}
         kind = "line" if low == high else "rect"
-        self.page.shapes.append(
+        self.draft.shapes.append(
             {"type": kind, "x0": 0, "x1": 1, "y0": low, "y1": high, "layer": "below", **axes, **what}
         )
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from frontier_app.charts import density, map_layers
-from frontier_app.charts.map_data import Cloud, Marks, Page, Sheet, ranges
+from frontier_app.charts.map_data import Cloud, FigureDraft, Marks, Panel, ranges
 from frontier_app.charts.style import COLOURS, INK, MARGIN, QUIET, SHAPES, TOOLBAR, WEBGL, look_of, sent
 
 if TYPE_CHECKING:
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 def risk_utility(cloud: Cloud, marks: Marks) -> Figure:
     """The risk–utility map: utility to the right, risk upwards."""
-    page = Page(len(cloud.facets))
-    alone = page.panels == 1
-    for panel, title in enumerate(cloud.facets):
-        part, own = (cloud, marks) if alone else (_panel(cloud, panel), _rows_of(marks, cloud, panel))
-        _draw(page, panel, part, own)
+    draft = FigureDraft(len(cloud.facets))
+    alone = draft.panels == 1
+    for number, title in enumerate(cloud.facets):
+        part, own = (cloud, marks) if alone else (_panel(cloud, number), _rows_of(marks, cloud, number))
+        _draw(draft, number, part, own)
         if not alone:
-            _titled(page, panel, title)
-    more = map_layers.LEGEND_ROW * (map_layers.legends(page, cloud, marks) - 1)
-    middle, last = (str(panel + 1) if panel else "" for panel in ((page.panels - 1) // 2, page.panels - 1))
-    page.axes[f"yaxis{middle}"]["title"] = {"text": marks.risk_title}
-    page.axes[f"xaxis{last}"]["title"] = {"text": marks.utility_title}
-    high = 300 * page.panels
-    return page.figure(
+            _titled(draft, number, title)
+    more = map_layers.LEGEND_ROW * (map_layers.legends(draft, cloud, marks) - 1)
+    middle, last = (str(number + 1) if number else "" for number in ((draft.panels - 1) // 2, draft.panels - 1))
+    draft.axes[f"yaxis{middle}"]["title"] = {"text": marks.risk_title}
+    draft.axes[f"xaxis{last}"]["title"] = {"text": marks.utility_title}
+    high = 300 * draft.panels
+    return draft.figure(
         height=(marks.height if alone else 110 + high) + TOOLBAR + more,
         margin={**MARGIN, "t": TOOLBAR + (32 if alone else 62) + more},
         legend={
@@ -51,10 +51,10 @@ def risk_utility(cloud: Cloud, marks: Marks) -> Figure:
     )
 
 
-def _titled(page: Page, panel: int, title: str) -> None:
+def _titled(draft: FigureDraft, number: int, title: str) -> None:
     """A panel's title, above it."""
-    at = {"x": 0.5, "y": page.domain(panel)[1], "xref": "paper", "yref": "paper", "xanchor": "center"}
-    page.notes.append({"text": title, "yanchor": "bottom", "showarrow": False, "font": {"size": 14}, **at})
+    at = {"x": 0.5, "y": draft.domain(number)[1], "xref": "paper", "yref": "paper", "xanchor": "center"}
+    draft.notes.append({"text": title, "yanchor": "bottom", "showarrow": False, "font": {"size": 14}, **at})
 
 
 def _panel(cloud: Cloud, facet: int) -> Cloud:
@@ -62,15 +62,15 @@ def _panel(cloud: Cloud, facet: int) -> Cloud:
     rows = np.flatnonzero(cloud.facet == facet)
     bulk = cloud.bulk
     if bulk is not None:
-        mine = bulk[2] == facet
-        bulk = (bulk[0][mine], bulk[1][mine], bulk[2][mine])
+        in_panel = bulk[2] == facet
+        bulk = (bulk[0][in_panel], bulk[1][in_panel], bulk[2][in_panel])
     return replace(
         cloud,
         loss=cloud.loss[rows],
         risk=cloud.risk[rows],
         loss_se=cloud.loss_se[rows],
         risk_se=cloud.risk_se[rows],
-        place=cloud.place[rows],
+        index=cloud.index[rows],
         on=cloud.on[rows],
         category=cloud.category[rows],
         facet=cloud.facet[rows],
@@ -93,7 +93,7 @@ def _rows_of(marks: Marks, cloud: Cloud, facet: int) -> Marks:
     )
 
 
-def _draw(page: Page, panel: int, cloud: Cloud, marks: Marks) -> None:
+def _draw(draft: FigureDraft, number: int, cloud: Cloud, marks: Marks) -> None:
     """One panel: grounds, points, frontier, anchors, rings and words, and its axes' ranges."""
     across, up = ranges(cloud, marks)
     zero_left_out = up[0] > 0
@@ -114,47 +114,47 @@ def _draw(page: Page, panel: int, cloud: Cloud, marks: Marks) -> None:
         bound=None if marks.bound is None else sy * marks.bound,
         slope=None if marks.slope is None else sx * sy * marks.slope,
     )
-    sheet = Sheet(page, panel, cloud, marks, across, up)
-    map_layers.grounds(sheet)
-    alone = page.panels == 1
+    panel = Panel(draft, number, cloud, marks, across, up)
+    map_layers.grounds(panel)
+    alone = draft.panels == 1
     if cloud.bulk is not None:
         bins = density.BINS if alone else density.PANEL_BINS
-        sheet.trace(**density.trace(cloud.bulk[0], cloud.bulk[1], across, up, cloud.bulk_noun, bins=bins))
-    _cloud(sheet)
-    map_layers.words(sheet)
-    map_layers.frontier(sheet)
-    map_layers.anchors(sheet)
+        panel.trace(**density.trace(cloud.bulk[0], cloud.bulk[1], across, up, cloud.bulk_noun, bins=bins))
+    _cloud(panel)
+    map_layers.words(panel)
+    map_layers.frontier(panel)
+    map_layers.anchors(panel)
     for row in marks.pins:
-        map_layers.ring(sheet, row, COLOURS[3], 19)
+        map_layers.ring(panel, row, COLOURS[3], 19)
     if marks.optimum is not None:
-        map_layers.ring(sheet, marks.optimum, INK, 24)
-    map_layers.flags(sheet)
-    x, y = sheet.axis("x"), sheet.axis("y")
+        map_layers.ring(panel, marks.optimum, INK, 24)
+    map_layers.flags(panel)
+    x, y = panel.axis("x"), panel.axis("y")
     plain: dict[str, Any] = {"zeroline": False, "showgrid": True}
-    page.axes[x.replace("x", "xaxis")] = {"range": list(across), "nticks": 8, "anchor": y, **plain}
-    page.axes[y.replace("y", "yaxis")] = {"range": list(up), "anchor": x, "domain": page.domain(panel), **plain}
+    draft.axes[x.replace("x", "xaxis")] = {"range": list(across), "nticks": 8, "anchor": y, **plain}
+    draft.axes[y.replace("y", "yaxis")] = {"range": list(up), "anchor": x, "domain": draft.domain(number), **plain}
     if marks.span != "zero" and alone:
-        map_layers.cut(sheet, zero_left_out)
+        map_layers.cut(panel, zero_left_out)
 
 
-def _cloud(sheet: Sheet) -> None:
+def _cloud(panel: Panel) -> None:
     """The points, a trace for all that look alike; what is muted lies behind, the frontier in front."""
-    cloud = sheet.cloud
+    cloud = panel.cloud
     order = sorted(range(len(cloud.categories)), key=lambda group: group != cloud.muted)
     for on in (False, True):
         for group in order:
             for form in range(max(1, len(cloud.shapes))):
-                alike = (cloud.category == group) & (cloud.on == on)
+                same_look = (cloud.category == group) & (cloud.on == on)
                 if cloud.shapes and cloud.shape is not None:
-                    alike = alike & (cloud.shape == form)
-                rows = np.flatnonzero(alike)
+                    same_look = same_look & (cloud.shape == form)
+                rows = np.flatnonzero(same_look)
                 if len(rows):
-                    sheet.trace(**_points(sheet, rows, group, on))
+                    panel.trace(**_points(panel, rows, group, on))
 
 
-def _points(sheet: Sheet, rows: np.ndarray, group: int, on: bool) -> dict[str, Any]:
+def _points(panel: Panel, rows: np.ndarray, group: int, on: bool) -> dict[str, Any]:
     """The trace of points that look alike."""
-    cloud, marks = sheet.cloud, sheet.marks
+    cloud, marks = panel.cloud, panel.marks
     colour, shape = look_of(group) if group != cloud.muted else (QUIET, "circle")
     if cloud.shapes and cloud.shape is not None:
         shape = SHAPES[int(cloud.shape[rows[0]]) % len(SHAPES)]
@@ -165,7 +165,7 @@ def _points(sheet: Sheet, rows: np.ndarray, group: int, on: bool) -> dict[str, A
         "type": "scattergl" if len(cloud.loss) > WEBGL else "scatter",
         "x": sent(cloud.loss[rows]),
         "y": sent(cloud.risk[rows]),
-        "customdata": sent(cloud.place[rows]),
+        "customdata": sent(cloud.index[rows]),
         "mode": "markers",
         "name": cloud.categories[group],
         "marker": {
@@ -189,7 +189,7 @@ def _points(sheet: Sheet, rows: np.ndarray, group: int, on: bool) -> dict[str, A
             if values.any():
                 trace[axis] = {"type": "data", "array": sent(values), "thickness": 1, "width": 2}
     if marks.selected is not None:
-        hit = np.flatnonzero(rows == marks.selected)
-        if len(hit):
-            trace["selectedpoints"] = hit.tolist()
+        selected = np.flatnonzero(rows == marks.selected)
+        if len(selected):
+            trace["selectedpoints"] = selected.tolist()
     return trace

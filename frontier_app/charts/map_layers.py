@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from frontier_app.charts import label_layout
-from frontier_app.charts.map_data import Cloud, Marks, Page, Sheet
+from frontier_app.charts.map_data import Cloud, FigureDraft, Marks, Panel
 from frontier_app.charts.style import COLOURS, INK, QUIET, SHAPES, look_of, sent
 from frontier_app.wording.figure_text import drawn
 
@@ -17,18 +17,18 @@ _NARROW, _LETTER, _SIGN, _TITLE = 555, 6.5, 46, 30
 """Width of a figure in a window of 1280, of a letter, of the sign before an entry, and about the title, pixels."""
 
 
-def words(sheet: Sheet) -> None:
+def words(panel: Panel) -> None:
     """Words beside points, where they have room."""
-    cloud = sheet.cloud
+    cloud = panel.cloud
     if not len(cloud.words):
         return
     rows = np.flatnonzero(~np.isnan(cloud.loss) & ~np.isnan(cloud.risk))
     texts = [cloud.words[i] for i in rows.tolist()]
-    sides = label_layout.beside(*sheet.scaled(rows), texts, np.flatnonzero(cloud.on[rows]).tolist())
+    sides = label_layout.beside(*panel.scaled(rows), texts, np.flatnonzero(cloud.on[rows]).tolist())
     shown = [i for i, side in enumerate(sides) if side]
     if not shown:
         return
-    sheet.trace(
+    panel.trace(
         x=sent(cloud.loss[rows[shown]]),
         y=sent(cloud.risk[rows[shown]]),
         # The unseen marker keeps its words off the point.
@@ -42,42 +42,42 @@ def words(sheet: Sheet) -> None:
     )
 
 
-def frontier(sheet: Sheet) -> None:
+def frontier(panel: Panel) -> None:
     """The frontier as a staircase: the edge of what the candidates on it dominate."""
-    cloud = sheet.cloud
+    cloud = panel.cloud
     on = np.flatnonzero(cloud.on)
     if len(on) < 2:
         return
     on = on[np.lexsort((-cloud.utility_sign * cloud.loss[on], cloud.risk_sign * cloud.risk[on]))]
     line = {"color": QUIET, "width": 1.5, "shape": "vh"}
-    sheet.trace(x=sent(cloud.loss[on]), y=sent(cloud.risk[on]), mode="lines", line=line, hoverinfo="skip")
+    panel.trace(x=sent(cloud.loss[on]), y=sent(cloud.risk[on]), mode="lines", line=line, hoverinfo="skip")
 
 
-def flags(sheet: Sheet) -> None:
+def flags(panel: Panel) -> None:
     """Letters and names on short lines, each with room of its own."""
-    flagged, pinned = sheet.marks.flags, sheet.marks.pins
+    flagged, pinned = panel.marks.flags, panel.marks.pins
     rows = np.array(list(dict.fromkeys((*flagged, *pinned))), int)
     if not len(rows):
         return
     plain = [" ".join(names[row] for names in (flagged, pinned) if row in names) for row in rows.tolist()]
     bold = {row: drawn("<b>{}</b>", letter) for row, letter in flagged.items()}
     named = [_side_by_side(bold.get(row), pinned.get(row)) for row in rows.tolist()]
-    around = np.flatnonzero(~np.isnan(sheet.cloud.loss) & ~np.isnan(sheet.cloud.risk))
-    ox, oy = sheet.scaled(around)
-    (x0, x1), (y0, y1) = sheet.across, sheet.up
-    known = (sheet.marks.original[0] - x0) / (x1 - x0), (sheet.marks.original[1] - y0) / (y1 - y0)
+    around = np.flatnonzero(~np.isnan(panel.cloud.loss) & ~np.isnan(panel.cloud.risk))
+    ox, oy = panel.scaled(around)
+    (x0, x1), (y0, y1) = panel.across, panel.up
+    known = (panel.marks.original[0] - x0) / (x1 - x0), (panel.marks.original[1] - y0) / (y1 - y0)
     # No label on the other words and lines: doing nothing, no release, what is cut off, the bound.
-    words = [(known[0] - 0.12, known[0] + 0.12, known[1] + 0.04), (0.0, 0.5, 0.045), (0.6, 1.0, 0.03)]
-    if sheet.marks.bound is not None:
-        line = (sheet.marks.bound - y0) / (y1 - y0)
-        words += [(0.0, 1.0, line), (0.0, 0.5, line - 0.04)]
-    for left, right, height in words:
+    taken = [(known[0] - 0.12, known[0] + 0.12, known[1] + 0.04), (0.0, 0.5, 0.045), (0.6, 1.0, 0.03)]
+    if panel.marks.bound is not None:
+        line = (panel.marks.bound - y0) / (y1 - y0)
+        taken += [(0.0, 1.0, line), (0.0, 0.5, line - 0.04)]
+    for left, right, height in taken:
         ox, oy = np.append(ox, np.linspace(left, right, 60)), np.append(oy, np.full(60, height))
-    offsets = label_layout.flags(*sheet.scaled(rows), plain, (ox, oy))
+    offsets = label_layout.flags(*panel.scaled(rows), plain, (ox, oy))
     for row, text, (dx, dy) in zip(rows.tolist(), named, offsets, strict=True):
-        sheet.note(
-            float(sheet.cloud.loss[row]),
-            float(sheet.cloud.risk[row]),
+        panel.note(
+            float(panel.cloud.loss[row]),
+            float(panel.cloud.risk[row]),
             text,
             ax=dx,
             ay=-dy,
@@ -94,9 +94,9 @@ def _side_by_side(letter: str | None, name: str | None) -> str:
     return drawn("{} {}", letter, name) if letter and name else letter or name or ""
 
 
-def anchors(sheet: Sheet) -> None:
+def anchors(panel: Panel) -> None:
     """Doing nothing and releasing nothing."""
-    marks, across, up = sheet.marks, sheet.across, sheet.up
+    marks, across, up = panel.marks, panel.across, panel.up
     loss, risk = marks.original
     share = 0.025 if not marks.distortion else 0.975
     no_use = across[0] + share * (across[1] - across[0])
@@ -123,8 +123,8 @@ def anchors(sheet: Sheet) -> None:
                 "<b>no release</b><br>no risk and no use; where it stands is a matter of drawing",
             )
         )
-    for x, y, symbol, text, side, words in anchors:
-        sheet.trace(
+    for x, y, symbol, text, side, hover in anchors:
+        panel.trace(
             x=[x],
             y=[y],
             mode="markers+text",
@@ -133,53 +133,53 @@ def anchors(sheet: Sheet) -> None:
             textfont={"color": QUIET},
             unselected={"marker": {"opacity": 1}, "textfont": {"color": QUIET}},
             marker={"symbol": symbol, "size": 14, "color": QUIET},
-            hovertemplate=words + "<extra></extra>",
+            hovertemplate=hover + "<extra></extra>",
         )
 
 
-def grounds(sheet: Sheet) -> None:
+def grounds(panel: Panel) -> None:
     """Lines behind the points: the risk of doing nothing, the largest tolerable risk, and a straight trade-off."""
-    cloud, marks, up, left = sheet.cloud, sheet.marks, sheet.up, sheet.across[0]
+    cloud, marks, up, left = panel.cloud, panel.marks, panel.up, panel.across[0]
     risk = marks.original[1]
-    sheet.band(risk, risk, line={"color": QUIET, "width": 1, "dash": "dot"})
+    panel.band(risk, risk, line={"color": QUIET, "width": 1, "dash": "dot"})
     shown = cloud.risk if cloud.bulk is None else np.append(cloud.risk, cloud.bulk[1])
     with np.errstate(invalid="ignore"):
         riskier = bool((cloud.risk_sign * (shown - risk) > 0).any())
     if riskier and cloud.risk_sign * (up[1] - risk) > 0:
-        sheet.band(risk, up[1], fillcolor=QUIET, opacity=0.09, line={"width": 0})
+        panel.band(risk, up[1], fillcolor=QUIET, opacity=0.09, line={"width": 0})
         y = risk if min(up) <= risk <= max(up) else up[0]
-        sheet.note(left, y, "riskier than doing nothing", xanchor="left", yanchor="bottom")
+        panel.note(left, y, "riskier than doing nothing", xanchor="left", yanchor="bottom")
     if marks.bound is not None:
-        sheet.band(marks.bound, marks.bound, line={"color": COLOURS[1], "width": 1.5, "dash": "dash"})
+        panel.band(marks.bound, marks.bound, line={"color": COLOURS[1], "width": 1.5, "dash": "dash"})
         if min(up) <= marks.bound <= max(up):
             text = f"maximum tolerable risk α = {marks.bound:.4g}"
             high = up[1] - up[0]
             low = (marks.bound - up[0]) / high < 0.15  # the words of no release stand there
             low |= riskier and 0 <= (marks.bound - risk) / high < 0.15  # those on doing nothing do
-            sheet.note(left, marks.bound, text, xanchor="left", yanchor="bottom" if low else "top")
+            panel.note(left, marks.bound, text, xanchor="left", yanchor="bottom" if low else "top")
     if marks.slope is not None and marks.optimum is not None:
-        _straight(sheet)
+        _straight(panel)
 
 
-def _straight(sheet: Sheet) -> None:
+def _straight(panel: Panel) -> None:
     """The straight trade-off through the candidate that it favours."""
-    marks = sheet.marks
+    marks = panel.marks
     assert marks.slope is not None and marks.optimum is not None
-    x, y = float(sheet.cloud.loss[marks.optimum]), float(sheet.cloud.risk[marks.optimum])
-    ends = np.array(sheet.across)
+    x, y = float(panel.cloud.loss[marks.optimum]), float(panel.cloud.risk[marks.optimum])
+    ends = np.array(panel.across)
     line = {"color": COLOURS[1], "width": 1.5, "dash": "dash"}
-    sheet.trace(x=sent(ends), y=sent(y - marks.slope * (ends - x)), mode="lines", line=line, hoverinfo="skip")
+    panel.trace(x=sent(ends), y=sent(y - marks.slope * (ends - x)), mode="lines", line=line, hoverinfo="skip")
 
 
-def ring(sheet: Sheet, row: int, colour: str, size: int) -> None:
+def ring(panel: Panel, row: int, colour: str, size: int) -> None:
     """A ring about a point."""
-    x, y = sheet.cloud.loss[row], sheet.cloud.risk[row]
+    x, y = panel.cloud.loss[row], panel.cloud.risk[row]
     marker = {"symbol": "circle-open", "size": size, "color": colour, "line": {"width": 2.5}}
     same = {"marker": {"opacity": 1}}
-    sheet.trace(x=[x], y=[y], mode="markers", marker=marker, unselected=same, hoverinfo="skip")
+    panel.trace(x=[x], y=[y], mode="markers", marker=marker, unselected=same, hoverinfo="skip")
 
 
-def legends(page: Page, cloud: Cloud, marks: Marks) -> int:
+def legends(draft: FigureDraft, cloud: Cloud, marks: Marks) -> int:
     """What colours, shapes and rings mean; returns how many rows that takes where the window is narrow."""
     widths: list[float] = []
 
@@ -189,7 +189,7 @@ def legends(page: Page, cloud: Cloud, marks: Marks) -> int:
         if label in ("recommended", "pinned"):
             marker |= {"size": 13, "line": {"width": 2}}
         nowhere = {"x": [None], "y": [None], "mode": "markers", "hoverinfo": "skip"}
-        page.traces.append({"type": "scatter", "marker": marker, "name": label, **nowhere})
+        draft.traces.append({"type": "scatter", "marker": marker, "name": label, **nowhere})
 
     for group in np.unique(cloud.category).tolist():
         colour, own = look_of(group) if group != cloud.muted else (QUIET, "circle-open")
@@ -199,7 +199,7 @@ def legends(page: Page, cloud: Cloud, marks: Marks) -> int:
     entry("filled: frontier" if cloud.shapes else "frontier", QUIET, "circle")
     if cloud.bulk is None:
         entry("hollow: dominated" if cloud.shapes else "dominated", QUIET, "circle-open")
-    if marks.optimum is not None and page.panels == 1:
+    if marks.optimum is not None and draft.panels == 1:
         entry("recommended", INK, "circle-open")
     if marks.pins:
         entry("pinned", COLOURS[3], "circle-open")
@@ -209,13 +209,13 @@ def legends(page: Page, cloud: Cloud, marks: Marks) -> int:
     return -(-len(widths) // max(1, int(room // max(widths))))  # in several rows all entries are as wide as the widest
 
 
-def cut(sheet: Sheet, zero_left_out: bool) -> None:
+def cut(panel: Panel, zero_left_out: bool) -> None:
     """Say what the axes leave out: a part of an axis dramatises."""
-    (x, y), across, up = sheet.marks.original, sheet.across, sheet.up
-    out = not (min(across) <= x <= max(across) and min(up) <= y <= max(up))
-    words = ["doing nothing is outside"] * out + ["risk does not start at zero"] * zero_left_out
-    if words:
-        text = drawn("<b>{}</b>{}", "zoomed in: " if sheet.marks.span == "frontier" else "", ", ".join(words))
-        right = not sheet.marks.distortion
+    (x, y), across, up = panel.marks.original, panel.across, panel.up
+    original_outside = not (min(across) <= x <= max(across) and min(up) <= y <= max(up))
+    left_out = ["doing nothing is outside"] * original_outside + ["risk does not start at zero"] * zero_left_out
+    if left_out:
+        text = drawn("<b>{}</b>{}", "zoomed in: " if panel.marks.span == "frontier" else "", ", ".join(left_out))
+        right = not panel.marks.distortion
         side = "right" if right else "left"
-        sheet.note(float(right), 0.01, text, xref="paper", yref="paper", xanchor=side, yanchor="bottom")
+        panel.note(float(right), 0.01, text, xref="paper", yref="paper", xanchor=side, yanchor="bottom")

@@ -25,13 +25,13 @@ def splom(
     values: Sequence[np.ndarray],
     on: np.ndarray,
     original: Sequence[float],
-    place: np.ndarray,
+    index: np.ndarray,
     hover: Sequence[str],
 ) -> Figure:
     """The lower half of the matrix: dominated candidates hollow, the frontier filled, doing nothing a triangle.
 
     ``ways`` says of each measure which way is better, to the right and upwards; ``values`` holds an array per measure,
-    in its own units; ``on`` marks the frontier; ``place`` is what a click tells.
+    in its own units; ``on`` marks the frontier; ``index`` is what a click tells.
     """
     from plotly.graph_objects import Scatter, Scattergl
     from plotly.subplots import make_subplots
@@ -52,7 +52,7 @@ def splom(
                     trace = (Scattergl if large else Scatter)(
                         x=sent(values[column][shown]), y=sent(values[row][shown]), marker=marker, **_entry(label, first)
                     )
-                    trace.customdata = sent(place[shown])
+                    trace.customdata = sent(index[shown])
                     if len(hover):
                         trace.hovertext = [hover[i] for i in shown.tolist()]
                         trace.hovertemplate = "%{hovertext}<extra></extra>"

@@ -55,7 +55,7 @@ WEBGL = 3_000
 def sent(values: np.ndarray) -> list[Any] | np.ndarray:
     """Numbers as a figure takes them: a list, or of very many the array in few bytes, which is written far faster."""
     if len(values) <= _LISTED:
-        return [None if one != one else one for one in values.tolist()]
+        return [None if value != value else value for value in values.tolist()]
     return values.astype(np.float32 if values.dtype.kind == "f" else np.int32)
 
 

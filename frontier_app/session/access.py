@@ -65,8 +65,8 @@ def door() -> str:
 
 
 def _among(token: str, digests: set[str]) -> bool:
-    wanted = digest(token).encode()
-    return any(hmac.compare_digest(one.encode(), wanted) for one in digests)
+    digest_given = digest(token).encode()
+    return any(hmac.compare_digest(known.encode(), digest_given) for known in digests)
 
 
 def opened_by(token: str | None) -> Opened | None:
@@ -80,5 +80,5 @@ def opened_by(token: str | None) -> Opened | None:
         return Opened(Workspace(folder, token), True)
     if _among(token, _launch.doors):
         return Opened(None, True)
-    found = workspace.find(token)
-    return Opened(found, _among(token, _launch.owned)) if found else None
+    at = workspace.find(token)
+    return Opened(at, _among(token, _launch.owned)) if at else None

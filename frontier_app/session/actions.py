@@ -188,7 +188,7 @@ def open_workspace(at: Workspace) -> None:
             plan = study.plan
         at.save_plan(plan_to_toml(plan))
     old = state.get()
-    look, selected = saved_view.kept(at)
+    look, selected = saved_view.load(at)
     state.put(
         workspace=at,
         look=look,
@@ -318,12 +318,12 @@ def the_map(risk: str | None, utility: str | None, partial: bool) -> RiskUtility
                 return path, remapped(study, before[1], risk, utility), grown
             return path, risk_utility_map(study, risk, utility, allow_partial=partial), grown
 
-        found: RiskUtilityMap = state.get().memo.get("map", depends, make)[1]
-        return found
+        view: RiskUtilityMap = state.get().memo.get("map", depends, make)[1]
+        return view
 
 
 @dataclass(frozen=True)
-class Growing:
+class FrontierSoFar:
     """The frontier of a study as it is now, how many scenarios the study has, the names of its two measures, the signs
     that turn losses into values, and the values of the original data."""
 
@@ -334,7 +334,7 @@ class Growing:
     original: tuple[float, float]
 
 
-def growing() -> Growing | None:
+def frontier_so_far() -> FrontierSoFar | None:
     """The study's frontier so far under the plan's measures; None without a study."""
     path = own_study()
     if path is None:
@@ -343,11 +343,13 @@ def growing() -> Growing | None:
     with Study.open(path) as study:
         risk, utility = (study.measures[k] for k in objective_indices(study))
         depends = (str(path), study.progress.done, study.n_scenarios)
-        found = now.memo.get("growing", depends, lambda: live_frontier(study))
+        frontier = now.memo.get("frontier so far", depends, lambda: live_frontier(study))
         original = (study.original[str(risk)], study.original[str(utility)])
         count = study.n_scenarios
-    signs = tuple(-1.0 if c.measure.better == "higher" else 1.0 for c in (risk, utility))
-    return Growing(found, count, (text.measure_name(risk), text.measure_name(utility)), (signs[0], signs[1]), original)
+    signs = tuple(-1.0 if measure.measure.better == "higher" else 1.0 for measure in (risk, utility))
+    return FrontierSoFar(
+        frontier, count, (text.measure_name(risk), text.measure_name(utility)), (signs[0], signs[1]), original
+    )
 
 
 def fresh_map(view: RiskUtilityMap) -> RiskUtilityMap | None:
@@ -368,15 +370,15 @@ def fresh_map(view: RiskUtilityMap) -> RiskUtilityMap | None:
         )
 
 
-def notes(place: int) -> list[Note]:
+def notes(index: int) -> list[Note]:
     """What was said about a scenario's runs in the sweep."""
     path = own_study()
     if path is None:
         return []
     now = state.get()
     with Study.open(path) as study:
-        depends = (str(path), study.progress.done, len(study.measures), place)
-        return now.memo.get("notes", depends, lambda: [n for n in study.notes(place) if n.replicate < FRESH_FROM])
+        depends = (str(path), study.progress.done, len(study.measures), index)
+        return now.memo.get("notes", depends, lambda: [n for n in study.notes(index) if n.replicate < FRESH_FROM])
 
 
 def source_words() -> str:

@@ -45,29 +45,29 @@ class Export:
 
     def archive(self, tier: Tier) -> Path:
         """A bundle as one zip, made on disk the first time."""
-        made = self.folder.with_name(f"{self.folder.name}.{tier}.zip")
-        if not made.exists():
-            with aside(made) as part:
+        archive = self.folder.with_name(f"{self.folder.name}.{tier}.zip")
+        if not archive.exists():
+            with aside(archive) as part:
                 _zip(self.bundles[tier], part)
-        return made
+        return archive
 
     @property
     def attack(self) -> dict[str, Any] | None:
         """What the attack on the release tried and found, where the analyst's bundle is there to say it."""
         path = self.bundles.get(Tier.ANALYST, Path()) / "internal" / "self-attack.json"
         with suppress(OSError, ValueError):
-            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            return found
+            attack: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            return attack
         return None
 
 
 def _zip(folder: Path, target: Path) -> None:
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as whole:
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(p for p in folder.rglob("*") if p.is_file()):
             entry = zipfile.ZipInfo(path.relative_to(folder).as_posix(), _DATE)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16
-            with path.open("rb") as source, whole.open(entry, "w", force_zip64=True) as inside:
+            with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as inside:
                 while block := source.read(1 << 20):
                     inside.write(block)
 
@@ -115,10 +115,10 @@ def job(at: Workspace) -> Exporting:
     return Exporting("failed", tier, others, error)
 
 
-def found(at: Workspace) -> list[Export]:
+def complete(at: Workspace) -> list[Export]:
     """All complete exports, newest first."""
-    made = []
+    exports = []
     for folder in (at.folder / "exports").glob("x*-*"):
         if folder.is_dir() and (bundles := bundles_in(folder)):
-            made.append(Export(folder, bundles))
-    return sorted(made, key=lambda one: (one.folder.stat().st_mtime, one.folder.name), reverse=True)
+            exports.append(Export(folder, bundles))
+    return sorted(exports, key=lambda export: (export.folder.stat().st_mtime, export.folder.name), reverse=True)

@@ -49,13 +49,15 @@ def inline_scripts() -> str:
     import streamlit
 
     page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
-    found = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
-    return " ".join(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in found)
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    return " ".join(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in scripts)
 
 
 def policy(host: str) -> str:
     """The Content-Security-Policy of an answer to a request at ``host``, a name with its port."""
-    return "; ".join(f"{name} {words.format(host=host, inline=inline_scripts())}" for name, words in _POLICY.items())
+    return "; ".join(
+        f"{name} {sources.format(host=host, inline=inline_scripts())}" for name, sources in _POLICY.items()
+    )
 
 
 def headers(host: str, mark: str) -> dict[bytes, bytes]:
@@ -73,13 +75,13 @@ def headers(host: str, mark: str) -> dict[bytes, bytes]:
 
 def own_host(scope: Scope) -> str | None:
     """The host that a request names, if it is this server's and what sent the request is no page from elsewhere."""
-    given = [value for name, value in scope["headers"] if name == b"host"]
-    if len(given) != 1 or not _HOST.fullmatch(given[0]):
+    hosts = [value for name, value in scope["headers"] if name == b"host"]
+    if len(hosts) != 1 or not _HOST.fullmatch(hosts[0]):
         return None
     origins = [value for name, value in scope["headers"] if name == b"origin"]
-    if any(origin.lower() != b"http://" + given[0].lower() for origin in origins):
+    if any(origin.lower() != b"http://" + hosts[0].lower() for origin in origins):
         return None
-    return str(given[0].decode("ascii"))
+    return str(hosts[0].decode("ascii"))
 
 
 class Guard:

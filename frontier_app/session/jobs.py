@@ -105,12 +105,12 @@ def launch(arguments: Sequence[str], workspace: Workspace, log_path: Path) -> in
     """
     detached: dict[str, Any] = {"creationflags": 0x00000200} if os.name == "nt" else {"start_new_session": True}
     descriptor = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as log, standard_input(list(arguments)) as given:
+    with os.fdopen(descriptor, "wb") as log, standard_input(list(arguments)) as arguments_file:
         child: subprocess.Popen[bytes] = subprocess.Popen(
             [sys.executable, "-P", "-m", "engine", "-"],
             env=environment(),
             cwd=workspace.folder,
-            stdin=given,
+            stdin=arguments_file,
             stdout=log,
             stderr=log,
             umask=0o077,
@@ -165,7 +165,7 @@ def recheck_job(workspace: Workspace) -> Job:
     noted = _recheck_noted(workspace)
     if not noted or workspace.study is None or not workspace.study.exists():
         return Job("none")
-    busy, words = recheck(workspace)
+    busy, error = recheck(workspace)
     total = len(noted["labels"]) * noted["replicates"]
     with Study.open(workspace.study) as study:
         done = study.n_runs("fresh", labels=noted["labels"], up_to=FRESH_FROM + noted["replicates"] - 1)
@@ -173,8 +173,8 @@ def recheck_job(workspace: Workspace) -> Job:
         if noted["stop"]:
             _ask(workspace)  # asked before the process listened, it would not have heard
         return Job("stopping" if noted["stop"] else "running", done, total)
-    if words:
-        return Job("failed", done, total, message=words)
+    if error:
+        return Job("failed", done, total, message=error)
     return Job("cancelled" if noted["stop"] and done < total else "finished", done, total)
 
 
@@ -234,29 +234,29 @@ def status(workspace: Workspace) -> Job:
     study = workspace.study
     if study is None:
         return Job("none")
-    asked = alive and _noted(workspace)["stop"]
+    stop_noted = alive and _noted(workspace)["stop"]
     if study.exists():
         with Study.open(study) as opened:
             progress = opened.progress
-            told = opened.asked_to_stop
-            if asked and not told and progress.state == "running":
+            stop_asked = opened.asked_to_stop
+            if stop_noted and not stop_asked and progress.state == "running":
                 opened.cancel()  # asked before the process listened, it would not have heard
-        if progress.state == "running" and (asked or told):
+        if progress.state == "running" and (stop_noted or stop_asked):
             return Job("stopping", progress.done, progress.total)
         seconds = max(0.0, time.time() - progress.started) if progress.state == "running" else 0.0
         if progress.state != "running" and alive:
             if progress.started < _noted(workspace)["at"]:  # that was an earlier run
-                return Job("stopping" if asked else "starting", progress.done, progress.total)
+                return Job("stopping" if stop_noted else "starting", progress.done, progress.total)
             if progress.state != "finished":
                 return Job("stopping", progress.done, progress.total)
-        words = complaint(workspace) if progress.state != "finished" and not alive else ""
-        if words:
-            return Job("failed", progress.done, progress.total, 0.0, words)
+        error = complaint(workspace) if progress.state != "finished" and not alive else ""
+        if error:
+            return Job("failed", progress.done, progress.total, 0.0, error)
         return Job(progress.state, progress.done, progress.total, seconds, progress.message, _noted(workspace)["began"])
     if alive:
-        return Job("stopping" if asked else "starting")
-    words = complaint(workspace)
-    return Job("failed", message=words) if words else Job("none")
+        return Job("stopping" if stop_noted else "starting")
+    error = complaint(workspace)
+    return Job("failed", message=error) if error else Job("none")
 
 
 def seconds_left(job: Job) -> float | None:

@@ -68,13 +68,13 @@ def environment() -> dict[str, str]:
 
 
 @contextmanager
-def standard_input(told: Any) -> Iterator[IO[bytes]]:
+def standard_input(message: Any) -> Iterator[IO[bytes]]:
     """What a started process is to know, as JSON in a private file without a name, to be its standard input.
 
     Command lines can be read by every user of the machine.
     """
     with tempfile.TemporaryFile(dir=user_folder()) as file:
-        file.write(json.dumps(told).encode())
+        file.write(json.dumps(message).encode())
         file.seek(0)
         yield file
 
@@ -105,12 +105,14 @@ def launch(
     address = f"http://{HOST}:{port}/{'explore' if study else ''}?w={token}"
     mark = new_token()
     at = str(workspace.folder.absolute()) if workspace else ""
-    told = {"token": digest(token), "mark": mark, "workspace": at}
+    message = {"token": digest(token), "mark": mark, "workspace": at}
     # Streamlit prints an address of its own on standard output, without the token.
     # Its look is in the package when installed, and at the top of a checkout.
     here = _HERE if (_HERE / ".streamlit").exists() else _HERE.parent
-    with standard_input(told) as given:
-        server = subprocess.Popen(command(port), env=environment(), cwd=here, stdin=given, stdout=subprocess.DEVNULL)
+    with standard_input(message) as standard_in:
+        server = subprocess.Popen(
+            command(port), env=environment(), cwd=here, stdin=standard_in, stdout=subprocess.DEVNULL
+        )
     try:
         previous = signal.signal(signal.SIGTERM, _stop)
         try:

@@ -11,25 +11,25 @@ from frontier_app.session.state import Look
 from frontier_app.session.workspace import Workspace
 
 
-def keep() -> None:
-    """Keep how the map is looked at and the candidate at hand, where they have changed."""
+def save() -> None:
+    """Save how the map is looked at and the selected candidate, where they have changed."""
     now = state.get()
     at = now.workspace
     if at is None or at.study is None:
         return
     what = (at.study.name, now.look, now.selected)
-    if now.memo.last("kept look") != what:
+    if now.memo.last("saved view") != what:
         at.save_look(json.dumps({"study": at.study.name, "look": asdict(now.look), "selected": now.selected}))
-        now.memo.keep("kept look", what)
+        now.memo.keep("saved view", what)
 
 
-def kept(at: Workspace) -> tuple[Look, str | None]:
-    """What :func:`keep` kept of the study at work; how a study is looked at first where nothing readable was kept."""
+def load(at: Workspace) -> tuple[Look, str | None]:
+    """What :func:`save` saved of the study at work, or the first view of a study where nothing readable was saved."""
     try:
-        found = json.loads(at.look_path.read_text(encoding="utf-8"))
-        if at.study is None or found["study"] != at.study.name:
+        saved = json.loads(at.look_path.read_text(encoding="utf-8"))
+        if at.study is None or saved["study"] != at.study.name:
             return Look(), None
-        return Look(**{name: _tuple(found["look"][name]) for name in _NAMES}), found["selected"]
+        return Look(**{name: _tuple(saved["look"][name]) for name in _NAMES}), saved["selected"]
     except (OSError, ValueError, KeyError, TypeError):
         return Look(), None
 

@@ -31,11 +31,11 @@ class Dashboard(App):
 def main() -> None:
     """Serve until the process is ended."""
     (port,) = sys.argv[1:]
-    told = json.load(sys.stdin)
-    access.begin(told["token"], Path(told["workspace"]) if told["workspace"] else None)
+    launch = json.load(sys.stdin)
+    access.begin(launch["token"], Path(launch["workspace"]) if launch["workspace"] else None)
     os.umask(0o077)
     dashboard = Dashboard(SCRIPT)
-    dashboard.mark = told["mark"]
+    dashboard.mark = launch["mark"]
     dashboard.run(config={**PRIVACY, "server.port": int(port)})
 
 

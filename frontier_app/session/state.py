@@ -31,8 +31,8 @@ class Memo:
 
     def last(self, name: str) -> Any:
         """The value kept under ``name``, however old; None before there is one."""
-        kept = self._kept.get(name)
-        return kept[1] if kept else None
+        entry = self._kept.get(name)
+        return entry[1] if entry else None
 
     def keep(self, name: str, value: Any) -> None:
         """Keep a value under ``name`` whatever it depends on; :meth:`last` gives it back."""
@@ -40,8 +40,8 @@ class Memo:
 
     def peek(self, name: str, depends: Any) -> Any:
         """The value if it is still good, else None."""
-        kept = self._kept.get(name)
-        return kept[1] if kept and kept[0] == depends else None
+        entry = self._kept.get(name)
+        return entry[1] if entry and entry[0] == depends else None
 
 
 @dataclass(frozen=True)
@@ -183,8 +183,8 @@ def begin(**changes: Any) -> State:
     """Forget the work at hand and begin with ``changes``; the page, whose session it is, the tour and the counters of
     inputs stay."""
     old = get()
-    kept = {"page": old.page, "owner": old.owner, "touring": old.touring, "picks": old.picks}
-    state = State(version=old.version + 1, **{**kept, **changes})
+    lasting = {"page": old.page, "owner": old.owner, "touring": old.touring, "picks": old.picks}
+    state = State(version=old.version + 1, **{**lasting, **changes})
     st.session_state[_KEY] = state
     return state
 

@@ -121,10 +121,10 @@ class Workspace:
     @property
     def studies(self) -> list[Path]:
         """All studies in the workspace, and the one at work where it lies elsewhere, the latest first."""
-        found = {path for path in self.folder.glob("*.study") if not path.name.startswith(".")}
+        paths = {path for path in self.folder.glob("*.study") if not path.name.startswith(".")}
         if self.study is not None and self.study.exists():
-            found.add(self.study)
-        return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
+            paths.add(self.study)
+        return sorted(paths, key=lambda path: path.stat().st_mtime, reverse=True)
 
     @property
     def used(self) -> float:
@@ -181,21 +181,21 @@ def create() -> Workspace:
 
 def reopened(folder: Path) -> Workspace:
     """The workspace in a folder under a new token, good while this process runs; those of others that run stay good."""
-    made = Workspace(folder, new_token())
-    mine = {"token": digest(made.token), "pid": os.getpid(), "born": process_birth(os.getpid())}
-    made.note(tokens=[*(one for one in _tokens(made) if is_running(one["pid"], one["born"])), mine])
-    return made
+    at = Workspace(folder, new_token())
+    entry = {"token": digest(at.token), "pid": os.getpid(), "born": process_birth(os.getpid())}
+    at.note(tokens=[*(other for other in _tokens(at) if is_running(other["pid"], other["born"])), entry])
+    return at
 
 
 def _tokens(at: Workspace) -> list[dict[str, Any]]:
     """The digests of its tokens, each with the process that gave it."""
-    found: list[dict[str, Any]] = at.about.get("tokens", [])
-    return found
+    tokens: list[dict[str, Any]] = at.about.get("tokens", [])
+    return tokens
 
 
 def earlier() -> list[Workspace]:
     """Workspaces with data in them, the last used first."""
-    return sorted((one for one in _all() if one.about["data"]), key=lambda one: one.used, reverse=True)
+    return sorted((at for at in _all() if at.about["data"]), key=lambda at: at.used, reverse=True)
 
 
 def find(token: str | None) -> Workspace | None:
@@ -206,10 +206,10 @@ def find(token: str | None) -> Workspace | None:
     """
     if not token or not TOKEN.fullmatch(token):
         return None
-    wanted = digest(token).encode()
+    digest_given = digest(token).encode()
     for at in _all():
-        for one in _tokens(at):
-            if hmac.compare_digest(one["token"].encode(), wanted) and is_running(one["pid"], one["born"]):
+        for entry in _tokens(at):
+            if hmac.compare_digest(entry["token"].encode(), digest_given) and is_running(entry["pid"], entry["born"]):
                 return Workspace(at.folder, token)
     return None
 
@@ -220,24 +220,24 @@ def link(study: Path | None, data: str | None) -> Workspace:
 
     It has no token: the launch's own opens it (:mod:`frontier_app.session.access`).
     """
-    wanted = study.absolute() if study else None
-    for one in _all():
-        about = one.about
-        at = one.study.absolute() if one.study else None
-        if at == wanted if wanted else about.get("begun_on") == data:
-            one.note(data=data or about["data"])
-            return one
-    made = Workspace(_made())
-    made.note(data=data, study=str(wanted) if wanted else None, begun_on=None if wanted else data)
-    return made
+    study_path = study.absolute() if study else None
+    for candidate in _all():
+        about = candidate.about
+        at = candidate.study.absolute() if candidate.study else None
+        if at == study_path if study_path else about.get("begun_on") == data:
+            candidate.note(data=data or about["data"])
+            return candidate
+    new = Workspace(_made())
+    new.note(data=data, study=str(study_path) if study_path else None, begun_on=None if study_path else data)
+    return new
 
 
 def link_board(bundle: Path) -> Workspace:
     """A workspace that shows a member's bundle and nothing else; the one made for it earlier, if there is one."""
-    wanted = bundle.absolute()
-    for one in _all():
-        if one.board == wanted:
-            return one
-    made = Workspace(_made())
-    made.note(board=str(wanted))
-    return made
+    bundle_path = bundle.absolute()
+    for candidate in _all():
+        if candidate.board == bundle_path:
+            return candidate
+    new = Workspace(_made())
+    new.note(board=str(bundle_path))
+    return new

@@ -9,40 +9,40 @@ import numpy as np
 from engine.decision.comparison import differences
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.mechanisms import mechanism
-from frontier_app.charts import study_map
+from frontier_app.charts import candidate_map
 from frontier_app.wording import mechanisms, text
 from frontier_app.wording.markup import Markdown, joined, markdown, table
 
 
-def named(view: RiskUtilityMap, place: int, letters: Mapping[int, str]) -> str:
+def name_of(view: RiskUtilityMap, index: int, letters: Mapping[int, str]) -> str:
     """A candidate by its letter, where it has one, and its id."""
-    label = view.scenarios[place].label
-    return f"{letters[place]} · {label}" if place in letters else label
+    label = view.scenarios[index].label
+    return f"{letters[index]} · {label}" if index in letters else label
 
 
-def badges(view: RiskUtilityMap, place: int, optimum: int | None = None) -> Markdown:
+def badges(view: RiskUtilityMap, index: int, optimum: int | None = None) -> Markdown:
     """Where it stands, in labels."""
-    found = []
-    if not np.isnan(view.risk_loss[place]):
-        on = view.dominance.undominated[place]
-        found.append(markdown(":blue-badge[:material/check: on the frontier]" if on else ":gray-badge[dominated]"))
-        found.append(markdown(":gray-badge[clear]" if view.dominance.clear[place] else ":orange-badge[uncertain]"))
-    tables = mechanisms.tables_of(view.scenarios[place].spec)
+    labels = []
+    if not np.isnan(view.risk_loss[index]):
+        on = view.dominance.undominated[index]
+        labels.append(markdown(":blue-badge[:material/check: on the frontier]" if on else ":gray-badge[dominated]"))
+        labels.append(markdown(":gray-badge[clear]" if view.dominance.clear[index] else ":orange-badge[uncertain]"))
+    tables = mechanisms.tables_of(view.scenarios[index].spec)
     if tables > 1:
-        found.append(markdown(":violet-badge[D={} tables together]", tables))
-    if view.riskier_than_original[place]:
-        found.append(markdown(":red-badge[:material/warning: riskier than doing nothing]"))
-    if view.summary.failed[place]:
-        found.append(markdown(":red-badge[{}]", text.plural(int(view.summary.failed[place]), "failed run")))
-    if place == optimum:
-        found.append(markdown(":blue-badge[:material/star: recommended]"))
-    return joined(" ", found)
+        labels.append(markdown(":violet-badge[D={} tables together]", tables))
+    if view.riskier_than_original[index]:
+        labels.append(markdown(":red-badge[:material/warning: riskier than doing nothing]"))
+    if view.summary.failed[index]:
+        labels.append(markdown(":red-badge[{}]", text.plural(int(view.summary.failed[index]), "failed run")))
+    if index == optimum:
+        labels.append(markdown(":blue-badge[:material/star: recommended]"))
+    return joined(" ", labels)
 
 
-def figures(view: RiskUtilityMap, place: int, *, narrow: bool = False) -> Markdown:
+def figures(view: RiskUtilityMap, index: int, *, narrow: bool = False) -> Markdown:
     """All figures against the original, as a table; a narrow one says changes in percent beside the names."""
     order = [view.risk, view.utility, *(k for k in range(len(view.measures)) if k not in (view.risk, view.utility))]
-    joint = study_map.joint_measure(view)
+    joint = candidate_map.joint_measure(view)
     if joint is not None:
         # The joint risk stands beside the risk of one table.
         single = view.measures[joint].measure.judges_jointly
@@ -51,7 +51,7 @@ def figures(view: RiskUtilityMap, place: int, *, narrow: bool = False) -> Markdo
         order.insert(order.index(beside) + 1, joint)
     rows: list[list[str]] = []
     for k in order:
-        mean, se, original = view.summary.mean[place, k], view.summary.se[place, k], view.original[k]
+        mean, se, original = view.summary.mean[index, k], view.summary.se[index, k], view.original[k]
         name = text.measure_title(view.measures[k]) + (" (R2)" if k == joint else "")
         name = markdown("**{}**", name) if k in (view.risk, view.utility) else name
         share = text.relative(mean, original)
@@ -65,11 +65,11 @@ def figures(view: RiskUtilityMap, place: int, *, narrow: bool = False) -> Markdo
     return table(("", "original", "mean ± SE", "change"), "lrrr", rows)
 
 
-def sureness(view: RiskUtilityMap, place: int, runs: int, failed: int) -> str:
+def certainty(view: RiskUtilityMap, index: int, runs: int, failed: int) -> str:
     """How sure the place on or off the frontier is, and how runs went."""
     sentences = []
-    share = view.dominance.share[place]
-    on, clear = bool(view.dominance.undominated[place]), bool(view.dominance.clear[place])
+    share = view.dominance.share[index]
+    on, clear = bool(view.dominance.undominated[index]), bool(view.dominance.clear[index])
     if runs:
         if on and clear:
             sentences.append("It is on the frontier by more than the spread between runs explains.")
@@ -82,27 +82,27 @@ def sureness(view: RiskUtilityMap, place: int, runs: int, failed: int) -> str:
     if not np.isnan(share):
         sentences.append(f"In {100 * share:.0f} % of the runs it was itself undominated.")
     sentences.append(f"{text.plural(runs, 'run')} counted, {failed} failed.")
-    changed = view.summary.changed[place]
+    changed = view.summary.changed[index]
     if not np.isnan(changed):
-        pairs = mechanism(view.scenarios[place].spec.mechanism).partners_differ
+        pairs = mechanism(view.scenarios[index].spec.mechanism).partners_differ
         done = "took part in a swap" if pairs else "have another value in a table"
         sentences.append(f"On average {changed:,.0f} records {done}.")
     return " ".join(sentences)
 
 
-def joint_words(view: RiskUtilityMap, place: int) -> Markdown:
+def joint_words(view: RiskUtilityMap, index: int) -> Markdown:
     """What several tables mean for the risk; nothing where there is one."""
-    tables = mechanisms.tables_of(view.scenarios[place].spec)
+    tables = mechanisms.tables_of(view.scenarios[index].spec)
     if tables < 2:
         return markdown("")
-    joint = study_map.joint_measure(view)
+    joint = candidate_map.joint_measure(view)
     if joint is None:
         return markdown(
             "An intruder may hold all {} tables: a risk that is measured one table at a time understates it."
             " Measure R2 too.",
             tables,
         )
-    figures = text.with_error(view.summary.mean[place, joint], view.summary.se[place, joint])
+    figures = text.with_error(view.summary.mean[index, joint], view.summary.se[index, joint])
     return markdown(
         "R1 judges one table at a time. An intruder who holds all {} finds **R2 = {}** records, of {} in the original.",
         tables,
@@ -111,37 +111,37 @@ def joint_words(view: RiskUtilityMap, place: int) -> Markdown:
     )
 
 
-def difference(view: RiskUtilityMap, place: int, other: int, *, together: int = 1) -> Markdown:
+def difference(view: RiskUtilityMap, index: int, other: int, *, together: int = 1) -> Markdown:
     """How another candidate, one of ``together`` that are shown, differs from this one on both measures: signed,
     absolute, in percent, and whether within noise."""
-    parts, found = [], differences(view, other, place, together=together)
+    lines, comparison = [], differences(view, other, index, together=together)
     for kind, k, loss in (("risk", view.risk, view.risk_loss), ("utility", view.utility, view.utility_loss)):
         name = text.measure_within(view.measures[k])
-        here, there = (study_map.value_of(view, k, float(loss[i])) for i in (place, other))
+        here, there = (candidate_map.value_of(view, k, float(loss[i])) for i in (index, other))
         share = text.relative(there, here)
         better, worse = ("safer", "riskier") if kind == "risk" else ("more useful", "less useful")
-        which = "the same" if loss[other] == loss[place] else better if loss[other] < loss[place] else worse
-        which += ", but within noise" if loss[other] != loss[place] and not found[k].clear else ""
-        parts.append(
+        which = "the same" if loss[other] == loss[index] else better if loss[other] < loss[index] else worse
+        which += ", but within noise" if loss[other] != loss[index] and not comparison[k].clear else ""
+        lines.append(
             f"{name} {text.figure(here)} → {text.figure(there)}"
             f" ({text.signed(there - here)}{f', {share}' if share else ''}): {which}"
         )
-    return joined("  \n", parts)
+    return joined("  \n", lines)
 
 
-def neighbours(view: RiskUtilityMap, place: int, among: Sequence[int] | None = None) -> dict[str, int]:
+def neighbours(view: RiskUtilityMap, index: int, among: Sequence[int] | None = None) -> dict[str, int]:
     """The nearest candidates of the frontier (or ``among`` some of it) that are safer, and that are more useful."""
     on = view.frontier() if among is None else np.array(among, np.int64)
-    on = on[on != place]
+    on = on[on != index]
     risk, loss = view.risk_loss, view.utility_loss
-    found = {}
-    safer = on[risk[on] < risk[place]]
+    nearest = {}
+    safer = on[risk[on] < risk[index]]
     if len(safer):
-        found["safer"] = int(safer[np.lexsort((loss[safer], -risk[safer]))[0]])
-    useful = on[loss[on] < loss[place]]
+        nearest["safer"] = int(safer[np.lexsort((loss[safer], -risk[safer]))[0]])
+    useful = on[loss[on] < loss[index]]
     if len(useful):
-        found["more useful"] = int(useful[np.lexsort((risk[useful], -loss[useful]))[0]])
-    return found
+        nearest["more useful"] = int(useful[np.lexsort((risk[useful], -loss[useful]))[0]])
+    return nearest
 
 
 def before_and_after(view: RiskUtilityMap, again: RiskUtilityMap, letters: Mapping[int, str]) -> Markdown:
@@ -150,8 +150,8 @@ def before_and_after(view: RiskUtilityMap, again: RiskUtilityMap, letters: Mappi
     names = [f"{kind}, {when}" for kind, _ in kinds for when in ("as swept", "fresh", "change")]
     head = ["candidate", *names, "runs", "unbeaten"]
     rows = []
-    places = np.flatnonzero((again.summary.counted > 0) | (again.summary.failed > 0)).tolist()
-    for i in sorted(places, key=lambda i: (view.risk_loss[i], view.utility_loss[i])):
+    indices = np.flatnonzero((again.summary.counted > 0) | (again.summary.failed > 0)).tolist()
+    for i in sorted(indices, key=lambda i: (view.risk_loss[i], view.utility_loss[i])):
         scenario = view.scenarios[i]
         cells = []
         for _, k in kinds:
@@ -163,7 +163,7 @@ def before_and_after(view: RiskUtilityMap, again: RiskUtilityMap, letters: Mappi
             ]
         runs = f"{int(view.summary.counted[i])} → {int(again.summary.counted[i])}"
         stood, stands = ("yes" if at.dominance.undominated[i] else "no" for at in (view, again))
-        label = markdown("**{}** {}", named(view, i, letters), text.swap_short(scenario.spec))
+        label = markdown("**{}** {}", name_of(view, i, letters), text.swap_short(scenario.spec))
         rows.append([label, *cells, runs, f"{stood} → {stands}"])
     about = (
         "Runs and “unbeaten” are as swept → on fresh runs. A candidate is unbeaten if no other one is as safe and as"

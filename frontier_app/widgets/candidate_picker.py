@@ -30,28 +30,30 @@ def candidate(
 
     Pins stand first, then the frontier from safe to useful; every other candidate can be typed by its id.
     """
-    named = {one.label: one.name for one in pins(study)}
-    letters = {view.scenarios[place].label: letter for letter, place in recommendation.letters(study, view)}
-    frontier = [view.scenarios[place].label for place in view.frontier()[:_LISTED].tolist()]
+    named = {option.label: option.name for option in pins(study)}
+    letters = {view.scenarios[index].label: letter for letter, index in recommendation.letters(study, view)}
+    frontier = [view.scenarios[index].label for index in view.frontier()[:_LISTED].tolist()]
     options = [
-        one for one in dict.fromkeys([*([current] if current else []), *named, *frontier]) if one not in leave_out
+        option
+        for option in dict.fromkeys([*([current] if current else []), *named, *frontier])
+        if option not in leave_out
     ]
 
-    def words(one: str) -> str:
+    def words(label: str) -> str:
         try:
-            scenario, _ = study.find(one)
+            scenario, _ = study.find(label)
         except EngineError:
-            return one
-        name = f" “{named[one]}”" if named.get(one) else ""
-        letter = f"{letters[one]} · " if one in letters else ""
-        return f"{letter}{one}{name} · {text.swap_short(scenario.spec)}"
+            return label
+        name = f" “{named[label]}”" if named.get(label) else ""
+        letter = f"{letters[label]} · " if label in letters else ""
+        return f"{letter}{label}{name} · {text.swap_short(scenario.spec)}"
 
-    shown = {one: words(one) for one in options}
+    shown = {option: words(option) for option in options}
     picked = st.selectbox(
         label,
         options,
         index=options.index(current) if current in options else None,
-        format_func=lambda one: shown.get(one, one),
+        format_func=lambda option: shown.get(option, option),
         accept_new_options=True,
         placeholder="choose from the frontier, or type an id",
         key=key,
@@ -59,16 +61,16 @@ def candidate(
     )
     if not picked:
         return None
-    lettered = {letter: one for one, letter in letters.items()}
+    lettered = {letter: option for option, letter in letters.items()}
     try:
         return study.find(lettered.get(picked.strip().upper(), typed_id(picked)))[0].label
     except EngineError as error:
-        elements.complain(error)
+        elements.show_error(error)
         return None
 
 
-def typed_id(words: str) -> str:
+def typed_id(typed: str) -> str:
     """The id in what was typed, or in an option's words as they were before its letter changed."""
-    first, _, rest = words.strip().partition(" · ")
-    told = rest if len(first) == 1 and rest else first
-    return told.split(" ")[0].split("/")[0]
+    first, _, after_letter = typed.strip().partition(" · ")
+    option = after_letter if len(first) == 1 and after_letter else first
+    return option.split(" ")[0].split("/")[0]

@@ -50,13 +50,14 @@ def verdict(difference: Difference) -> tuple[str, str]:
 def side_by_side(
     columns: Sequence[Column],
     measures: Sequence[MeasureCall],
-    found: Sequence[Sequence[Difference]],
+    comparisons: Sequence[Sequence[Difference]],
     reference: str,
     order: Sequence[int],
 ) -> str:
-    """The table as HTML; ``found`` holds the differences of every column, ``order`` the measures from the top."""
+    """The table as HTML; ``comparisons`` holds the differences of every column, ``order`` the measures from the top."""
     head = "".join(
-        f'<th scope="col"><b>{escape(c.name)}</b><span class="quiet">{escape(c.words)}</span></th>' for c in columns
+        f'<th scope="col"><b>{escape(column.name)}</b><span class="quiet">{escape(column.words)}</span></th>'
+        for column in columns
     )
     rows = [
         f'<tr><th scope="row">{escape(label)}</th><td></td>'
@@ -68,8 +69,8 @@ def side_by_side(
         call = measures[k]
         name = escape(text.measure_name(call))
         direction = escape(text.DIRECTION["lower" if call.measure.better == "zero" else call.measure.better])
-        cells = "".join(_cell(mine[k]) for mine in found)
-        base = found[0][k] if found else None
+        cells = "".join(_cell(comparison[k]) for comparison in comparisons)
+        base = comparisons[0][k] if comparisons else None
         stands = "" if base is None else _figure(base.reference, base.reference_se)
         rows.append(
             f'<tr title="{escape(call.measure.meaning)}"><th scope="row"><b>{name}</b>'
@@ -84,34 +85,36 @@ def side_by_side(
 
 def _lines(columns: Sequence[Column]) -> list[tuple[str, list[str]]]:
     labels = ("On the frontier?", "Runs", "Records changed", "Note")
-    found = [(label, [c.lines[i] for c in columns]) for i, label in enumerate(labels)]
-    return [(label, lines) for label, lines in found if any(lines)]
+    rows = [(label, [column.lines[i] for column in columns]) for i, label in enumerate(labels)]
+    return [(label, lines) for label, lines in rows if any(lines)]
 
 
 def _figure(value: float, se: float) -> str:
     return escape(text.with_error(value, se) if se else text.figure(value))
 
 
-def _cell(one: Difference) -> str:
-    kind, words = verdict(one)
-    share = text.relative(one.value, one.reference)
-    change = text.signed(one.absolute) + (f" ({share})" if share else "")
-    if one.better == 0:
+def _cell(difference: Difference) -> str:
+    kind, verdict_text = verdict(difference)
+    share = text.relative(difference.value, difference.reference)
+    change = text.signed(difference.absolute) + (f" ({share})" if share else "")
+    if difference.better == 0:
         change = ""
     inner = (
-        f'<span class="{kind}">{escape(change)}<br>{escape(words)}</span>'
+        f'<span class="{kind}">{escape(change)}<br>{escape(verdict_text)}</span>'
         if change
-        else (f'<span class="{kind}">{escape(words)}</span>')
+        else (f'<span class="{kind}">{escape(verdict_text)}</span>')
     )
-    return f"<td>{_figure(one.value, one.value_se)}{inner}</td>"
+    return f"<td>{_figure(difference.value, difference.value_se)}{inner}</td>"
 
 
 def listing(heads: Sequence[str], rows: Sequence[Sequence[str]], label: str) -> str:
     """A plain table as HTML whose words wrap; the last column takes the room that is left."""
-    head = "".join(f'<th scope="col" style="max-width: none; white-space: nowrap">{escape(one)}</th>' for one in heads)
+    head = "".join(
+        f'<th scope="col" style="max-width: none; white-space: nowrap">{escape(cell)}</th>' for cell in heads
+    )
     narrow, wide = '<td style="white-space: nowrap">', "<td>"
     body = "".join(
-        "<tr>" + "".join(f"{narrow}{escape(one)}</td>" for one in row[:-1]) + f"{wide}{escape(row[-1])}</td></tr>"
+        "<tr>" + "".join(f"{narrow}{escape(cell)}</td>" for cell in row[:-1]) + f"{wide}{escape(row[-1])}</td></tr>"
         for row in rows
     )
     return (

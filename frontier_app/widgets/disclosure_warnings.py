@@ -25,7 +25,7 @@ def shown(plan: Plan, *, refused_only: bool = False) -> None:
     raw = now.raw
     if raw is None:
         return
-    with elements.spoken():
+    with elements.errors_shown():
         same = now.plan is not None and (now.plan.data, now.plan.edits) == (plan.data, plan.edits)
         # a study's plan is not always the one that is being edited
         data = (
@@ -37,7 +37,9 @@ def shown(plan: Plan, *, refused_only: bool = False) -> None:
             ("Can be worked out from another column", "link", loose_recodes(data, plan, known)),
         ]
         if refused_only:
-            boxes = [(title, icon, [one for one in warnings if one.refused]) for title, icon, warnings in boxes]
+            boxes = [
+                (title, icon, [warning for warning in warnings if warning.refused]) for title, icon, warnings in boxes
+            ]
         for title, icon, warnings in boxes:
             _box(title, icon, warnings)
         if any(warnings for *_, warnings in boxes):
@@ -61,5 +63,5 @@ def before_submission(study: Study, status: DecisionStatus) -> None:
 
 def _box(title: str, icon: str, warnings: Sequence[ReleaseWarning]) -> None:
     if warnings:
-        words = " ".join(f"{upper_first(str(warning))}." for warning in warnings)
-        st.warning(markdown("**{}.** {}", title, words), icon=f":material/{icon}:")
+        sentences = " ".join(f"{upper_first(str(warning))}." for warning in warnings)
+        st.warning(markdown("**{}.** {}", title, sentences), icon=f":material/{icon}:")

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def spoken() -> Iterator[None]:
+def errors_shown() -> Iterator[None]:
     """Show the engine's own sentence where something could not be done."""
     try:
         yield
     except EngineError as error:
-        complain(error)
+        show_error(error)
 
 
-def complain(error: EngineError | str) -> None:
+def show_error(error: EngineError | str) -> None:
     """Show an error with what mends it, or a sentence about one, first letter raised."""
     sentence = remedies.error_text(error) if isinstance(error, EngineError) else error
     st.error(upper_first(sentence), icon=":material/error:")
@@ -92,39 +92,39 @@ def needs_data(what: str) -> None:
     go("data", "Open the data", primary=False)
 
 
-def nothing(what: str, page: str, label: str) -> None:
+def empty_page(what: str, page: str, label: str) -> None:
     """An empty page: what is missing and where to get it."""
     with st.container(border=True):
         st.markdown(what)
         go(page, label)
 
 
-def share(part: int, whole: int) -> str:
+def share(part: int, total: int) -> str:
     """A share in percent, to two figures below ten."""
-    found = 100 * part / max(1, whole)
-    return f"{found:.0f} %" if found >= 10 or found == 0 else f"{found:.2g} %"
+    percent = 100 * part / max(1, total)
+    return f"{percent:.0f} %" if percent >= 10 or percent == 0 else f"{percent:.2g} %"
 
 
-def occupancy(found: Occupancy, before: Occupancy | None = None) -> None:
+def occupancy(counts: Occupancy, before: Occupancy | None = None) -> None:
     """A table's fullness in four figures; with ``before``, the changes too."""
 
     def change(name: str) -> str | None:
         if before is None:
             return None
-        difference = getattr(found, name) - getattr(before, name)
+        difference = getattr(counts, name) - getattr(before, name)
         return f"{difference:+,} by the swap".replace("-", "−") if difference else "unchanged"
 
     columns = st.columns(4)
     figures = (
-        ("Occupied cells", f"{found.cells:,}", "cells", f"of {plural(found.combinations, 'possible combination')}"),
-        ("Cells of one", f"{found.ones:,}", "ones", "records that are alone in their combination (sample uniques)"),
-        ("Cells of two", f"{found.twos:,}", "twos", "combinations shared by exactly two records"),
+        ("Occupied cells", f"{counts.cells:,}", "cells", f"of {plural(counts.combinations, 'possible combination')}"),
+        ("Cells of one", f"{counts.ones:,}", "ones", "records that are alone in their combination (sample uniques)"),
+        ("Cells of two", f"{counts.twos:,}", "twos", "combinations shared by exactly two records"),
         (
             "Records in cells of 1–2",
-            f"{found.in_small:,} ({share(found.in_small, found.n_records)})",
+            f"{counts.in_small:,} ({share(counts.in_small, counts.n_records)})",
             "in_small",
-            f"of {plural(found.n_records, 'record')}",
+            f"of {plural(counts.n_records, 'record')}",
         ),
     )
-    for place, (label, value, name, words) in zip(columns, figures, strict=True):
-        place.metric(label, value, change(name), delta_color="off", delta_arrow="off", help=words)
+    for column, (label, value, name, tip) in zip(columns, figures, strict=True):
+        column.metric(label, value, change(name), delta_color="off", delta_arrow="off", help=tip)

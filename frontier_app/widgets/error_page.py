@@ -26,7 +26,7 @@ WORDS = (
 )
 
 
-def place_of(error: BaseException) -> str:
+def location_of(error: BaseException) -> str:
     """Type of an error and the last line of our own code that it passed through."""
     where = ""
     for frame in extract_tb(error.__traceback__):
@@ -41,7 +41,7 @@ class _TypeOnly(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         if isinstance(record.exc_info, tuple) and record.exc_info[1] is not None:
-            record.msg, record.args = "the page failed: %s", (place_of(record.exc_info[1]),)
+            record.msg, record.args = "the page failed: %s", (location_of(record.exc_info[1]),)
             record.exc_info = record.exc_text = None
         return True
 
@@ -50,7 +50,7 @@ def prepare() -> None:
     """Let Streamlit say and log no more than this module does where an error arises outside a page: in a callback, or
     in a part of a page that runs by itself."""
     log = logging.getLogger(_LOG)
-    if not any(isinstance(one, _TypeOnly) for one in log.filters):
+    if not any(isinstance(known, _TypeOnly) for known in log.filters):
         log.addFilter(_TypeOnly())
     # no option of Streamlit's sets this text
     shown_by_streamlit._GENERIC_UNCAUGHT_EXCEPTION_TEXT = WORDS  # type: ignore[misc]
@@ -64,7 +64,7 @@ def caught() -> Iterator[None]:
     except Exception as error:
         logging.getLogger(_LOG).error("", exc_info=error)
         st.error(markdown("**This page could not be shown.** {}", WORDS), icon=":material/error:")
-        st.caption(f"The failure: {place_of(error)}.")
+        st.caption(f"The failure: {location_of(error)}.")
         with st.container(horizontal=True):
             st.button("Try again", type="primary", key="failed-again", icon=":material/refresh:")
             parts.go("data", "Back to the file", primary=False)

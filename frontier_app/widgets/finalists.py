@@ -6,7 +6,7 @@ import streamlit as st
 
 from engine.common.errors import EngineError
 from engine.frontier.risk_utility_map import RiskUtilityMap
-from frontier_app.charts.study_map import place_of
+from frontier_app.charts.candidate_map import index_of
 from frontier_app.session import actions, jobs, state
 from frontier_app.widgets import candidate_card, elements
 from frontier_app.widgets.recommendation import Rule
@@ -39,15 +39,15 @@ def finalists(view: RiskUtilityMap, rule: Rule) -> None:
                 icon=":material/pause_circle:",
             )
         elif job.message:
-            elements.complain(f"the finalists could not be run again: {job.message}")
+            elements.show_error(f"the finalists could not be run again: {job.message}")
         _ask(view, rule)
     try:
         again = actions.fresh_map(view)
     except EngineError as error:
-        elements.complain(error)
+        elements.show_error(error)
         return
     if again is not None:
-        letters = {place: letter for letter, place in rule.letters}
+        letters = {index: letter for letter, index in rule.letters}
         st.markdown(candidate_card.before_and_after(view, again, letters))
 
 
@@ -63,10 +63,10 @@ def watch_runs() -> None:
             st.rerun()
         left, right = st.columns([5, 1], vertical_alignment="center")
         done = f"{job.done:,} of {text.plural(job.total, 'fresh run')}."
-        words = f"Stopping after the runs at hand… {done}" if job.state == "stopping" else done
-        left.progress(min(1.0, job.done / max(1, job.total)), f"{words} You may leave this page.")
+        progress_text = f"Stopping after the runs at hand… {done}" if job.state == "stopping" else done
+        left.progress(min(1.0, job.done / max(1, job.total)), f"{progress_text} You may leave this page.")
         if right.button("Stop", icon=":material/stop:", key="stop-recheck", disabled=job.state == "stopping"):
-            with elements.spoken():
+            with elements.errors_shown():
                 jobs.cancel_recheck(at)
 
     watch()
@@ -77,7 +77,7 @@ def _ask(view: RiskUtilityMap, rule: Rule) -> None:
     at = now.workspace
     assert at is not None
     labels = [view.scenarios[i].label for i in view.frontier()[:_OFFERED].tolist()]
-    lettered = [view.scenarios[place].label for _, place in rule.letters]
+    lettered = [view.scenarios[index].label for _, index in rule.letters]
     start = [*filter(None, [now.selected]), *lettered, *labels]
     start = list(dict.fromkeys(label for label in start if view_has(view, label)))[:_MOST]
     left, middle, right = st.columns([5, 2, 3], vertical_alignment="bottom")
@@ -85,7 +85,7 @@ def _ask(view: RiskUtilityMap, rule: Rule) -> None:
         "Finalists",
         list(dict.fromkeys((*start, *labels))),
         default=start,
-        key=f"finalists-{view.risk}-{view.utility}-{rule.place}",
+        key=f"finalists-{view.risk}-{view.utility}-{rule.index}",
     )
     replicates = middle.number_input("Fresh replicates of each", 2, 10_000, 20, key="finalists-replicates")
     sweeping = jobs.status(at).busy
@@ -95,7 +95,7 @@ def _ask(view: RiskUtilityMap, rule: Rule) -> None:
         disabled=not chosen or sweeping,
         help="wait for the sweep first" if sweeping else "as a process of its own, like a sweep",
     ):
-        with elements.spoken():
+        with elements.errors_shown():
             risk, utility = (str(view.measures[k]) for k in (view.risk, view.utility))
             jobs.start_recheck(at, chosen, int(replicates), risk, utility)
             st.rerun()
@@ -103,4 +103,4 @@ def _ask(view: RiskUtilityMap, rule: Rule) -> None:
 
 def view_has(view: RiskUtilityMap, label: str) -> bool:
     """Whether a scenario is in the map."""
-    return place_of(view, label) is not None
+    return index_of(view, label) is not None

@@ -24,5 +24,5 @@ class InputErrors:
             return make()
         except EngineError as error:
             self.shown += 1
-            elements.complain(error)
+            elements.show_error(error)
             return otherwise

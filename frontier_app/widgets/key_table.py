@@ -25,25 +25,25 @@ def of(plan: Plan) -> KeyTable | None:
         return None
     coding = tuple(part for part in plan.attributes if part.name in plan.keys)
     name = "key-table" if plan == now.plan else "key-table-tried"
-    kept = now.memo.peek("key-table", (coding, plan.data.missing, plan.keys))
-    if kept is not None:
-        table: KeyTable = kept
+    known = now.memo.peek("key-table", (coding, plan.data.missing, plan.keys))
+    if known is not None:
+        table: KeyTable = known
         return table
     return now.memo.get(name, (coding, plan.data.missing, plan.keys), lambda: key_table(raw, plan))
 
 
-def draw(found: KeyTable, before: KeyTable | None = None) -> None:
+def draw(counts: KeyTable, before: KeyTable | None = None) -> None:
     """The table in four figures; with ``before``, what a change does to them."""
 
     def change(name: str) -> str | None:
         if before is None:
             return None
         was = getattr(before, name)
-        difference = getattr(found, name) - was
+        difference = getattr(counts, name) - was
         return f"{difference:+,} (was {was:,})".replace("-", "−") if difference else "unchanged"
 
     figures = (
-        ("Occupied cells", "cells", "", f"of {text.plural(found.possible, 'possible combination')} of levels"),
+        ("Occupied cells", "cells", "", f"of {text.plural(counts.possible, 'possible combination')} of levels"),
         (
             f"Cells of 1–{N_RULE - 1}",
             "small_cells",
@@ -53,19 +53,19 @@ def draw(found: KeyTable, before: KeyTable | None = None) -> None:
         (
             "Records in them",
             "small_records",
-            f" ({elements.share(found.small_records, found.n_records)})",
-            f"of {text.plural(found.n_records, 'record')}",
+            f" ({elements.share(counts.small_records, counts.n_records)})",
+            f"of {text.plural(counts.n_records, 'record')}",
         ),
         (
             "Records alone",
             "uniques",
-            f" ({elements.share(found.uniques, found.n_records)})",
+            f" ({elements.share(counts.uniques, counts.n_records)})",
             "records that are alone in their combination (sample uniques)",
         ),
     )
-    for place, (label, name, more, words) in zip(st.columns(4), figures, strict=True):
-        place.metric(
-            label, f"{getattr(found, name):,}{more}", change(name), delta_color="off", delta_arrow="off", help=words
+    for column, (label, name, share, tip) in zip(st.columns(4), figures, strict=True):
+        column.metric(
+            label, f"{getattr(counts, name):,}{share}", change(name), delta_color="off", delta_arrow="off", help=tip
         )
 
 
@@ -78,8 +78,8 @@ def keys_line(plan: Plan) -> Markdown:
 
 def live(plan: Plan) -> None:
     """The table of the plan's keys, with a word where it says little."""
-    found = of(plan)
-    if found is None:
+    counts = of(plan)
+    if counts is None:
         st.warning(
             markdown(
                 "The plan has {} keys. Nobody knows as many answers of a person, and on so many every record is alone."
@@ -90,8 +90,8 @@ def live(plan: Plan) -> None:
         )
         return
     st.markdown(keys_line(plan))
-    draw(found)
-    if found.small_records > _ALONE * found.n_records:
+    draw(counts)
+    if counts.small_records > _ALONE * counts.n_records:
         st.warning(
             "Nearly every record is alone or almost alone on these keys. A table so thin says little about risk or"
             " utility: mark fewer keys (what an intruder really knows), or merge and cut levels.",

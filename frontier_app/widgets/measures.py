@@ -40,19 +40,19 @@ NEEDS = {
 
 def measures(base: Plan, tag: str, analyses: list[str], wrong: InputErrors) -> list[str]:
     """Measures of risk and of utility by what they need, with their meaning, and a line for variants."""
-    mine = [call(name) for name in base.measures]
+    calls = [call(name) for name in base.measures]
     first: dict[str, MeasureCall] = {}
-    for c in mine:
-        first.setdefault(c.measure.name, c)
+    for measure_call in calls:
+        first.setdefault(measure_call.measure.name, measure_call)
     chosen: list[str] = []
-    for place, kind in zip(st.columns(2), ("risk", "utility"), strict=True):
-        place.markdown(markdown("**Disclosure risk**" if kind == "risk" else "**Data utility**"))
-        for needs, (words, explained) in NEEDS.items():
+    for column, kind in zip(st.columns(2), ("risk", "utility"), strict=True):
+        column.markdown(markdown("**Disclosure risk**" if kind == "risk" else "**Data utility**"))
+        for needs, (group, explained) in NEEDS.items():
             options = [
                 name for name, m in MEASURES.items() if m.kind == kind and (m.needs == "counts") == (needs == "counts")
             ]
-            picked = place.multiselect(
-                f"{'Risk' if kind == 'risk' else 'Utility'} {words}",
+            picked = column.multiselect(
+                f"{'Risk' if kind == 'risk' else 'Utility'} {group}",
                 options,
                 default=[name for name in options if name in first],
                 format_func=lambda name: MEASURES[name].title,
@@ -61,17 +61,17 @@ def measures(base: Plan, tag: str, analyses: list[str], wrong: InputErrors) -> l
             )
             for name in picked:
                 measure = MEASURES[name]
-                place.markdown(
+                column.markdown(
                     markdown("**{}** – {}", measure.title, text.DIRECTION[measure.better]),
                     help=f"{text.measure_help(measure)} Cost of one candidate: {measure.cost}.",
                 )
-                said = place.empty()
+                meaning_line = column.empty()
                 had_call = first.get(name, call(name))
-                with_values = partial(_with_parameters, had_call, place, tag, analyses)
+                with_values = partial(_with_parameters, had_call, column, tag, analyses)
                 picked_call = wrong.attempt(with_values, had_call)
-                said.caption(meaning(picked_call))
+                meaning_line.caption(meaning(picked_call))
                 chosen.append(str(picked_call))
-    further = [str(c) for c in mine if c is not first[c.measure.name]]
+    further = [str(measure_call) for measure_call in calls if measure_call is not first[measure_call.measure.name]]
     line = st.text_input(
         "Variants of a measure",
         value=", ".join(further),
@@ -83,37 +83,37 @@ def measures(base: Plan, tag: str, analyses: list[str], wrong: InputErrors) -> l
     variants = [name for name in re.split(r",(?![^\[]*\])", line) if name.strip()]
     chosen += wrong.attempt(lambda: [str(call(name)) for name in variants], [])
     # As the plan has them, in its order: looking at a plan does not change it.
-    had = {str(call(name)): name for name in base.measures}
-    order = list(had)
-    chosen = sorted(dict.fromkeys(chosen), key=lambda name: order.index(name) if name in had else len(order))
-    return [had.get(name, name) for name in chosen]
+    written_as = {str(call(name)): name for name in base.measures}
+    order = list(written_as)
+    chosen = sorted(dict.fromkeys(chosen), key=lambda name: order.index(name) if name in written_as else len(order))
+    return [written_as.get(name, name) for name in chosen]
 
 
 def meaning(picked: MeasureCall) -> str:
     """What a measure means, with the values of its parameters where it speaks of them."""
-    words = picked.measure.meaning
+    sentence = picked.measure.meaning
     for name, value in picked.values.items():
         if "_" in name:
-            words = words.replace(name, str(value))
-    return words
+            sentence = sentence.replace(name, str(value))
+    return sentence
 
 
-def _with_parameters(c: MeasureCall, place: DeltaGenerator, tag: str, analyses: list[str]) -> MeasureCall:
+def _with_parameters(measure_call: MeasureCall, column: DeltaGenerator, tag: str, analyses: list[str]) -> MeasureCall:
     """The measure with the values of its parameters, asked for below it."""
-    values = c.values
+    values = measure_call.values
     for name, value in values.items():
-        words, key = PARAMETERS.get(name, f"parameter {name}"), f"parameter-{c.measure.name}-{name}-{tag}"
+        label, key = PARAMETERS.get(name, f"parameter {name}"), f"parameter-{measure_call.measure.name}-{name}-{tag}"
         if isinstance(value, int):
-            values[name] = int(place.number_input(words, value=value, step=1, key=key))
+            values[name] = int(column.number_input(label, value=value, step=1, key=key))
         elif name == "summary" and value in SUMMARIES:
-            values[name] = place.selectbox(words, SUMMARIES, index=SUMMARIES.index(value), key=key)
+            values[name] = column.selectbox(label, SUMMARIES, index=SUMMARIES.index(value), key=key)
         elif name == "rule" and value in RULES:
-            values[name] = place.selectbox(words, RULES, index=RULES.index(str(value)), key=key)
+            values[name] = column.selectbox(label, RULES, index=RULES.index(str(value)), key=key)
         elif name == "analysis":
             options = list(dict.fromkeys((ALL, *analyses, str(value))))
-            values[name] = place.selectbox(words, options, index=options.index(str(value)), key=key)
+            values[name] = column.selectbox(label, options, index=options.index(str(value)), key=key)
         else:
-            values[name] = place.text_input(words, value=value, key=key).strip() or value
-    if c.measure.check:
-        c.measure.check(**values)
-    return MeasureCall(c.measure, tuple(values.items()), c.attributes)
+            values[name] = column.text_input(label, value=value, key=key).strip() or value
+    if measure_call.measure.check:
+        measure_call.measure.check(**values)
+    return MeasureCall(measure_call.measure, tuple(values.items()), measure_call.attributes)

@@ -51,16 +51,16 @@ def shown(plan: Plan) -> None:
         icon=":material/lock:",
     )
     try:
-        said = departing(plan)
+        departures = departing(plan)
     except EngineError as error:
-        elements.complain(error)
+        elements.show_error(error)
         return
-    if said:
+    if departures:
         st.warning(
             markdown(
                 "It departs from what was approved:\n{}\n\nThe page Sweep asks for the reason before it runs this"
                 " plan.",
-                bullets(said),
+                bullets(departures),
             ),
             icon=":material/warning:",
         )
@@ -115,7 +115,7 @@ def section(plan: Plan, wrong: bool) -> None:
             help="mend what is complained about above first" if wrong else "needs the number and the name",
         )
     if pressed:
-        with elements.spoken():
+        with elements.errors_shown():
             _lock(plan, no, name)
             st.rerun()
 
@@ -142,13 +142,13 @@ def _lock(plan: Plan, number: str, by: str) -> None:
             f"the approval has no {'name' if number else 'number'}; fill in both its number and who approved"
         )
     locked = lock(plan, number, by)
-    words = f"The plan is locked as {number}, approved by {by}."
+    notice = f"The plan is locked as {number}, approved by {by}."
     path = actions.own_study()
     if path is not None:
         with Study.open(path) as study:
             if study.plan.lock is None and not plan_differences(study.plan, plan):
                 change_plan(study, locked, by=by)
-                words += f" The decision log of {path.name} holds the approval."
+                notice += f" The decision log of {path.name} holds the approval."
     actions.set_plan(locked, renew=True)
     state.set_file_view(undo=None, done="")
-    state.put(notice=words)
+    state.put(notice=notice)

@@ -46,23 +46,23 @@ def amounts(plan: Plan | None, error: EngineError | None, data: Microdata) -> Ca
         if error is None:
             st.info("The plan counts again once every input on the left is right.", icon=":material/info:")
         else:
-            elements.complain(error)
+            elements.show_error(error)
         return _nothing
     try:
         with st.spinner("Counting…"):
-            found, others = counted(plan, data)
+            swaps, others = counted(plan, data)
     except EngineError as uncountable:
-        elements.complain(uncountable)
+        elements.show_error(uncountable)
         return _nothing
     rates = ", ".join(percent(rate).replace(" ", "\u00a0") for rate in plan.space.rates)
     space = plan.space
     staged, searching = space.adaptive or space.search, space.search and plan.swaps_at_random
-    n_swaps = _searched(plan, data) if searching else found.distinct * len(space.rates) if found else 0
+    n_swaps = _searched(plan, data) if searching else swaps.distinct * len(space.rates) if swaps else 0
     n_scenarios = n_swaps + len(others)
     most = "≤ " if staged else ""
     first, second, third = st.columns(3)
-    if found:
-        first.metric("Swaps to try", f"{found.distinct:,}", help="distinct ways of assigning roles")
+    if swaps:
+        first.metric("Swaps to try", f"{swaps.distinct:,}", help="distinct ways of assigning roles")
     second.metric(
         "Scenarios",
         f"{'≤ ' if searching else ''}{n_scenarios:,}",
@@ -70,22 +70,22 @@ def amounts(plan: Plan | None, error: EngineError | None, data: Microdata) -> Ca
     )
     each = f"{space.screen} to {space.replicates}" if staged else str(space.replicates)
     third.metric("Runs", f"{most}{n_scenarios * space.replicates:,}", help=f"{each} replicates of every scenario")
-    if found:
-        st.caption(f"{_sifted(found)} Each is tried at {rates}.")
+    if swaps:
+        st.caption(f"{_sifted(swaps)} Each is tried at {rates}.")
     if others:
-        counts = ({RANDOM_SWAP: n_swaps} if found else {}) | mechanisms.counts(others)
+        counts = ({RANDOM_SWAP: n_swaps} if swaps else {}) | mechanisms.counts(others)
         rows = [(mechanisms.title(name), f"{n:,}", f"{n * plan.space.replicates:,}") for name, n in counts.items()]
         st.markdown(table(("mechanism", "scenarios", "runs"), "lrr", rows))
-    if found:
-        _explained(found)
-        _foreseen(plan, found, data, n_swaps)
+    if swaps:
+        _explained(swaps)
+        _foreseen(plan, swaps, data, n_swaps)
     if plan.space.replicates < 2:
         st.warning("One replicate cannot say how sure a figure is; no decision is recorded on it.")
-    place = st.container()
+    estimate = st.container()
 
     def rest() -> None:
-        with place:
-            _time(plan, data, found, others)
+        with estimate:
+            _time(plan, data, swaps, others)
             _long(plan, n_swaps, n_scenarios)
 
     return rest
@@ -100,17 +100,17 @@ def counted(plan: Plan, data: Microdata) -> tuple[Space | Counted | None, list[R
     now = state.get()
     asks = (plan.data, plan.keys, plan.analyse, plan.analyses, plan.edits, plan.measures, plan.mechanisms)
     now.memo.get("question", asks, lambda: question(plan, data) and None)
-    found = None
+    swaps = None
     if plan.swaps_at_random and not plan.space.search:
         alone = replace(plan.space, rates=("0",), replicates=1, adaptive=False)
         space = (alone, plan.swap, plan.data, plan.edits)
-        found = now.memo.get("space", space, lambda: space_or_count(plan, data))
-    declared = tuple(one for one in plan.mechanisms if not one.by_roles or one.grid)
+        swaps = now.memo.get("space", space, lambda: space_or_count(plan, data))
+    declared = tuple(entry for entry in plan.mechanisms if not entry.by_roles or entry.grid)
     if not declared:
-        return found, []
+        return swaps, []
     depends = (declared, plan.data, plan.keys, plan.analyses)
     others, _ = now.memo.get("others", depends, lambda: _tried(replace(plan, mechanisms=declared), data))
-    return found, others
+    return swaps, others
 
 
 def _tried(plan: Plan, data: Microdata) -> tuple[list[ReleaseSpec], float]:
@@ -143,50 +143,52 @@ def _searched(plan: Plan, data: Microdata) -> int:
     return looked
 
 
-def _sifted(found: Space | Counted) -> str:
+def _sifted(swaps: Space | Counted) -> str:
     """How many swaps there are to begin with, and what becomes of them: figures that add up."""
-    n, merged, impossible = found.distinct, found.n_merged, found.n_impossible
+    n, merged, impossible = swaps.distinct, swaps.n_merged, swaps.n_impossible
     if not merged and not impossible:
         return f"All {text.plural(n, 'swap')} that you ask for are tried."
-    gone = [f"{impossible:,} can never work on these data"] if impossible else []
-    gone += [f"{merged:,} would release the same as another one"] if merged else []
-    return f"Of {n + merged + impossible:,} swaps that you ask for, {' and '.join(gone)}; the other {n:,} are tried."
+    left_out = [f"{impossible:,} can never work on these data"] if impossible else []
+    left_out += [f"{merged:,} would release the same as another one"] if merged else []
+    return (
+        f"Of {n + merged + impossible:,} swaps that you ask for, {' and '.join(left_out)}; the other {n:,} are tried."
+    )
 
 
-def _explained(found: Space | Counted) -> None:
+def _explained(swaps: Space | Counted) -> None:
     """Why some specs are not run."""
-    if isinstance(found, Counted):
-        _explained_at_once(found)
+    if isinstance(swaps, Counted):
+        _explained_at_once(swaps)
         return
-    if found.merged:
-        with st.popover(f"{text.plural(len(found.merged), 'swap')} merged", icon=":material/merge:"):
+    if swaps.merged:
+        with st.popover(f"{text.plural(len(swaps.merged), 'swap')} merged", icon=":material/merge:"):
             st.markdown("These would release the same data as another one, so only the other one is run.")
-            rows = [(str(a), str(b)) for a, b in found.merged[:_LISTED]]
+            rows = [(str(a), str(b)) for a, b in swaps.merged[:_LISTED]]
             st.dataframe(pd.DataFrame(rows, columns=["not run", "the same as"]), hide_index=True)
-            _more(len(found.merged))
-    if found.impossible:
-        with st.popover(f"{text.plural(len(found.impossible), 'swap')} impossible", icon=":material/block:"):
+            _more(len(swaps.merged))
+    if swaps.impossible:
+        with st.popover(f"{text.plural(len(swaps.impossible), 'swap')} impossible", icon=":material/block:"):
             st.markdown("No two records can be exchanged this way.")
-            reasons = Counter(why for _, why in found.impossible).most_common()
+            reasons = Counter(why for _, why in swaps.impossible).most_common()
             for why, n in reasons[:_REASONS]:
                 st.markdown(markdown("- {:,}: {}", n, why))
-            if rest := sum(n for _, n in reasons[_REASONS:]):
-                st.markdown(markdown("- {:,}: for other reasons, listed below", rest))
-            rows = [(str(a) or "nothing swapped", b) for a, b in found.impossible[:_LISTED]]
+            if n_others := sum(n for _, n in reasons[_REASONS:]):
+                st.markdown(markdown("- {:,}: for other reasons, listed below", n_others))
+            rows = [(str(a) or "nothing swapped", b) for a, b in swaps.impossible[:_LISTED]]
             st.dataframe(pd.DataFrame(rows, columns=["swap", "why"]), hide_index=True)
-            _more(len(found.impossible))
+            _more(len(swaps.impossible))
 
 
-def _explained_at_once(found: Counted) -> None:
+def _explained_at_once(swaps: Counted) -> None:
     """Why some specs are not run, where they are too many to be named one by one."""
-    if not found.n_impossible:
+    if not swaps.n_impossible:
         return
-    with st.popover(f"{text.plural(found.n_impossible, 'swap')} impossible", icon=":material/block:"):
+    with st.popover(f"{text.plural(swaps.n_impossible, 'swap')} impossible", icon=":material/block:"):
         st.markdown("No two records can be exchanged this way. There are too many swaps to list each with its reason.")
-        if found.narrow:
+        if swaps.narrow:
             st.markdown("Pairs can never differ on an attribute that has one category in these data:")
-            st.dataframe(pd.DataFrame({"attribute": found.narrow[:_LISTED]}), hide_index=True)
-            _more(len(found.narrow))
+            st.dataframe(pd.DataFrame({"attribute": swaps.narrow[:_LISTED]}), hide_index=True)
+            _more(len(swaps.narrow))
 
 
 def _more(n: int) -> None:
@@ -194,7 +196,7 @@ def _more(n: int) -> None:
         st.caption(f"The first {_LISTED} of {n:,}.")
 
 
-def _foreseen(plan: Plan, found: Space | Counted, data: Microdata, n_scenarios: int) -> None:
+def _foreseen(plan: Plan, swaps: Space | Counted, data: Microdata, n_scenarios: int) -> None:
     if n_scenarios > _FORESEEN:
         st.caption(
             f"Whether a swap finds enough pairs of records at every rate is looked at beforehand for up to"
@@ -202,7 +204,7 @@ def _foreseen(plan: Plan, found: Space | Counted, data: Microdata, n_scenarios: 
         )
         return
     now = state.get()
-    specs = scenarios(found.even_part(found.distinct), plan.space.rates, plan.space.rule)
+    specs = scenarios(swaps.even_part(swaps.distinct), plan.space.rates, plan.space.rule)
     depends = (tuple(specs), plan.data, plan.edits)
     failing = now.memo.get("failing", depends, lambda: predicted_failures(specs, data.table))
     if failing:
@@ -216,20 +218,20 @@ def _foreseen(plan: Plan, found: Space | Counted, data: Microdata, n_scenarios: 
             _more(len(failing))
 
 
-def _time(plan: Plan, data: Microdata, found: Space | Counted | None, others: list[ReleaseSpec]) -> None:
+def _time(plan: Plan, data: Microdata, swaps: Space | Counted | None, others: list[ReleaseSpec]) -> None:
     """How long a sweep takes, from a probe: at once where a probe costs next to nothing, else when it is asked for."""
     now, timed = state.get(), _timed(plan)
     seconds = now.memo.peek("estimate", timed)
     if seconds is None:
         if why := _dear(plan, others):
-            asked = st.button(
+            pressed = st.button(
                 "Estimate the time", key="estimate-time", icon=":material/timer:", help="tries a few runs; some seconds"
             )
             st.caption(f"Not done unasked, since {why}.")
-            if not asked:
+            if not pressed:
                 return
-        with elements.spoken(), st.spinner("Trying a few runs…"):
-            specs, total = probed(plan, found, others)
+        with elements.errors_shown(), st.spinner("Trying a few runs…"):
+            specs, total = probed(plan, swaps, others)
             seconds = now.memo.get("estimate", timed, lambda: estimate(plan, data, specs=specs, total=total)[1])
     if seconds is not None:
         most = "at most" if plan.space.adaptive or plan.space.search else "about"
@@ -264,11 +266,11 @@ def _long(plan: Plan, n_swaps: int, n_scenarios: int) -> None:
     space = plan.space
     staged = space.adaptive or space.search
     times = f"up to {space.replicates}" if staged else str(space.replicates)
-    words = f"{text.plural(n_scenarios, 'scenario')}, {times} runs of each"
+    size = f"{text.plural(n_scenarios, 'scenario')}, {times} runs of each"
     how = "up to" if staged else "about"
     took = markdown(" take {} **{}**", how, text.duration(seconds)) if seconds else " take long"
     st.warning(
-        markdown("{},{} on this machine.", words, took)
+        markdown("{},{} on this machine.", size, took)
         + (
             " Fewer attributes that may be swapped or fewer rates make it shorter."
             if staged
@@ -305,7 +307,7 @@ def _long(plan: Plan, n_swaps: int, n_scenarios: int) -> None:
 
 
 def _shorten(plan: Plan, done: str, **changes: Any) -> None:
-    with elements.spoken():
+    with elements.errors_shown():
         screen = min(plan.space.screen, plan.space.replicates)
         actions.change(replace(plan, space=replace(plan.space, screen=screen, **changes)), done)
         st.rerun()

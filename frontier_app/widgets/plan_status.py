@@ -98,11 +98,11 @@ def departing(plan: Plan) -> list[str]:
     ]
 
 
-def kept(plan: Plan) -> None:
+def show(plan: Plan) -> None:
     """How the plan departs from its approval, whether results exist already, and what differs from their plan."""
-    if said := departing(plan):
+    if departures_found := departing(plan):
         st.warning(
-            markdown("The plan departs from what was approved:\n{}", bullets(said)),
+            markdown("The plan departs from what was approved:\n{}", bullets(departures_found)),
             icon=":material/gavel:",
         )
     path = actions.own_study()
@@ -114,10 +114,10 @@ def kept(plan: Plan) -> None:
         return
     with Study.open(path) as study:
         old, progress = study.plan, study.progress
-    found = differences(old, plan)
-    free = {name: words for name, words in found.items() if name.startswith(CONTEXT)}
-    others = {name: words for name, words in found.items() if name not in free}
-    if not found:
+    changes = differences(old, plan)
+    free = {name: sentence for name, sentence in changes.items() if name.startswith(CONTEXT)}
+    others = {name: sentence for name, sentence in changes.items() if name not in free}
+    if not changes:
         st.info(
             f"Results exist already: {progress.done:,} runs in {path.name}. What you change here from now on is changed"
             " after results were seen. It is allowed, and the study's decision log says so.",
@@ -165,18 +165,18 @@ def _words(change: PlanDifference, old: Plan, plan: Plan) -> str:
 
 def _value(plan: Plan, name: str) -> str:
     if name == "mechanisms":
-        return "; ".join(mechanisms.entry_words(one) for one in mechanisms.chosen(plan))
+        return "; ".join(mechanisms.entry_words(entry) for entry in mechanisms.chosen(plan))
     part, _, field = name.rpartition(".")
-    found = getattr(getattr(plan, part) if part else plan, field)
+    value = getattr(getattr(plan, part) if part else plan, field)
     if name == "space.rates":
-        return text.listed([percent(rate) for rate in found])
+        return text.listed([percent(rate) for rate in value])
     if name == "analyses":
-        found = tuple(f"{one.name} ({one.formula}, {one.family_words})" for one in found)
-    if isinstance(found, bool):
-        return "yes" if found else "no"
-    if isinstance(found, tuple):
-        found = ", ".join(getattr(one, "name", str(one)) for one in found)
-    return "nothing" if found is None or found == "" else str(found)
+        value = tuple(f"{entry.name} ({entry.formula}, {entry.family_words})" for entry in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        value = ", ".join(getattr(entry, "name", str(entry)) for entry in value)
+    return "nothing" if value is None or value == "" else str(value)
 
 
 def _record(name: str, plan: Plan, *, exact: bool) -> None:
@@ -195,7 +195,7 @@ def _record(name: str, plan: Plan, *, exact: bool) -> None:
     ):
         path = actions.own_study()
         assert path is not None
-        with elements.spoken():
+        with elements.errors_shown():
             with Study.open(path) as study:
                 new = plan if exact else replace(study.plan, **{part: getattr(plan, part) for part in _PARTS})
                 change_plan(study, new, why=why.strip(), by=by.strip())

@@ -13,7 +13,7 @@ from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.release.scenarios import Choice
 from engine.study.study import Study
 from engine.study.study_map import objective_indices, remapped
-from frontier_app.charts import study_map as drawing
+from frontier_app.charts import candidate_map as drawing
 from frontier_app.session import state
 from frontier_app.session.state import Look
 from frontier_app.wording import remedies, text
@@ -28,12 +28,13 @@ WITHHELD = (
 
 @dataclass(frozen=True)
 class Rule:
-    """The rule in force: a ``bound`` on risk (a loss) or a ``slope``, the ``place`` that it picks or that is recorded,
-    (``recorded`` says which), and the ``letters`` of the study; ``words`` say why that one, ``trouble`` why none."""
+    """The rule in force: a ``bound`` on risk (a loss) or a ``slope``, the ``index`` of the scenario that it
+    picks or that is recorded (``recorded`` says which), and the ``letters`` of the study; ``words`` say why that one,
+    ``trouble`` why none."""
 
     bound: float | None = None
     slope: float | None = None
-    place: int | None = None
+    index: int | None = None
     letters: tuple[tuple[str, int], ...] = ()
     words: str = ""
     trouble: str = ""
@@ -42,11 +43,11 @@ class Rule:
     @property
     def letter(self) -> str:
         """The letter of what the rule picks; empty where it has none."""
-        return "" if self.place is None else self.letter_of(self.place)
+        return "" if self.index is None else self.letter_of(self.index)
 
-    def letter_of(self, place: int) -> str:
+    def letter_of(self, index: int) -> str:
         """A candidate's letter; empty where it has none."""
-        return next((letter for letter, other in self.letters if other == place), "")
+        return next((letter for letter, other in self.letters if other == index), "")
 
 
 def planned(study: Study, view: RiskUtilityMap) -> tuple[float | None, float | None]:
@@ -67,14 +68,14 @@ def rule(study: Study, view: RiskUtilityMap, look: Look) -> Rule:
     another rule is tried."""
     status = decision_status(study)
     choice = status.choice
-    found = _rule(study, view, look)
+    tried = _rule(study, view, look)
     if choice is not None and look.rule == "plan":
-        place = study.find(choice.label)[0].index
-        words = choice.rule + _doubt(view, place, _recorded_slope(study, view, choice))
-        found = Rule(found.bound, found.slope, place, words=words, recorded=True)
+        index = study.find(choice.label)[0].index
+        why = choice.rule + _doubt(view, index, _recorded_slope(study, view, choice))
+        tried = Rule(tried.bound, tried.slope, index, words=why, recorded=True)
     if status.state == "withheld" and look.rule not in _TRIED:
-        found = Rule(found.bound, found.slope, trouble=WITHHELD)
-    return replace(found, letters=letters(study, view, look))
+        tried = Rule(tried.bound, tried.slope, trouble=WITHHELD)
+    return replace(tried, letters=letters(study, view, look))
 
 
 def letters(study: Study, view: RiskUtilityMap, look: Look | None = None) -> tuple[tuple[str, int], ...]:
@@ -89,8 +90,8 @@ def letters(study: Study, view: RiskUtilityMap, look: Look | None = None) -> tup
     tried = look if choice is None and look.rule in _TRIED else None
     if status.state == "withheld" and tried is None:
         return ()
-    asked = choice and (choice.label, choice.at), tried and (tried.rule, tried.bound, tried.slope)
-    key = (id(view), study.plan.decision, *asked)
+    depends_on = choice and (choice.label, choice.at), tried and (tried.rule, tried.bound, tried.slope)
+    key = (id(view), study.plan.decision, *depends_on)
     return state.get().memo.get("letters", key, lambda: _letters(study, view, choice, tried))
 
 
@@ -99,7 +100,7 @@ def _letters(
 ) -> tuple[tuple[str, int], ...]:
     plan = study.plan.decision
     if tried is not None:
-        picked = _rule(study, view, tried).place
+        picked = _rule(study, view, tried).index
         return () if picked is None else tuple(lettered(view, picked).items())
     if choice is None and plan.max_risk is None and plan.slope is None:
         return ()
@@ -107,10 +108,10 @@ def _letters(
         chosen = measures_of(study, choice)
         same = objective_indices(study, *chosen) == (view.risk, view.utility)
         here = view if same else remapped(study, view, *chosen)
-        places = planned_indices(study, here) if choice is None else [study.find(choice.label)[0].index]
+        indices = planned_indices(study, here) if choice is None else [study.find(choice.label)[0].index]
     except EngineError:  # the plan's rule picks nothing, or rests on a measure that was not run
         return ()
-    return tuple(lettered(here, places[0]).items())
+    return tuple(lettered(here, indices[0]).items())
 
 
 def _recorded_slope(study: Study, view: RiskUtilityMap, choice: Choice) -> float | None:
@@ -121,9 +122,9 @@ def _recorded_slope(study: Study, view: RiskUtilityMap, choice: Choice) -> float
     return slope
 
 
-def _doubt(view: RiskUtilityMap, place: int, slope: float | None) -> str:
+def _doubt(view: RiskUtilityMap, index: int, slope: float | None) -> str:
     """What follows the words of a slope by which doing nothing is better; nothing elsewhere."""
-    beaten = None if slope is None else beaten_by_original(view, place, slope)
+    beaten = None if slope is None else beaten_by_original(view, index, slope)
     return f" – but {beaten_text(beaten)}" if beaten else ""
 
 
@@ -139,13 +140,13 @@ def _rule(study: Study, view: RiskUtilityMap, look: Look) -> Rule:
     source = "the plan's" if look.rule == "plan" else "tried here, not the plan's"
     try:
         if bound is not None:
-            place = view.under_bound(bound)
+            index = view.under_bound(bound)
             shown = text.figure(drawing.value_of(view, view.risk, bound))
-            words = f"the most useful within α = {shown} ({source})"
+            why = f"the most useful within α = {shown} ({source})"
         else:
             assert slope is not None
-            place = view.by_slope(slope)[0]
-            words = f"best at {text.figure(slope)} of risk per unit of utility ({source}){_doubt(view, place, slope)}"
+            index = view.by_slope(slope)[0]
+            why = f"best at {text.figure(slope)} of risk per unit of utility ({source}){_doubt(view, index, slope)}"
     except EngineError as error:
         return Rule(bound, slope, trouble=remedies.error_text(error))
-    return Rule(bound, slope, place, words=words)
+    return Rule(bound, slope, index, words=why)

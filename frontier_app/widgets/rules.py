@@ -21,7 +21,7 @@ _LEVELS = 60  # attributes with more levels are left out of what can be picked
 
 def picks(domain: Domain, plan: Plan) -> dict[str, tuple[str, str]]:
     """What a forbidden combination is picked from: words -> (attribute, level)."""
-    found = {
+    options = {
         f"{attribute.name}{_IS}{level}": (attribute.name, level)
         for attribute in domain.attributes
         if attribute.size <= _LEVELS
@@ -29,8 +29,8 @@ def picks(domain: Domain, plan: Plan) -> dict[str, tuple[str, str]]:
     }
     for rule in plan.edits:
         for name, levels in rule.forbid:
-            found |= {f"{name}{_IS}{level}": (name, level) for level in levels}
-    return found
+            options |= {f"{name}{_IS}{level}": (name, level) for level in levels}
+    return options
 
 
 def edit_rows(plan: Plan) -> pd.DataFrame:
@@ -49,9 +49,9 @@ def edit_rows(plan: Plan) -> pd.DataFrame:
 def edits_of(table: pd.DataFrame, known: dict[str, tuple[str, str]]) -> tuple[EditRule, ...]:
     """The rules that a table says; rows without anything are no rules."""
     rules = []
-    for name, words in zip(table["name"], table["forbid"], strict=True):
+    for name, levels_picked in zip(table["name"], table["forbid"], strict=True):
         forbid: dict[str, list[str]] = {}
-        for word in words if isinstance(words, list | tuple) else []:
+        for word in levels_picked if isinstance(levels_picked, list | tuple) else []:
             attribute, level = known[word]
             forbid.setdefault(attribute, []).append(level)
         text = _text(name)
@@ -81,14 +81,14 @@ def analyses_of(
 
     ``columns`` are the raw columns that a formula may name beside the plan's attributes.
     """
-    found: list[AnalysisPlan] = []
+    analyses: list[AnalysisPlan] = []
     wrong = {}
     for i, row in enumerate(rows):
         name, formula = _text(row["name"]), _text(row["formula"])
         if not name and not formula:
             continue
         try:
-            one = AnalysisPlan(
+            analysis = AnalysisPlan(
                 name or f"analysis {i + 1}",
                 formula,
                 _text(row["family"]) or "linear",
@@ -96,22 +96,22 @@ def analyses_of(
                 row["weighted"],
                 _text(row["tau"]) if row["family"] == QUANTILE else "",
             )
-            _check_names(one, plan, columns)
-            replace(plan, analyses=(*found, one))
+            _check_names(analysis, plan, columns)
+            replace(plan, analyses=(*analyses, analysis))
         except EngineError as error:
             wrong[i] = remedies.error_text(error)
         else:
-            found.append(one)
-    return tuple(found), wrong
+            analyses.append(analysis)
+    return tuple(analyses), wrong
 
 
-def _check_names(one: AnalysisPlan, plan: Plan, columns: Sequence[str]) -> None:
+def _check_names(analysis: AnalysisPlan, plan: Plan, columns: Sequence[str]) -> None:
     """Refuse a formula with a name that is nothing in these data."""
     known = tuple(dict.fromkeys((*plan.names, *columns)))
-    for name in one.columns:
+    for name in analysis.columns:
         if name not in known and name.removesuffix("_raw") not in plan.names:
             raise UsageError(
-                f"analysis '{one.name}' names '{name}', which is no attribute and no column of the data."
+                f"analysis '{analysis.name}' names '{name}', which is no attribute and no column of the data."
                 + did_you_mean(name, known)
             )
 
@@ -123,20 +123,20 @@ def table_rows(plan: Plan) -> list[Row]:
 
 def tables_of(rows: Sequence[Row], plan: Plan) -> tuple[tuple[TablePlan, ...], dict[int, str]]:
     """The tables that rows say, and what is wrong with single rows by their place; rows without anything are none."""
-    found: list[TablePlan] = []
+    tables: list[TablePlan] = []
     wrong = {}
     for i, row in enumerate(rows):
         text, attributes = _text(row["name"]), tuple(row["attributes"])
         if not text and not attributes:
             continue
         try:
-            one = TablePlan(text or " by ".join(attributes), attributes)
-            replace(plan, tables=(*found, one))
+            table = TablePlan(text or " by ".join(attributes), attributes)
+            replace(plan, tables=(*tables, table))
         except EngineError as error:
             wrong[i] = remedies.error_text(error)
         else:
-            found.append(one)
-    return tuple(found), wrong
+            tables.append(table)
+    return tuple(tables), wrong
 
 
 def numbers_from(plan: Plan, columns: Sequence[str]) -> list[str]:

@@ -14,7 +14,7 @@ from frontier_app.widgets import elements
 def with_map(missing: str, show: Callable[[Study, RiskUtilityMap], None]) -> None:
     """Call ``show`` with the study at hand and its map as it is looked at; without a study say what is ``missing``."""
     if actions.own_study() is None:
-        elements.nothing(missing, "data", "Open data")
+        elements.empty_page(missing, "data", "Open data")
         return
     look = state.get().look
     try:
@@ -22,8 +22,8 @@ def with_map(missing: str, show: Callable[[Study, RiskUtilityMap], None]) -> Non
         with actions.opened() as study:
             assert study is not None and view is not None
             if not len(view.results):
-                elements.nothing("No run has been completed yet.", "sweep", "See the sweep")
+                elements.empty_page("No run has been completed yet.", "sweep", "See the sweep")
                 return
             show(study, view)
     except EngineError as error:
-        elements.complain(error)
+        elements.show_error(error)

@@ -51,10 +51,10 @@ def strip(page: str) -> None:
     names = list(STEPS)
     number = names.index(page)
     with st.container(border=True, key="tour"):
-        words, ways = st.columns([5, 1], vertical_alignment="center", gap="medium")
-        said = number + 1, len(names), page, STEPS[page]
-        words.markdown(markdown(":material/tour: **Step {} of {}: {}.** {}", *said))
-        with ways:
+        text_column, button_column = st.columns([5, 1], vertical_alignment="center", gap="medium")
+        step = number + 1, len(names), page, STEPS[page]
+        text_column.markdown(markdown(":material/tour: **Step {} of {}: {}.** {}", *step))
+        with button_column:
             if number + 1 < len(names):
                 following = names[number + 1]
                 if st.button(f"On to {following}", key="tour-next", width="stretch"):

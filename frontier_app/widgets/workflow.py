@@ -35,10 +35,10 @@ def when(at: str) -> str:
     return f"{at[:10]} {at[11:16]} UTC" if len(at) >= 16 else at
 
 
-# -- where it stands -------------------------------------------------------------------------------------------------
+# -- the state -------------------------------------------------------------------------------------------------
 
 
-def where_it_stands(study: Study, status: DecisionStatus) -> None:
+def state_box(study: Study, status: DecisionStatus) -> None:
     """The states as steps, and the present one in words."""
     with st.container(border=True):
         if status.state not in ("none", "withheld"):
@@ -50,27 +50,27 @@ def where_it_stands(study: Study, status: DecisionStatus) -> None:
 
 def _steps(current: str) -> Markdown:
     reached = list(_STEPS).index("submitted" if current == "returned" else current)
-    found = []
-    for i, (name, (words, icon)) in enumerate(_STEPS.items()):
+    labels = []
+    for i, (name, (label, icon)) in enumerate(_STEPS.items()):
         if name == current:
-            found.append(markdown(":blue-badge[:material/{}: **{}: now**]", icon, words))
+            labels.append(markdown(":blue-badge[:material/{}: **{}: now**]", icon, label))
         elif i == reached and current == "returned":
-            found.append(markdown(":orange-badge[:material/undo: **Returned: now**]"))
+            labels.append(markdown(":orange-badge[:material/undo: **Returned: now**]"))
         elif i < reached:
-            found.append(markdown(":gray-badge[:material/check: {}]", words))
+            labels.append(markdown(":gray-badge[:material/check: {}]", label))
         else:
-            found.append(markdown(":gray[{}]", words))
-    return joined(" → ", found)
+            labels.append(markdown(":gray[{}]", label))
+    return joined(" → ", labels)
 
 
 def _words(study: Study, status: DecisionStatus) -> Markdown:
     who = f" by {status.by}" if status.by else ""
     stamp = f" on {when(status.at)}" if status.at else ""
     if status.choice is None:
-        said = markdown("**{}**", status.words)
+        state_text = markdown("**{}**", status.words)
         if status.state == "withheld":
-            said = markdown("**Nothing is released.** Decided{}{}: {}", who, stamp, status.why)
-        return said
+            state_text = markdown("**Nothing is released.** Decided{}{}: {}", who, stamp, status.why)
+        return state_text
     choice = status.choice
     scenario = study.find(choice.label)[0]
     verbs = {
@@ -80,13 +80,13 @@ def _words(study: Study, status: DecisionStatus) -> Markdown:
         "approved": f"Approved under number {status.number}",
         "released": f"Released under approval {status.number}",
     }
-    said = markdown(
+    state_text = markdown(
         "**A · {}** – {} – run {}, {}.  \n", choice.label, text.swap_short(scenario.spec), choice.replicate, choice.rule
     )
-    said += f"{verbs[status.state]}{who}{stamp}. Reason of the recommendation: {choice.why}"
+    state_text += f"{verbs[status.state]}{who}{stamp}. Reason of the recommendation: {choice.why}"
     if status.state == "returned":
-        said += markdown("  \n**Why it was returned:** {}", status.why)
-    return said
+        state_text += markdown("  \n**Why it was returned:** {}", status.why)
+    return state_text
 
 
 def approved_plan(study: Study) -> None:
@@ -95,20 +95,20 @@ def approved_plan(study: Study) -> None:
     if lock is None:
         return
     try:
-        gone = departures(study.plan)
+        departed = departures(study.plan)
     except EngineError as error:
-        elements.complain(error)
+        elements.show_error(error)
         return
-    sentences = [departure.sentence for departure in gone.values()]
-    words = markdown("The plan was approved under number **{}** by {} on {}.", lock.number, lock.by, when(lock.at))
-    if not gone:
-        st.success(words + " The plan of the study is still the approved one.", icon=":material/lock:")
+    sentences = [departure.sentence for departure in departed.values()]
+    approval = markdown("The plan was approved under number **{}** by {} on {}.", lock.number, lock.by, when(lock.at))
+    if not departed:
+        st.success(approval + " The plan of the study is still the approved one.", icon=":material/lock:")
         return
     departs = markdown(
         " The study **departs from it**, which the board has to approve:\n{}",
         bullets(sentences),
     )
-    st.warning(words + departs, icon=":material/lock_open:")
+    st.warning(approval + departs, icon=":material/lock_open:")
 
 
 # -- the next step ---------------------------------------------------------------------------------------------------
@@ -119,8 +119,8 @@ def next_step(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> Non
     choice = status.choice
     assert choice is not None
     now = state.get()
-    place = study.find(choice.label)[0].index
-    fresh = fresh_figures(study, place)
+    index = study.find(choice.label)[0].index
+    fresh = fresh_figures(study, index)
     depends = (str(study.path), study.progress.done, study.n_decisions, choice.at, fresh is None, str(fresh))
     cautions = now.memo.get("cautions", depends, lambda: cautions_now(study, choice, now.look.partial))
     if cautions and status.state != "released":
@@ -130,7 +130,7 @@ def next_step(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> Non
         return
     st.subheader("Next step", anchor=False)
     if status.state in ("draft", "returned"):
-        _fresh_runs(study, view, place)
+        _fresh_runs(study, view, index)
         _submit(study, fresh is not None)
     elif status.state == "submitted":
         _board(study)
@@ -138,17 +138,17 @@ def next_step(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> Non
         _publish(study)
 
 
-def _fresh_runs(study: Study, view: RiskUtilityMap, place: int) -> None:
+def _fresh_runs(study: Study, view: RiskUtilityMap, index: int) -> None:
     """The finalists on replicates that had no part in finding them."""
     now = state.get()
     at = now.workspace
     try:
         again = actions.fresh_map(view)
     except EngineError as error:
-        elements.complain(error)
+        elements.show_error(error)
         return
-    done = again is not None and bool(again.summary.counted[place])
-    letters = lettered(view, place)
+    done = again is not None and bool(again.summary.counted[index])
+    letters = lettered(view, index)
     if again is not None:
         st.markdown(markdown("#### On fresh runs, beside the sweep’s own"))
         st.markdown(candidate_card.before_and_after(view, again, {i: letter for letter, i in letters.items()}))
@@ -163,17 +163,17 @@ def _fresh_runs(study: Study, view: RiskUtilityMap, place: int) -> None:
     if job.state == "cancelled":
         st.info(f"Stopped after {job.done:,} of {job.total:,} runs; what is done is kept.", icon=":material/info:")
     elif job.message:
-        elements.complain(f"the fresh runs ended: {job.message}")
+        elements.show_error(f"the fresh runs ended: {job.message}")
     labels = [view.scenarios[i].label for i in letters.values()]
-    words, number, button = st.columns([5, 2, 3], vertical_alignment="bottom")
-    words.markdown(
+    explanation, number, button = st.columns([5, 2, 3], vertical_alignment="bottom")
+    explanation.markdown(
         "Whoever looks best among many candidates was partly lucky. Before anything is submitted, the recommendation"
         f" and its {text.plural(len(labels) - 1, 'neighbour')} are run again on replicates that had no part in finding"
         " them."
     )
-    held = int(again.summary.counted[place]) if again is not None else 0
-    start = min(10_000, 2 * held) or _FRESH
-    replicates = number.number_input("Fresh runs of each, in all", 2, 10_000, start, key=f"decide-fresh-{held}")
+    counted = int(again.summary.counted[index]) if again is not None else 0
+    start = min(10_000, 2 * counted) or _FRESH
+    replicates = number.number_input("Fresh runs of each, in all", 2, 10_000, start, key=f"decide-fresh-{counted}")
     if button.button(
         "Run on fresh replicates" if not done else "Run more of them",
         key="run-fresh",
@@ -182,14 +182,14 @@ def _fresh_runs(study: Study, view: RiskUtilityMap, place: int) -> None:
         disabled=jobs.status(at).busy,
         width="stretch",
     ):
-        with elements.spoken():
+        with elements.errors_shown():
             risk, utility = (str(view.measures[k]) for k in (view.risk, view.utility))
             jobs.start_recheck(at, labels, int(replicates), risk, utility)
             st.rerun()
 
 
 def _step(study: Study, name: str, by: str, **more: str) -> None:
-    with elements.spoken():
+    with elements.errors_shown():
         status = decide(study, name, by, **more)
         state.put(notice=status.words)
         st.rerun()
@@ -269,7 +269,10 @@ def history(study: Study) -> None:
     if not log:
         return
     st.subheader("History", anchor=False)
-    rows = [(str(one.number), when(one.at), one.by or "–", EVENTS[one.event], _details(one)) for one in reversed(log)]
+    rows = [
+        (str(entry.number), when(entry.at), entry.by or "–", EVENTS[entry.event], _details(entry))
+        for entry in reversed(log)
+    ]
     st.html(
         compare_table.listing(("No.", "When", "Who", "What", "Details"), rows, "The decision log, newest entry first")
     )
@@ -282,17 +285,17 @@ def history(study: Study) -> None:
 def _details(entry: Entry) -> str:
     """What belongs to an entry, in words."""
     detail = entry.detail
-    said = []
+    parts = []
     if "candidate" in detail:
-        said.append(f"{detail['candidate']}" + (f"/{detail['replicate']}" if "replicate" in detail else ""))
+        parts.append(f"{detail['candidate']}" + (f"/{detail['replicate']}" if "replicate" in detail else ""))
     if "candidates" in detail:
-        said.append(f"{text.listed([str(x) for x in detail['candidates']])}, {detail.get('replicates')} runs each")
-    for name, words in (("rule", "rule"), ("number", "number"), ("conditions", "conditions"), ("tiers", "for")):
+        parts.append(f"{text.listed([str(x) for x in detail['candidates']])}, {detail.get('replicates')} runs each")
+    for name, label in (("rule", "rule"), ("number", "number"), ("conditions", "conditions"), ("tiers", "for")):
         value = detail.get(name)
         if value:
-            said.append(f"{words}: {', '.join(value) if isinstance(value, list) else value}")
+            parts.append(f"{label}: {', '.join(value) if isinstance(value, list) else value}")
     if detail.get("why"):
-        said.append(f"reason: {detail['why']}")
-    said += [f"not {one['candidate']}: {one['why']}" for one in detail.get("others", ()) if one.get("why")]
-    said += [str(one) for one in detail.get("what", ())]
-    return " · ".join(said)
+        parts.append(f"reason: {detail['why']}")
+    parts += [f"not {item['candidate']}: {item['why']}" for item in detail.get("others", ()) if item.get("why")]
+    parts += [str(item) for item in detail.get("what", ())]
+    return " · ".join(parts)

@@ -44,51 +44,51 @@ def page() -> None:
     """The whole page."""
     try:
         with st.spinner("Making the recommended release again and comparing it with the original …"):
-            found = board_source.source()
+            source = board_source.source()
     except EngineError as error:
         st.title("Board", anchor=False)
-        elements.complain(error)
+        elements.show_error(error)
         return
-    if isinstance(found, Missing):
+    if isinstance(source, Missing):
         st.title("Board", anchor=False)
-        elements.nothing(found.words, found.page, found.label)
+        elements.empty_page(source.words, source.page, source.label)
         return
     st.html(_CSS)
     with st.container(key="board"):
-        if isinstance(found, NoRelease):
-            _no_release(found)
+        if isinstance(source, NoRelease):
+            _no_release(source)
             return
-        _head(found)
-        _map(found)
-        _questions(found)
+        _head(source)
+        _map(source)
+        _questions(source)
 
 
-def _head(found: Findings) -> None:
-    cover, row = found.cover, recommended(found)
+def _head(findings: Findings) -> None:
+    cover, row = findings.cover, recommended(findings)
     st.caption(cover.classification or BANNER)
     about = " ".join(filter(None, [cover.survey, cover.vintage])) or cover.title
     st.title(f"Candidate {row.letter}" + (f" for {about}" if about else ""), anchor=False)
     st.markdown(markdown("**{}**", cover.state_words))
     with st.container(key="board-lead"):
-        st.markdown(" ".join(summary(found)))
-    if found.recommendation.cautions:
+        st.markdown(" ".join(summary(findings)))
+    if findings.recommendation.cautions:
         st.warning(
             markdown(
                 "**The board should know before it relies on the recommendation:**\n\n{}",
-                bullets(found.recommendation.cautions),
+                bullets(findings.recommendation.cautions),
             ),
             icon=":material/warning:",
         )
 
 
-def _no_release(found: NoRelease) -> None:
+def _no_release(decision: NoRelease) -> None:
     """The decision to release nothing."""
     st.title("No release", anchor=False)
-    st.markdown(markdown("**Nothing is released. Decided by {} on {}.**", found.by, workflow.when(found.at)))
+    st.markdown(markdown("**Nothing is released. Decided by {} on {}.**", decision.by, workflow.when(decision.at)))
     with st.container(key="board-lead"):
-        st.markdown(f"Reason given: {found.why}")
+        st.markdown(f"Reason given: {decision.why}")
     st.header("What it rests on", anchor=False)
-    st.markdown(bullets(found.rests_on) or "No candidate has been run.")
+    st.markdown(bullets(decision.rests_on) or "No candidate has been run.")
     st.caption(
         "To release nothing has no risk and no use. It can be decided otherwise: a new recommendation begins again as a"
         " draft, and this decision stays in the history."
@@ -96,22 +96,22 @@ def _no_release(found: NoRelease) -> None:
     elements.go("recommend", "See Recommend", primary=False)
 
 
-def _map(found: Findings) -> None:
-    at, exposed, use = found.map, found.exposure, found.utility
+def _map(findings: Findings) -> None:
+    map_facts, exposed, utility = findings.map, findings.exposure, findings.utility
     left, right = st.columns([2.2, 1], gap="large")
     with left:
         st.header("The frontier", anchor=False)
         elements.chart(
-            board_map.board_map(found, dark=elements.is_dark()),
+            board_map.board_map(findings, dark=elements.is_dark()),
             "board-map",
             "Map of risk against utility with the recommended candidate and its neighbours by letter; the table "
             "below lists them.",
             size=15,
         )
         st.caption(
-            f"Averages over runs, {at.runs} for the recommended candidate. {upper_first(bars_words(found))}. Single "
-            "runs spread further. The picture is zoomed to the lettered candidates and to doing nothing. "
-            f"{counted_words(found)}"
+            f"Averages over runs, {map_facts.runs} for the recommended candidate. {upper_first(bars_words(findings))}. "
+            "Single runs spread further. The picture is zoomed to the lettered candidates and to doing nothing. "
+            f"{counted_words(findings)}"
         )
     with right:
         st.header("In figures", anchor=False)
@@ -119,32 +119,32 @@ def _map(found: Findings) -> None:
         st.metric(
             "Unaltered records in small cells",
             f"{exposed.unaltered_after:,}",
-            f"{change:+,} against doing nothing{', about' * is_rounded(found)}"
+            f"{change:+,} against doing nothing{', about' * is_rounded(findings)}"
             if change
             else "as many as if nothing were done",
-            delta_color="inverse" if change and not count_misleads(found) else "off",
+            delta_color="inverse" if change and not count_misleads(findings) else "off",
             delta_arrow="auto" if change else "off",
-            help=risk_sentence(found),
+            help=risk_sentence(findings),
         )
-        average = average_words(found)
+        average = average_words(findings)
         if average:
             st.caption(f"{upper_first(average)}.")
-        flagged, eligible = sum(t.flagged for t in use.tallies), sum(t.eligible for t in use.tallies)
+        flagged, eligible = sum(t.flagged for t in utility.tallies), sum(t.eligible for t in utility.tallies)
         st.metric("Figures beyond the tolerances", f"{flagged:,} of {eligible:,}")
-        withheld = use.distance.hellinger is None
-        st.metric("Hellinger distance", "withheld" if withheld else figure(use.distance.hellinger))
+        withheld = utility.distance.hellinger is None
+        st.metric("Hellinger distance", "withheld" if withheld else figure(utility.distance.hellinger))
         if withheld:
             st.caption(upper_first(WITHHELD_WORDS) + ".")
         st.caption("These three are of the release itself; the map shows averages over runs.")
-        st.metric("On the frontier", f"{at.n_frontier:,} of {plural(at.n_candidates, 'candidate')}")
-    st.markdown(_table(found))
+        st.metric("On the frontier", f"{map_facts.n_frontier:,} of {plural(map_facts.n_candidates, 'candidate')}")
+    st.markdown(_table(findings))
     st.caption(NOISE_WORDS)
 
 
-def _table(found: Findings) -> Markdown:
+def _table(findings: Findings) -> Markdown:
     """The lettered candidates as a table that a screen reader reads and the keyboard needs no way into."""
-    rows = board_map.board_table(found)
-    letter, names = recommended(found).letter, list(rows[0])
+    rows = board_map.board_table(findings)
+    letter, names = recommended(findings).letter, list(rows[0])
     lines = []
     for row in rows:
         cells = [row[name] for name in names]
@@ -154,14 +154,14 @@ def _table(found: Findings) -> Markdown:
     return table(names, "llrrl", lines)
 
 
-def _questions(found: Findings) -> None:
+def _questions(findings: Findings) -> None:
     st.header("Ten questions", anchor=False)
-    answers = ten_questions(found)
+    answers = ten_questions(findings)
     for begin in range(0, len(answers), 2):
-        for number, (place, answer) in enumerate(
+        for number, (column, answer) in enumerate(
             zip(st.columns(2, gap="large"), answers[begin : begin + 2], strict=True)
         ):
-            with place.container(border=True, height="stretch"):
+            with column.container(border=True, height="stretch"):
                 st.markdown(markdown("### {}. {}", begin + number + 1, answer.question))
                 st.markdown(bullets(answer.lines))
 

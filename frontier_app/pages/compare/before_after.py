@@ -27,7 +27,7 @@ _PARTS = {
 }
 
 
-def one(study: Study, view: RiskUtilityMap) -> None:
+def page(study: Study, view: RiskUtilityMap) -> None:
     """Pick a candidate and look at it."""
     now = state.get()
     label = candidate_picker.candidate(
@@ -38,20 +38,20 @@ def one(study: Study, view: RiskUtilityMap) -> None:
         return
     if label != now.selected:
         state.put(selected=label)
-    place = study.find(label)[0].index
+    index = study.find(label)[0].index
     part = elements.switch("What to look at", _PARTS, now.compare_view.part, "inspect-part")
     if part != now.compare_view.part:
         state.set_compare_view(part=part)
-    runs = study.runs_of([place])
-    replicate = realisation_of(study, runs, place, view.allow_partial)
+    runs = study.runs_of([index])
+    replicate = realisation_of(study, runs, index, view.allow_partial)
     if part == "runs":
-        relations.runs(study, view, place, replicate)
+        relations.runs(study, view, index, replicate)
         return
     if now.raw is None:
         elements.needs_data("Before and after are shown by remaking the release from")
         return
-    made, table = _made(study, label, replicate)
-    _part(study, made, table, part, (str(study.path), label, replicate, table))
+    release, table = _made(study, label, replicate)
+    _part(study, release, table, part, (str(study.path), label, replicate, table))
 
 
 def _first(study: Study, view: RiskUtilityMap) -> str | None:
@@ -68,12 +68,14 @@ def _made(study: Study, label: str, replicate: int) -> tuple[Remade, int]:
     raw = now.raw
     assert raw is not None
     with st.spinner("Remaking the release…"):
-        made = now.memo.get("remade", (str(study.path), label, replicate), lambda: remade(study, raw, label, replicate))
-    if len(made.tables) == 1:
-        return made, 0
-    tables = range(len(made.tables))
+        release = now.memo.get(
+            "remade", (str(study.path), label, replicate), lambda: remade(study, raw, label, replicate)
+        )
+    if len(release.tables) == 1:
+        return release, 0
+    tables = range(len(release.tables))
     table = st.selectbox(
-        f"Table, of {len(made.tables)} that are published together",
+        f"Table, of {len(release.tables)} that are published together",
         tables,
         index=now.compare_view.table if now.compare_view.table in tables else 0,
         format_func=lambda d: f"table {d + 1}",
@@ -82,31 +84,31 @@ def _made(study: Study, label: str, replicate: int) -> tuple[Remade, int]:
     )
     if table != now.compare_view.table:
         state.set_compare_view(table=table)
-    return made, table
+    return release, table
 
 
-def _part(study: Study, made: Remade, table: int, part: str, which: Which) -> None:
+def _part(study: Study, release: Remade, table: int, part: str, which: Which) -> None:
     memo, keys = state.get().memo, study.plan.keys
-    found = memo.get("changes", which, lambda: changes(one_table(made, table), keys))
-    n = made.data.n_records
+    changed = memo.get("changes", which, lambda: changes(one_table(release, table), keys))
+    n = release.data.n_records
     st.markdown(
         markdown(
             "This is run **{}/{}**, settled by the plan's rule and not by its figures: {:,} of {} have another value"
             " somewhere{}.",
             which[1],
             which[2],
-            found.records,
+            changed.records,
             text.plural(n, "record"),
-            f" in table {table + 1}" if len(made.tables) > 1 else "",
+            f" in table {table + 1}" if len(release.tables) > 1 else "",
         )
     )
     if part == "levels":
-        counts.distributions(study, made, found, table)
+        counts.distributions(study, release, changed, table)
     elif part == "associations":
-        relations.associations(made, found, table, which)
+        relations.associations(release, changed, table, which)
     elif part == "cells":
-        counts.cells(study, made, found, table, which)
+        counts.cells(study, release, changed, table, which)
     elif part == "coefficients":
-        relations.coefficients(study, made, which)
+        relations.coefficients(study, release, which)
     else:
-        counts.altered(made, found)
+        counts.altered(release, changed)

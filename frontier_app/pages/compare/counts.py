@@ -23,28 +23,28 @@ Which = tuple[object, ...]
 """What a remembered computation depends on: study, label, replicate, table."""
 
 
-def distributions(study: Study, made: Remade, found: Changes, table: int) -> None:
+def distributions(study: Study, release: Remade, changed: Changes, table: int) -> None:
     """One attribute's levels before and after, counted or weighted."""
-    domain, now = made.data.domain, state.get()
-    drawn_anew = any(made.tables[table].is_replaced(j) for j in range(len(domain)))
-    _distributions_kept(found, drawn_anew)
-    order = sorted(domain.names, key=lambda name: -int(found.altered[domain.index(name)]))
+    domain, now = release.data.domain, state.get()
+    drawn_anew = any(release.tables[table].is_replaced(j) for j in range(len(domain)))
+    _say_distributions(changed, drawn_anew)
+    order = sorted(domain.names, key=lambda name: -int(changed.altered[domain.index(name)]))
     left, right = st.columns([2, 2], vertical_alignment="bottom")
     name = left.selectbox(
         "Attribute",
         order,
         index=order.index(now.compare_view.attribute) if now.compare_view.attribute in order else 0,
-        format_func=lambda name: f"{name} – {text.plural(int(found.altered[domain.index(name)]), 'record')} changed",
+        format_func=lambda name: f"{name} – {text.plural(int(changed.altered[domain.index(name)]), 'record')} changed",
         key="inspect-attribute",
     )
     if name != now.compare_view.attribute:
         state.set_compare_view(attribute=name)
     j = domain.index(name)
-    before, after, unit = found.before[j], found.after[j], "records"
-    if made.data.weight is not None and _weighted(right, made.data.weight):
-        totals = weighted_levels(made, study.plan, j, table)
+    before, after, unit = changed.before[j], changed.after[j], "records"
+    if release.data.weight is not None and _weighted(right, release.data.weight):
+        totals = weighted_levels(release, study.plan, j, table)
         assert totals is not None
-        before, after, unit = *totals, f"total of {made.data.weight}"
+        before, after, unit = *totals, f"total of {release.data.weight}"
     levels = domain.attributes[j].levels
     chart, listed = st.columns([3, 2], gap="large")
     if len(levels) <= _LEVELS:
@@ -59,8 +59,8 @@ def distributions(study: Study, made: Remade, found: Changes, table: int) -> Non
     _level_table(listed, name, levels, before, after, "%,.0f" if unit == "records" else "%,.1f")
 
 
-def _distributions_kept(found: Changes, drawn_anew: bool) -> None:
-    if found.marginals_kept:
+def _say_distributions(changed: Changes, drawn_anew: bool) -> None:
+    if changed.marginals_kept:
         st.success("Every attribute's own distribution is exactly as it was (checked).", icon=":material/check_circle:")
     elif drawn_anew:
         st.info(
@@ -108,11 +108,11 @@ def _level_table(
     )
 
 
-def cells(study: Study, made: Remade, found: Changes, table: int, which: Which) -> None:
+def cells(study: Study, release: Remade, changed: Changes, table: int, which: Which) -> None:
     keys = study.plan.keys
-    small = state.get().memo.get("cells", which, lambda: small_cells(made, keys, table))
+    small = state.get().memo.get("cells", which, lambda: small_cells(release, keys, table))
     st.markdown(f"Table of the {text.plural(len(keys), 'key')}: {text.listed(keys)}.")
-    elements.occupancy(found.keys_after, found.keys_before)
+    elements.occupancy(changed.keys_after, changed.keys_before)
     st.markdown(
         markdown(
             "Of the {} that stand in cells of one or two in the original, **{:,}** {} so in the release too, all keys"
@@ -122,12 +122,12 @@ def cells(study: Study, made: Remade, found: Changes, table: int, which: Which) 
             "does" if small.unaltered == 1 else "do",
         )
     )
-    words = [
+    sizes = [
         f"{low}" if low == high else f"{low} or more" if high is None else f"{low} to {high}" for low, high in SIZES
     ]
     st.dataframe(
         {
-            "records in the cell": words,
+            "records in the cell": sizes,
             "cells before": small.cells_before,
             "cells after": small.cells_after,
             "difference": [
@@ -145,24 +145,24 @@ def cells(study: Study, made: Remade, found: Changes, table: int, which: Which) 
     )
 
 
-def altered(made: Remade, found: Changes) -> None:
-    n = made.data.n_records
-    order = sorted(range(len(found.altered)), key=lambda j: -int(found.altered[j]))
-    if not found.records:
+def altered(release: Remade, changed: Changes) -> None:
+    n = release.data.n_records
+    order = sorted(range(len(changed.altered)), key=lambda j: -int(changed.altered[j]))
+    if not changed.records:
         st.success("No record has another value of any attribute.", icon=":material/check_circle:")
         return
     st.dataframe(
         {
-            "attribute": [made.data.domain.names[j] for j in order],
-            "records changed": [int(found.altered[j]) for j in order],
-            "share": [100 * int(found.altered[j]) / n for j in order],
+            "attribute": [release.data.domain.names[j] for j in order],
+            "records changed": [int(changed.altered[j]) for j in order],
+            "share": [100 * int(changed.altered[j]) / n for j in order],
         },
         hide_index=True,
         width=560,
         column_config={
             "records changed": st.column_config.NumberColumn(format="%,d"),
             "share": st.column_config.ProgressColumn(
-                format="%.1f %%", min_value=0, max_value=max(100 * int(found.altered[order[0]]) / n, 1e-9)
+                format="%.1f %%", min_value=0, max_value=max(100 * int(changed.altered[order[0]]) / n, 1e-9)
             ),
         },
         alt="Records whose value changed, by attribute",

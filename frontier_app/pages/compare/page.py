@@ -12,8 +12,8 @@ from engine.decision.comparison import differences, starting_points
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.study.pins import LONGEST, Pin, pin, pins, unpin
 from engine.study.study import Study
-from frontier_app.charts import compare, study_map
-from frontier_app.pages.compare import before_after as inspect
+from frontier_app.charts import candidate_map, compare
+from frontier_app.pages.compare import before_after
 from frontier_app.session import actions, state
 from frontier_app.widgets import candidate_picker, compare_table, elements, recommendation, study_page
 from frontier_app.wording import remedies, text
@@ -38,27 +38,27 @@ def _page(study: Study, view: RiskUtilityMap) -> None:
     if mode == "pinned":
         _pinned(study, view)
     else:
-        inspect.one(study, view)
+        before_after.page(study, view)
 
 
 # -- pins ------------------------------------------------------------------------------------------------------------
 
 
 def _pinned(study: Study, view: RiskUtilityMap) -> None:
-    kept = pins(study)
-    if not kept:
+    pinned = pins(study)
+    if not pinned:
         _none_yet(study, view)
         return
     left, right = st.columns([3, 2], gap="large")
-    letters = {view.scenarios[place].label: letter for letter, place in recommendation.letters(study, view)}
+    letters = {view.scenarios[index].label: letter for letter, index in recommendation.letters(study, view)}
     with left:
-        shown = _list(study, view, kept, letters)
-        _add(study, view, kept)
-    places = [study.find(one.label)[0].index for one in shown]
-    titles = {one.label: _title(one, letters) for one in kept}
+        shown = _list(study, view, pinned, letters)
+        _add(study, view, pinned)
+    indices = [study.find(entry.label)[0].index for entry in shown]
+    titles = {entry.label: _title(entry, letters) for entry in pinned}
     with right:
-        _map(view, [titles[one.label] for one in shown], places)
-    _table(study, view, titles, shown, places)
+        _map(view, [titles[entry.label] for entry in shown], indices)
+    _table(study, view, titles, shown, indices)
 
 
 def _none_yet(study: Study, view: RiskUtilityMap) -> None:
@@ -72,8 +72,8 @@ def _none_yet(study: Study, view: RiskUtilityMap) -> None:
         begin = starting_points(view)
         names = _names(len(begin))
         if begin and st.button(f"Pin {text.listed(names)} of the frontier", key="pin-frontier", type="primary"):
-            for place, name in zip(begin, names, strict=True):
-                pin(study, view.scenarios[place].label, name)
+            for index, name in zip(begin, names, strict=True):
+                pin(study, view.scenarios[index].label, name)
             st.rerun()
         _add(study, view, [])
         elements.go("explore", "Choose on the map", primary=False)
@@ -85,36 +85,45 @@ def _names(n: int) -> list[str]:
     )
 
 
-def _list(study: Study, view: RiskUtilityMap, kept: list[Pin], letters: Mapping[str, str]) -> list[Pin]:
+def _list(study: Study, view: RiskUtilityMap, pinned: list[Pin], letters: Mapping[str, str]) -> list[Pin]:
     """Every pin with its name and note to edit; returns those to be shown side by side."""
     out = state.get().compare_view.left_out
-    for one in kept:
-        scenario = study.find(one.label)[0]
-        about = (one.label, f"pin-name-{one.label}", f"pin-note-{one.label}")
-        with st.container(border=True, key=f"pin-{one.label}"):
-            inside_at, away_at = st.columns([5, 1], vertical_alignment="center")
-            inside = inside_at.checkbox(
-                markdown("**{}** · {}", _named(one.label, letters), text.swap_short(scenario.spec)),
-                one.label not in out,
-                key=f"pin-in-{one.label}",
+    for entry in pinned:
+        scenario = study.find(entry.label)[0]
+        pin_inputs = (entry.label, f"pin-name-{entry.label}", f"pin-note-{entry.label}")
+        with st.container(border=True, key=f"pin-{entry.label}"):
+            box_column, unpin_column = st.columns([5, 1], vertical_alignment="center")
+            inside = box_column.checkbox(
+                markdown("**{}** · {}", _named(entry.label, letters), text.swap_short(scenario.spec)),
+                entry.label not in out,
+                key=f"pin-in-{entry.label}",
             )
-            if inside == (one.label in out):
-                out = tuple(x for x in out if x != one.label) if inside else (*out, one.label)
+            if inside == (entry.label in out):
+                out = tuple(x for x in out if x != entry.label) if inside else (*out, entry.label)
                 state.set_compare_view(left_out=out)
-            if away_at.button("Unpin", key=f"pin-away-{one.label}", icon=":material/keep_off:", type="tertiary"):
-                unpin(study, one.label)
-                if state.get().compare_view.reference == one.label:
+            if unpin_column.button("Unpin", key=f"pin-away-{entry.label}", icon=":material/keep_off:", type="tertiary"):
+                unpin(study, entry.label)
+                if state.get().compare_view.reference == entry.label:
                     state.set_compare_view(reference=None)
                 st.rerun()
-            name_at, note_at = st.columns([2, 3])
-            quiet: dict[str, Any] = {"label_visibility": "collapsed", "on_change": _annotate, "args": about}
-            name_at.text_input(
-                f"Name of {one.label}", one.name, LONGEST, about[1], placeholder="Name, such as “safe”", **quiet
+            name_column, note_column = st.columns([2, 3])
+            quiet: dict[str, Any] = {"label_visibility": "collapsed", "on_change": _annotate, "args": pin_inputs}
+            name_column.text_input(
+                f"Name of {entry.label}",
+                entry.name,
+                LONGEST,
+                pin_inputs[1],
+                placeholder="Name, such as “safe”",
+                **quiet,
             )
-            note_at.text_input(
-                f"Note on {one.label}", one.note, key=about[2], placeholder="Note, such as what speaks for it", **quiet
+            note_column.text_input(
+                f"Note on {entry.label}",
+                entry.note,
+                key=pin_inputs[2],
+                placeholder="Note, such as what speaks for it",
+                **quiet,
             )
-    shown = [one for one in kept if one.label not in out]
+    shown = [entry for entry in pinned if entry.label not in out]
     if len(shown) > _MOST:
         st.caption(f"The first {_MOST} of {len(shown)} are set side by side; clear boxes to see others.")
     return shown[:_MOST]
@@ -131,18 +140,18 @@ def _annotate(label: str, name: str, note: str) -> None:
         state.put(notice=remedies.error_text(error))
 
 
-def _add(study: Study, view: RiskUtilityMap, kept: list[Pin]) -> None:
-    taken = {one.label for one in kept}
+def _add(study: Study, view: RiskUtilityMap, pinned: list[Pin]) -> None:
+    taken = {entry.label for entry in pinned}
     picked = candidate_picker.candidate(
         study,
         view,
-        "Pin another candidate" if kept else "Pin a candidate",
+        "Pin another candidate" if pinned else "Pin a candidate",
         None,
-        key=f"pin-add-{len(kept)}",
+        key=f"pin-add-{len(pinned)}",
         leave_out=taken,
     )
     if picked is not None:
-        with elements.spoken():
+        with elements.errors_shown():
             pin(study, picked)
             st.rerun()
 
@@ -150,14 +159,14 @@ def _add(study: Study, view: RiskUtilityMap, kept: list[Pin]) -> None:
 # -- the map and the table -------------------------------------------------------------------------------------------
 
 
-def _named(words: str, letters: Mapping[str, str], label: str = "") -> str:
+def _named(name: str, letters: Mapping[str, str], label: str = "") -> str:
     """Words for a candidate after its letter, where it has one."""
-    letter = letters.get(label or words)
-    return f"{letter} · {words}" if letter else words
+    letter = letters.get(label or name)
+    return f"{letter} · {name}" if letter else name
 
 
-def _title(one: Pin, letters: Mapping[str, str]) -> str:
-    return _named(one.name or one.label, letters, one.label)
+def _title(entry: Pin, letters: Mapping[str, str]) -> str:
+    return _named(entry.name or entry.label, letters, entry.label)
 
 
 def _short(view: RiskUtilityMap, k: int) -> str:
@@ -166,30 +175,30 @@ def _short(view: RiskUtilityMap, k: int) -> str:
     return name if len(name) <= 34 else view.measures[k].measure.symbol
 
 
-def _map(view: RiskUtilityMap, titles: list[str], places: list[int]) -> None:
+def _map(view: RiskUtilityMap, titles: list[str], indices: list[int]) -> None:
     k, r = view.utility, view.risk
 
-    def figures(places: list[int]) -> tuple[list[float], list[float]]:
+    def figures(indices: list[int]) -> tuple[list[float], list[float]]:
         return (
-            [study_map.value_of(view, k, float(view.utility_loss[i])) for i in places],
-            [study_map.value_of(view, r, float(view.risk_loss[i])) for i in places],
+            [candidate_map.value_of(view, k, float(view.utility_loss[i])) for i in indices],
+            [candidate_map.value_of(view, r, float(view.risk_loss[i])) for i in indices],
         )
 
     original = view.original_losses
     elements.chart(
         compare.small_map(
-            compare.Points(titles, *figures(places)),
+            compare.Points(titles, *figures(indices)),
             figures(view.frontier().tolist()),
-            (study_map.value_of(view, k, float(original[k])), study_map.value_of(view, r, float(original[r]))),
+            (candidate_map.value_of(view, k, float(original[k])), candidate_map.value_of(view, r, float(original[r]))),
             (f"{_short(view, k)} – more useful →", stacked([_short(view, r), "riskier ↑"])),
-            (study_map.sign(view, k) > 0, study_map.sign(view, r) < 0),
+            (candidate_map.sign(view, k) > 0, candidate_map.sign(view, r) < 0),
         ),
         "compare-map",
         "The pinned candidates on the risk–utility map; the table below holds the same figures",
     )
 
 
-def _table(study: Study, view: RiskUtilityMap, titles: Mapping[str, str], shown: list[Pin], places: list[int]) -> None:
+def _table(study: Study, view: RiskUtilityMap, titles: Mapping[str, str], shown: list[Pin], indices: list[int]) -> None:
     st.subheader("Differences", anchor=False)
     names: dict[str | None, str] = {None: _NOTHING} | {**titles}
     reference = state.get().compare_view.reference
@@ -205,27 +214,27 @@ def _table(study: Study, view: RiskUtilityMap, titles: Mapping[str, str], shown:
     if chosen != reference:
         state.set_compare_view(reference=chosen)
     base = None if chosen is None else study.find(chosen)[0].index
-    columns = [(one, place) for one, place in zip(shown, places, strict=True) if one.label != chosen]
+    columns = [(entry, index) for entry, index in zip(shown, indices, strict=True) if entry.label != chosen]
     if not columns:
         st.info("Tick at least one candidate besides the reference.", icon=":material/info:")
         return
-    found = [differences(view, place, base, together=len(columns)) for _, place in columns]
+    comparisons = [differences(view, index, base, together=len(columns)) for _, index in columns]
     order = [view.risk, view.utility, *(k for k in range(len(view.measures)) if k not in (view.risk, view.utility))]
     heads = [
         compare_table.Column(
-            titles[one.label],
-            (f"{one.label}: " if one.name else "") + text.swap_short(view.scenarios[place].spec),
+            titles[entry.label],
+            (f"{entry.label}: " if entry.name else "") + text.swap_short(view.scenarios[index].spec),
             (
-                study_map.dominance_words(view, place),
-                f"{int(view.summary.counted[place])}"
-                + (f", {int(view.summary.failed[place])} failed" if view.summary.failed[place] else ""),
-                text.figure(float(view.summary.changed[place])),
-                one.note,
+                candidate_map.dominance_words(view, index),
+                f"{int(view.summary.counted[index])}"
+                + (f", {int(view.summary.failed[index])} failed" if view.summary.failed[index] else ""),
+                text.figure(float(view.summary.changed[index])),
+                entry.note,
             ),
         )
-        for one, place in columns
+        for entry, index in columns
     ]
-    st.html(compare_table.side_by_side(heads, view.measures, found, names[chosen], order))
+    st.html(compare_table.side_by_side(heads, view.measures, comparisons, names[chosen], order))
     st.caption(
         "A figure is the mean over runs with its standard error. A difference counts as clear when it exceeds what the"
         " spread between runs explains (Welch's interval at 95 %, shared by all figures of the table); everything else"

@@ -23,9 +23,9 @@ _INTERVALS = 30
 _PAIRS = 200
 
 
-def associations(made: Remade, found: Changes, table: int, which: Which) -> None:
-    names, n = made.data.domain.names, made.data.n_records
-    pairs = state.get().memo.get("associations", which, lambda: associations_of(made, found, table))
+def associations(release: Remade, changed: Changes, table: int, which: Which) -> None:
+    names, n = release.data.domain.names, release.data.n_records
+    pairs = state.get().memo.get("associations", which, lambda: associations_of(release, changed, table))
     if not pairs:
         st.success("No two-way table has changed.", icon=":material/check_circle:")
         return
@@ -60,7 +60,7 @@ def associations(made: Remade, found: Changes, table: int, which: Which) -> None
             "V after": [p.after for p in rows],
             "change": [p.change for p in rows],
             "": ["weaker" if p.change < 0 else "stronger" if p.change > 0 else "the same" for p in rows],
-            "to move": [100 * int(found.moved[p.i, p.j]) / n for p in rows],
+            "to move": [100 * int(changed.moved[p.i, p.j]) / n for p in rows],
         },
         hide_index=True,
         width="stretch",
@@ -76,7 +76,7 @@ def associations(made: Remade, found: Changes, table: int, which: Which) -> None
     )
 
 
-def coefficients(study: Study, made: Remade, which: Which) -> None:
+def coefficients(study: Study, release: Remade, which: Which) -> None:
     if not study.plan.analyses:
         st.info(
             "The plan declares no analysis. Declare the regressions that users will run on the page Threat and uses,"
@@ -84,34 +84,39 @@ def coefficients(study: Study, made: Remade, which: Which) -> None:
             icon=":material/info:",
         )
         return
-    found = state.get().memo.get("coefficients", which[:3], lambda: coefficients_of(made, study.plan))
-    several = f", combined over {len(made.tables)} tables" if len(made.tables) > 1 else ""
+    comparisons = state.get().memo.get("coefficients", which[:3], lambda: coefficients_of(release, study.plan))
+    several = f", combined over {len(release.tables)} tables" if len(release.tables) > 1 else ""
     st.caption(
         f"95 % intervals on the original and on the release{several}. A shift of about 2 standard errors is as much as"
         " chance alone would rarely do. Overlap is 1 for equal intervals and below 0 where they have nothing in common."
     )
-    for number, one in enumerate(found):
-        st.markdown(markdown("**{}**", one.analysis))
-        order = sorted(range(len(one.names)), key=lambda k: -abs(one.shift[k]) if one.shift[k] == one.shift[k] else 0)
-        drawn = [k for k in order if one.shift[k] == one.shift[k]][:_INTERVALS]
+    for number, comparison in enumerate(comparisons):
+        st.markdown(markdown("**{}**", comparison.analysis))
+        order = sorted(
+            range(len(comparison.names)),
+            key=lambda k: -abs(comparison.shift[k]) if comparison.shift[k] == comparison.shift[k] else 0,
+        )
+        drawn = [k for k in order if comparison.shift[k] == comparison.shift[k]][:_INTERVALS]
         if drawn:
             elements.chart(
                 compare.intervals(
-                    [one.names[k] for k in drawn],
-                    one.half[drawn] / one.se[drawn],
-                    one.shift[drawn],
-                    one.half_after[drawn] / one.se[drawn],
+                    [comparison.names[k] for k in drawn],
+                    comparison.half[drawn] / comparison.se[drawn],
+                    comparison.shift[drawn],
+                    comparison.half_after[drawn] / comparison.se[drawn],
                 ),
                 f"intervals-{number}",
-                f"Coefficients of {one.analysis} before and after; the table below says the same",
+                f"Coefficients of {comparison.analysis} before and after; the table below says the same",
             )
         st.dataframe(
             {
-                "coefficient": [one.names[k] for k in order],
-                "original": [_interval(one.before[k], one.half[k]) for k in order],
-                "release": [one.lost[k] or _interval(one.after[k], one.half_after[k]) for k in order],
-                "shift in SE": [one.shift[k] for k in order],
-                "overlap": [one.overlap[k] for k in order],
+                "coefficient": [comparison.names[k] for k in order],
+                "original": [_interval(comparison.before[k], comparison.half[k]) for k in order],
+                "release": [
+                    comparison.lost[k] or _interval(comparison.after[k], comparison.half_after[k]) for k in order
+                ],
+                "shift in SE": [comparison.shift[k] for k in order],
+                "overlap": [comparison.overlap[k] for k in order],
             },
             hide_index=True,
             width="stretch",
@@ -119,17 +124,19 @@ def coefficients(study: Study, made: Remade, which: Which) -> None:
                 "shift in SE": st.column_config.NumberColumn(format="%+.2f"),
                 "overlap": st.column_config.NumberColumn(format="%.2f"),
             },
-            alt=f"Coefficients of {one.analysis} with their intervals, before and after",
+            alt=f"Coefficients of {comparison.analysis} with their intervals, before and after",
         )
-        if one.omitted:
-            st.caption(f"{text.plural(one.omitted, 'coefficient')} cannot be estimated from the original either.")
+        if comparison.omitted:
+            st.caption(
+                f"{text.plural(comparison.omitted, 'coefficient')} cannot be estimated from the original either."
+            )
 
 
 def _interval(centre: float, half: float) -> str:
     return f"{text.figure(centre)} ± {text.figure(half, 3)}"
 
 
-def runs(study: Study, view: RiskUtilityMap, place: int, replicate: int) -> None:
+def runs(study: Study, view: RiskUtilityMap, index: int, replicate: int) -> None:
     """All runs of the candidate on one measure."""
     now = state.get()
     names = [str(call) for call in view.measures]
@@ -145,14 +152,14 @@ def runs(study: Study, view: RiskUtilityMap, place: int, replicate: int) -> None
     if picked != now.compare_view.measure:
         state.set_compare_view(measure=picked)
     k = names.index(picked)
-    found = spread(study, place, view.allow_partial)
-    values = found.values[:, k]
-    mine = values[~found.fresh & (found.replicate == replicate)]
+    run_figures = spread(study, index, view.allow_partial)
+    values = run_figures.values[:, k]
+    released = values[~run_figures.fresh & (run_figures.replicate == replicate)]
     elements.chart(
         compare.runs(
-            values[~found.fresh],
-            values[found.fresh],
-            float(mine[0]),
+            values[~run_figures.fresh],
+            values[run_figures.fresh],
+            float(released[0]),
             float(view.original[k]),
             f"{text.measure_title(view.measures[k])} ({text.DIRECTION[view.measures[k].measure.better]})",
         ),
@@ -161,8 +168,8 @@ def runs(study: Study, view: RiskUtilityMap, place: int, replicate: int) -> None
     )
     summary = view.summary
     st.markdown(
-        f"{text.plural(int((~found.fresh).sum()), 'run')} of the sweep, mean"
-        f" {text.with_error(float(summary.mean[place, k]), float(summary.se[place, k]))};"
-        f" {int(found.fresh.sum()) or 'no'} fresh ones. Run {replicate} is the one to release, by the plan's rule:"
-        " choosing the luckiest run would be selection on noise."
+        f"{text.plural(int((~run_figures.fresh).sum()), 'run')} of the sweep, mean"
+        f" {text.with_error(float(summary.mean[index, k]), float(summary.se[index, k]))};"
+        f" {int(run_figures.fresh.sum()) or 'no'} fresh ones. Run {replicate} is the one to release, by the plan's"
+        " rule: choosing the luckiest run would be selection on noise."
     )

@@ -13,7 +13,7 @@ from engine.mechanisms import mechanism
 from engine.report.sentences import exposed, spread
 from engine.study.pins import Pin, pin, unpin
 from engine.study.study import Study
-from frontier_app.charts import study_map
+from frontier_app.charts import candidate_map
 from frontier_app.session import actions, navigation, state
 from frontier_app.widgets import candidate_card, elements
 from frontier_app.widgets.recommendation import Rule
@@ -28,37 +28,37 @@ def select(label: str) -> None:
     state.put(selected=label, shown=label, picks=state.get().picks + 1)
 
 
-def card(study: Study, view: RiskUtilityMap, rule: Rule, place: int | None, pins: dict[int, Pin]) -> None:
+def card(study: Study, view: RiskUtilityMap, rule: Rule, index: int | None, pins: dict[int, Pin]) -> None:
     """The candidate at hand, or what to do when there is none."""
-    _picker(view, rule, place)
-    if place is None:
+    _picker(view, rule, index)
+    if index is None:
         _invitation(view)
         return
-    scenario, summary = view.scenarios[place], view.summary
+    scenario, summary = view.scenarios[index], view.summary
     n = int(study.about["n_records"])
-    runs, failed = int(summary.counted[place]), int(summary.failed[place])
-    _head(view, rule, place, pins.get(place))
-    st.markdown(candidate_card.badges(view, place, rule.place))
+    runs, failed = int(summary.counted[index]), int(summary.failed[index])
+    _head(view, rule, index, pins.get(index))
+    st.markdown(candidate_card.badges(view, index, rule.index))
     st.markdown(text.spec_words(scenario.spec, n))
-    _counts(study, view, place)
-    figures, beside, said = st.tabs(["Figures", "Why not another?", "Its runs"])
-    with figures:
+    _counts(study, view, index)
+    figures_tab, others_tab, runs_tab = st.tabs(["Figures", "Why not another?", "Its runs"])
+    with figures_tab:
         if runs:
-            st.markdown(candidate_card.figures(view, place, narrow=True))
+            st.markdown(candidate_card.figures(view, index, narrow=True))
         else:
             st.warning(
                 "Every run failed: no feasible pair was left before the rate was reached.", icon=":material/warning:"
             )
-        if words := candidate_card.joint_words(view, place):
-            st.markdown(words)
-        _worst(view, place)
-    with beside:
-        _why_not(view, rule, place)
-    with said:
-        st.markdown(candidate_card.sureness(view, place, runs, failed))
-        _runs(study, view, place)
-        _settings(view, place)
-    if rule.recorded and place == rule.place:
+        if joint_risk := candidate_card.joint_words(view, index):
+            st.markdown(joint_risk)
+        _worst(view, index)
+    with others_tab:
+        _why_not(view, rule, index)
+    with runs_tab:
+        st.markdown(candidate_card.certainty(view, index, runs, failed))
+        _runs(study, view, index)
+        _settings(view, index)
+    if rule.recorded and index == rule.index:
         elements.go("recommend", "See its recommendation")
     elif st.button(
         "Recommend this one…", key="recommend-this", type="primary", icon=":material/gavel:", disabled=runs == 0
@@ -68,12 +68,12 @@ def card(study: Study, view: RiskUtilityMap, rule: Rule, place: int | None, pins
         navigation.go_to("recommend")
 
 
-def _picker(view: RiskUtilityMap, rule: Rule, place: int | None) -> None:
+def _picker(view: RiskUtilityMap, rule: Rule, index: int | None) -> None:
     """The candidate at hand in a list: a way to choose it without a pointer."""
     on = view.frontier().tolist()
     others = np.flatnonzero(~view.dominance.undominated).tolist() if len(view.scenarios) <= _PICKED else []
     first = [other for _, other in rule.letters]
-    order = list(dict.fromkeys([*first, *on, *others, *([] if place is None else [place])]))
+    order = list(dict.fromkeys([*first, *on, *others, *([] if index is None else [index])]))
     scenarios = {view.scenarios[i].label: view.scenarios[i] for i in order}
     letters = {view.scenarios[other].label: letter for letter, other in rule.letters}
 
@@ -86,7 +86,7 @@ def _picker(view: RiskUtilityMap, rule: Rule, place: int | None) -> None:
         if label in scenarios:  # the browser sends words back whose letter has gone since
             select(label)
 
-    now = None if place is None else view.scenarios[place].label
+    now = None if index is None else view.scenarios[index].label
     state.set_input("candidate", now)  # always: the browser would go on showing a letter that has gone
     st.selectbox(
         "Candidate",
@@ -124,10 +124,10 @@ def _invitation(view: RiskUtilityMap) -> None:
         )
 
 
-def _head(view: RiskUtilityMap, rule: Rule, place: int, pinned: Pin | None) -> None:
-    label = view.scenarios[place].label
+def _head(view: RiskUtilityMap, rule: Rule, index: int, pinned: Pin | None) -> None:
+    label = view.scenarios[index].label
     left, right = st.columns([3, 2], vertical_alignment="center")
-    letter = rule.letter_of(place)
+    letter = rule.letter_of(index)
     named = f" · {pinned.name}" if pinned and pinned.name else ""
     left.markdown(markdown("#### {}{}{}", f"{letter} · " if letter else "", label, named))
     with right.popover(
@@ -144,7 +144,7 @@ def _head(view: RiskUtilityMap, rule: Rule, place: int, pinned: Pin | None) -> N
 
 def _keep(label: str, name: str | None, note: str = "") -> None:
     """Pin a candidate under a name, or take its pin away where there is no name."""
-    with elements.spoken(), actions.opened() as study:
+    with elements.errors_shown(), actions.opened() as study:
         if study is None:
             return
         if name is None:
@@ -154,58 +154,64 @@ def _keep(label: str, name: str | None, note: str = "") -> None:
         st.rerun()
 
 
-def _counts(study: Study, view: RiskUtilityMap, place: int) -> None:
+def _counts(study: Study, view: RiskUtilityMap, index: int) -> None:
     """What the risk is in records, and the edit rules that are broken."""
-    found = exposed(study, view, place)
-    if found is not None:
-        between = "" if found.low == found.high else f", from {found.low:,.10g} to {found.high:,.10g} in its runs"
-        each = f" Each run counts as the mean of its {found.tables} tables." if found.tables > 1 else ""
-        count = f"{found.mean:,.0f}"
-        words = markdown("**{} unaltered record** stands" if count == "1" else "**{} unaltered records** stand", count)
-        rest = markdown(" in cells {}{}; **{:,}** if nothing is done.{}", found.cells, between, found.original, each)
-        st.markdown(words + rest)
+    exposure = exposed(study, view, index)
+    if exposure is not None:
+        between = (
+            "" if exposure.low == exposure.high else f", from {exposure.low:,.10g} to {exposure.high:,.10g} in its runs"
+        )
+        each = f" Each run counts as the mean of its {exposure.tables} tables." if exposure.tables > 1 else ""
+        count = f"{exposure.mean:,.0f}"
+        subject = markdown(
+            "**{} unaltered record** stands" if count == "1" else "**{} unaltered records** stand", count
+        )
+        in_cells = markdown(
+            " in cells {}{}; **{:,}** if nothing is done.{}", exposure.cells, between, exposure.original, each
+        )
+        st.markdown(subject + in_cells)
     for k, call in enumerate(view.measures):
         if call.measure.name == "edit_failures" and np.isfinite(view.original[k]):
-            mean = text.with_error(view.summary.mean[place, k], view.summary.se[place, k])
+            mean = text.with_error(view.summary.mean[index, k], view.summary.se[index, k])
             st.markdown(markdown("**{} records** break an edit rule; {:,.0f} in the original.", mean, view.original[k]))
 
 
-def _worst(view: RiskUtilityMap, place: int) -> None:
+def _worst(view: RiskUtilityMap, index: int) -> None:
     """The worst-hit analysis and subgroup, as the measures name them."""
-    told = mechanisms.figure_notes(actions.notes(place))
-    for k, lines in told.items():
+    notes = mechanisms.figure_notes(actions.notes(index))
+    for k, lines in notes.items():
         if k < len(view.measures) and lines:
             st.caption(markdown("**{}:** {}", text.measure_title(view.measures[k]), "; ".join(lines)))
 
 
-def _why_not(view: RiskUtilityMap, rule: Rule, place: int) -> None:
+def _why_not(view: RiskUtilityMap, rule: Rule, index: int) -> None:
     """What dominates the candidate at hand and by how much; the next safer and the next more useful of the frontier."""
-    if np.isnan(view.risk_loss[place]) or np.isnan(view.utility_loss[place]):
+    if np.isnan(view.risk_loss[index]) or np.isnan(view.utility_loss[index]):
         st.caption("It has no completed run, so it cannot be compared.")
         return
-    better = [int(i) for i in view.dominators(place) if view.dominance.undominated[i]]
+    better = [int(i) for i in view.dominators(index) if view.dominance.undominated[i]]
     better.sort(key=lambda i: (view.utility_loss[i], view.risk_loss[i]))
     if better:
-        st.markdown(markdown("**Better than {}:** no worse on either, better on one.", view.scenarios[place].label))
+        st.markdown(markdown("**Better than {}:** no worse on either, better on one.", view.scenarios[index].label))
         for i in better[:3]:
-            _other(view, rule, place, i, "dominator")
+            _other(view, rule, index, i, "dominator")
         if len(better) > 3:
             st.caption(f"and {len(better) - 3} more of the frontier")
-    groups = indistinguishable_groups(view, representative=place)
-    alike = next((one.others for one in groups if one.index == place), ())
-    beside = candidate_card.neighbours(view, place, [one.index for one in groups])
-    for words, title in (("safer", "Next safer"), ("more useful", "Next more useful")):
-        if words in beside and beside[words] not in better[:3]:
+    groups = indistinguishable_groups(view, representative=index)
+    indistinguishable = next((group.others for group in groups if group.index == index), ())
+    neighbours = candidate_card.neighbours(view, index, [group.index for group in groups])
+    for direction, title in (("safer", "Next safer"), ("more useful", "Next more useful")):
+        if direction in neighbours and neighbours[direction] not in better[:3]:
             st.markdown(markdown("**{}:**", title))
-            _other(view, rule, place, beside[words], "next")
-        elif words not in beside:
-            st.caption(f"No candidate of the frontier is clearly {words}.")
-    if alike:
-        names = text.listed([view.scenarios[i].label for i in alike])
+            _other(view, rule, index, neighbours[direction], "next")
+        elif direction not in neighbours:
+            st.caption(f"No candidate of the frontier is clearly {direction}.")
+    if indistinguishable:
+        names = text.listed([view.scenarios[i].label for i in indistinguishable])
         st.caption(f"Within the noise it cannot be told from {names}.")
 
 
-def _other(view: RiskUtilityMap, rule: Rule, place: int, other: int, kind: str) -> None:
+def _other(view: RiskUtilityMap, rule: Rule, index: int, other: int, kind: str) -> None:
     scenario = view.scenarios[other]
     letter = rule.letter_of(other)
     st.button(
@@ -214,22 +220,22 @@ def _other(view: RiskUtilityMap, rule: Rule, place: int, other: int, kind: str) 
         on_click=partial(select, scenario.label),
         width="stretch",
     )
-    st.caption(candidate_card.difference(view, place, other))
+    st.caption(candidate_card.difference(view, index, other))
 
 
-def _runs(study: Study, view: RiskUtilityMap, place: int) -> None:
-    found = spread(study, view, place)
-    if found and view.summary.counted[place] > 1:
-        rows = [(text.measure_title(view.measures[k]), text.figure(a), text.figure(b)) for k, a, b in found]
+def _runs(study: Study, view: RiskUtilityMap, index: int) -> None:
+    ranges = spread(study, view, index)
+    if ranges and view.summary.counted[index] > 1:
+        rows = [(text.measure_title(view.measures[k]), text.figure(a), text.figure(b)) for k, a, b in ranges]
         st.markdown(markup.table(("", "least", "greatest"), "lrr", rows))
 
 
-def _settings(view: RiskUtilityMap, place: int) -> None:
+def _settings(view: RiskUtilityMap, index: int) -> None:
     """What mechanism and runs had to say, and the candidate's settings."""
-    warnings, counted = mechanisms.diagnostics(actions.notes(place))
+    warnings, counted = mechanisms.diagnostics(actions.notes(index))
     for warning in warnings[:3]:
         st.warning(warning[:1].upper() + warning[1:], icon=":material/warning:")
-    spec = view.scenarios[place].spec
+    spec = view.scenarios[index].spec
     if spec.by_roles:
         return
     with st.popover("Settings, and what its runs said", icon=":material/notes:", width="stretch"):
@@ -245,5 +251,5 @@ def _settings(view: RiskUtilityMap, place: int) -> None:
 def at_hand(view: RiskUtilityMap, rule: Rule) -> int | None:
     """The candidate at hand: the one selected, else the one recommended."""
     selected = state.get().selected
-    place = study_map.place_of(view, selected) if selected else None
-    return rule.place if place is None else place
+    index = candidate_map.index_of(view, selected) if selected else None
+    return rule.index if index is None else index

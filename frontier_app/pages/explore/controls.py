@@ -11,7 +11,7 @@ import streamlit as st
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.frontier.selection import middle
 from engine.measures import MeasureCall
-from frontier_app.charts import candidate_labels, study_map
+from frontier_app.charts import candidate_labels, candidate_map
 from frontier_app.session import state
 from frontier_app.widgets.recommendation import Rule
 from frontier_app.wording import markup, mechanisms, text
@@ -59,7 +59,7 @@ def _measures(view: RiskUtilityMap, calls: Sequence[MeasureCall]) -> None:
 
 def _known_risk(view: RiskUtilityMap, bound: float | None) -> tuple[float, float, float]:
     """From where to where candidates, doing nothing and the bound reach, in the measure's own units, and a step."""
-    sign = study_map.sign(view, view.risk)
+    sign = candidate_map.sign(view, view.risk)
     known = sign * np.append(view.risk_loss[np.isfinite(view.risk_loss)], view.original_losses[view.risk])
     known = known[np.isfinite(known)]
     if bound is not None or not len(known):
@@ -72,10 +72,10 @@ def _known_risk(view: RiskUtilityMap, bound: float | None) -> tuple[float, float
 
 def _bound(view: RiskUtilityMap, now: Rule, planned: float | None) -> None:
     """The largest acceptable risk, moved or typed in the measure's own units."""
-    sign = study_map.sign(view, view.risk)
+    sign = candidate_map.sign(view, view.risk)
     low, high, step = _known_risk(view, now.bound)
     digits = max(0, -math.floor(math.log10(step)))
-    words = "Largest acceptable risk" if sign > 0 else "Smallest acceptable protection"
+    label = "Largest acceptable risk" if sign > 0 else "Smallest acceptable protection"
 
     def switched() -> None:
         if not state.input_value("bound-on"):
@@ -92,7 +92,7 @@ def _bound(view: RiskUtilityMap, now: Rule, planned: float | None) -> None:
     if state.input_value("bound-on") != on:
         state.set_input("bound-on", on)
     st.toggle(
-        f"{words}, α",
+        f"{label}, α",
         key="bound-on",
         on_change=switched,
         help="The most useful candidate with no more risk than this is recommended.",
@@ -115,7 +115,7 @@ def _bound(view: RiskUtilityMap, now: Rule, planned: float | None) -> None:
         (st.number_input, keys[1], (min(0.0, low), max(0.0, high) * 10)),
     ):
         widget(
-            words,
+            label,
             *ends,
             step=step,
             format=shown,
@@ -175,9 +175,9 @@ def _slope(view: RiskUtilityMap, now: Rule) -> None:
     if not intervals:
         return
     rows = []
-    for place, low, high in intervals[:12]:
+    for index, low, high in intervals[:12]:
         until = "and above" if high == math.inf else f"to {text.figure(high, 3)}"
-        rows.append((view.scenarios[place].label, f"{text.figure(low, 3)} {until}"))
+        rows.append((view.scenarios[index].label, f"{text.figure(low, 3)} {until}"))
     with st.popover("Knee and slopes", icon=":material/line_axis:", width="stretch"):
         if knee is not None:
             label = view.scenarios[knee].label
@@ -211,10 +211,10 @@ def _slope_inputs(slope: float, low: float, high: float) -> None:
         state.set_input("slope-slider", min(values, key=lambda v: abs(v - slope)))
     if state.input_value("slope-number") is None:
         state.set_input("slope-number", slope)
-    words = "Risk per unit of utility"
-    st.select_slider(words, values, key="slope-slider", on_change=moved, label_visibility="collapsed")
+    label = "Risk per unit of utility"
+    st.select_slider(label, values, key="slope-slider", on_change=moved, label_visibility="collapsed")
     st.number_input(
-        words, 0.0, None, step=None, format="%.4g", key="slope-number", on_change=typed, label_visibility="collapsed"
+        label, 0.0, None, step=None, format="%.4g", key="slope-number", on_change=typed, label_visibility="collapsed"
     )
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.frontier.selection import undominated_together
-from frontier_app.charts import study_map
+from frontier_app.charts import candidate_map
 from frontier_app.charts.splom import splom
 from frontier_app.session import state
 from frontier_app.widgets import elements
@@ -67,17 +67,17 @@ def _matrix(view: RiskUtilityMap, columns: list[int], on: np.ndarray, shown: np.
         on[shown],
         [float(view.original[k]) for k in columns],
         shown,
-        [study_map.words(view, i) for i in shown.tolist()],
+        [candidate_map.words(view, i) for i in shown.tolist()],
     )
 
 
 def _select_clicked(view: RiskUtilityMap) -> None:
     """Select the candidate whose point was clicked."""
     points = (state.input_value("measures-matrix") or {}).get("selection", {}).get("points", [])
-    places = [point["customdata"] for point in points if point.get("customdata") is not None]
-    if places:
-        place = int(places[0][0] if isinstance(places[0], list) else places[0])
-        _select(view.scenarios[place].label)
+    indices = [point["customdata"] for point in points if point.get("customdata") is not None]
+    if indices:
+        index = int(indices[0][0] if isinstance(indices[0], list) else indices[0])
+        _select(view.scenarios[index].label)
 
 
 def _select(label: str) -> None:

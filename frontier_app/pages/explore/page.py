@@ -15,7 +15,7 @@ from engine.plan.differences import CONTEXT, plan_differences
 from engine.report.sentences import headline
 from engine.study.pins import Pin, pins
 from engine.study.study import Study
-from frontier_app.charts import candidate_labels, study_map
+from frontier_app.charts import candidate_labels, candidate_map
 from frontier_app.charts.density import MANY
 from frontier_app.pages.explore.card import at_hand, card
 from frontier_app.pages.explore.controls import controls
@@ -50,7 +50,7 @@ def page() -> None:
         with st.spinner("Reading the study…"):
             view = actions.the_map(look.risk, look.utility, look.partial)
     except EngineError as error:
-        elements.complain(error)
+        elements.show_error(error)
         if look != state.Look() and st.button("Show the map as planned"):
             state.put(look=state.Look())
             st.rerun()
@@ -60,21 +60,21 @@ def page() -> None:
         assert study is not None
         _unfinished(study)
         if not len(view.results):
-            elements.nothing("No run has been completed yet.", "sweep", "See the sweep")
+            elements.empty_page("No run has been completed yet.", "sweep", "See the sweep")
             return
         _study(study, view)
 
 
 def _nothing() -> None:
     if state.get().raw is None:
-        elements.nothing(
+        elements.empty_page(
             "There is no study yet. Open data, settle a plan and run the sweep; the map then shows the risk and the"
             " utility of every candidate.",
             "data",
             "Open data",
         )
     else:
-        elements.nothing(
+        elements.empty_page(
             "This plan has not been swept yet. The sweep draws and measures every candidate.", "sweep", "Run the sweep"
         )
 
@@ -83,8 +83,8 @@ def _unfinished(study: Study) -> None:
     now, progress = state.get(), study.progress
     at = now.workspace
     if now.plan is not None and any(not name.startswith(CONTEXT) for name in plan_differences(study.plan, now.plan)):
-        words = "The plan has changed since this sweep; what is shown here rests on the plan that was swept."
-        st.info(words, icon=":material/history:")
+        notice = "The plan has changed since this sweep; what is shown here rests on the plan that was swept."
+        st.info(notice, icon=":material/history:")
     if at is None or progress.done >= progress.total:
         return
     busy = jobs.status(at).busy
@@ -98,9 +98,9 @@ def _unfinished(study: Study) -> None:
 def _study(study: Study, view: RiskUtilityMap) -> None:
     look = state.get().look
     rule = recommendation.rule(study, view, look)
-    place = at_hand(view, rule)
+    index = at_hand(view, rule)
     pinned = _pins(study, view)
-    _headline(study, view, rule, place)
+    _headline(study, view, rule, index)
     left, middle, right = st.columns([22, 55, 37], gap="medium")
     with left:
         planned, _ = recommendation.planned(study, view)
@@ -110,28 +110,28 @@ def _study(study: Study, view: RiskUtilityMap) -> None:
         if drawn == "measures":
             measures(view)
         else:
-            _map(view, rule, place, pinned)
+            _map(view, rule, index, pinned)
     with right, st.container(border=True):
-        card(study, view, rule, place, pinned)
+        card(study, view, rule, index, pinned)
     table(view, rule, pinned)
     finalists.finalists(view, rule)
-    saved_view.keep()
+    saved_view.save()
 
 
 def _pins(study: Study, view: RiskUtilityMap) -> dict[int, Pin]:
     """The pinned candidates by place."""
-    found = {study_map.place_of(view, one.label): one for one in pins(study)}
-    return {place: one for place, one in found.items() if place is not None}
+    by_index = {candidate_map.index_of(view, pin.label): pin for pin in pins(study)}
+    return {index: pin for index, pin in by_index.items() if index is not None}
 
 
-def _headline(study: Study, view: RiskUtilityMap, rule: Rule, place: int | None) -> None:
+def _headline(study: Study, view: RiskUtilityMap, rule: Rule, index: int | None) -> None:
     """One sentence of counts; then where the recommendation comes from."""
-    name = rule.letter or (view.scenarios[place].label if place is not None else "")
-    said = headline(study, view, rule.place if rule.place is not None else place, name)
-    st.markdown(markdown("##### {}", said))
+    name = rule.letter or (view.scenarios[index].label if index is not None else "")
+    sentence = headline(study, view, rule.index if rule.index is not None else index, name)
+    st.markdown(markdown("##### {}", sentence))
     if rule.trouble:
         st.warning(f"{upper_first(rule.trouble).rstrip('.')}.", icon=":material/warning:")
-    elif rule.place is not None:
+    elif rule.index is not None:
         st.caption(_recommended(view, rule))
     else:
         st.caption("Nothing is recommended yet: set the largest acceptable risk α here, or under Threat and uses.")
@@ -139,18 +139,18 @@ def _headline(study: Study, view: RiskUtilityMap, rule: Rule, place: int | None)
 
 def _recommended(view: RiskUtilityMap, rule: Rule) -> Markdown:
     """What is recommended and by what, and whose the letters are."""
-    assert rule.place is not None
-    label = view.scenarios[rule.place].label
-    first = next((view.scenarios[place].label for letter, place in rule.letters if letter == "A"), "")
-    rest = " Other letters are its neighbours, from the safest to the most useful."
+    assert rule.index is not None
+    label = view.scenarios[rule.index].label
+    recorded_label = next((view.scenarios[index].label for letter, index in rule.letters if letter == "A"), "")
+    neighbours = " Other letters are its neighbours, from the safest to the most useful."
     if rule.recorded:
-        return markdown("**A** ({}) is the recorded recommendation: {}.{}", label, rule.words, rest)
-    if first == label:
-        rest += " Only the page Recommend records it."
-        return markdown("**A** ({}) is recommended: {}.{}", label, rule.words, rest)
+        return markdown("**A** ({}) is the recorded recommendation: {}.{}", label, rule.words, neighbours)
+    if recorded_label == label:
+        neighbours += " Only the page Recommend records it."
+        return markdown("**A** ({}) is recommended: {}.{}", label, rule.words, neighbours)
     named = markdown("**{}** ({})", rule.letter, label) if rule.letter else markdown("**{}**", label)
-    kept = markdown(" **A** is still the recorded recommendation, {}.", first) if first else ""
-    return markdown("{} would be recommended: {}.{}", named, rule.words, kept)
+    recorded = markdown(" **A** is still the recorded recommendation, {}.", recorded_label) if recorded_label else ""
+    return markdown("{} would be recommended: {}.{}", named, rule.words, recorded)
 
 
 def _drawn() -> str:
@@ -164,9 +164,9 @@ def _drawn() -> str:
 
     st.segmented_control(
         "Figure",
-        list(study_map.DRAWN),
+        list(candidate_map.DRAWN),
         required=True,
-        format_func=study_map.DRAWN.__getitem__,
+        format_func=candidate_map.DRAWN.__getitem__,
         key="look-drawn",
         on_change=changed,
         label_visibility="collapsed",
@@ -174,23 +174,23 @@ def _drawn() -> str:
     return look.drawn
 
 
-def _map(view: RiskUtilityMap, rule: Rule, place: int | None, pinned: dict[int, Pin]) -> None:
+def _map(view: RiskUtilityMap, rule: Rule, index: int | None, pinned: dict[int, Pin]) -> None:
     """The map; a click selects, a box on a density lists what is in it."""
     now = state.get()
     look = replace(now.look, bound=rule.bound, slope=rule.slope)
     if look.drawn == "runs":
         look = _highlight(view, look)
-    key = (id(view), look, rule.letters, tuple((i, one.name) for i, one in pinned.items()))
+    key = (id(view), look, rule.letters, tuple((i, pin.name) for i, pin in pinned.items()))
     if key != now.map_key:
         now = state.put(map_key=key, shown=now.selected)
-    shown = study_map.Shown(
-        selected=study_map.place_of(view, now.shown) if now.shown else None,
-        optimum=rule.place,
+    shown = candidate_map.Shown(
+        selected=candidate_map.index_of(view, now.shown) if now.shown else None,
+        optimum=rule.index,
         letters=dict(rule.letters),
-        pins={i: one.name or one.label for i, one in pinned.items()},
+        pins={i: pin.name or pin.label for i, pin in pinned.items()},
     )
     with st.spinner("Drawing…", show_time=_points(view, look) > MANY):
-        drawn = study_map.figure(view, look, shown)
+        drawn = candidate_map.figure(view, look, shown)
     many = any(trace.type == "heatmap" for trace in drawn.data)
     hidden = ["lasso2d", "autoScale2d", *([] if many else ["select2d"])]
     elements.chart(
@@ -230,65 +230,71 @@ def _highlight(view: RiskUtilityMap, look: state.Look) -> state.Look:
 def _chosen(view: RiskUtilityMap) -> None:
     """A click on a point selects it; a box over a density asks for what is inside."""
     event: dict[str, Any] = state.input_value("map") or {}
-    found = event.get("selection", {})
-    points = [p["customdata"] for p in found.get("points", []) if p.get("customdata") is not None]
-    boxes = found.get("box", [])
+    selection = event.get("selection", {})
+    points = [p["customdata"] for p in selection.get("points", []) if p.get("customdata") is not None]
+    boxes = selection.get("box", [])
     if boxes:
-        signs = [study_map.sign(view, k) for k in (view.risk, view.utility)]
+        signs = [candidate_map.sign(view, k) for k in (view.risk, view.utility)]
         (r0, r1), (u0, u1) = boxes[-1]["y"], boxes[-1]["x"]
         state.look(box=(signs[0] * r0, signs[0] * r1, signs[1] * u0, signs[1] * u1), rows="box")
     elif points and state.get().look.drawn != "measures":
-        place = points[0][0] if isinstance(points[0], list) else points[0]
-        if isinstance(place, int):
-            state.put(selected=view.scenarios[place].label, picks=state.get().picks + 1)
+        index = points[0][0] if isinstance(points[0], list) else points[0]
+        if isinstance(index, int):
+            state.put(selected=view.scenarios[index].label, picks=state.get().picks + 1)
 
 
 def _below(view: RiskUtilityMap, rule: Rule, look: state.Look, many: bool) -> None:
     """What the drawing leaves unsaid."""
-    said = [_WHAT[look.drawn]] if _WHAT[look.drawn] else []
+    sentences = [_WHAT[look.drawn]] if _WHAT[look.drawn] else []
     without = view.n_without_run
-    said.append(
+    sentences.append(
         f"{actions.source_words()}: {text.plural(len(view.scenarios), 'scenario')}"
         + (f" ({without:,} without a completed run)" if without else "")
         + f", {text.plural(len(view.results), 'run')}, {len(view.frontier())} on the frontier"
         + (" of means." if look.drawn == "runs" else ".")
     )
     if int(view.summary.counted.max(initial=0)) == 1:
-        said.append(
+        sentences.append(
             "Every candidate has one run only, so nothing is known about noise, and the frontier is partly luck: run"
             " finalists again on fresh replicates, below, before you decide."
         )
-    first = dict(rule.letters).get("A")
-    if look.drawn == "map" and first is not None:
-        alike = sum(len(one.others) for one in indistinguishable_groups(view, representative=first))
-        if alike:
-            said.append(f"{alike} of the frontier cannot be told from a neighbour within the noise.")
+    recommended = dict(rule.letters).get("A")
+    if look.drawn == "map" and recommended is not None:
+        n_indistinguishable = sum(
+            len(group.others) for group in indistinguishable_groups(view, representative=recommended)
+        )
+        if n_indistinguishable:
+            sentences.append(f"{n_indistinguishable} of the frontier cannot be told from a neighbour within the noise.")
     rates = len(candidate_labels.rates(view)[1])
-    if look.drawn == "rates" and rates > study_map.PANELS:
-        said.append(f"Of {rates} rates {study_map.PANELS} are drawn, evenly spread.")
+    if look.drawn == "rates" and rates > candidate_map.PANELS:
+        sentences.append(f"Of {rates} rates {candidate_map.PANELS} are drawn, evenly spread.")
     if look.drawn in ("rates", "labelled"):
         short = candidate_labels.abbreviations(view.scenarios[0].spec.attributes.names)
         key = "; ".join(f"{sign} = {name}" for name, sign in short.items() if sign != name)
-        said.append(f"Here letters are attributes{f': {key}' if key else ''}; those of candidates stand on the map.")
-        said.append("Labels without room are left out; point at a candidate to see what it swaps.")
+        sentences.append(
+            f"Here letters are attributes{f': {key}' if key else ''}; those of candidates stand on the map."
+        )
+        sentences.append("Labels without room are left out; point at a candidate to see what it swaps.")
     if many:
         noun = "runs" if look.drawn == "runs" else "candidates"
-        said.append(
+        sentences.append(
             f"So many {noun} are drawn as a density: darker where there are more. The frontier stays points. A box"
             " drawn with the dashed square of the toolbar lists the candidates inside, below."
         )
     if look.mechanism is not None and candidate_labels.forms(view)[1]:
-        said.append(f"Only {mechanisms.title(look.mechanism)} is shown; what is hidden still counts for the frontier.")
-    joint = study_map.joint_measure(view)
-    if joint is not None and joint != view.risk and study_map.several_tables(view):
-        said.append(
+        sentences.append(
+            f"Only {mechanisms.title(look.mechanism)} is shown; what is hidden still counts for the frontier."
+        )
+    joint = candidate_map.joint_measure(view)
+    if joint is not None and joint != view.risk and candidate_map.several_tables(view):
+        sentences.append(
             markdown(
                 "D = tables published together. The risk drawn here judges one table at a time; R2, *{}*, judges all of"
                 " them: choose it to compare releases of several tables.",
                 text.measure_within(view.measures[joint]),
             )
         )
-    st.caption(joined(" ", said))
+    st.caption(joined(" ", sentences))
 
 
 page()

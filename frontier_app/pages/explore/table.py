@@ -13,7 +13,7 @@ from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.frontier.selection import inside, safest
 from engine.release.spec import ReleaseSpec, percent
 from engine.study.pins import Pin
-from frontier_app.charts import candidate_labels, study_map
+from frontier_app.charts import candidate_labels, candidate_map
 from frontier_app.session import state
 from frontier_app.widgets.recommendation import Rule
 from frontier_app.wording import mechanisms, text
@@ -53,17 +53,17 @@ def table(view: RiskUtilityMap, rule: Rule, pins: dict[int, Pin]) -> None:
         with right:
             _range(view)
         now = state.get()
-    places, n = _places(view, rule, pins, which)
-    said = _said(view, n, which)
-    labels = [view.scenarios[i].label for i in places.tolist()]
-    at = study_map.place_of(view, now.selected) if now.selected else None
+    indices, n = _places(view, rule, pins, which)
+    caption = _caption(view, n, which)
+    labels = [view.scenarios[i].label for i in indices.tolist()]
+    at = candidate_map.index_of(view, now.selected) if now.selected else None
     if at is not None and now.selected not in labels:
-        said += f" {now.selected}, the candidate at hand, is not among them."
+        caption += f" {now.selected}, the candidate at hand, is not among them."
     elif at is not None:
         # said and not shown as a chosen row: a table that begins with one lets no other be chosen (Streamlit 1.67)
-        said += f" {now.selected}, the candidate at hand, is row {labels.index(str(now.selected)) + 1}."
-    if said:
-        st.caption(said)
+        caption += f" {now.selected}, the candidate at hand, is row {labels.index(str(now.selected)) + 1}."
+    if caption:
+        st.caption(caption)
     if not labels:
         return
 
@@ -74,7 +74,7 @@ def table(view: RiskUtilityMap, rule: Rule, pins: dict[int, Pin]) -> None:
 
     key = f"table-{which}-{now.picks}-{view.risk}-{view.utility}-{len(labels)}-{hash(now.look.box)}"
     st.dataframe(
-        rows(view, places, rule, pins),
+        rows(view, indices, rule, pins),
         key=key,
         hide_index=True,
         on_select=picked,
@@ -90,104 +90,104 @@ def _places(view: RiskUtilityMap, rule: Rule, pins: dict[int, Pin], which: str) 
     """The places that are listed, and how many there are in all."""
     look = state.get().look
     if which == "near":
-        near = {*(place for _, place in rule.letters), *pins}
+        near = {*(index for _, index in rule.letters), *pins}
         order = sorted(near, key=lambda i: (view.risk_loss[i], view.utility_loss[i]))
         return np.array(order, np.int64), len(near)
     codes, names = candidate_labels.forms(view)
     if which == "all" and look.mechanism not in names:
         return safest(view, MOST), len(view.risk_loss)
     if which == "box":
-        found = np.zeros(0, np.int64) if look.box is None else inside(view, look.box[:2], look.box[2:])
+        indices = np.zeros(0, np.int64) if look.box is None else inside(view, look.box[:2], look.box[2:])
     elif which == "all":
-        found = np.lexsort((view.utility_loss, view.risk_loss))
+        indices = np.lexsort((view.utility_loss, view.risk_loss))
     else:
-        found = view.frontier()
+        indices = view.frontier()
     if look.mechanism in names:
-        found = found[codes[found] == names.index(look.mechanism)]
-    return np.asarray(found)[:MOST], len(found)
+        indices = indices[codes[indices] == names.index(look.mechanism)]
+    return np.asarray(indices)[:MOST], len(indices)
 
 
-def _said(view: RiskUtilityMap, n: int, which: str) -> str:
+def _caption(view: RiskUtilityMap, n: int, which: str) -> str:
     """What the rows are, and how many are not shown."""
     if which == "near" and not n:
         return "Nothing is recommended and nothing is pinned: set α on the left, or pin a candidate in its card."
     if which == "box" and state.get().look.box is None:
         return "Draw a box on the map with the dashed square of its toolbar, or type a range here."
-    words = f"{text.plural(n, 'candidate')}."
+    caption = f"{text.plural(n, 'candidate')}."
     if n > MOST:
-        words = f"{n:,} candidates; the {MOST:,} with the least risk are listed. A range of the map narrows them."
+        caption = f"{n:,} candidates; the {MOST:,} with the least risk are listed. A range of the map narrows them."
     if view.riskier_than_original.any():
-        words += " ⚠ marks what is riskier than doing nothing, on average."
+        caption += " ⚠ marks what is riskier than doing nothing, on average."
     if which == "frontier":
         groups = indistinguishable_groups(view)
         if len(groups) < n:
-            words += f" Within the noise of their means they are {len(groups)} different choices."
-    return words
+            caption += f" Within the noise of their means they are {len(groups)} different choices."
+    return caption
 
 
 def _range(view: RiskUtilityMap) -> None:
     """A range of the map by figures: the way to it without a pointer."""
     look = state.get().look
     with st.popover("Type a range", icon=":material/crop_free:", width="stretch"):
-        signs = [study_map.sign(view, k) for k in (view.risk, view.utility)]
+        signs = [candidate_map.sign(view, k) for k in (view.risk, view.utility)]
         columns = (view.risk_loss, view.utility_loss)
-        given = []
-        for i, (words, k, sign) in enumerate(zip(("Risk", "Use"), (view.risk, view.utility), signs, strict=True)):
+        ends_given = []
+        for i, (axis, k, sign) in enumerate(zip(("Risk", "Use"), (view.risk, view.utility), signs, strict=True)):
             known = sign * columns[i][np.isfinite(columns[i])]
             ends = sorted(sign * v for v in look.box[2 * i : 2 * i + 2]) if look.box else []
             low, high = ends or (float(known.min(initial=np.inf)), float(known.max(initial=-np.inf)))
-            st.caption(f"{words}: {text.measure_name(view.measures[k])}")
-            for place, end, value in zip(st.columns(2), ("from", "to"), (low, high), strict=True):
-                key = f"box-{words}-{end}-{view.risk}-{view.utility}-{look.box}"
-                given.append(
-                    sign * place.number_input(f"{words} {end}", value=value, step=None, format="%.6g", key=key)
+            st.caption(f"{axis}: {text.measure_name(view.measures[k])}")
+            for column, end, value in zip(st.columns(2), ("from", "to"), (low, high), strict=True):
+                key = f"box-{axis}-{end}-{view.risk}-{view.utility}-{look.box}"
+                ends_given.append(
+                    sign * column.number_input(f"{axis} {end}", value=value, step=None, format="%.6g", key=key)
                 )
         if st.button("List what is inside", key="box-apply", type="primary"):
-            state.look(box=tuple(given))
+            state.look(box=tuple(ends_given))
             st.rerun()
 
 
-def rows(view: RiskUtilityMap, places: np.ndarray, rule: Rule, pins: dict[int, Pin]) -> pd.DataFrame:
+def rows(view: RiskUtilityMap, indices: np.ndarray, rule: Rule, pins: dict[int, Pin]) -> pd.DataFrame:
     """One row per candidate: columns that say nothing here are left out."""
     summary = view.summary
-    some = [view.scenarios[i] for i in places.tolist()]
+    scenarios = [view.scenarios[i] for i in indices.tolist()]
     mixed = bool(candidate_labels.forms(view)[1])
-    letters = [rule.letter_of(i) for i in places.tolist()]
-    names = [(pins[i].name or "pinned") if i in pins else "" for i in places.tolist()]
+    letters = [rule.letter_of(i) for i in indices.tolist()]
+    names = [(pins[i].name or "pinned") if i in pins else "" for i in indices.tolist()]
     riskier = view.riskier_than_original
-    failed = summary.failed[places]
-    runs = summary.counted[places]
+    failed = summary.failed[indices]
+    runs = summary.counted[indices]
 
     def spread(name: str, se: np.ndarray) -> dict[str, Any]:
         return {name: se} if np.isfinite(se).any() else {}
 
-    made: dict[str, Any] = {
+    columns: dict[str, Any] = {
         **({"letter": letters} if any(letters) else {}),
-        "id": [s.label for s in some],
+        "id": [s.label for s in scenarios],
         **({"pin": names} if any(names) else {}),
-        **({"mechanism": [s.spec.mechanism for s in some]} if mixed else {}),
-        "swap": [swaps(s.spec, mixed) for s in some],
-        **({} if mixed else {"rate": [100 * float(s.spec.rate) for s in some]}),
-        "risk": study_map.sign(view, view.risk) * view.risk_loss[places],
-        **spread("risk_se", summary.loss_se[places, view.risk]),
-        "loss": study_map.sign(view, view.utility) * view.utility_loss[places],
-        **spread("loss_se", summary.loss_se[places, view.utility]),
-        "standing": [("⚠ " if riskier[i] else "") + study_map.dominance_words(view, i) for i in places.tolist()],
-        "share": 100 * view.dominance.share[places],
-        "changed": summary.changed[places],
+        **({"mechanism": [s.spec.mechanism for s in scenarios]} if mixed else {}),
+        "swap": [swaps(s.spec, mixed) for s in scenarios],
+        **({} if mixed else {"rate": [100 * float(s.spec.rate) for s in scenarios]}),
+        "risk": candidate_map.sign(view, view.risk) * view.risk_loss[indices],
+        **spread("risk_se", summary.loss_se[indices, view.risk]),
+        "loss": candidate_map.sign(view, view.utility) * view.utility_loss[indices],
+        **spread("loss_se", summary.loss_se[indices, view.utility]),
+        "standing": [("⚠ " if riskier[i] else "") + candidate_map.dominance_words(view, i) for i in indices.tolist()],
+        "share": 100 * view.dominance.share[indices],
+        "changed": summary.changed[indices],
         **({"runs": runs} if len(set(runs.tolist())) > 1 else {}),
         **({"failed": failed} if failed.any() else {}),
     }
-    return pd.DataFrame(made)
+    return pd.DataFrame(columns)
 
 
 def swaps(spec: ReleaseSpec, mixed: bool) -> str:
     """What a candidate swaps; among several mechanisms also its rate, where it has one."""
     if not spec.by_roles:
-        words = mechanisms.settings(spec)
+        settings = mechanisms.settings(spec)
     else:
-        words = text.spec_short(spec.attributes)
-    return f"{words} at {percent(spec.rate)}" if mixed and spec.rate and "rate=" not in words else words
+        settings = text.spec_short(spec.attributes)
+    return f"{settings} at {percent(spec.rate)}" if mixed and spec.rate and "rate=" not in settings else settings
 
 
 def _columns(view: RiskUtilityMap) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def page() -> None:
     st.title("Export", anchor=False)
     path = actions.own_study()
     if path is None:
-        elements.nothing(
+        elements.empty_page(
             "There is nothing to export yet: a release is chosen among the candidates of a study.", "data", "Open data"
         )
         return
@@ -75,24 +75,24 @@ def page() -> None:
             if status.choice is None:
                 _nothing(status)
             else:
-                workflow.where_it_stands(study, status)
+                workflow.state_box(study, status)
                 _readers()
                 _ask(study, status)
         _written(status)
     except EngineError as error:
-        elements.complain(error)
+        elements.show_error(error)
 
 
 def _nothing(status: DecisionStatus) -> None:
     """Why there is no release to export."""
     if status.state == "withheld":
-        elements.nothing(
+        elements.empty_page(
             f"The decision is to release nothing, so there is nothing to export. Reason given: {status.why}",
             "recommend",
             "See the decision",
         )
     else:
-        elements.nothing(
+        elements.empty_page(
             f"{status.words} What is recommended can be exported; record a recommendation first.",
             "recommend",
             "Recommend a release",
@@ -123,9 +123,9 @@ def _ask(study: Study, status: DecisionStatus) -> None:
     if tier not in ("chair", "member"):
         with right:
             formats, include = _data(study, chosen, tier)
-    asked = state.ExportChoices(tier, status.state, tuple(formats), include)
-    if asked != chosen:
-        state.put(export_choices=asked)
+    choices = state.ExportChoices(tier, status.state, tuple(formats), include)
+    if choices != chosen:
+        state.put(export_choices=choices)
     job = exports.job(now.workspace)
     if job.state == "running":
         _watch()
@@ -138,7 +138,7 @@ def _ask(study: Study, status: DecisionStatus) -> None:
         icon=":material/inventory_2:",
         disabled=not formats,
     ):
-        with elements.spoken():
+        with elements.errors_shown():
             exports.start(now.workspace, choice.label, tier, formats or ["csv"], include, now.look.partial)
             st.rerun()
     if not formats:
@@ -184,11 +184,11 @@ def _data(study: Study, chosen: state.ExportChoices, tier: str) -> tuple[list[st
     )
     planned = study.plan.publish.include
     if tier == "analyst":
-        more = {role: words for role, words in _besides(study).items() if role not in planned}
+        more = {role: label for role, label in _besides(study).items() if role not in planned}
         include = tuple(
             role
-            for role, words in more.items()
-            if st.checkbox(words, role in chosen.include, key=f"export-include-{role}")
+            for role, label in more.items()
+            if st.checkbox(label, role in chosen.include, key=f"export-include-{role}")
         )
     else:
         include = ()
@@ -199,12 +199,12 @@ def _data(study: Study, chosen: state.ExportChoices, tier: str) -> tuple[list[st
 def _besides(study: Study) -> dict[str, str]:
     """What the analyst's release may hold besides the attributes and carried columns."""
     data = study.plan.data
-    words = {}
+    labels = {}
     if data.weight is not None:
-        words["weight"] = f"Give the analyst the weight too (column {data.weight})"
+        labels["weight"] = f"Give the analyst the weight too (column {data.weight})"
     if data.id is not None:
-        words["id"] = f"Give the analyst a new id in place of column {data.id}"
-    return words
+        labels["id"] = f"Give the analyst a new id in place of column {data.id}"
+    return labels
 
 
 def _tier(study: Study, status: DecisionStatus, at: DeltaGenerator) -> str:
@@ -233,13 +233,13 @@ def _rate_words(study: Study, tier: str) -> str:
     """What a reader is told about how much was swapped."""
     public = study.plan.publish
     if tier in ("public", "all"):
-        told = (
+        policy = (
             f"The public is told a range instead of the rate: {public.rate_range}."
             if public.rate_policy == "range"
             else "The public is told neither the rate nor how many records were swapped: with it a swap is easier to"
             " undo. A wide range can be told instead."
         )
-        return f"{told} Threat and uses settles this, and a change after the approval needs a new one."
+        return f"{policy} Threat and uses settles this, and a change after the approval needs a new one."
     return {
         "analyst": "It holds the exact rate, and what else remakes the release.",
         "chair": "It tells the exact rate, asked for and reached: the chair answers for it, members do not see it.",
@@ -283,81 +283,81 @@ def _watch() -> None:
 
 def _written(status: DecisionStatus) -> None:
     at = state.get().workspace
-    made = exports.found(at) if at is not None else []
-    if not made:
+    written = exports.complete(at) if at is not None else []
+    if not written:
         return
     st.subheader("What was written", anchor=False)
-    if status.state == "approved" and any("public" in one.bundles for one in made):
+    if status.state == "approved" and any("public" in bundles_written.bundles for bundles_written in written):
         st.markdown("The public bundle is written. When it has been published, record that: it closes the decision.")
         elements.go("recommend", "Next: record the publication")
-    for number, one in enumerate(made[:_SHOWN]):
-        names = text.listed([_TIERS[tier][0] for tier in one.bundles])
-        stamp = one.folder.name.split("-")
+    for number, bundles_written in enumerate(written[:_SHOWN]):
+        names = text.listed([_TIERS[tier][0] for tier in bundles_written.bundles])
+        stamp = bundles_written.folder.name.split("-")
         title = f"{stamp[0]} for {names}, {stamp[1][:4]}-{stamp[1][4:6]}-{stamp[1][6:]} {stamp[2][:2]}:{stamp[2][2:4]}"
         with st.expander(title, expanded=number == 0, icon=":material/folder_zip:"):
-            _one(one)
-    if len(made) > _SHOWN:
-        st.caption(f"The latest {_SHOWN} of {len(made)}; each has another order of rows.")
+            _export(bundles_written)
+    if len(written) > _SHOWN:
+        st.caption(f"The latest {_SHOWN} of {len(written)}; each has another order of rows.")
 
 
-def _one(one: exports.Export) -> None:
-    st.success(_checked(one), icon=":material/verified_user:")
-    columns = st.columns(min(len(one.bundles), 4) or 1, gap="medium")
-    for place, tier in zip(columns, one.bundles, strict=False):
-        with place.container(border=True, height="stretch"):
-            inside = tier == "analyst"
+def _export(written: exports.Export) -> None:
+    st.success(_checked(written), icon=":material/verified_user:")
+    columns = st.columns(min(len(written.bundles), 4) or 1, gap="medium")
+    for column, tier in zip(columns, written.bundles, strict=False):
+        with column.container(border=True, height="stretch"):
+            internal = tier == "analyst"
             st.markdown(markdown("**{}** – {}", *_TIERS[tier]))
-            if inside:
+            if internal:
                 st.markdown(
                     markdown(":material/lock: Whoever has it can undo the swap. Keep it with the original data.")
                 )
             elif tier == "public":
                 st.markdown(markdown(":material/public: May leave the building."))
-            files = one.files(tier)
+            files = written.files(tier)
             listed = [f"{name} ({_size(size)})" for name, size in files[:_LONG]]
             more = [f"and {len(files) - _LONG} more"] if len(files) > _LONG else []
             st.markdown(bullets([*listed, *more]))
-            archive = one.archive(tier)
+            archive = written.archive(tier)
             st.download_button(
                 "Download (zip)",
                 archive.read_bytes,
                 f"{tier}.zip",
                 "application/zip",
-                key=f"download-{one.folder.name}-{tier}",
-                icon=":material/lock:" if inside else ":material/download:",
+                key=f"download-{written.folder.name}-{tier}",
+                icon=":material/lock:" if internal else ":material/download:",
                 type="primary" if tier == "public" else "secondary",
                 on_click="ignore",
             )
     st.caption("On this machine it lies here:")
-    st.code(str(one.folder), language=None)
+    st.code(str(written.folder), language=None)
 
 
-def _checked(one: exports.Export) -> str:
+def _checked(written: exports.Export) -> str:
     """What the search and the attack have shown, in words; a bundle that fails either is never written."""
-    said = [
+    sentences = [
         "All bytes were searched for keys, secrets, paths and names, and every file is on its reader's list"
         ": nothing was found."
     ]
-    if "public" in one.bundles:
-        said.append("The release was attacked before it was written, and no attack succeeded.")
-        said += _attacked(one.attack)
-    return " ".join(said)
+    if "public" in written.bundles:
+        sentences.append("The release was attacked before it was written, and no attack succeeded.")
+        sentences += _attacked(written.attack)
+    return " ".join(sentences)
 
 
-def _attacked(found: Mapping[str, Any] | None) -> list[str]:
+def _attacked(attack: Mapping[str, Any] | None) -> list[str]:
     """Details of the attack where the analyst's bundle holds them."""
-    if not found:
+    if not attack:
         return []
-    undoing = found.get("undoing", {})
-    said = []
+    undoing = attack.get("undoing", {})
+    sentences = []
     if undoing.get("tried"):
-        said.append(
+        sentences.append(
             f"{undoing['tried']:,} guesses of small keys and rates did not undo the swap; the order of rows and the ids"
             " keep nothing of the original."
         )
     elif undoing.get("why"):
-        said.append(f"Undoing was not tried: {undoing['why']}.")
-    return said
+        sentences.append(f"Undoing was not tried: {undoing['why']}.")
+    return sentences
 
 
 def _size(n: int) -> str:

@@ -49,9 +49,9 @@ def _words(column: RawColumn, numeric: bool, is_id: bool) -> str:
     if is_id:
         return "looks like an id"
     if numeric:
-        found = numbers(column.values)
-        found = found[np.isfinite(found)]
-        low, high = (f"{v:,.6g}" for v in (found.min(), found.max()))
+        values = numbers(column.values)
+        values = values[np.isfinite(values)]
+        low, high = (f"{v:,.6g}" for v in (values.min(), values.max()))
         return f"numbers {low} to {high}" if low != high else f"the number {low}"
     shown = [column.about.label_or_value(text) for text in texts(column.values.slice(0, _SHOWN))]
     return ", ".join(text if len(text) <= 18 else text[:17] + "…" for text in shown) + (
@@ -62,7 +62,7 @@ def _words(column: RawColumn, numeric: bool, is_id: bool) -> str:
 def rows(raw: RawTable, plan: Plan | None, seen: pd.DataFrame) -> pd.DataFrame:
     """One row per column of the file: its looks, its decision and the roles of its attribute."""
     of = {column: a for a in plan.attributes for column in a.columns} if plan else {}
-    found = assign_columns(plan.data, raw.names) if plan else None
+    assignment = assign_columns(plan.data, raw.names) if plan else None
     single = {plan.data.weight: "weight", plan.data.id: "id"} if plan else {}
     table = []
     for name in raw.names:
@@ -71,7 +71,7 @@ def rows(raw: RawTable, plan: Plan | None, seen: pd.DataFrame) -> pd.DataFrame:
             roles = [attribute.name in getattr(plan, role) for role in ROLES]
             table.append(("attribute", attribute.name, *roles, MISSING[attribute.on_missing]))
             continue
-        decision = single.get(name) or ("drop" if found and name in found.dropped else "carry")
+        decision = single.get(name) or ("drop" if assignment and name in assignment.dropped else "carry")
         table.append((decision, "", False, False, False, NONE))
     named = pd.DataFrame(table, columns=["decision", "attribute", *ROLES, "on_missing"])
     named = named.astype(dict.fromkeys(ROLES, "boolean"))  # the grid lets a mark be cleared, which is none
@@ -143,14 +143,14 @@ def _completed(edited: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
     aside = edited["decision"] != "attribute"
     edited.loc[aside, ["attribute", "on_missing"]] = ["", NONE]
     edited.loc[aside, list(ROLES)] = False
-    for place in edited.index[~aside]:
-        was = before.at[place, "decision"]
-        if not str(edited.at[place, "attribute"] or "").strip():
-            edited.at[place, "attribute"] = str(edited.at[place, "column"])
-        if was != "attribute" and not edited.loc[place, list(ROLES)].any():
-            edited.loc[place, list(ROLES)] = True
-        if edited.at[place, "on_missing"] not in MISSING.values():
-            edited.at[place, "on_missing"] = MISSING["level" if edited.at[place, "missing"] else "refuse"]
+    for row in edited.index[~aside]:
+        was = before.at[row, "decision"]
+        if not str(edited.at[row, "attribute"] or "").strip():
+            edited.at[row, "attribute"] = str(edited.at[row, "column"])
+        if was != "attribute" and not edited.loc[row, list(ROLES)].any():
+            edited.loc[row, list(ROLES)] = True
+        if edited.at[row, "on_missing"] not in MISSING.values():
+            edited.at[row, "on_missing"] = MISSING["level" if edited.at[row, "missing"] else "refuse"]
     # The columns of one block say the same: a mark changed on one of them counts for all.
     for name, group in edited[edited["decision"] == "attribute"].groupby("attribute", sort=False):
         if len(group) > 1:
@@ -186,10 +186,10 @@ def _followed(plan: Plan, names: Sequence[str], renamed: dict[str, str]) -> tupl
     edits = []
     for rule in plan.edits:
         forbid = tuple((now(name), levels) for name, levels in rule.forbid)
-        gone = [name for name, _ in forbid if name not in names]
-        if gone:
+        removed = [name for name, _ in forbid if name not in names]
+        if removed:
             raise UsageError(
-                f"edit rule '{rule.name}' names '{gone[0]}', which would no longer be an attribute;"
+                f"edit rule '{rule.name}' names '{removed[0]}', which would no longer be an attribute;"
                 " take the rule out of the plan first"
             )
         edits.append(EditRule(rule.name, forbid))

@@ -33,11 +33,11 @@ def page(plan: Plan) -> None:
     assert raw is not None
     seen = looks().set_index("column")
     numeric = list(seen.index[seen["numeric"] & (seen["values"] > 2)])
-    held = {c for a in plan.attributes for c in a.columns} | {plan.data.id, plan.data.weight}
-    loose = [name for name in numeric if name not in held]
+    taken = {column for a in plan.attributes for column in a.columns} | {plan.data.id, plan.data.weight}
+    loose = [name for name in numeric if name not in taken]
     options = [*plan.names, *(name for name in loose if name not in plan.names)]
-    wanted = now.file_view.column
-    first = wanted if wanted in options else _needs_cut(plan, seen) or options[0]
+    last = now.file_view.column
+    first = last if last in options else _needs_cut(plan, seen) or options[0]
     left, right = st.columns([2, 3], gap="large")
     with left:
         name = st.selectbox(
@@ -48,11 +48,11 @@ def page(plan: Plan) -> None:
             key=f"recode-which-{now.version}",
             filter_mode="contains",
         )
-        if name != wanted:
+        if name != last:
             state.set_file_view(column=name)
         part = plan.attributes[plan.names.index(name)] if name in plan.names else AttributePlan(name)
         if any(column not in raw.columns for column in part.view):
-            elements.complain(f"the data have no column '{part.view[0]}', which this attribute is made of")
+            elements.show_error(f"the data have no column '{part.view[0]}', which this attribute is made of")
             return
         tried = _inputs(plan, part, raw, new=name not in plan.names)
     with right:
@@ -100,7 +100,7 @@ def _inputs(plan: Plan, part: AttributePlan, raw: RawTable, *, new: bool) -> Att
         if tried is not None:
             view_of(tried, raw, plan.data.missing)
     except EngineError as error:
-        elements.complain(error)
+        elements.show_error(error)
         tried = None
     changed = tried is not None and (tried != old or (new and bool(tried.cut)))
     with st.container(horizontal=True):
@@ -108,7 +108,7 @@ def _inputs(plan: Plan, part: AttributePlan, raw: RawTable, *, new: bool) -> Att
             assert tried is not None
             _use(plan, old, tried, new=new)
         if (part.cut or part.merge) and st.button("Every value its own level", key=f"split-{tag}"):
-            with elements.spoken():
+            with elements.errors_shown():
                 _use(plan, old, split_levels(part, raw), new=False)
     return tried if changed else None
 
@@ -169,8 +169,8 @@ def _merge(plan: Plan, part: AttributePlan, raw: RawTable, tag: str) -> Attribut
     if part.cut:
         st.caption("This attribute is cut. Change its edges, or give every value its own level first.")
         return None
-    found = view_of(part, raw, plan.data.missing)
-    levels = [level for level, kind in zip(found.levels, found.kinds, strict=True) if kind == "value"]
+    current = view_of(part, raw, plan.data.missing)
+    levels = [level for level, kind in zip(current.levels, current.kinds, strict=True) if kind == "value"]
     if len(levels) > _MOST_TO_PICK:
         st.caption(f"{len(levels):,} levels are too many to pick by hand; cut it, or merge them in the plan file.")
         return None
@@ -232,15 +232,15 @@ def _effect(plan: Plan, part: AttributePlan | None, tried: AttributePlan, raw: R
     else:
         st.caption("Give edges to cut this number into levels; it then becomes an attribute.")
         return
-    with elements.spoken():
+    with elements.errors_shown():
         if after != plan:
             st.markdown(
                 markdown("**With these levels**, not used yet:" if not new else "**As an attribute**, not used yet:")
             )
             if tried.name in after.keys:
-                found, before = picture.of(after), picture.of(plan)
-                if found is not None:
-                    picture.draw(found, before)
+                after_table, before_table = picture.of(after), picture.of(plan)
+                if after_table is not None:
+                    picture.draw(after_table, before_table)
             else:
                 st.caption(f"{tried.name} is no key, so its levels do not change the table of the keys.")
         table = key_table(raw, after, [tried.name])
@@ -282,7 +282,7 @@ def _words(line: str) -> tuple[str, ...]:
 
 def _numbers(line: str) -> tuple[float, ...]:
     try:
-        found = tuple(float(word) for word in line.replace(";", ",").replace(",", " ").split())
+        edges = tuple(float(word) for word in line.replace(";", ",").replace(",", " ").split())
     except ValueError:
         raise UsageError(f"the edges '{line}' are not all numbers; write them as for example 25, 55") from None
-    return tuple(int(edge) if edge.is_integer() else edge for edge in found)
+    return tuple(int(edge) if edge.is_integer() else edge for edge in edges)

@@ -42,8 +42,8 @@ def start() -> None:
     samples = sorted(describe(), key=lambda sample: (sample.name != _FIRST, not sample.here))
     for begin in range(0, len(samples), _A_ROW):
         row = samples[begin : begin + _A_ROW]
-        for place, sample in zip(st.columns(_A_ROW), row, strict=False):
-            with place.container(border=True, height="stretch"):
+        for column, sample in zip(st.columns(_A_ROW), row, strict=False):
+            with column.container(border=True, height="stretch"):
                 _sample(sample)
     st.subheader("Or open your own file", anchor=False)
     upload, path = st.columns(2, gap="large")
@@ -68,8 +68,8 @@ def _earlier(known: Sequence[Workspace]) -> None:
 
 
 def _cards(row: Sequence[Workspace]) -> None:
-    for place, at in zip(st.columns(_A_ROW), row, strict=False):
-        with place.container(border=True, height="stretch"):
+    for column, at in zip(st.columns(_A_ROW), row, strict=False):
+        with column.container(border=True, height="stretch"):
             name = Path(at.about["data"]).name
             st.markdown(markdown("**{}**", name))
             n, when = len(at.studies), time.strftime("%Y-%m-%d %H:%M", time.localtime(at.used))
@@ -152,6 +152,6 @@ def _path(take: Callable[[str], None]) -> None:
 
 def attempt(action: Callable[[], object]) -> None:
     """Do it and draw the page anew, or say what is wrong."""
-    with elements.spoken():
+    with elements.errors_shown():
         action()
         st.rerun()

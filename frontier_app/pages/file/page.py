@@ -103,7 +103,7 @@ def _table() -> str | None:
 def _counts(complaint: str | None) -> None:
     """Live counts of the table that the keys span, or what is wrong."""
     if complaint:
-        elements.complain(complaint)
+        elements.show_error(complaint)
         return
     plan = state.get().plan
     if plan is None:
@@ -113,7 +113,7 @@ def _counts(complaint: str | None) -> None:
         actions.coded()
         key_table.live(plan)
     except EngineError as error:
-        elements.complain(error)
+        elements.show_error(error)
 
 
 if state.get().raw is not None:

@@ -51,19 +51,19 @@ def open_ones(plan: Plan) -> list[Proposal]:
     now = state.get()
     raw, at = now.raw, now.workspace
     assert raw is not None and at is not None
-    found = now.memo.get("dependencies", raw.source, lambda: dependencies(raw))
+    known = now.memo.get("dependencies", raw.source, lambda: dependencies(raw))
     declined = at.about.get("declined", ())
-    proposals = now.memo.get("proposals", plan, lambda: propose(raw, plan, found))
+    proposals = now.memo.get("proposals", plan, lambda: propose(raw, plan, known))
     return [proposal for proposal in proposals if proposal.key not in declined]
 
 
 def page(plan: Plan) -> None:
     """The open proposals, a kind at a time."""
-    found = open_ones(plan)
+    proposals = open_ones(plan)
     at = state.get().workspace
     assert at is not None
     declined = len(at.about.get("declined", ()))
-    if not found:
+    if not proposals:
         st.success(
             "Nothing in the records asks for another decision"
             + (", but for what was declined." if declined else ": what belongs together is together."),
@@ -71,14 +71,14 @@ def page(plan: Plan) -> None:
         )
         _again(declined)
         return
-    by_kind: dict[str, list[Proposal]] = {kind: [p for p in found if p.kind == kind] for kind in KINDS}
-    kinds = {kind: f"{WORDS[kind].name} ({len(mine)})" for kind, mine in by_kind.items() if mine}
+    by_kind: dict[str, list[Proposal]] = {kind: [p for p in proposals if p.kind == kind] for kind in KINDS}
+    kinds = {kind: f"{WORDS[kind].name} ({len(of_kind)})" for kind, of_kind in by_kind.items() if of_kind}
     st.markdown(
-        f"The records suggest {text.plural(len(found), 'decision')}. Each was checked on all records. Accept or"
+        f"The records suggest {text.plural(len(proposals), 'decision')}. Each was checked on all records. Accept or"
         " decline them one by one, or all of a kind."
     )
-    wanted = state.get().file_view.kind
-    shown = wanted if wanted in kinds else next(iter(kinds))
+    last = state.get().file_view.kind
+    shown = last if last in kinds else next(iter(kinds))
     picked = st.segmented_control(
         "Kind of proposals",
         list(kinds),
@@ -89,37 +89,37 @@ def page(plan: Plan) -> None:
         required=True,
     )
     kind = str(picked or shown)
-    if kind != wanted:
+    if kind != last:
         state.set_file_view(kind=kind, shown=_MORE)
     _kind(plan, kind, by_kind[kind])
     _again(declined)
 
 
-def _kind(plan: Plan, kind: str, mine: list[Proposal]) -> None:
-    words = WORDS[kind]
+def _kind(plan: Plan, kind: str, proposals: list[Proposal]) -> None:
+    kind_words = WORDS[kind]
     left, right = st.columns([3, 2], vertical_alignment="center")
-    left.caption(words.why)
-    if len(mine) > 1:
+    left.caption(kind_words.why)
+    if len(proposals) > 1:
         with right.container(horizontal=True, horizontal_alignment="right"):
-            if st.button(f"Accept all {len(mine)}", type="primary", icon=":material/done_all:", key=f"all-{kind}"):
-                _accept(plan, mine)
+            if st.button(f"Accept all {len(proposals)}", type="primary", icon=":material/done_all:", key=f"all-{kind}"):
+                _accept(plan, proposals)
             if st.button("Decline all", key=f"none-{kind}"):
-                _decline(mine)
-    for proposal in mine[: state.get().file_view.shown]:
+                _decline(proposals)
+    for proposal in proposals[: state.get().file_view.shown]:
         with st.container(border=True):
-            said, buttons = st.columns([5, 2], vertical_alignment="center")
-            said.markdown(markdown("{}  \n:gray[{}]", proposal.sentence, proposal.effect))
+            sentence, buttons = st.columns([5, 2], vertical_alignment="center")
+            sentence.markdown(markdown("{}  \n:gray[{}]", proposal.sentence, proposal.effect))
             with buttons.container(horizontal=True, horizontal_alignment="right"):
                 if st.button(
                     "Accept",
                     key=f"accept-{proposal.key}",
-                    type="secondary" if len(mine) > 1 else "primary",
+                    type="secondary" if len(proposals) > 1 else "primary",
                     icon=":material/check:",
                 ):
                     _accept(plan, [proposal])
                 if st.button("Decline", key=f"decline-{proposal.key}"):
                     _decline([proposal])
-    left_over = len(mine) - state.get().file_view.shown
+    left_over = len(proposals) - state.get().file_view.shown
     if left_over > 0 and st.button(f"Show {min(left_over, _MORE)} more of {left_over}", icon=":material/expand_more:"):
         state.set_file_view(shown=state.get().file_view.shown + _MORE)
         st.rerun()
@@ -141,7 +141,7 @@ def _accept(plan: Plan, proposals: list[Proposal]) -> None:
     if not complaints:
         st.rerun()
     for complaint in complaints[:3]:
-        elements.complain(complaint)
+        elements.show_error(complaint)
 
 
 def _decline(proposals: list[Proposal]) -> None:

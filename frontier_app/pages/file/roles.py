@@ -44,12 +44,12 @@ def page(plan: Plan) -> None:
     with st.form("roles", border=True):
         chosen = {}
         for role, (label, empty) in ROLES.items():
-            mine = list(getattr(plan, role))
-            whole = len(mine) == len(plan.names) and len(mine) > _MANY
+            chosen_before = list(getattr(plan, role))
+            everything = len(chosen_before) == len(plan.names) and len(chosen_before) > _MANY
             chosen[role] = st.multiselect(
                 label,
                 names,
-                default=[] if whole else mine,
+                default=[] if everything else chosen_before,
                 format_func=lambda name: labels.get(name, name),
                 key=f"role-{role}-{now.version}",
                 placeholder=empty,
@@ -70,14 +70,14 @@ def page(plan: Plan) -> None:
 def _labels(raw: RawTable, plan: Plan) -> dict[str, str]:
     """Names with the file's own words and the other columns of the block, so that each of these finds it."""
     block = {part.name: part for part in plan.attributes}
-    found = {}
+    labels = {}
     for name in (*plan.names, *raw.names):
         part = block.get(name)
         column = raw.columns.get(part.view[0] if part else name)
-        words = column.about.label if column is not None else ""
-        words = words if len(words) <= 40 else words[:39] + "…"
-        others = [c for c in part.columns if c != name] if part else []
-        if words or others:
+        label = column.about.label if column is not None else ""
+        label = label if len(label) <= 40 else label[:39] + "…"
+        others = [column_name for column_name in part.columns if column_name != name] if part else []
+        if label or others:
             more = f" (with {', '.join(others)})" if others else ""
-            found[name] = f"{name}{' – ' if words else ''}{words}{more}"
-    return found
+            labels[name] = f"{name}{' – ' if label else ''}{label}{more}"
+    return labels

@@ -22,11 +22,11 @@ def plan_file() -> None:
     upload = st.file_uploader("Use a plan.toml", type=["toml"], key=f"plan-file-{now.version}")
     if upload is not None:
         try:
-            words = upload.getvalue().decode("utf-8")
+            content = upload.getvalue().decode("utf-8")
         except UnicodeDecodeError:
-            elements.complain("the file is not UTF-8 text, so it is no plan")
+            elements.show_error("the file is not UTF-8 text, so it is no plan")
             return
-        attempt(lambda: actions.load_plan(words))
+        attempt(lambda: actions.load_plan(content))
 
 
 def codebook() -> None:
@@ -86,7 +86,7 @@ def workspace() -> None:
     )
     sure = st.checkbox("I no longer need any of it", key=f"sure-{now.version}")
     if st.button("Delete this workspace", icon=":material/delete:", disabled=not sure):
-        with elements.spoken():
+        with elements.errors_shown():
             actions.forget()
             st.query_params.clear()
             st.rerun()

@@ -25,8 +25,8 @@ def looks() -> pd.DataFrame:
     now = state.get()
     raw = now.raw
     assert raw is not None
-    found: pd.DataFrame = now.memo.get("looks", raw.source, lambda: column_rows.looks(raw))
-    return found
+    table: pd.DataFrame = now.memo.get("looks", raw.source, lambda: column_rows.looks(raw))
+    return table
 
 
 def page() -> tuple[Plan | None, str | None]:
@@ -35,10 +35,10 @@ def page() -> tuple[Plan | None, str | None]:
     raw = now.raw
     assert raw is not None
     before = column_rows.rows(raw, now.base, looks())
-    found = before
+    filtered = before
     if len(before) > _MANY:
-        found = _filtered(before)
-    shown = _paged(found)
+        filtered = _filtered(before)
+    shown = _paged(filtered)
     edited = st.data_editor(
         shown,
         key=f"columns-{now.version}",
@@ -50,11 +50,11 @@ def page() -> tuple[Plan | None, str | None]:
         alt="Columns of the file with their decision and roles",
     )
     if len(before) > _MANY:
-        _set_all(before, found)
-    whole = before.copy()
-    whole.loc[edited.index, list(edited.columns)] = edited
+        _set_all(before, filtered)
+    merged = before.copy()
+    merged.loc[edited.index, list(edited.columns)] = edited
     try:
-        return column_rows.plan_of(whole, before, raw, now.base), None
+        return column_rows.plan_of(merged, before, raw, now.base), None
     except EngineError as error:
         return now.plan, remedies.error_text(error)
 
@@ -83,53 +83,53 @@ def _filtered(before: pd.DataFrame) -> pd.DataFrame:
         for decision in column_rows.DECISIONS
         if decision in counts
     }
-    groups |= {role: f"{words} ({int(before[role].sum())})" for role, words in _GROUPS.items() if before[role].any()}
+    groups |= {role: f"{label} ({int(before[role].sum())})" for role, label in _GROUPS.items() if before[role].any()}
     right.pills(
         "Show only",
         list(groups),
         selection_mode="multi",
-        default=[one for one in now.file_view.groups if one in groups],
+        default=[group for group in now.file_view.groups if group in groups],
         key="find-decisions",
         on_change=renew,
         format_func=groups.__getitem__,
     )
-    found = _named(before, now.file_view.find)
-    for one in now.file_view.groups:
-        if one in _GROUPS:
-            found &= before[one]
-    decisions = [one for one in now.file_view.groups if one in column_rows.DECISIONS]
+    matches = _named(before, now.file_view.find)
+    for group in now.file_view.groups:
+        if group in _GROUPS:
+            matches &= before[group]
+    decisions = [group for group in now.file_view.groups if group in column_rows.DECISIONS]
     if decisions:
-        found &= before["decision"].isin(decisions)
-    return before[found]
+        matches &= before["decision"].isin(decisions)
+    return before[matches]
 
 
 _GROUPS = {"keys": "keys", "swap": "swapped", "analyse": "analysed"}
 
 
-def _named(before: pd.DataFrame, words: str) -> pd.Series:
+def _named(before: pd.DataFrame, typed: str) -> pd.Series:
     """Rows whose name matches a pattern, or whose name or label holds what was typed."""
-    words = words.strip().casefold()
-    if any(sign in words for sign in "*?"):
-        return before["column"].map(lambda name: fnmatchcase(name.casefold(), words)).astype(bool)
-    named = before["column"].str.contains(words, case=False, regex=False)
-    return named | before["label"].str.contains(words, case=False, regex=False) if "label" in before else named
+    typed = typed.strip().casefold()
+    if any(sign in typed for sign in "*?"):
+        return before["column"].map(lambda name: fnmatchcase(name.casefold(), typed)).astype(bool)
+    named = before["column"].str.contains(typed, case=False, regex=False)
+    return named | before["label"].str.contains(typed, case=False, regex=False) if "label" in before else named
 
 
-def _paged(found: pd.DataFrame) -> pd.DataFrame:
+def _paged(filtered: pd.DataFrame) -> pd.DataFrame:
     """A page of the rows."""
-    if len(found) <= _A_PAGE:
-        return found
-    pages = list(range(1, -(-len(found) // _A_PAGE) + 1))
+    if len(filtered) <= _A_PAGE:
+        return filtered
+    pages = list(range(1, -(-len(filtered) // _A_PAGE) + 1))
 
     def words(page: int) -> str:
-        rows = found["column"].iloc[(page - 1) * _A_PAGE : page * _A_PAGE]
+        rows = filtered["column"].iloc[(page - 1) * _A_PAGE : page * _A_PAGE]
         return f"{rows.iloc[0]} … {rows.iloc[-1]}"
 
     def renew() -> None:
         state.renew()
 
     page = st.segmented_control(
-        f"Page of {len(found)} columns",
+        f"Page of {len(filtered)} columns",
         pages,
         default=1,
         key=f"columns-page-{state.get().file_view.find}-{state.get().file_view.groups}",
@@ -138,13 +138,15 @@ def _paged(found: pd.DataFrame) -> pd.DataFrame:
         required=True,
     )
     begin = ((page or 1) - 1) * _A_PAGE
-    return found.iloc[begin : begin + _A_PAGE]
+    return filtered.iloc[begin : begin + _A_PAGE]
 
 
-def _set_all(before: pd.DataFrame, found: pd.DataFrame) -> None:
+def _set_all(before: pd.DataFrame, filtered: pd.DataFrame) -> None:
     """Set one mark or decision of every row found."""
     with st.popover(
-        f"Set for all {text.plural(len(found), 'column')} found", icon=":material/checklist:", disabled=found.empty
+        f"Set for all {text.plural(len(filtered), 'column')} found",
+        icon=":material/checklist:",
+        disabled=filtered.empty,
     ):
         what = st.selectbox("What", tuple(_SETTING), format_func=_SETTING.__getitem__, key="set-what")
         value: object
@@ -155,14 +157,16 @@ def _set_all(before: pd.DataFrame, found: pd.DataFrame) -> None:
         if st.button("Set", key="set-all"):
             now = state.get()
             assert now.raw is not None
-            whole = column_rows.rows(now.raw, now.plan, looks())
-            edited = whole.copy()
+            current = column_rows.rows(now.raw, now.plan, looks())
+            edited = current.copy()
             rows = (
-                found.index if what == "decision" else found.index[edited.loc[found.index, "decision"] == "attribute"]
+                filtered.index
+                if what == "decision"
+                else filtered.index[edited.loc[filtered.index, "decision"] == "attribute"]
             )
             edited.loc[rows, what] = value
-            with elements.spoken():
-                plan = column_rows.plan_of(edited, whole, now.raw, now.plan)
+            with elements.errors_shown():
+                plan = column_rows.plan_of(edited, current, now.raw, now.plan)
                 if plan is not None:
                     actions.change(plan, f"{text.plural(len(rows), 'column')} set")
                 st.rerun()
@@ -187,7 +191,7 @@ def _config() -> dict[str, Any]:
             options=list(column_rows.DECISIONS),
             required=True,
             width=85,
-            help="; ".join(f"{decision}: {words}" for decision, words in column_rows.DECISIONS.items()),
+            help="; ".join(f"{decision}: {meaning}" for decision, meaning in column_rows.DECISIONS.items()),
         ),
         "attribute": column.TextColumn(
             "Attribute",

@@ -20,11 +20,11 @@ def page() -> None:
     head, *entries = glossary.split("\n## ")
     st.caption(Markdown(head.partition("\n")[2].strip().replace("\n", " ")))
     word = st.text_input("Find a word or a symbol", placeholder="such as frontier", key="glossary-find").strip()
-    words: list[Entry] = [
+    terms: list[Entry] = [
         (Markdown(title), Markdown(body.strip())) for title, _, body in (entry.partition("\n") for entry in entries)
     ]
     shown = [
-        _listed("Words", words, word),
+        _listed("Words", terms, word),
         _listed("Measures and their symbols", measures(), word),
         _listed("Mechanisms", mechanisms(), word),
     ]
@@ -34,31 +34,31 @@ def page() -> None:
 
 def measures() -> list[Entry]:
     """Every measure: symbol, meaning, range, direction, source."""
-    return [(f"{one.symbol} – {one.title}", text.measure_help(one)) for one in MEASURES.values()]
+    return [(f"{measure.symbol} – {measure.title}", text.measure_help(measure)) for measure in MEASURES.values()]
 
 
 def mechanisms() -> list[Entry]:
     """Every mechanism: when to use it, what its amount counts, source."""
-    found = (mechanism(name) for name in names())
+    all_mechanisms = (mechanism(name) for name in names())
     return [
-        (one.title, f"When to use it: {one.when}. Its amount counts: {one.rate}. Source: {one.source}.")
-        for one in found
+        (entry.title, f"When to use it: {entry.when}. Its amount counts: {entry.rate}. Source: {entry.source}.")
+        for entry in all_mechanisms
     ]
 
 
 def _listed(heading: str, entries: list[Entry], word: str) -> bool:
     """The entries that hold a word, those with it in their title first; says whether there are any."""
-    wanted = word.casefold()
-    found = [(title, body) for title, body in entries if wanted in f"{title} {body}".casefold()]
-    found.sort(key=lambda entry: (wanted not in entry[0].casefold(), entry[0].casefold()))
-    if not found:
+    typed = word.casefold()
+    matches = [(title, body) for title, body in entries if typed in f"{title} {body}".casefold()]
+    matches.sort(key=lambda entry: (typed not in entry[0].casefold(), entry[0].casefold()))
+    if not matches:
         return False
     st.subheader(heading, anchor=False)
     left, right = st.columns(2, gap="large")
-    half = (len(found) + 1) // 2
-    for place, some in ((left, found[:half]), (right, found[half:])):
-        for title, body in some:
-            place.markdown(markdown("**{}**  \n{}", title, body))
+    half = (len(matches) + 1) // 2
+    for column, half_of_them in ((left, matches[:half]), (right, matches[half:])):
+        for title, body in half_of_them:
+            column.markdown(markdown("**{}**  \n{}", title, body))
     return True
 
 

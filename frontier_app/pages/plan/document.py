@@ -33,30 +33,30 @@ _READERS = (
 def section(plan: Plan, data: Microdata, wrong: bool) -> None:
     """Download the plan as it stands in the inputs; ``wrong`` says that they are not a plan yet."""
     st.markdown(WHAT)
-    found: Space | Counted | None = None
+    swaps: Space | Counted | None = None
     others: list[ReleaseSpec] = []
     try:
-        found, others = plan_size.counted(plan, data)
+        swaps, others = plan_size.counted(plan, data)
         state.get().memo.get("document", plan, lambda: plan_document(plan) and None)
     except EngineError:  # the page has said it above
         wrong = True
     with st.container(horizontal=True):
-        for reader, label, name, words in _READERS:
+        for reader, label, name, tip in _READERS:
             st.download_button(
                 label,
-                partial(_content, plan, data, found, others, rates=reader == "chair"),
+                partial(_content, plan, data, swaps, others, rates=reader == "chair"),
                 name,
                 _DOCX,
                 icon=":material/lock:" if reader == "chair" else ":material/description:",
                 on_click="ignore",
                 key=f"plan-document-{reader}",
                 disabled=wrong,
-                help="mend what is complained about above first" if wrong else words,
+                help="mend what is complained about above first" if wrong else tip,
             )
 
 
 def _content(
-    plan: Plan, data: Microdata, found: Space | Counted | None, others: list[ReleaseSpec], rates: bool
+    plan: Plan, data: Microdata, swaps: Space | Counted | None, others: list[ReleaseSpec], rates: bool
 ) -> bytes:
     """The file, made when it is asked for."""
-    return document_bytes(plan_document(plan, plan_counts(plan, data, found, others), rates=rates), ".docx")
+    return document_bytes(plan_document(plan, plan_counts(plan, data, swaps, others), rates=rates), ".docx")

@@ -18,87 +18,91 @@ from frontier_app.wording.markup import markdown
 def choice(base: Plan, tag: str) -> list[str]:
     """Which mechanisms are tried beside, or instead of, the random swap."""
     st.subheader("How the data are protected", anchor=False)
-    mine = [one.name for one in mechanisms.chosen(base)]
-    offered = [*names(), *(name for name in mine if name not in names())]
+    names_chosen = [entry.name for entry in mechanisms.chosen(base)]
+    offered = [*names(), *(name for name in names_chosen if name not in names())]
     picked = []
-    places = st.columns(2)
+    columns = st.columns(2)
     for i, name in enumerate(offered):
-        made = mechanism(name) if name in names() else None
-        if places[i % 2].checkbox(
-            made.title if made else name,
-            name in mine,
+        chosen = mechanism(name) if name in names() else None
+        if columns[i % 2].checkbox(
+            chosen.title if chosen else name,
+            name in names_chosen,
             key=f"mechanism-{name}-{tag}",
-            help=f"When {made.when}. Its amount counts {made.rate}." if made else "This program does not know it.",
+            help=f"When {chosen.when}. Its amount counts {chosen.rate}."
+            if chosen
+            else "This program does not know it.",
         ):
             picked.append(name)
     with st.popover("When to use which", icon=":material/help:", width="content"):
-        for made in map(mechanism, names()):
-            st.markdown(markdown("**{}** ({}) – when {}.", made.title, made.name, made.when))
-            st.caption(f"Its amount counts {made.rate}. Source: {made.source}.")
+        for chosen in map(mechanism, names()):
+            st.markdown(markdown("**{}** ({}) – when {}.", chosen.title, chosen.name, chosen.when))
+            st.caption(f"Its amount counts {chosen.rate}. Source: {chosen.source}.")
     return picked
 
 
 def grids(base: Plan, picked: list[str], tag: str, wrong: InputErrors) -> list[MechanismPlan]:
     """The grid of every chosen mechanism; those of the plan stay in their order."""
-    before = [one for one in mechanisms.chosen(base) if one.name in picked]
-    known = {one.name for one in before}
+    before = [entry for entry in mechanisms.chosen(base) if entry.name in picked]
+    known = {entry.name for entry in before}
     entries = []
-    for i, (name, one) in enumerate(
-        [*((one.name, one) for one in before), *((name, None) for name in picked if name not in known)]
+    for i, (name, entry) in enumerate(
+        [*((entry.name, entry) for entry in before), *((name, None) for name in picked if name not in known)]
     ):
-        made = mechanism(name)
-        if made.by_roles:
-            entries.append(one or MechanismPlan(name))
+        chosen = mechanism(name)
+        if chosen.by_roles:
+            entries.append(entry or MechanismPlan(name))
             continue
-        words = markdown("**{}**{}", made.title, _grid_words(one))
-        with st.expander(words, expanded=one is None, icon=":material/tune:"):
+        title = markdown("**{}**{}", chosen.title, _grid_words(entry))
+        with st.expander(title, expanded=entry is None, icon=":material/tune:"):
             st.caption(
-                f"When {made.when}. Its amount counts {made.rate}."
-                + (" Several tables can be published together." if made.many_tables else "")
+                f"When {chosen.when}. Its amount counts {chosen.rate}."
+                + (" Several tables can be published together." if chosen.many_tables else "")
                 + " Several values of a parameter, separated by commas, are all tried in every combination."
             )
-            had = dict(one.grid) if one else {}
-            given = {}
-            for at, parameter in enumerate(made.parameters):
+            values_before = dict(entry.grid) if entry else {}
+            values = {}
+            for at, parameter in enumerate(chosen.parameters):
                 if at % 2 == 0:
-                    places = st.columns(2)
-                given[parameter.name] = _parameter(
+                    columns = st.columns(2)
+                values[parameter.name] = _parameter(
                     mechanisms.label(parameter),
                     parameter,
-                    had.get(parameter.name),
-                    places[at % 2],
+                    values_before.get(parameter.name),
+                    columns[at % 2],
                     f"{name}-{i}-{parameter.name}-{tag}",
                 )
-            entries.append(wrong.attempt(partial(mechanisms.grid_of, made, given, one), one or MechanismPlan(name)))
+            entries.append(
+                wrong.attempt(partial(mechanisms.grid_of, chosen, values, entry), entry or MechanismPlan(name))
+            )
     return entries
 
 
-def _grid_words(one: MechanismPlan | None) -> str:
+def _grid_words(entry: MechanismPlan | None) -> str:
     """What is set of a mechanism, in few words."""
-    if one is None or not one.grid:
+    if entry is None or not entry.grid:
         return " – as usual"
-    return " – " + ", ".join(f"{name} {' or '.join(values)}" for name, values in one.grid)
+    return " – " + ", ".join(f"{name} {' or '.join(values)}" for name, values in entry.grid)
 
 
 def _parameter(
-    label: str, one: Parameter, had: tuple[str, ...] | None, place: DeltaGenerator, key: str
+    label: str, parameter: Parameter, before: tuple[str, ...] | None, column: DeltaGenerator, key: str
 ) -> tuple[str, ...]:
     """The values of one parameter."""
-    usual = () if not one.default else (one.default,)
-    start = had if had is not None else usual
-    words = f"{one.meaning[:1].upper()}{one.meaning[1:]}. Legal: {mechanisms.legal(one)}."
-    if one.kind in ("choice", "truth"):
-        options = list(dict.fromkeys((*(one.choices or ("yes", "no")), *start)))
-        picked = place.multiselect(label, options, default=list(start), key=f"par-{key}", help=words)
-        place.caption(one.meaning)
+    usual = () if not parameter.default else (parameter.default,)
+    start = before if before is not None else usual
+    tip = f"{parameter.meaning[:1].upper()}{parameter.meaning[1:]}. Legal: {mechanisms.legal(parameter)}."
+    if parameter.kind in ("choice", "truth"):
+        options = list(dict.fromkeys((*(parameter.choices or ("yes", "no")), *start)))
+        picked = column.multiselect(label, options, default=list(start), key=f"par-{key}", help=tip)
+        column.caption(parameter.meaning)
         return tuple(picked)
-    ask = place.text_area if one.kind == "text" and len(start) > 1 else place.text_input
-    typed = ask(
+    field = column.text_area if parameter.kind == "text" and len(start) > 1 else column.text_input
+    typed = field(
         label,
-        value=mechanisms.values_text(one, start),
+        value=mechanisms.values_text(parameter, start),
         key=f"par-{key}",
-        help=words,
-        placeholder=one.default or "as usual",
+        help=tip,
+        placeholder=parameter.default or "as usual",
     )
-    place.caption(f"{one.meaning} – {mechanisms.legal(one)}")
-    return mechanisms.values_from(one, typed)
+    column.caption(f"{parameter.meaning} – {mechanisms.legal(parameter)}")
+    return mechanisms.values_from(parameter, typed)

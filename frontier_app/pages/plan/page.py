@@ -27,12 +27,12 @@ def page() -> None:
     base = now.base
     st.title("Plan the candidates", anchor=False)
     if now.raw is None or base is None or now.plan is None:
-        elements.nothing("Open data first; the plan says what is tried on them.", "data", "Open data")
+        elements.empty_page("Open data first; the plan says what is tried on them.", "data", "Open data")
         return
     try:
         data = actions.coded()
     except EngineError as error:
-        elements.complain(error)
+        elements.show_error(error)
         elements.go("data", "Back to the data")
         return
     plan_approval.shown(now.plan)
@@ -42,13 +42,13 @@ def page() -> None:
     if plan is not None and actions.set_plan(plan) and plan.lock is not None:
         st.rerun()
     with right, st.container(border=True, key="amounts"):
-        rest = plan_size.amounts(plan, error, data)
+        draw_estimate = plan_size.amounts(plan, error, data)
     st.divider()
     plan_approval.section(plan or now.plan, wrong=plan is None)
     document.section(plan or now.plan, data, wrong=plan is None)
     st.divider()
     elements.go("sweep", "Next: run the sweep", disabled=plan is None)
-    rest()
+    draw_estimate()
 
 
 def _inputs(base: Plan, tag: str, data: Microdata) -> tuple[Plan | None, EngineError | None]:
@@ -61,8 +61,8 @@ def _inputs(base: Plan, tag: str, data: Microdata) -> tuple[Plan | None, EngineE
         if swaps:
             st.subheader("What is swapped at random", anchor=False)
             with st.popover("The four roles in plain words", icon=":material/help:"):
-                for role, words in text.ROLE_WORDS.items():
-                    st.markdown(markdown("**{}** – {}.", role, words))
+                for role, meaning in text.ROLE_WORDS.items():
+                    st.markdown(markdown("**{}** – {}.", role, meaning))
             plan = wrong.attempt(lambda: space.inputs(base, tag), base)
             rule = space.rule(base, tag)
             plan = replace(plan, space=replace(plan.space, rule=rule))

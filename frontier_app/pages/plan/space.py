@@ -115,7 +115,7 @@ def rule(base: Plan, tag: str) -> str:
 def _parts(base: Plan, tag: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """What part every attribute takes, as a grid; returns the attributes that may be swapped, F and C from outside."""
     _mine(base, tag)
-    had = {
+    before = {
         name: "fix"
         if name in base.space.fix
         else "change"
@@ -126,11 +126,11 @@ def _parts(base: Plan, tag: str) -> tuple[tuple[str, ...], tuple[str, ...], tupl
         for name in base.names
     }
     edited = st.data_editor(
-        pd.DataFrame({"attribute": list(had), "part": [PARTS[part] for part in had.values()]}),
+        pd.DataFrame({"attribute": list(before), "part": [PARTS[part] for part in before.values()]}),
         key=f"parts-{tag}",
         hide_index=True,
         width="stretch",
-        height=min(38 + 35 * len(had), 330),
+        height=min(38 + 35 * len(before), 330),
         disabled=["attribute"],
         column_config={
             "attribute": st.column_config.TextColumn("Attribute", width=150),
@@ -144,8 +144,8 @@ def _parts(base: Plan, tag: str) -> tuple[tuple[str, ...], tuple[str, ...], tupl
         },
         alt="Attributes and the part that each takes in every candidate",
     )
-    words = {words: part for part, words in PARTS.items()}
-    part = dict(zip(edited["attribute"], (words[text] for text in edited["part"]), strict=True))
+    part_of = {part_of: part for part, part_of in PARTS.items()}
+    part = dict(zip(edited["attribute"], (part_of[text] for text in edited["part"]), strict=True))
 
     def having(*kinds: str) -> tuple[str, ...]:
         return tuple(name for name in base.names if part[name] in kinds)
@@ -166,14 +166,14 @@ def _mine(base: Plan, tag: str) -> None:
             " part unless they are picked here.",
         )
         if st.button("Swap these and no others", key=f"only-mine-{tag}", disabled=not picked):
-            with elements.spoken():
+            with elements.errors_shown():
                 actions.change(only(state.get().plan or base, picked), "only some attributes may be swapped")
                 st.rerun()
 
 
 def only(plan: Plan, names: Sequence[str]) -> Plan:
     """The plan in which these attributes may be swapped and no other; numbers of attributes that are too many go."""
-    fix, change = (tuple(n for n in had if n not in names) for had in (plan.space.fix, plan.space.change))
+    fix, change = (tuple(n for n in listed if n not in names) for listed in (plan.space.fix, plan.space.change))
     sizes = tuple(size for size in plan.space.swap_sizes if size <= len(names))
     space = replace(plan.space, fix=fix, change=change, swap_sizes=sizes)
     return replace(plan, swap=tuple(n for n in plan.names if n in names), space=space)
@@ -191,9 +191,9 @@ def _listed(base: Plan, tag: str) -> tuple[str, ...]:
     )
     with st.popover("Put a swap together", icon=":material/add:"):
         roles = {}
-        places = st.columns(2)
+        columns = st.columns(2)
         for i, name in enumerate(base.names):
-            roles[name] = places[i % 2].segmented_control(
+            roles[name] = columns[i % 2].segmented_control(
                 name, list(ROLES), default="U", required=True, key=f"role-{name}-{tag}", help=_role_help()
             )
         spec = AttributeSpec(base.names, "".join(roles.values()))
@@ -208,4 +208,4 @@ def _listed(base: Plan, tag: str) -> tuple[str, ...]:
 
 
 def _role_help() -> str:
-    return "; ".join(f"{role}: {words}" for role, words in text.ROLE_WORDS.items())
+    return "; ".join(f"{role}: {meaning}" for role, meaning in text.ROLE_WORDS.items())

@@ -15,7 +15,7 @@ from engine.decision.states import DecisionStatus, decision_status, withhold
 from engine.frontier.neighbours import lettered
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.study.study import Study
-from frontier_app.charts import study_map
+from frontier_app.charts import candidate_map
 from frontier_app.session import actions, state
 from frontier_app.widgets import (
     candidate_card,
@@ -48,7 +48,7 @@ def page() -> None:
 
 def _page(study: Study, view: RiskUtilityMap) -> None:
     status = decision_status(study)
-    workflow.where_it_stands(study, status)
+    workflow.state_box(study, status)
     workflow.approved_plan(study)
     disclosure_warnings.before_submission(study, status)
     if status.choice is not None:
@@ -80,7 +80,7 @@ def _form(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> None:
     left, right = st.columns([1, 1], gap="large")
     with left:
         how = _how(study, status)
-        asked, place = _picked(study, view, how)
+        rule_asked, index = _picked(study, view, how)
     with right.container(border=True, height="stretch"):
         if how == "nothing":
             st.markdown(
@@ -90,10 +90,10 @@ def _form(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> None:
                 )
             )
         else:
-            _at_hand(view, place, letters)
-            _against_nothing(study, view, how, asked, place)
-    others = _alternatives(view, place, letters) if place is not None else []
-    _record(study, view, how, asked, place, others, status)
+            _at_hand(view, index, letters)
+            _against_nothing(study, view, how, rule_asked, index)
+    others = _alternatives(view, index, letters) if index is not None else []
+    _record(study, view, how, rule_asked, index, others, status)
 
 
 def _how(study: Study, status: DecisionStatus) -> str:
@@ -143,85 +143,87 @@ def _picked(study: Study, view: RiskUtilityMap, how: str) -> tuple[dict[str, Any
             )
             return ({"slope": slope}, view.by_slope(slope)[0]) if slope is not None else ({}, None)
         if how == "plan":
-            words = f"risk at or below {plan.max_risk}" if plan.max_risk else f"a slope of {plan.slope}"
-            st.caption(f"Fixed in the plan: {words}.")
+            rule = f"risk at or below {plan.max_risk}" if plan.max_risk else f"a slope of {plan.slope}"
+            st.caption(f"Fixed in the plan: {rule}.")
             return {}, next(iter(planned_indices(study, view)))
     except EngineError as error:
-        elements.complain(error)
+        elements.show_error(error)
     return {}, None
 
 
-def _number(label: str, name: str, start: float | None, words: str) -> float | None:
-    found = st.number_input(label, 0.0, value=start, format="%.6g", key=f"recommend-{name}", placeholder="a number")
-    if found != getattr(state.get().draft, name):
-        state.set_draft(**{name: found})
-    if words:
-        st.caption(words)
-    return None if found is None else float(found)
+def _number(label: str, name: str, start: float | None, note: str) -> float | None:
+    typed = st.number_input(label, 0.0, value=start, format="%.6g", key=f"recommend-{name}", placeholder="a number")
+    if typed != getattr(state.get().draft, name):
+        state.set_draft(**{name: typed})
+    if note:
+        st.caption(note)
+    return None if typed is None else float(typed)
 
 
-def _at_hand(view: RiskUtilityMap, place: int | None, letters: dict[int, str]) -> None:
-    if place is None:
+def _at_hand(view: RiskUtilityMap, index: int | None, letters: dict[int, str]) -> None:
+    if index is None:
         st.markdown(markdown("#### No candidate at hand\nIts figures will be shown here."))
         return
-    scenario, summary = view.scenarios[place], view.summary
-    st.markdown(markdown("#### {}", candidate_card.named(view, place, letters)))
-    st.markdown(candidate_card.badges(view, place))
+    scenario, summary = view.scenarios[index], view.summary
+    st.markdown(markdown("#### {}", candidate_card.name_of(view, index, letters)))
+    st.markdown(candidate_card.badges(view, index))
     st.markdown(text.spec_words(scenario.spec, actions.n_records()))
-    runs, failed = int(summary.counted[place]), int(summary.failed[place])
+    runs, failed = int(summary.counted[index]), int(summary.failed[index])
     if runs:
-        st.markdown(candidate_card.figures(view, place))
-    st.markdown(candidate_card.sureness(view, place, runs, failed))
-    if words := candidate_card.joint_words(view, place):
-        st.markdown(words)
+        st.markdown(candidate_card.figures(view, index))
+    st.markdown(candidate_card.certainty(view, index, runs, failed))
+    if joint_risk := candidate_card.joint_words(view, index):
+        st.markdown(joint_risk)
 
 
-def _against_nothing(study: Study, view: RiskUtilityMap, how: str, asked: dict[str, Any], place: int | None) -> None:
+def _against_nothing(
+    study: Study, view: RiskUtilityMap, how: str, rule_asked: dict[str, Any], index: int | None
+) -> None:
     """Say it where a slope picks what by that slope is worse than releasing the data unchanged."""
     planned = study.plan.decision.slope if how == "plan" else None
-    slope = asked.get("slope", planned)
-    if place is None or slope is None:
+    slope = rule_asked.get("slope", planned)
+    if index is None or slope is None:
         return
-    if beaten := beaten_by_original(view, place, float(slope)):
+    if beaten := beaten_by_original(view, index, float(slope)):
         st.warning(f"{upper_first(beaten_text(beaten))}.", icon=":material/warning:")
 
 
-def _alternatives(view: RiskUtilityMap, place: int, letters: dict[int, str]) -> list[dict[str, str]]:
+def _alternatives(view: RiskUtilityMap, index: int, letters: dict[int, str]) -> list[dict[str, str]]:
     """The neighbours, how they differ, and why they are not recommended."""
-    rest = [other for other in lettered(view, place).values() if other != place]
-    if not rest:
+    others = [other for other in lettered(view, index).values() if other != index]
+    if not others:
         return []
     st.markdown(markdown("**Alternatives considered**, its neighbours from the safest to the most useful"))
-    if letters and letters.get(place) != "A":
+    if letters and letters.get(index) != "A":
         st.caption("Letters are those of the present recommendation; once this one is recorded, it is A.")
-    kept = dict(state.get().draft.why_not)
-    found = []
-    for other in rest:
+    reasons = dict(state.get().draft.why_not)
+    alternatives = []
+    for other in others:
         scenario = view.scenarios[other]
-        words, reason = st.columns([3, 2], vertical_alignment="center", gap="medium")
-        difference = candidate_card.difference(view, place, other, together=len(rest))
-        name = candidate_card.named(view, other, letters)
-        words.markdown(markdown("**{}**, {}  \n{}", name, text.swap_short(scenario.spec), difference))
-        why = reason.text_input(
+        column, reason_column = st.columns([3, 2], vertical_alignment="center", gap="medium")
+        difference = candidate_card.difference(view, index, other, together=len(others))
+        name = candidate_card.name_of(view, other, letters)
+        column.markdown(markdown("**{}**, {}  \n{}", name, text.swap_short(scenario.spec), difference))
+        reason_typed = reason_column.text_input(
             f"Why not {letters.get(other, scenario.label)}?",
-            kept.get(scenario.label, ""),
-            key=f"recommend-not-{place}-{other}",
+            reasons.get(scenario.label, ""),
+            key=f"recommend-not-{index}-{other}",
             placeholder="may stay empty",
         )
-        kept[scenario.label] = why
-        found.append({"candidate": scenario.label, "difference": difference, "why": why.strip()})
-    pairs = tuple(kept.items())
+        reasons[scenario.label] = reason_typed
+        alternatives.append({"candidate": scenario.label, "difference": difference, "why": reason_typed.strip()})
+    pairs = tuple(reasons.items())
     if pairs != state.get().draft.why_not:
         state.set_draft(why_not=pairs)
-    return found
+    return alternatives
 
 
 def _record(
     study: Study,
     view: RiskUtilityMap,
     how: str,
-    asked: dict[str, Any],
-    place: int | None,
+    rule_asked: dict[str, Any],
+    index: int | None,
     others: list[dict[str, str]],
     status: DecisionStatus,
 ) -> None:
@@ -236,17 +238,17 @@ def _record(
         placeholder=f"Why {'nothing' if how == 'nothing' else 'this one'}, for whoever reads it in five years",
     )
     by = right.text_input("Who recommends it" if how != "nothing" else "Who decides it", now.by, key="recommend-by")
-    scenario = None if place is None else view.scenarios[place]
-    for words in (why, *(one["why"] for one in others)):
-        if warning := disclosure_warning(study, scenario, words):
+    scenario = None if index is None else view.scenarios[index]
+    for reason in (why, *(alternative["why"] for alternative in others)):
+        if warning := disclosure_warning(study, scenario, reason):
             st.warning(f"{upper_first(warning)}.", icon=":material/visibility_off:")
             break
     if (why, by) != (now.why, now.by):
         state.set_draft(why=why, by=by)
     missing = [
-        words
-        for words, there in (
-            ("a candidate", place is not None or how == "nothing"),
+        reason
+        for reason, there in (
+            ("a candidate", index is not None or how == "nothing"),
             ("a reason", bool(why.strip())),
             ("a name", bool(by.strip())),
         )
@@ -256,21 +258,21 @@ def _record(
     if how == "nothing":
         label, key = "Record that nothing is released", "record-nothing"
     if st.button(label, key=key, type="primary", icon=":material/gavel:", disabled=bool(missing)):
-        with elements.spoken():
+        with elements.errors_shown():
             if how == "nothing":
                 withhold(study, by, why)
-                words = "The decision to release nothing is recorded."
+                reason = "The decision to release nothing is recorded."
             else:
-                choice = choose(study, view, why, by=by, others=others, **asked)
-                words = f"The recommendation of {choice.label} is recorded as a draft."
+                choice = choose(study, view, why, by=by, others=others, **rule_asked)
+                reason = f"The recommendation of {choice.label} is recorded as a draft."
                 state.put(selected=choice.label)
             state.set_draft(rule=None, why="", why_not=())
             state.look(rule="plan", bound=None, slope=None)  # what was tried is now recorded, and stands
-            state.put(notice=words)
+            state.put(notice=reason)
             st.rerun()
     if missing:
         st.caption(f"Still needed: {text.listed(missing)}.")
-    if place is not None and study_map.is_dominated(view, place):
+    if index is not None and candidate_map.is_dominated(view, index):
         st.caption("This candidate is dominated: another one is as safe and as useful, and better in one of the two.")
 
 

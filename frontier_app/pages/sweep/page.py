@@ -28,7 +28,9 @@ def page() -> None:
     now = state.get()
     st.title("Run the sweep", anchor=False)
     if now.workspace is None:
-        elements.nothing("Open data and settle a plan first; the sweep runs the plan on the data.", "data", "Open data")
+        elements.empty_page(
+            "Open data and settle a plan first; the sweep runs the plan on the data.", "data", "Open data"
+        )
         return
     job = jobs.status(now.workspace)
     if job.busy:
@@ -46,7 +48,7 @@ def _start(job: jobs.Job) -> None:
     plan = now.plan
     assert now.workspace is not None
     if job.state == "failed":
-        elements.complain(f"the last sweep stopped: {job.message}")
+        elements.show_error(f"the last sweep stopped: {job.message}")
     if now.raw is None or plan is None:
         if job.total:
             _told(job)
@@ -112,15 +114,15 @@ def _only_more(path: Path, plan: Plan) -> bool:
 
 def _reason(plan: Plan) -> tuple[str, str]:
     """Why an approved plan is departed from, and who says so; empty where nothing departs."""
-    said = departing(plan)
-    if not said or plan.lock is None:
+    differences_found = departing(plan)
+    if not differences_found or plan.lock is None:
         return "", ""
     st.warning(
         markdown(
             "The plan departs from the one approved as {}:\n{}\n\nA deviation is recorded with its reason, and the"
             " board has to approve it anew.",
             plan.lock.number,
-            bullets(said),
+            bullets(differences_found),
         ),
         icon=":material/gavel:",
     )
@@ -139,7 +141,7 @@ def _record_button(path: Path, plan: Plan, why: str, by: str) -> None:
         icon=":material/edit_note:",
         help="they are logged",
     ):
-        with elements.spoken():
+        with elements.errors_shown():
             with Study.open(path) as study:
                 change_plan(study, plan, why=why, by=by)
             state.put(notice="The study's plan was changed; its decision log says how.")
@@ -158,15 +160,15 @@ def _studies() -> None:
         left, middle, right = st.columns([3, 5, 2], vertical_alignment="center")
         with Study.open(path) as study:
             progress, n = study.progress, study.n_scenarios
-            made = time.strftime("%Y-%m-%d %H:%M", time.localtime(study.about["created"]))
-        left.markdown(markdown("**{}**, made {}", path.name, made))
+            created = time.strftime("%Y-%m-%d %H:%M", time.localtime(study.about["created"]))
+        left.markdown(markdown("**{}**, made {}", path.name, created))
         middle.markdown(
             f"{text.plural(n, 'scenario')}, {progress.done:,} of {text.plural(progress.total, 'run')}, {progress.state}"
         )
         if path == at.study:
             right.markdown(markdown(":material/check: at work"))
         elif right.button("Open", key=f"study-{path.name}", width="stretch"):
-            with elements.spoken():
+            with elements.errors_shown():
                 actions.open_study(path)
                 st.rerun()
 
@@ -179,7 +181,7 @@ def _begin_button(
     assert at is not None
     key = "begin-new" if new else "begin-more" if extend else "begin-again"
     if st.button(label, key=key, type="primary" if primary else "secondary", icon=":material/play_arrow:"):
-        with elements.spoken():
+        with elements.errors_shown():
             if (new or extend) and now.plan is not None and departing(now.plan) and not (why and by):
                 raise UsageError("the plan departs from its approval; fill in above why it does, and your name")
             if new:
@@ -213,14 +215,14 @@ def _under_way() -> None:
             st.rerun()
         left, stopping = jobs.seconds_left(job), job.state == "stopping"
         if stopping:
-            words = f" at {job.done:,} of {text.plural(job.total, 'run')}" if job.total else ""
-            st.progress(min(1.0, job.done / max(1, job.total)), f"Stopping{words}, after the runs at hand…")
+            progress_text = f" at {job.done:,} of {text.plural(job.total, 'run')}" if job.total else ""
+            st.progress(min(1.0, job.done / max(1, job.total)), f"Stopping{progress_text}, after the runs at hand…")
         elif job.state == "starting" or job.total == 0:
             st.progress(job.done / max(1, job.total), "Starting: reading the data, preparing the draw…")
         else:
-            words = f"{job.done:,} of {text.plural(job.total, 'run')}"
-            words += f", about {text.duration(left)} left" if left is not None and job.done < job.total else ""
-            st.progress(min(1.0, job.done / job.total), words)
+            progress_text = f"{job.done:,} of {text.plural(job.total, 'run')}"
+            progress_text += f", about {text.duration(left)} left" if left is not None and job.done < job.total else ""
+            st.progress(min(1.0, job.done / job.total), progress_text)
         # A callback runs before the page is drawn, so that the page says at once that it was heard.
         st.button(
             "Stopping…" if stopping else "Stop",
@@ -247,7 +249,7 @@ def _stop() -> None:
     """Ask the sweep at hand to stop."""
     at = state.get().workspace
     assert at is not None
-    with elements.spoken():
+    with elements.errors_shown():
         jobs.cancel(at)
 
 
@@ -258,17 +260,17 @@ def _so_far(unfinished: bool) -> None:
 
 def _map() -> None:
     """The map of what there is, without choosing; figures are added up by the study, so that looking costs little."""
-    found = actions.growing()
-    if found is None or not len(found.frontier.scenarios):
+    growing = actions.frontier_so_far()
+    if growing is None or not len(growing.frontier.scenarios):
         st.caption("The first results will appear here.")
         return
-    frontier = found.frontier
+    frontier = growing.frontier
     first, second, third = st.columns(3)
     first.metric(
         "Candidates with results", f"{len(frontier.scenarios):,}", help="scenarios, each a mean of its runs so far"
     )
-    if len(frontier.scenarios) < found.scenarios:
-        first.caption(f"of {text.plural(found.scenarios, 'scenario')}; the others have no completed run")
+    if len(frontier.scenarios) < growing.scenarios:
+        first.caption(f"of {text.plural(growing.scenarios, 'scenario')}; the others have no completed run")
     second.metric("On the frontier", f"{int(frontier.undominated.sum()):,}", help="no other is safer and more useful")
     third.metric(
         "Area under the frontier",
@@ -278,7 +280,7 @@ def _map() -> None:
         " not show what those still to come will add.",
     )
     elements.chart(
-        live_map.figure(frontier, *found.titles, found.signs, found.original),
+        live_map.figure(frontier, *growing.titles, growing.signs, growing.original),
         "filling",
         "Risk–utility map of the results so far, with the frontier and the original data",
         toolbar=True,

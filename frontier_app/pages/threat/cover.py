@@ -33,14 +33,14 @@ def inputs(base: Plan, plan: Plan, tag: str, wrong: InputErrors) -> Plan:
     st.subheader("Who asks", anchor=False)
     st.caption("The cover of the memo to the board. All of it may be empty, and completed later.")
     old = base.about
-    said: dict[str, Any] = {}
-    places = st.columns(4)
+    values: dict[str, Any] = {}
+    columns = st.columns(4)
     for i, (name, (label, example)) in enumerate(_SHORT.items()):
-        said[name] = places[i % 4].text_input(
+        values[name] = columns[i % 4].text_input(
             label, getattr(old, name), key=f"about-{name}-{tag}", placeholder=example, help=_HELP.get(name)
         )
     left, right = st.columns(2)
-    said["design"] = left.text_area(
+    values["design"] = left.text_area(
         "Design: weights, strata, sampling units, households",
         old.design,
         key=f"about-design-{tag}",
@@ -48,17 +48,17 @@ def inputs(base: Plan, plan: Plan, tag: str, wrong: InputErrors) -> Plan:
         placeholder="Two-stage sample of households; final weight wt; strata are regions",
     )
     with right:
-        said["release_type"] = st.selectbox(
+        values["release_type"] = st.selectbox(
             "The release is",
             RELEASE_TYPES,
             index=RELEASE_TYPES.index(old.release_type),
             format_func=lambda name: _TYPES.get(name, name),
             key=f"about-type-{tag}",
         )
-        said["changes"] = st.text_input(
+        values["changes"] = st.text_input(
             "What changed since the earlier one",
             old.changes,
             key=f"about-changes-{tag}",
-            disabled=said["release_type"] == "new" and not old.changes,
+            disabled=values["release_type"] == "new" and not old.changes,
         )
-    return wrong.attempt(lambda: replace(plan, about=AboutPlan(**said)), plan)
+    return wrong.attempt(lambda: replace(plan, about=AboutPlan(**values)), plan)

@@ -44,7 +44,7 @@ def inputs(base: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
     )
     plan = wrong.attempt(lambda: _with_keys(base, keys), base)
     if raw is not None:
-        with elements.spoken():
+        with elements.errors_shown():
             _exposed(plan)
         disclosure_warnings.shown(plan)
     threat = base.threat
@@ -97,20 +97,20 @@ def _presets(base: Plan, raw: RawTable | None, key: str) -> None:
 
 def visible(plan: Plan, raw: RawTable | None) -> list[str]:
     """Attributes whose name or label speaks of what others can see or look up."""
-    found = []
+    names = []
     for part in plan.attributes:
         column = raw.columns.get(part.view[0]) if raw is not None else None
-        said = f"{part.name} {column.about.label if column is not None else ''}"
-        spaced = re.sub(r"([a-z])([A-Z])", r"\1 \2", said).lower()
+        spoken = f"{part.name} {column.about.label if column is not None else ''}"
+        spaced = re.sub(r"([a-z])([A-Z])", r"\1 \2", spoken).lower()
         if any(word.startswith(VISIBLE) for word in re.findall(r"[a-z]+", spaced)):
-            found.append(part.name)
-    return found
+            names.append(part.name)
+    return names
 
 
 def _exposed(plan: Plan) -> None:
     """In one sentence, who stands out on the keys if nothing is done."""
-    found = key_table.of(plan)
-    if found is None:
+    exposure = key_table.of(plan)
+    if exposure is None:
         st.warning(
             f"{len(plan.keys)} keys are more than anybody knows; on so many every record is alone.",
             icon=":material/warning:",
@@ -120,9 +120,9 @@ def _exposed(plan: Plan) -> None:
         markdown(
             "If nothing is done, **{:,} of {:,}** records ({}) share their answers on these keys with at most one other"
             " record, and **{:,}** are alone.",
-            found.small_records,
-            found.n_records,
-            elements.share(found.small_records, found.n_records),
-            found.uniques,
+            exposure.small_records,
+            exposure.n_records,
+            elements.share(exposure.small_records, exposure.n_records),
+            exposure.uniques,
         )
     )

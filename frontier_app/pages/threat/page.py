@@ -19,7 +19,7 @@ def page() -> None:
     now = state.get()
     st.title("Threat and uses", anchor=False)
     if now.plan is None or now.base is None:
-        elements.nothing(
+        elements.empty_page(
             "Open data first; then say what an intruder may know, and what users do with the data.",
             "data",
             "Open data",
@@ -29,16 +29,16 @@ def page() -> None:
         try:
             actions.coded()
         except EngineError as error:
-            elements.complain(error)
+            elements.show_error(error)
             elements.go("data", "Back to the data")
             return
     fixed = plan_status.approval(now.plan)
-    stand = st.container()
+    status = st.container()
     wrong = InputErrors()
     plan = _inputs(now.base, f"{now.version}", fixed, wrong)
     actions.set_plan(plan)
-    with stand:
-        plan_status.kept(plan)
+    with status:
+        plan_status.show(plan)
     st.divider()
     elements.go("plan", "Next: plan the candidates")
 

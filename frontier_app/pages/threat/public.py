@@ -49,7 +49,7 @@ def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) ->
         height=68,
         placeholder="Whom users may ask about the file",
     )
-    said: dict[str, Any] = {
+    values: dict[str, Any] = {
         "title": title,
         "rate_policy": policy,
         "rate_range": range_words if ranged else "",
@@ -57,15 +57,15 @@ def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) ->
     }
     if ranged and not range_words.strip():
         st.caption("Until the range is given, the share is withheld.")
-        said |= {"rate_policy": "withhold"}
-    said["include"] = _included(base, tag, fixed)
-    return wrong.attempt(lambda: replace(plan, publish=PublishPlan(**said)), plan)
+        values |= {"rate_policy": "withhold"}
+    values["include"] = _included(base, tag, fixed)
+    return wrong.attempt(lambda: replace(plan, publish=PublishPlan(**values)), plan)
 
 
 def _included(base: Plan, tag: str, fixed: bool) -> tuple[str, ...]:
     """What is released besides the attributes and carried columns: the weight, a new id."""
     data = base.data
-    words = {
+    labels = {
         "weight": f"Release the weight with the file (column {data.weight})",
         "id": f"Release a new id in place of column {data.id}",
     }
@@ -73,5 +73,5 @@ def _included(base: Plan, tag: str, fixed: bool) -> tuple[str, ...]:
         role
         for role in INCLUDE
         if getattr(data, role) is not None
-        and st.checkbox(words[role], role in base.publish.include, key=f"publish-{role}-{tag}", disabled=fixed)
+        and st.checkbox(labels[role], role in base.publish.include, key=f"publish-{role}-{tag}", disabled=fixed)
     )

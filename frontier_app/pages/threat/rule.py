@@ -37,11 +37,11 @@ def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) ->
         )
         return plan
     _doing_nothing(plan, risk)
-    had = "bound" if old.max_risk is not None else "slope" if old.slope is not None else "none"
+    rule_before = "bound" if old.max_risk is not None else "slope" if old.slope is not None else "none"
     rule = st.radio(
         "Rule",
         list(RULES),
-        index=list(RULES).index(had),
+        index=list(RULES).index(rule_before),
         format_func=RULES.__getitem__,
         key=f"rule-{tag}",
         disabled=fixed,
@@ -61,24 +61,24 @@ def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) ->
     realisation = _realisation(old, tag, fixed)
 
     def decided() -> Plan:
-        names = [None if c is None else str(c) for c in (risk, utility)]
-        kept = (
-            _kept(old.risk, names[0], calls, "risk"),
-            _kept(old.utility, names[1], calls, "utility"),
+        names = [None if measure is None else str(measure) for measure in (risk, utility)]
+        entries = (
+            _entry(old.risk, names[0], calls, "risk"),
+            _entry(old.utility, names[1], calls, "utility"),
         )
-        return replace(plan, decision=DecisionPlan(*kept, bound, slope, realisation))
+        return replace(plan, decision=DecisionPlan(*entries, bound, slope, realisation))
 
     return wrong.attempt(decided, plan)
 
 
 def _measure(
-    label: str, kind: str, calls: list[MeasureCall], wanted: str | None, tag: str, fixed: bool
+    label: str, kind: str, calls: list[MeasureCall], entry: str | None, tag: str, fixed: bool
 ) -> MeasureCall | None:
-    mine = [c for c in calls if c.measure.kind == kind]
-    if not mine:
+    options = [measure for measure in calls if measure.measure.kind == kind]
+    if not options:
         return None
-    first = _found(mine, wanted)
-    names = [str(c) for c in mine]
+    first = _matching(options, entry)
+    names = [str(measure) for measure in options]
     name = st.selectbox(
         label,
         names,
@@ -87,23 +87,23 @@ def _measure(
         key=f"decision-{kind}-{tag}",
         disabled=fixed,
     )
-    picked = mine[names.index(name)]
+    picked = options[names.index(name)]
     st.caption(f"{meaning(picked)} Unit: {picked.measure.unit}; {text.DIRECTION[picked.measure.better]}.")
     return picked
 
 
-def _found(mine: list[MeasureCall], wanted: str | None) -> MeasureCall:
+def _matching(options: list[MeasureCall], entry: str | None) -> MeasureCall:
     """The measure that a plan's entry means: by its whole text, else by its bare name, else the first."""
-    for c in mine:
-        if wanted == str(c):
-            return c
-    return next((c for c in mine if wanted == c.measure.name), mine[0])
+    for measure_call in options:
+        if entry == str(measure_call):
+            return measure_call
+    return next((measure_call for measure_call in options if entry == measure_call.measure.name), options[0])
 
 
-def _kept(old: str | None, new: str | None, calls: list[MeasureCall], kind: str) -> str | None:
+def _entry(old: str | None, new: str | None, calls: list[MeasureCall], kind: str) -> str | None:
     """The entry as the plan has it where it means the same: looking at a plan does not change it."""
-    mine = [c for c in calls if c.measure.kind == kind]
-    return old if mine and str(_found(mine, old)) == new else new
+    options = [measure_call for measure_call in calls if measure_call.measure.kind == kind]
+    return old if options and str(_matching(options, old)) == new else new
 
 
 def _bound(old: DecisionPlan, risk: MeasureCall, tag: str, fixed: bool, wrong: InputErrors) -> str | None:

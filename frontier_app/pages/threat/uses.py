@@ -22,20 +22,20 @@ from frontier_app.wording.markup import markdown
 
 T = TypeVar("T")
 KINDS = tuple(FAMILIES)
-_Kept = list[tuple[int, rules.Row]]  # rows with a number that stays theirs
+_Drafts = list[tuple[int, rules.Row]]  # rows with a number that stays theirs
 
 
 def inputs(base: Plan, tag: str, fixed: bool) -> Plan:
     """The plan with what users do.  A row that is not right yet is said and kept on the page; the others count."""
     st.subheader("What users do with the data", anchor=False)
     raw = state.get().raw
-    columns = raw.names if raw is not None else tuple(c for a in base.attributes for c in a.columns)
+    columns = raw.names if raw is not None else tuple(column for a in base.attributes for column in a.columns)
     left, right = st.columns([2, 3], gap="large")
     with left:
         st.markdown(markdown("**Tables** that users make"))
         st.caption("Named in the memo to the board.")
-        found = _tables(base, tag, fixed)
-    plan = replace(base, tables=found) if found != base.tables else base
+        tables = _tables(base, tag, fixed)
+    plan = replace(base, tables=tables) if tables != base.tables else base
     with right:
         st.markdown(markdown("**Regressions** that users run"))
         st.caption(
@@ -60,9 +60,9 @@ def _tables(base: Plan, tag: str, fixed: bool) -> tuple[TablePlan, ...]:
         row["attributes"] = _picked(crosses, "Crosses", base, row["attributes"], f"crosses-{own}", fixed)
         return remove
 
-    kept = _rows("tables", rules.table_rows(base), base.tables, tag)
+    drafts = _rows("tables", rules.table_rows(base), base.tables, tag)
     blank: rules.Row = {"name": "", "attributes": []}
-    return _listed("tables", "Add a table", kept, blank, tag, fixed, drawn, lambda rows: rules.tables_of(rows, base))
+    return _listed("tables", "Add a table", drafts, blank, tag, fixed, drawn, lambda rows: rules.tables_of(rows, base))
 
 
 def _analyses(plan: Plan, tag: str, fixed: bool, columns: Sequence[str]) -> tuple[AnalysisPlan, ...]:
@@ -89,19 +89,19 @@ def _analyses(plan: Plan, tag: str, fixed: bool, columns: Sequence[str]) -> tupl
         )
         return remove
 
-    kept = _rows("analyses", rules.analysis_rows(plan), plan.analyses, tag)
+    drafts = _rows("analyses", rules.analysis_rows(plan), plan.analyses, tag)
     blank: rules.Row = {"name": "", "formula": "", "family": "linear", "by": [], "weighted": False, "tau": ""}
 
     def judged(rows: list[rules.Row]) -> tuple[tuple[AnalysisPlan, ...], dict[int, str]]:
         return rules.analyses_of(rows, plan, columns)
 
-    return _listed("analyses", "Add a regression", kept, blank, tag, fixed, drawn, judged)
+    return _listed("analyses", "Add a regression", drafts, blank, tag, fixed, drawn, judged)
 
 
 def _listed(
     name: str,
     label: str,
-    kept: _Kept,
+    drafts: _Drafts,
     blank: rules.Row,
     tag: str,
     fixed: bool,
@@ -113,25 +113,25 @@ def _listed(
     ``drawn`` draws a row's inputs, changes the row to what they say and returns the place for its removal; ``judged``
     makes of all rows what counts, and says what is wrong by place.
     """
-    places = {}
-    for number, row in kept:
-        places[number] = st.container()
-        with places[number]:
-            _remove(drawn(row, f"{name}-{number}-{tag}"), name, number, kept, fixed)
-    found, wrong = judged([row for _, row in kept])
-    _said(name, kept, found, wrong, places)
-    _add(name, label, kept, blank, fixed)
-    return found
+    containers = {}
+    for number, row in drafts:
+        containers[number] = st.container()
+        with containers[number]:
+            _remove(drawn(row, f"{name}-{number}-{tag}"), name, number, drafts, fixed)
+    declared, wrong = judged([row for _, row in drafts])
+    _show_errors(name, drafts, declared, wrong, containers)
+    _add(name, label, drafts, blank, fixed)
+    return declared
 
 
 def _picked(
-    place: DeltaGenerator, label: str, plan: Plan, had: list[str], key: str, fixed: bool, none: str | None = None
+    column: DeltaGenerator, label: str, plan: Plan, before: list[str], key: str, fixed: bool, none: str | None = None
 ) -> list[str]:
     """Attributes of the plan, of which those picked before that are still attributes are picked."""
-    return place.multiselect(
+    return column.multiselect(
         label,
         plan.names,
-        default=[one for one in had if one in plan.names],
+        default=[attribute for attribute in before if attribute in plan.names],
         key=key,
         disabled=fixed,
         placeholder=none,
@@ -139,36 +139,38 @@ def _picked(
     )
 
 
-def _rows(name: str, rows: list[rules.Row], held: object, tag: str) -> _Kept:
+def _rows(name: str, rows: list[rules.Row], declared: object, tag: str) -> _Drafts:
     """The rows as they were left, also those that are not right yet; the plan's own where it has other ones."""
     memo = state.get().memo
 
-    def begin() -> _Kept:
+    def begin() -> _Drafts:
         draft = memo.last(f"draft-{name}")
-        return draft[1] if draft is not None and draft[0] == held else list(enumerate(rows))
+        return draft[1] if draft is not None and draft[0] == declared else list(enumerate(rows))
 
     return memo.get(f"rows-{name}", tag, begin)
 
 
-def _said(name: str, kept: _Kept, found: object, wrong: dict[int, str], places: dict[int, DeltaGenerator]) -> None:
+def _show_errors(
+    name: str, drafts: _Drafts, declared: object, wrong: dict[int, str], containers: dict[int, DeltaGenerator]
+) -> None:
     """What is wrong with a row, at the row."""
-    for place, complaint in wrong.items():
-        with places[kept[place][0]]:
-            elements.complain(f"{complaint.rstrip('.')}. This row does not count yet.")
-    state.get().memo.keep(f"draft-{name}", (found, kept))
+    for row, error in wrong.items():
+        with containers[drafts[row][0]]:
+            elements.show_error(f"{error.rstrip('.')}. This row does not count yet.")
+    state.get().memo.keep(f"draft-{name}", (declared, drafts))
 
 
-def _add(name: str, label: str, kept: _Kept, blank: rules.Row, fixed: bool) -> None:
+def _add(name: str, label: str, drafts: _Drafts, blank: rules.Row, fixed: bool) -> None:
     if st.button(label, icon=":material/add:", key=f"add-{name}", disabled=fixed):
-        kept.append((max((number for number, _ in kept), default=-1) + 1, blank))
+        drafts.append((max((number for number, _ in drafts), default=-1) + 1, blank))
         st.rerun()
 
 
-def _remove(place: DeltaGenerator, name: str, number: int, kept: _Kept, fixed: bool) -> None:
+def _remove(column: DeltaGenerator, name: str, number: int, drafts: _Drafts, fixed: bool) -> None:
     def remove() -> None:
-        kept[:] = [(n, row) for n, row in kept if n != number]
+        drafts[:] = [(n, row) for n, row in drafts if n != number]
 
-    place.button(
+    column.button(
         "Remove",
         icon=":material/delete:",
         key=f"remove-{name}-{number}",
@@ -186,11 +188,11 @@ def _try(plan: Plan) -> None:
     if st.button("Try them on the original data", icon=":material/play_arrow:", key="try-analyses"):
         with st.spinner("Fitting…"):
             now.memo.get("tried", depends, lambda: _tried(plan))
-    for name, words, fine in now.memo.peek("tried", depends) or ():
+    for name, result, fine in now.memo.peek("tried", depends) or ():
         if fine:
-            st.markdown(markdown(":green[:material/check_circle:] **{}** – {}", name, words))
+            st.markdown(markdown(":green[:material/check_circle:] **{}** – {}", name, result))
         else:
-            elements.complain(words)
+            elements.show_error(result)
 
 
 def _tried(plan: Plan) -> list[tuple[str, str, bool]]:
@@ -204,8 +206,8 @@ def _tried(plan: Plan) -> list[tuple[str, str, bool]]:
             results.append((analysis.name, remedies.error_text(error), False))
             continue
         lost = fit.fitted.why[fit.fitted.why != OK]
-        words = f"{text.plural(len(fit.names), 'coefficient')} from {text.plural(len(fit.given.y), 'row')} of the "
-        words += f"original data{f', {len(lost)} without a figure ({WHY[lost[0]]})' if len(lost) else ''}"
+        result = f"{text.plural(len(fit.names), 'coefficient')} from {text.plural(len(fit.given.y), 'row')} of the "
+        result += f"original data{f', {len(lost)} without a figure ({WHY[lost[0]]})' if len(lost) else ''}"
         all_lost = len(lost) == len(fit.names)
-        results.append((analysis.name, f"analysis '{analysis.name}': {words}" if all_lost else words, not all_lost))
+        results.append((analysis.name, f"analysis '{analysis.name}': {result}" if all_lost else result, not all_lost))
     return results

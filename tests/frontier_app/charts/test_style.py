@@ -25,7 +25,7 @@ def cloud(n: int = 4, **changes: object) -> Cloud:
         risk=np.linspace(0.01, 0.04, n),
         loss_se=np.full(n, 0.01),
         risk_se=np.full(n, 0.001),
-        place=np.arange(n) * 10,
+        index=np.arange(n) * 10,
         on=np.arange(n) % 2 == 0,
         category=np.arange(n) % 2,
         categories=("1 %", "2 %"),

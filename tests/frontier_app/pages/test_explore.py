@@ -19,7 +19,7 @@ from engine.study.pins import pin, pins
 from engine.study.study import Study
 from engine.study.study_map import risk_utility_map
 from frontier_app.charts import candidate_labels
-from frontier_app.charts import study_map as drawing
+from frontier_app.charts import candidate_map as drawing
 from frontier_app.pages.explore.table import rows
 from frontier_app.session import jobs, saved_view
 from frontier_app.session.state import Look
@@ -103,7 +103,7 @@ def test_the_plans_own_rule_recommends_without_being_asked(swept: Callable[..., 
 def test_a_bound_below_everything_says_so(at: Workspace, view: RiskUtilityMap):
     with Study.open(at.folder / "study-1.study") as study:
         found = rule(study, view, Look(rule="bound", bound=-1.0))
-    assert found.place is None and "no candidate has risk at or below" in found.trouble
+    assert found.index is None and "no candidate has risk at or below" in found.trouble
 
 
 @pytest.mark.parametrize("drawn", list(drawing.DRAWN))
@@ -133,7 +133,7 @@ def test_many_candidates_by_rate_are_a_density_in_every_panel(view: RiskUtilityM
     monkeypatch.setattr(drawing, "_PANELLED", 3)
     points, known = drawing.cloud(view, Look(drawn="rates")), ~np.isnan(view.risk_loss)
     assert points.on.all() and points.bulk is not None
-    assert len(points.place) + len(points.bulk[0]) == known.sum()
+    assert len(points.index) + len(points.bulk[0]) == known.sum()
     heat = [trace for trace in drawing.figure(view, Look(drawn="rates")).data if trace.type == "heatmap"]
     assert sum(int(np.nansum(trace.customdata)) for trace in heat) == len(points.bulk[0])
     assert drawing.cloud(view, Look()).bulk is None, "a map alone draws more, one by one"
@@ -156,7 +156,7 @@ def test_a_range_of_the_map_fills_the_table(at: Workspace, view: RiskUtilityMap)
 
 def test_rows_say_letters_and_pins_and_leave_empty_columns_out(view: RiskUtilityMap):
     places = view.frontier()[:3]
-    made = rows(view, places, Rule(place=int(places[1]), letters=(("B", int(places[1])),)), {})
+    made = rows(view, places, Rule(index=int(places[1]), letters=(("B", int(places[1])),)), {})
     assert made["letter"].tolist() == ["", "B", ""] and "pin" not in made.columns and "failed" not in made.columns
     assert "risk_se" in made.columns
     alone = replace(view, summary=replace(view.summary, loss_se=np.full_like(view.summary.loss_se, np.nan)))
@@ -257,10 +257,10 @@ def test_a_reload_shows_the_map_as_it_was_looked_at(at: Workspace, view: RiskUti
     after = explored(at).session_state["frontier"]
     assert (after.look, after.selected) == (before.look, view.scenarios[4].label)
     at.note(study="study-2.study")
-    assert saved_view.kept(at) == (Look(), None)
+    assert saved_view.load(at) == (Look(), None)
     at.note(study="study-1.study")
     at.save_look('{"study": "study-1.study", "look": {"risk": null}}')
-    assert saved_view.kept(at) == (Look(), None)
+    assert saved_view.load(at) == (Look(), None)
 
 
 def test_the_slider_reaches_as_far_as_the_candidates_do_and_any_bound_can_be_typed(at: Workspace, view: RiskUtilityMap):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from engine.common.resources import user_folder
 from engine.plan import plan_to_toml
 from frontier_app.session.workspace import Workspace
 from tests.frontier_app.conftest import APP, launched
+from tests.frontier_app.elements import press
 
 
 def _people(folder: Path) -> Path:
@@ -89,7 +91,7 @@ def test_without_the_owners_address_no_path_is_read(tmp_path: Path) -> None:
     script = (
         f"import sys; sys.path.insert(0, {str(APP.parents[2])!r})\n"
         "from frontier_app.session import actions\nfrom frontier_app.widgets import elements\n"
-        f"with elements.spoken():\n    actions.open_path({str(path)!r})\n"
+        f"with elements.errors_shown():\n    actions.open_path({str(path)!r})\n"
     )
     forced = AppTest.from_string(script).run()
     assert "only at the address" in forced.error[0].value
@@ -215,7 +217,7 @@ def test_a_codebook_gives_labels_and_roles_and_is_kept(tmp_path: Path) -> None:
         f"import sys; sys.path.insert(0, {str(APP.parents[2])!r})\n"
         "from frontier_app.session import actions, state, workspace\nfrom frontier_app.widgets import elements\n"
         f"if state.get().raw is None:\n    actions.open_workspace(workspace.find({_at(made).token!r}))\n"
-        "with elements.spoken():\n    actions.use_codebook('book.csv', state.input_value('book'))\n"
+        "with elements.errors_shown():\n    actions.use_codebook('book.csv', state.input_value('book'))\n"
     )
     runs = AppTest.from_string(script)
     runs.session_state["book"] = b"name,label,role\nsex,Sex of person,key swap\nnosuch,x,\n"
@@ -267,3 +269,21 @@ def test_leaving_forgets_the_work_at_hand_and_keeps_whose_session_it_is(tmp_path
     assert left.workspace is left.raw is left.plan is left.shown is left.selected is left.map_key is None
     assert left.file_view.column is None and left.owner and left.touring and left.picks == 3
     assert left.version > now.version
+
+
+def test_a_study_takes_the_data_that_it_was_made_on_and_no_other(
+    swept: Callable[..., Workspace], tmp_path: Path
+) -> None:
+    at = swept()
+    at.note(data=None)
+    made = AppTest.from_file(str(APP), default_timeout=60)
+    made.query_params["w"] = launched(at)
+    made.run()
+    other = tmp_path / "other.csv"
+    other.write_text("a,b\n1,2\n")
+    made.text_input(key="open-path-text").set_value(str(other))
+    press(made, "open-path")
+    assert any("was made on other data" in error.value for error in made.error) and at.about["data"] is None
+    press(made, "add-sample")
+    assert not made.exception and not made.error and at.about["data"] == "czech"
+    assert made.title[0].value == "czech"

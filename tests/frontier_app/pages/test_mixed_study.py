@@ -13,7 +13,7 @@ from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.study.study import Study
 from engine.study.study_map import risk_utility_map
 from frontier_app.charts import candidate_labels
-from frontier_app.charts import study_map as drawing
+from frontier_app.charts import candidate_map as drawing
 from frontier_app.session import jobs
 from frontier_app.session.state import Look
 from frontier_app.session.workspace import Workspace
@@ -77,8 +77,8 @@ def test_shapes_are_mechanisms_and_labels_count_tables(view: RiskUtilityMap):
 
 def test_one_mechanism_alone_is_shown_against_the_frontier_of_all(view: RiskUtilityMap):
     points = drawing.cloud(view, Look(mechanism="rds"))
-    assert {view.scenarios[i].spec.mechanism for i in points.place.tolist()} == {"rds"}
-    assert points.on.tolist() == view.dominance.undominated[points.place].tolist()
+    assert {view.scenarios[i].spec.mechanism for i in points.index.tolist()} == {"rds"}
+    assert points.on.tolist() == view.dominance.undominated[points.index].tolist()
 
 
 def test_the_table_of_several_mechanisms_has_no_empty_rates(view: RiskUtilityMap):

@@ -24,7 +24,7 @@ from frontier_app.pages.plan.space import only, preset_of
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets import plan_size
 from tests.frontier_app.conftest import APP, to_page
-from tests.frontier_app.elements import has_button, press
+from tests.frontier_app.elements import has_button, leads_to, press
 from tests.small_tables import expand
 
 _PLAN = load("czech")[1]
@@ -45,6 +45,23 @@ def _preset(made: AppTest, preset: str) -> AppTest:
     next(group for group in made.button_group if group.key and group.key.startswith("how-")).set_value(preset).run()
     assert not made.exception
     return made
+
+
+def test_an_error_of_an_input_is_shown_once_and_at_the_input() -> None:
+    made = _on_plan()
+    next(box for box in made.checkbox if "mechanism-pram-" in str(box.key)).check().run()
+    (field,) = [field for field in made.text_input if "-theta-" in str(field.key)]
+    field.set_value("7").run()
+    assert not made.exception and len(made.error) == 1
+    assert leads_to(made, "sweep") and made.button(key="lock-plan").disabled
+
+
+def test_an_error_of_all_inputs_together_is_shown_once() -> None:
+    made = _on_plan()
+    made.checkbox(
+        key=next(box.key for box in made.checkbox if "mechanism-random_swap-" in str(box.key))
+    ).uncheck().run()
+    assert [error.value for error in made.error] == ["No mechanism is chosen; choose at least one"]
 
 
 @pytest.mark.parametrize(

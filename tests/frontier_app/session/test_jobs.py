@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
+from engine.cli.main import build_parser
 from engine.common.os_support import process_birth
 from engine.plan import edit_plan, plan_to_toml, samples
 from engine.study.study import Study
@@ -111,6 +112,22 @@ def test_a_refusal_comes_whole_in_every_locale(monkeypatch: pytest.MonkeyPatch):
     jobs.start(at)
     job = wait(at, lambda job: not job.busy)
     assert job.message == "file 'größe.csv' does not exist; check the spelling and the folder"
+
+
+def test_typed_words_that_begin_with_a_hyphen_are_no_options(monkeypatch: pytest.MonkeyPatch):
+    at = prepared()
+    launched: list[list[str]] = []
+    monkeypatch.setattr(jobs, "launch", lambda arguments, *_: launched.append(list(arguments)) or 0)
+    jobs.start(at, deviation="-later", by="-A")
+    parsed = build_parser().parse_args(launched[0])
+    assert (parsed.deviation, parsed.by) == ("-later", "-A")
+
+
+def test_a_refusal_says_what_to_click():
+    at = prepared()
+    refusal = {"kind": "error", "text": "no key", "values": {}, "remedy": "KEY_FILE"}
+    at.log_path.write_text(json.dumps(refusal) + "\n")
+    assert jobs.complaint(at).startswith("no key. Put the file with the key beside the study")
 
 
 def test_a_traceback_stays_in_the_log():

@@ -119,4 +119,4 @@ def test_a_port_that_cannot_be_is_refused():
 
 
 def test_no_exports_in_a_fresh_workspace():
-    assert exports.found(workspace.create()) == []
+    assert exports.complete(workspace.create()) == []

@@ -63,4 +63,4 @@ def test_a_sentence_of_the_engine_stays_a_sentence(swept: Callable[..., Workspac
 
 
 def test_an_error_from_elsewhere_has_its_type_alone():
-    assert error_page.place_of(OSError(SECRET)) == "OSError"
+    assert error_page.location_of(OSError(SECRET)) == "OSError"

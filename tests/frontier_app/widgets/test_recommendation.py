@@ -128,7 +128,7 @@ def test_without_rule_or_recommendation_there_are_no_letters(swept: Callable[...
     with study_of(at) as study:
         withhold(study, "Board", "too much is exposed")
         view = risk_utility_map(study)
-        assert letters(study, view) == () and rule(study, view, Look()).place is None
+        assert letters(study, view) == () and rule(study, view, Look()).index is None
         tried = rule(study, view, Look(rule="bound", bound=0.2))
         assert dict(tried.letters) == lettered(view, view.under_bound(0.2)) and tried.letter == "A"
 
@@ -140,9 +140,9 @@ def test_once_nothing_is_released_the_plans_rule_recommends_nothing(at: Workspac
         view = risk_utility_map(study)
         for look in (Look(), Look(rule="none")):
             found = rule(study, view, look)
-            assert found.place is None and found.letters == () and "decided to release nothing" in found.trouble
+            assert found.index is None and found.letters == () and "decided to release nothing" in found.trouble
         tried = rule(study, view, Look(rule="bound", bound=0.2))
-        assert tried.place == view.under_bound(0.2) and tried.letter == "A" and not tried.trouble
+        assert tried.index == view.under_bound(0.2) and tried.letter == "A" and not tried.trouble
     made = to(app(at), "explore")
     assert any(one.value.startswith("It was decided to release nothing") for one in made.warning)
     assert "is recommended" not in words(made).replace("so nothing is recommended", "") and by_label(made) == {}

@@ -63,35 +63,35 @@ class Shown:
     pins: Mapping[int, str] = field(default_factory=dict)
 
     @property
-    def places(self) -> set[int]:
+    def indices(self) -> set[int]:
         """All of them."""
-        alone = {place for place in (self.selected, self.optimum) if place is not None}
+        alone = {index for index in (self.selected, self.optimum) if index is not None}
         return {*self.letters.values(), *self.pins, *alone}
 
 
-def place_of(view: RiskUtilityMap, label: str) -> int | None:
-    """The place of a scenario by its label; None where there is no such one."""
+def index_of(view: RiskUtilityMap, label: str) -> int | None:
+    """The index of a scenario by its label; None where there is no such one."""
     if isinstance(view.scenarios, Scenarios):
         return view.scenarios.index_of(label)
     return next((s.index for s in view.scenarios if s.label == label), None)
 
 
-def _labels(view: RiskUtilityMap, places: np.ndarray, on: np.ndarray, facet: np.ndarray) -> list[str]:
+def _labels(view: RiskUtilityMap, indices: np.ndarray, on: np.ndarray, facet: np.ndarray) -> list[str]:
     """What stands beside points of a labelled figure; of crowded panels only the frontier is labelled."""
     short = abbreviations(view.scenarios[0].spec.attributes.names)
     crowded = np.bincount(facet) > _LABELLED if len(facet) else np.zeros(0, bool)
     for panel in np.flatnonzero(crowded).tolist():  # of a long frontier an even part
         front = np.flatnonzero(on & (facet == panel))
-        front = front[np.argsort(view.risk_loss[places[front]])]
+        front = front[np.argsort(view.risk_loss[indices[front]])]
         dropped = np.delete(front, np.unique(np.linspace(0, max(0, len(front) - 1), _LABELLED).astype(np.int64)))
         on = on.copy()
         on[dropped] = False
-    found = []
-    for place, front, panel in zip(places.tolist(), on.tolist(), facet.tolist(), strict=True):
-        spec = view.scenarios[place].spec
+    labels = []
+    for index, front, panel in zip(indices.tolist(), on.tolist(), facet.tolist(), strict=True):
+        spec = view.scenarios[index].spec
         label = swap_label(spec.attributes, short) if spec.by_roles else mechanisms.settings(spec)
-        found.append(label if front or not crowded[panel] else "")
-    return found
+        labels.append(label if front or not crowded[panel] else "")
+    return labels
 
 
 def cloud(view: RiskUtilityMap, look: Look, marked: Sequence[int] = ()) -> Cloud:
@@ -102,9 +102,9 @@ def cloud(view: RiskUtilityMap, look: Look, marked: Sequence[int] = ()) -> Cloud
     visible = shape == shapes.index(look.mechanism) if look.mechanism in shapes else np.ones(len(shape), bool)
     facet, facets = rates(view) if look.drawn == "rates" else (np.zeros(len(shape), np.int64), ("",))
     if len(facets) > PANELS:
-        wanted = np.unique(np.linspace(0, len(facets) - 1, PANELS).round().astype(np.int64))
-        visible = visible & np.isin(facet, wanted)
-        facet, facets = np.searchsorted(wanted, facet), tuple(facets[i] for i in wanted.tolist())
+        drawn_rates = np.unique(np.linspace(0, len(facets) - 1, PANELS).round().astype(np.int64))
+        visible = visible & np.isin(facet, drawn_rates)
+        facet, facets = np.searchsorted(drawn_rates, facet), tuple(facets[i] for i in drawn_rates.tolist())
     if look.drawn == "rates":
         on = np.zeros(len(shape), bool)
         for panel in range(len(facets)):
@@ -116,31 +116,31 @@ def cloud(view: RiskUtilityMap, look: Look, marked: Sequence[int] = ()) -> Cloud
     if int(visible.sum()) > (MANY if len(facets) == 1 else _PANELLED):
         shown = on.copy()
         shown[[i for i in marked if visible[i] or look.drawn != "rates"]] = True
-        rest = visible & ~on
-        bulk = (view.utility_loss[rest], view.risk_loss[rest], facet[rest])
+        dominated = visible & ~on
+        bulk = (view.utility_loss[dominated], view.risk_loss[dominated], facet[dominated])
     elif len(marked) and look.drawn != "rates":
         shown = visible.copy()
         shown[list(marked)] = True
     codes, names = categories(view, "rate" if look.drawn == "pooled" else look.colour)
     codes, names = binned(codes, names, len(COLOURS) if shapes else len(SHAPES))
-    place = np.flatnonzero(shown)
+    index = np.flatnonzero(shown)
     summary = view.summary
     labelled = look.drawn in ("rates", "labelled")
     return Cloud(
-        loss=view.utility_loss[place],
-        risk=view.risk_loss[place],
-        loss_se=summary.loss_se[place, view.utility],
-        risk_se=summary.loss_se[place, view.risk],
-        place=place,
-        on=on[place],
-        category=codes[place],
+        loss=view.utility_loss[index],
+        risk=view.risk_loss[index],
+        loss_se=summary.loss_se[index, view.utility],
+        risk_se=summary.loss_se[index, view.risk],
+        index=index,
+        on=on[index],
+        category=codes[index],
         categories=names,
-        facet=facet[place],
+        facet=facet[index],
         facets=tuple(f"swap rate {rate} (a scale of its own)" for rate in facets) if look.drawn == "rates" else ("",),
-        hover=[words(view, i) for i in place.tolist()] if len(place) <= _HOVERED else [],
-        shape=shape[place],
+        hover=[words(view, i) for i in index.tolist()] if len(index) <= _HOVERED else [],
+        shape=shape[index],
         shapes=tuple(mechanisms.short(name) for name in shapes),
-        words=_labels(view, place, on[place], facet[place]) if labelled else (),
+        words=_labels(view, index, on[index], facet[index]) if labelled else (),
         bulk=bulk,
         utility_sign=sign(view, view.utility),
         risk_sign=sign(view, view.risk),
@@ -154,39 +154,39 @@ def _runs(view: RiskUtilityMap, look: Look) -> Cloud:
     shape, shapes = forms(view)
     if look.mechanism in shapes:
         use = use[shape[results.scenario[use]] == shapes.index(look.mechanism)]
-    place = results.scenario[use]
+    index = results.scenario[use]
     loss = losses(results.values[use], [call.measure for call in view.measures])
     on = view.realisations_undominated()[use]
-    lit = look.highlight if look.highlight in swappable(view) else None
-    codes, names = categories(view, f"swaps {lit}" if lit else look.colour)
-    if lit:
-        names = (f"swaps {lit}", "others")
+    highlighted = look.highlight if look.highlight in swappable(view) else None
+    codes, names = categories(view, f"swaps {highlighted}" if highlighted else look.colour)
+    if highlighted:
+        names = (f"swaps {highlighted}", "others")
     codes, names = binned(codes, names, len(COLOURS) if shapes else len(SHAPES))
-    bulk, muted = None, 1 if lit else -1
+    bulk, muted = None, 1 if highlighted else -1
     rows = np.arange(len(use))
     if len(use) > MANY:
-        bright = codes[place] == 0 if lit else np.zeros(len(use), bool)
-        shown = on | bright if bright.sum() <= _LIT else on
+        stands_out = codes[index] == 0 if highlighted else np.zeros(len(use), bool)
+        shown = on | stands_out if stands_out.sum() <= _LIT else on
         bulk = (loss[~shown, view.utility], loss[~shown, view.risk], np.zeros(int((~shown).sum()), np.int64))
         rows = np.flatnonzero(shown)
     unknown = np.full(len(rows), np.nan)
     hover: list[str] = []
     if len(rows) <= _HOVERED:
         numbers = results.replicate[use]
-        hover = [_run_words(view, int(place[i]), int(numbers[i]), loss[i].tolist()) for i in rows.tolist()]
+        hover = [_run_words(view, int(index[i]), int(numbers[i]), loss[i].tolist()) for i in rows.tolist()]
     return Cloud(
         loss=loss[rows, view.utility],
         risk=loss[rows, view.risk],
         loss_se=unknown,
         risk_se=unknown,
-        place=place[rows],
+        index=index[rows],
         on=on[rows],
-        category=codes[place[rows]],
+        category=codes[index[rows]],
         categories=names,
         facet=np.zeros(len(rows), np.int64),
         facets=("",),
         hover=hover,
-        shape=shape[place[rows]],
+        shape=shape[index[rows]],
         shapes=tuple(mechanisms.short(name) for name in shapes),
         muted=muted,
         bulk=bulk,
@@ -196,9 +196,9 @@ def _runs(view: RiskUtilityMap, look: Look) -> Cloud:
     )
 
 
-def badge(view: RiskUtilityMap, place: int) -> str:
+def badge(view: RiskUtilityMap, index: int) -> str:
     """How many tables a scenario publishes together, where there are several."""
-    tables = mechanisms.tables_of(view.scenarios[place].spec)
+    tables = mechanisms.tables_of(view.scenarios[index].spec)
     return f"D={tables}" if tables > 1 else ""
 
 
@@ -220,47 +220,47 @@ def value_of(view: RiskUtilityMap, k: int, loss: float) -> float:
     return sign(view, k) * loss
 
 
-def is_placed(view: RiskUtilityMap, place: int) -> bool:
+def is_placed(view: RiskUtilityMap, index: int) -> bool:
     """Whether a scenario has a place on the map: figures of risk and utility."""
-    return not (np.isnan(view.risk_loss[place]) or np.isnan(view.utility_loss[place]))
+    return not (np.isnan(view.risk_loss[index]) or np.isnan(view.utility_loss[index]))
 
 
-def is_dominated(view: RiskUtilityMap, place: int) -> bool:
+def is_dominated(view: RiskUtilityMap, index: int) -> bool:
     """Whether another scenario is as safe and as useful, and better in one of the two."""
-    return is_placed(view, place) and not view.dominance.undominated[place]
+    return is_placed(view, index) and not view.dominance.undominated[index]
 
 
-def dominance_words(view: RiskUtilityMap, place: int, on: str = "frontier") -> str:
+def dominance_words(view: RiskUtilityMap, index: int, on: str = "frontier") -> str:
     """Whether a scenario is on the frontier (``on``, in words) or dominated, and how sure that is."""
-    if not is_placed(view, place):
+    if not is_placed(view, index):
         return "no completed run"
-    where = "dominated" if is_dominated(view, place) else on
-    return f"{where}, {'clear' if view.dominance.clear[place] else 'uncertain'}"
+    where = "dominated" if is_dominated(view, index) else on
+    return f"{where}, {'clear' if view.dominance.clear[index] else 'uncertain'}"
 
 
-def words(view: RiskUtilityMap, place: int) -> str:
+def words(view: RiskUtilityMap, index: int) -> str:
     """What the mouse shows over a scenario."""
-    scenario, summary = view.scenarios[place], view.summary
+    scenario, summary = view.scenarios[index], view.summary
     lines: list[str] = [drawn("<b>{}</b> {}", scenario.label, text.swap_short(scenario.spec))]
     for k in (view.risk, view.utility):
-        figures = text.with_error(summary.mean[place, k], summary.se[place, k])
+        figures = text.with_error(summary.mean[index, k], summary.se[index, k])
         lines.append(f"{text.measure_name(view.measures[k])}: {figures}")
     tables = mechanisms.tables_of(scenario.spec)
     if tables > 1:
         lines.append(f"{tables} tables published together")
         joint = joint_measure(view)
         if joint is not None and joint != view.risk:
-            figures = text.with_error(summary.mean[place, joint], summary.se[place, joint])
+            figures = text.with_error(summary.mean[index, joint], summary.se[index, joint])
             lines.append(f"{text.measure_name(view.measures[joint])}: {figures}")
-    lines.append(dominance_words(view, place, on="on the frontier"))
-    share = view.dominance.share[place]
+    lines.append(dominance_words(view, index, on="on the frontier"))
+    share = view.dominance.share[index]
     if not np.isnan(share):
         lines.append(f"on the frontier in {100 * share:.0f} % of runs")
-    if not np.isnan(summary.changed[place]):
-        lines.append(f"{summary.changed[place]:,.0f} records changed")
-    if summary.failed[place]:
-        lines.append(f"{text.plural(int(summary.failed[place]), 'run')} failed")
-    if view.risk_loss[place] > view.original_losses[view.risk]:
+    if not np.isnan(summary.changed[index]):
+        lines.append(f"{summary.changed[index]:,.0f} records changed")
+    if summary.failed[index]:
+        lines.append(f"{text.plural(int(summary.failed[index]), 'run')} failed")
+    if view.risk_loss[index] > view.original_losses[view.risk]:
         lines.append(drawn("<b>riskier than doing nothing</b>"))
     return stacked(lines)
 
@@ -272,8 +272,8 @@ def joint_measure(view: RiskUtilityMap) -> int | None:
     return next(joint, None)
 
 
-def _run_words(view: RiskUtilityMap, place: int, replicate: int, loss: list[float]) -> str:
-    scenario = view.scenarios[place]
+def _run_words(view: RiskUtilityMap, index: int, replicate: int, loss: list[float]) -> str:
+    scenario = view.scenarios[index]
     lines: list[str] = [drawn("<b>{}/{}</b> {}", scenario.label, replicate, text.swap_short(scenario.spec))]
     lines += [
         f"{text.measure_name(view.measures[k])}: {text.figure(value_of(view, k, loss[k]))}"
@@ -285,12 +285,12 @@ def _run_words(view: RiskUtilityMap, place: int, replicate: int, loss: list[floa
 def marks(view: RiskUtilityMap, look: Look, points: Cloud, shown: Shown) -> Marks:
     """Anchors, bound, letters and titles."""
     original = view.original_losses
-    row = {} if look.drawn == "runs" else {int(place): i for i, place in enumerate(points.place.tolist())}
+    row = {} if look.drawn == "runs" else {int(index): i for i, index in enumerate(points.index.tolist())}
     plain = look.drawn in ("map", "measures")
     flags = {}
-    for letter, place in shown.letters.items():
-        if plain and place in row:
-            flags[row[place]] = f"{letter} {badge(view, place)}".strip()
+    for letter, index in shown.letters.items():
+        if plain and index in row:
+            flags[row[index]] = f"{letter} {badge(view, index)}".strip()
     # A bound or slope belongs to the map that it picks from; the paper's figures stand without it.
     rule = plain or look.drawn == "labelled"
     return Marks(
@@ -302,7 +302,7 @@ def marks(view: RiskUtilityMap, look: Look, points: Cloud, shown: Shown) -> Mark
         optimum=None if shown.optimum is None or not rule else row.get(shown.optimum),
         selected=None if shown.selected is None else row.get(shown.selected),
         flags=flags,
-        pins={row[place]: name for place, name in shown.pins.items() if place in row} if plain else {},
+        pins={row[index]: name for index, name in shown.pins.items() if index in row} if plain else {},
         errors=look.errors and look.drawn in ("map", "pooled"),
         span=look.span,
         legend=colourings(view).get("rate" if look.drawn == "pooled" else look.colour, ""),
@@ -314,6 +314,8 @@ def marks(view: RiskUtilityMap, look: Look, points: Cloud, shown: Shown) -> Mark
 def figure(view: RiskUtilityMap, look: Look, shown: Shown | None = None) -> Figure:
     """The map under a look."""
     shown = shown or Shown()
-    points = cloud(view, look, sorted(shown.places))
-    made = marks(view, look, points, shown)
-    return risk_utility(points, made if not look.highlight or look.drawn != "runs" else replace(made, legend=""))
+    points = cloud(view, look, sorted(shown.indices))
+    figure_marks = marks(view, look, points, shown)
+    return risk_utility(
+        points, figure_marks if not look.highlight or look.drawn != "runs" else replace(figure_marks, legend="")
+    )
