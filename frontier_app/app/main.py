@@ -6,7 +6,7 @@ import streamlit as st
 
 from engine.common.errors import EngineError
 from frontier_app.charts import style
-from frontier_app.session import access, actions, state
+from frontier_app.session import access, loading, state
 from frontier_app.session.navigation import BOARD_PAGES, PAGES
 from frontier_app.session.settings import CONTRAST_CSS
 from frontier_app.widgets import error_page, tour
@@ -58,7 +58,7 @@ def _restore() -> None:
     state.put(owner=opened.owner or state.get().owner)
     if opened.workspace is not None:
         try:
-            actions.open_workspace(opened.workspace)
+            loading.open_workspace(opened.workspace)
         except EngineError as error:
             state.put(error=remedies.error_text(error), workspace=None)
 

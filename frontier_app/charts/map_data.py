@@ -110,8 +110,8 @@ class FigureDraft:
 
     def domain(self, panel: int) -> tuple[float, float]:
         """Bottom and top of a panel, as shares of the figure's height."""
-        gap = _GAP / max(1, self.numbers - 1)
-        high = (1 - gap * (self.numbers - 1)) / self.numbers
+        gap = _GAP / max(1, self.panels - 1)
+        high = (1 - gap * (self.panels - 1)) / self.panels
         top = 1 - panel * (high + gap)
         return max(0.0, top - high), top
 

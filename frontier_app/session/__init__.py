@@ -6,6 +6,7 @@ __all__ = [
     "exports",
     "jobs",
     "launch",
+    "loading",
     "navigation",
     "saved_view",
     "settings",

@@ -1,4 +1,4 @@
-"""The actions of a session: open data, settle a plan, look at a study; nothing is drawn here."""
+"""The actions of a session: settle a plan, look at a study; nothing is drawn here."""
 
 from __future__ import annotations
 
@@ -8,138 +8,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from engine.common.errors import EngineError, UsageError
-from engine.common.os_support import expanded, write_private
-from engine.common.resources import home
-from engine.data.io.readers import read_table
-from engine.data.microdata import Microdata, RawTable
+from engine.common.os_support import write_private
+from engine.data.microdata import Microdata
 from engine.frontier.risk_utility_map import RiskUtilityMap
-from engine.plan import Plan, first_plan, plan_from_toml, plan_to_toml, read_plan
+from engine.plan import Plan, plan_from_toml, plan_to_toml
 from engine.plan.codebook import apply_codebook, with_labels
 from engine.plan.codebook_file import read_codebook
 from engine.plan.recode import code
-from engine.plan.samples import open_data
 from engine.release.results import Note
-from engine.study.keys import key_path, read_key
 from engine.study.live_frontier import LiveFrontier, live_frontier
 from engine.study.study import Study
 from engine.study.study_map import objective_indices, remapped, risk_utility_map
 from engine.sweeps.runner import FRESH_FROM
-from engine.sweeps.sweep import check_same
-from frontier_app.session import access, jobs, saved_view, state, workspace
-from frontier_app.session.settings import PRIVACY
-from frontier_app.session.workspace import Workspace
-from frontier_app.wording import remedies, text
-
-
-def _begin(at: Workspace, raw: RawTable, plan: Plan | None, **more: Any) -> None:
-    """A fresh state on these data."""
-    if state.begin(workspace=at, raw=raw, plan=plan, base=plan, **more).owner:
-        access.own(at.token)
-    if plan is not None:
-        at.save_plan(plan_to_toml(plan))
-
-
-def open_sample(name: str) -> None:
-    """Work on a sample with its own plan, in a new workspace."""
-    raw, plan = open_data(name)
-    at = workspace.create()
-    at.note(data=name, study=None)
-    _begin(at, raw, plan)
-
-
-def open_upload(name: str, content: Any, size: int) -> None:
-    """Work on an uploaded file with a first plan guessed from its columns, in a new workspace."""
-    _check_size(size)
-    at = workspace.create()
-    try:
-        path = at.save_upload(name, content)
-        raw, _ = open_data(str(path))
-    except BaseException:
-        at.delete()
-        raise
-    at.note(data=str(path), study=None)
-    _begin_first(at, raw)
-
-
-def open_path(text: str) -> None:
-    """Work on a file of this machine where it lies, with a first plan guessed from its columns, in a new workspace.
-
-    Only for who started the server: it reads with that person's rights.
-    """
-    path = _own_path(text)
-    raw = read_table(path)
-    at = workspace.create()
-    at.note(data=str(path), study=None)
-    _begin_first(at, raw)
-
-
-def _check_size(size: int) -> None:
-    """Refuse an upload that is larger than the server takes."""
-    most = int(str(PRIVACY["server.maxUploadSize"]))
-    if size > most * 2**20:
-        raise UsageError(f"the file has {size / 2**20:,.0f} MB, must be at most {most:,} MB; open it by its path")
-
-
-def _own_path(text: str) -> Path:
-    """The absolute path that the person who started the server typed."""
-    if not state.get().owner:
-        raise UsageError("files are opened by their path only at the address that `frontier app` printed")
-    typed = text.strip().strip("\"'")
-    if not typed:
-        raise UsageError("no path is given; write where the file lies, such as /data/survey.sav")
-    path = expanded(typed)
-    if not path.is_absolute():
-        raise UsageError(
-            f"'{typed}' does not begin at the top; write the whole path, such as {(home() or Path('/data')) / typed}"
-        )
-    return path
-
-
-def add_sample(name: str) -> None:
-    """Open the sample that the study at work was made on."""
-    _add_data(name)
-
-
-def add_upload(name: str, content: Any, size: int) -> None:
-    """Open an uploaded copy of the data that the study at work was made on."""
-    _check_size(size)
-    at = state.get().workspace
-    assert at is not None
-    path = at.save_upload(name, content)
-    try:
-        _add_data(str(path))
-    except BaseException:
-        at.delete_upload()
-        raise
-
-
-def add_path(text: str) -> None:
-    """Open, where they lie, the data that the study at work was made on."""
-    _add_data(str(_own_path(text)))
-
-
-def _add_data(data: str) -> None:
-    """Open data for the study at work; refuses data that it was not made on."""
-    at, path = state.get().workspace, own_study()
-    assert at is not None and path is not None
-    raw, _ = open_data(data)
-    with Study.open(path) as study:
-        check_same(study, raw, read_key(key_path(path)))
-    at.note(data=data)
-    open_workspace(at)
-
-
-def _begin_first(at: Workspace, raw: RawTable) -> None:
-    notice = ""
-    plan = None
-    try:
-        plan = first_plan(raw)
-    except EngineError as error:
-        notice = remedies.error_text(error)
-    _begin(at, raw, plan, notice=notice)
+from frontier_app.session import jobs, state
+from frontier_app.wording import text
 
 
 def use_codebook(name: str, content: bytes) -> None:
@@ -158,57 +42,6 @@ def use_codebook(name: str, content: bytes) -> None:
         shutil.rmtree(aside.parent, ignore_errors=True)
     state.put(raw=raw, memo=state.Memo())
     change(plan, "the codebook was applied")
-
-
-def _labelled(at: Workspace, raw: RawTable) -> RawTable:
-    """The records with the labels of the codebook that was given with them."""
-    if not at.codebook_path.exists():
-        return raw
-    return with_labels(raw, read_codebook(at.codebook_path))
-
-
-def open_workspace(at: Workspace) -> None:
-    """Go on where a workspace was left: after a reload, in another tab, or on a study named on the command line."""
-    about = at.about
-    raw = None
-    error = ""
-    if about["data"]:
-        try:
-            raw, sample_plan = open_data(about["data"])
-            raw = _labelled(at, raw)
-        except EngineError as problem:
-            error, sample_plan = remedies.error_text(problem), None
-    else:
-        sample_plan = None
-    plan = sample_plan
-    if at.plan_path.exists():
-        plan = read_plan(at.plan_path)
-    elif at.study and at.study.exists():
-        with Study.open(at.study) as study:
-            plan = study.plan
-        at.save_plan(plan_to_toml(plan))
-    old = state.get()
-    look, selected = saved_view.load(at)
-    state.put(
-        workspace=at,
-        look=look,
-        selected=selected,
-        raw=raw,
-        plan=plan,
-        base=plan,
-        version=old.version + 1,
-        memo=state.Memo(),
-        error=error,
-    )
-
-
-def go_on(folder: Path) -> None:
-    """Open earlier work, under a token of this server.  Only for who started the server: it may be anybody's."""
-    if not state.get().owner:
-        raise UsageError("earlier work is opened only at the address that `frontier app` printed")
-    at = workspace.reopened(folder)
-    access.own(at.token)
-    open_workspace(at)
 
 
 def open_study(path: Path) -> None:

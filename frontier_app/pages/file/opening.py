@@ -13,7 +13,7 @@ import streamlit as st
 from engine.common.wording import upper_first
 from engine.data.io.readers import EXTENSIONS
 from engine.plan.samples import Sample, describe, names
-from frontier_app.session import actions, state, workspace
+from frontier_app.session import actions, loading, state, workspace
 from frontier_app.session.settings import PRIVACY
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets import elements, tour
@@ -48,9 +48,9 @@ def start() -> None:
     st.subheader("Or open your own file", anchor=False)
     upload, path = st.columns(2, gap="large")
     with upload:
-        _upload(actions.open_upload)
+        _upload(loading.open_upload)
     with path:
-        _path(actions.open_path)
+        _path(loading.open_path)
     st.caption(
         f"{_KINDS}; one row per record. Labels and codes that mean missing are kept. A codebook can be added once the"
         " file is open."
@@ -77,7 +77,7 @@ def _cards(row: Sequence[Workspace]) -> None:
             st.caption(f"{swept}; last changed {when}")
             if st.button("Go on", key=f"go-on-{at.folder.name}", help=f"Open the work on {name} where it was left"):
                 with st.spinner("Opening…"):
-                    attempt(partial(actions.go_on, at.folder))
+                    attempt(partial(loading.go_on, at.folder))
 
 
 def _sample(sample: Sample) -> None:
@@ -91,7 +91,7 @@ def _sample(sample: Sample) -> None:
         key=f"open-{sample.name}",
     ):
         with st.spinner("Opening…"):
-            attempt(lambda: actions.open_sample(sample.name))
+            attempt(lambda: loading.open_sample(sample.name))
 
 
 def data_of_study() -> None:
@@ -105,12 +105,12 @@ def data_of_study() -> None:
     st.subheader("Open the data of this study", anchor=False)
     name = actions.source_words()
     if name in names() and st.button(f"Open {name}", type="primary", key="add-sample"):
-        attempt(partial(actions.add_sample, name))
+        attempt(partial(loading.add_sample, name))
     upload, path = st.columns(2, gap="large")
     with upload:
-        _upload(actions.add_upload)
+        _upload(loading.add_upload)
     with path:
-        _path(actions.add_path)
+        _path(loading.add_path)
     st.caption("The study takes no other data: the same records, in the same order, with all their columns.")
 
 

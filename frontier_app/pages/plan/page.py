@@ -38,11 +38,11 @@ def page() -> None:
     plan_approval.shown(now.plan)
     left, right = st.columns([3, 2], gap="large")
     with left:
-        plan, error = _inputs(base, f"{now.version}", data)
+        plan, unshown = _inputs(base, f"{now.version}", data)
     if plan is not None and actions.set_plan(plan) and plan.lock is not None:
         st.rerun()
     with right, st.container(border=True, key="amounts"):
-        draw_estimate = plan_size.amounts(plan, error, data)
+        draw_estimate = plan_size.amounts(plan, unshown, data)
     st.divider()
     plan_approval.section(plan or now.plan, wrong=plan is None)
     document.section(plan or now.plan, data, wrong=plan is None)

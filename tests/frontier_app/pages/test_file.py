@@ -90,8 +90,8 @@ def test_without_the_owners_address_no_path_is_read(tmp_path: Path) -> None:
     assert "the address that *frontier app* printed" in _words(made)
     script = (
         f"import sys; sys.path.insert(0, {str(APP.parents[2])!r})\n"
-        "from frontier_app.session import actions\nfrom frontier_app.widgets import elements\n"
-        f"with elements.errors_shown():\n    actions.open_path({str(path)!r})\n"
+        "from frontier_app.session import loading\nfrom frontier_app.widgets import elements\n"
+        f"with elements.errors_shown():\n    loading.open_path({str(path)!r})\n"
     )
     forced = AppTest.from_string(script).run()
     assert "only at the address" in forced.error[0].value
@@ -216,7 +216,7 @@ def test_a_codebook_gives_labels_and_roles_and_is_kept(tmp_path: Path) -> None:
     script = (
         f"import sys; sys.path.insert(0, {str(APP.parents[2])!r})\n"
         "from frontier_app.session import actions, state, workspace\nfrom frontier_app.widgets import elements\n"
-        f"if state.get().raw is None:\n    actions.open_workspace(workspace.find({_at(made).token!r}))\n"
+        f"if state.get().raw is None:\n    loading.open_workspace(workspace.find({_at(made).token!r}))\n"
         "with elements.errors_shown():\n    actions.use_codebook('book.csv', state.input_value('book'))\n"
     )
     runs = AppTest.from_string(script)
@@ -235,10 +235,10 @@ def test_a_codebook_gives_labels_and_roles_and_is_kept(tmp_path: Path) -> None:
 
 
 def test_from_300_columns_to_a_plan_in_few_decisions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from frontier_app.session import actions
+    from frontier_app.session import loading
 
     table, _ = survey(1500)
-    monkeypatch.setattr(actions, "read_table", lambda path: table)
+    monkeypatch.setattr(loading, "read_table", lambda path: table)
     made = _open(tmp_path / "survey.sav")
     decisions = 1
     assert not made.exception and not made.error

@@ -58,9 +58,7 @@ def test_an_error_of_an_input_is_shown_once_and_at_the_input() -> None:
 
 def test_an_error_of_all_inputs_together_is_shown_once() -> None:
     made = _on_plan()
-    made.checkbox(
-        key=next(box.key for box in made.checkbox if "mechanism-random_swap-" in str(box.key))
-    ).uncheck().run()
+    next(box for box in made.checkbox if "mechanism-random_swap-" in str(box.key)).uncheck().run()
     assert [error.value for error in made.error] == ["No mechanism is chosen; choose at least one"]
 
 

@@ -239,7 +239,7 @@ def test_a_study_without_its_data(at: Workspace):
     at.note(data=None)
     made = to(app(at), "recommend")
     assert not made.exception and not made.error
-    assert any("need the data of the study" in one.value for one in made.caption)
+    assert leads_to(made, "data") and not has_button(made, "run-fresh")
 
 
 def test_a_log_that_was_cut_is_said(at: Workspace):

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.common.errors import UsageError
-from frontier_app.session import access, actions, workspace
+from frontier_app.session import access, loading, workspace
 from frontier_app.session.workspace import Workspace
 from tests.frontier_app.conftest import APP, launched
 from tests.frontier_app.elements import press
@@ -100,7 +100,7 @@ def test_work_that_is_open_at_another_server_stays_open_there() -> None:
 def test_earlier_work_is_for_who_started_the_server_alone() -> None:
     at = workspace.create()
     with pytest.raises(UsageError, match="earlier work is opened only at the address"):
-        actions.go_on(at.folder)  # a session of its own, which no address has given rights
+        loading.go_on(at.folder)  # a session of its own, which no address has given rights
 
 
 def test_with_nothing_open_the_page_loaded_again_is_still_its_owners() -> None:

@@ -117,7 +117,12 @@ def test_a_refusal_comes_whole_in_every_locale(monkeypatch: pytest.MonkeyPatch):
 def test_typed_words_that_begin_with_a_hyphen_are_no_options(monkeypatch: pytest.MonkeyPatch):
     at = prepared()
     launched: list[list[str]] = []
-    monkeypatch.setattr(jobs, "launch", lambda arguments, *_: launched.append(list(arguments)) or 0)
+
+    def launch(arguments: list[str], *_: object) -> int:
+        launched.append(arguments)
+        return 0
+
+    monkeypatch.setattr(jobs, "launch", launch)
     jobs.start(at, deviation="-later", by="-A")
     parsed = build_parser().parse_args(launched[0])
     assert (parsed.deviation, parsed.by) == ("-later", "-A")

@@ -9,7 +9,7 @@ import pytest
 
 from engine.common.errors import EngineError, UsageError
 from engine.common.resources import user_folder
-from frontier_app.session import actions, exports, jobs, launch, workspace
+from frontier_app.session import exports, jobs, launch, loading, workspace
 from frontier_app.session.settings import PRIVACY
 
 
@@ -84,7 +84,7 @@ def test_an_upload_is_kept_under_a_harmless_name(name: str, kept: str):
 def test_too_large_a_file_is_refused_on_the_server_too():
     most = int(str(PRIVACY["server.maxUploadSize"]))
     with pytest.raises(UsageError, match="at most"):
-        actions.open_upload("big.csv", b"", most * 2**20 + 1)
+        loading.open_upload("big.csv", b"", most * 2**20 + 1)
 
 
 def test_deleting_removes_everything_but_a_study_that_lies_elsewhere(tmp_path: Path):

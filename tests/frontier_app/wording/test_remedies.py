@@ -82,7 +82,7 @@ def test_no_page_shows_an_error_without_its_step() -> None:
         for handler in (node for node in ast.walk(module) if isinstance(node, ast.ExceptHandler) and node.name):
             if handler.type is None or "EngineError" not in ast.unparse(handler.type):
                 continue
-            for node in ast.walk(handler):
+            for node in (node for node in ast.walk(handler) if isinstance(node, ast.expr)):
                 printed = isinstance(node, ast.FormattedValue) and ast.unparse(node.value) == handler.name
                 called = isinstance(node, ast.Call) and ast.unparse(node) == f"str({handler.name})"
                 if printed or called:
