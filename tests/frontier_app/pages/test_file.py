@@ -215,7 +215,8 @@ def test_a_codebook_gives_labels_and_roles_and_is_kept(tmp_path: Path) -> None:
     made = _open(_people(tmp_path))
     script = (
         f"import sys; sys.path.insert(0, {str(APP.parents[2])!r})\n"
-        "from frontier_app.session import actions, state, workspace\nfrom frontier_app.widgets import elements\n"
+        "from frontier_app.session import actions, loading, state, workspace\n"
+        "from frontier_app.widgets import elements\n"
         f"if state.get().raw is None:\n    loading.open_workspace(workspace.find({_at(made).token!r}))\n"
         "with elements.errors_shown():\n    actions.use_codebook('book.csv', state.input_value('book'))\n"
     )
