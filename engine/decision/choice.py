@@ -121,7 +121,7 @@ def choose(
     record = _record(view, index)
     row = check_realisation(runs, index, replicate, view.scenarios[index].label, view.allow_partial)
     released = one_run(runs, row)
-    record["released"] = {str(call): _number(released.values[0, k]) for k, call in enumerate(view.measures)}
+    record["released"] = {str(call): figure_or_none(released.values[0, k]) for k, call in enumerate(view.measures)}
     record["fresh"] = fresh_figures(study, index, view.allow_partial)
     record["bound"], record["slope"] = picked.bound, picked.slope
     record["planned"] = _follows_the_plan(study, view, index)
@@ -165,7 +165,7 @@ def fresh_figures(study: Study, index: int, allow_partial: bool = False) -> dict
     measures = [call.measure for call in study.measures]
     summary = summarise(replace(runs, scenario=np.zeros(len(runs), np.int64)), measures, 1, allow_partial)
     return {
-        str(call): {"mean": _number(summary.mean[0, k]), "se": _number(summary.se[0, k])}
+        str(call): {"mean": figure_or_none(summary.mean[0, k]), "se": figure_or_none(summary.se[0, k])}
         for k, call in enumerate(study.measures)
     }
 
@@ -189,9 +189,9 @@ def _record(view: RiskUtilityMap, index: int) -> dict[str, Any]:
     """The figures that the choice rests on."""
     figures = {
         str(call): {
-            "mean": _number(view.summary.mean[index, k]),
-            "se": _number(view.summary.se[index, k]),
-            "original": _number(view.original[k]),
+            "mean": figure_or_none(view.summary.mean[index, k]),
+            "se": figure_or_none(view.summary.se[index, k]),
+            "original": figure_or_none(view.original[k]),
         }
         for k, call in enumerate(view.measures)
     }
@@ -205,10 +205,11 @@ def _record(view: RiskUtilityMap, index: int) -> dict[str, Any]:
         "failed": int(view.summary.failed[index]),
         "undominated": bool(view.dominance.undominated[index]),
         "clear": bool(view.dominance.clear[index]),
-        "share": _number(view.dominance.share[index]),
+        "share": figure_or_none(view.dominance.share[index]),
         "riskier_than_original": bool(view.riskier_than_original[index]),
     }
 
 
-def _number(value: float) -> float | None:
+def figure_or_none(value: float) -> float | None:
+    """A figure, None where it is undefined (NaN)."""
     return None if np.isnan(value) else float(value)

@@ -12,6 +12,7 @@ import numpy as np
 
 from engine.common.printable import printable
 from engine.common.spreadsheets import as_cell
+from engine.decision.choice import figure_or_none
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.frontier.summary import losses
 from engine.frontier.tradeoff import best_under_bound, supporting_line
@@ -38,15 +39,15 @@ def scenario_rows(
             "spec": scenario.spec.text,
             "replicates": int(view.summary.counted[i]),
             "failed": int(view.summary.failed[i]),
-            "records_changed": _figure(view.summary.changed[i]),
+            "records_changed": figure_or_none(view.summary.changed[i]),
         }
         for k, call in enumerate(view.measures):
-            row[str(call)] = _figure(view.summary.mean[i, k])
-            row[f"{call}_se"] = _figure(view.summary.se[i, k])
+            row[str(call)] = figure_or_none(view.summary.mean[i, k])
+            row[f"{call}_se"] = figure_or_none(view.summary.se[i, k])
         row["undominated"] = bool(view.dominance.undominated[i])
         unknown = np.isnan(view.summary.loss[i, list(view.objectives)]).any()
         row["dominance"] = None if unknown else "clear" if view.dominance.clear[i] else "uncertain"
-        row["share_undominated"] = _figure(view.dominance.share[i])
+        row["share_undominated"] = figure_or_none(view.dominance.share[i])
         row["riskier_than_original"] = bool(riskier[i])
         row["optimal"] = i in optimal
         rows.append(row)
@@ -75,7 +76,7 @@ def realisation_rows(
             "records_changed": int(results.changed[r]),
         }
         for k, call in enumerate(view.measures):
-            row[str(call)] = _figure(results.values[r, k])
+            row[str(call)] = figure_or_none(results.values[r, k])
         row["undominated"] = bool(undominated_rows[r])
         row["optimal"] = r in optimal
         rows.append(row)
@@ -88,10 +89,6 @@ def _optimal(risk: np.ndarray, loss: np.ndarray, max_risk: float | None, slope: 
         best = best_under_bound(risk, loss, max_risk)
         return set() if best is None else {best}
     return set(supporting_line(risk, loss, slope)) if slope is not None else set()
-
-
-def _figure(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
 
 
 def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
