@@ -133,6 +133,10 @@ class Measure:
             names = [field.name for field in dataclass_fields(cls)]
             raise UsageError(f"a measure has no field '{min(unknown)}'.{did_you_mean(min(unknown), names)}")
         name = str(fields.pop("name", getattr(compute, "__name__", type(compute).__name__)))
+        try:
+            signature = inspect.signature(compute)
+        except ValueError:  # of some functions that are not written in Python
+            raise UsageError(f"measure '{name}': the parameters of its function cannot be read.") from None
         meaning = " ".join((inspect.getdoc(compute) or "").split("\n\n")[0].split())
         about: dict[str, Any] = {
             "symbol": name,
@@ -144,7 +148,7 @@ class Measure:
             "over": "keys" if kind == "risk" else "analyse",
             "parameters": {
                 key: parameter.default
-                for key, parameter in inspect.signature(compute).parameters.items()
+                for key, parameter in signature.parameters.items()
                 if parameter.default is not parameter.empty
             },
             "rounding": "always",

@@ -22,6 +22,7 @@ import numpy as np
 from engine.common.errors import UsageError, did_you_mean
 from engine.plan import Plan
 from engine.scripting.remedies import naming_arguments
+from engine.sweeps.workers import check_workers
 
 Check = Callable[[str, Any], Any]
 """Returns the value of an argument (by its name) as the function wants it; refuses another one (UsageError)."""
@@ -31,6 +32,7 @@ T = TypeVar("T")
 
 _QUOTED = (str, bytes, bool, int, float, Decimal, np.generic, list, tuple, dict, type(None))
 _LONGEST = 60
+_LONGEST_NAME = 255  # of one file, in every system
 
 
 def _got(value: object) -> str:
@@ -71,9 +73,12 @@ def whole_number(name: str, value: Any) -> int:
 
 def number(name: str, value: Any) -> float:
     """A finite number of any library, but no truth value and no text."""
-    if isinstance(value, bool) or not isinstance(value, Real | Decimal) or not isfinite(value):
-        raise _refused(name, value, "a number such as 0.01")
-    return float(value)
+    try:
+        if not isinstance(value, bool) and isinstance(value, Real | Decimal) and isfinite(value):
+            return float(value)
+    except (OverflowError, ValueError):  # whole numbers beyond all floats, and a signalling NaN
+        pass
+    raise _refused(name, value, "a number such as 0.01")
 
 
 def decimal(name: str, value: Any) -> str:
@@ -112,17 +117,33 @@ def texts(name: str, value: Any) -> list[str]:
     return items
 
 
+def workers(name: str, value: Any) -> int:
+    """A number of processes."""
+    number_of_processes = whole_number(name, value)
+    check_workers(number_of_processes)
+    return number_of_processes
+
+
 def path(name: str, value: Any) -> str | Path:
     """The path of a file, or the name of a sample."""
     if not isinstance(value, str | Path):
         raise UsageError(f"{name} is of type {type(value).__name__}, must be a path as text or as a Path")
+    _refuse_impossible(name, value)
     return value
+
+
+def _refuse_impossible(name: str, value: str | Path) -> None:
+    """Refuse a path that no file of any system has."""
+    if "\0" in str(value) or any(len(part) > _LONGEST_NAME for part in Path(value).parts):
+        raise UsageError(f"{name} is {_got(str(value))}, which is no path of a file")
 
 
 def records(name: str, value: Any) -> Any:
     """A DataFrame, the path of a file, or the name of a sample."""
     pandas = sys.modules.get("pandas")  # nobody has a DataFrame before it is imported
-    if isinstance(value, str | Path) or (pandas is not None and isinstance(value, pandas.DataFrame)):
+    if isinstance(value, str | Path):
+        return path(name, value)
+    if pandas is not None and isinstance(value, pandas.DataFrame):
         return value
     raise UsageError(
         f"{name} is of type {type(value).__name__}, must be a pandas DataFrame, the path of a file or the name of a "
@@ -136,20 +157,21 @@ def study_key(name: str, value: Any) -> bytes | str | Path:
         raise UsageError(
             f"{name} is of type {type(value).__name__}, must be 16 bytes or the path of the file that holds them"
         )
-    return value
+    return value if isinstance(value, bytes) else path(name, value)
 
 
 def plan_source(name: str, value: Any) -> Plan | str | Path:
     """A plan, the path of its file, or its text."""
     if not isinstance(value, Plan | str | Path):
         raise UsageError(f"{name} is of type {type(value).__name__}, must be a Plan, a path or the text of one")
-    return value
+    return value if isinstance(value, Plan) or "\n" in str(value) else path(name, value)
 
 
 def cuts(name: str, value: Any) -> dict[Any, list[Any]]:
     """Edges by column."""
     if not isinstance(value, Mapping):
         raise _refused(name, value, "columns with their edges such as {'age': [25, 55]}")
+    texts(f"the columns of {name}", list(value))
     edges = {column: list_of(f"{name} of {column!r}", listed) for column, listed in value.items()}
     for column, listed in edges.items():
         for edge in listed:
@@ -172,6 +194,7 @@ def mechanisms(name: str, value: Any) -> list[tuple[str, dict[Any, Any]]]:
         mechanism, grid = pair
         if not isinstance(mechanism, str) or not isinstance(grid, Mapping):
             raise UsageError(f"{name} has {_got(grid)} for {_got(mechanism)}, must be {wanted}")
+        texts(f"the parameters of '{mechanism}'", list(grid))
         pairs.append((mechanism, {parameter: _values(values) for parameter, values in grid.items()}))
     return pairs
 
@@ -210,7 +233,7 @@ ARGUMENTS: dict[str, Check] = {
     "study": path,
     "utility": text,
     "why": text,
-    "workers": whole_number,
+    "workers": workers,
 }
 """What the named parameters of public functions may be, and those of a view."""
 

@@ -54,28 +54,30 @@ def risk_utility(
     import pandas as pd
 
     before, after = _matched(frame_of(original), frame_of(released))
+    unaltered, released_table = table_of_frame(before), table_of_frame(after)
+    _refuse_unlike(unaltered, released_table)
     both = pd.concat([before, after], ignore_index=True)
     raw = table_of_frame(both)
     described = described_plan(both, raw, attributes, None if plan is None else plan_of(plan), options)
     coded = code(raw, described)
     check_weight(coded)
     n = len(before)
-    data = replace(coded, raw=table_of_frame(before), codes=tuple(codes[:n] for codes in coded.codes))
+    data = replace(coded, raw=unaltered, codes=tuple(codes[:n] for codes in coded.codes))
     same = ReleasedTable(data)
     altered = ReleasedTable(
         data,
         replaced={j: codes[n:] for j, codes in enumerate(coded.codes)},
-        numbers=_numbers(data, table_of_frame(after)),
+        numbers=_numbers(data, released_table),
     )
     calls = measures_of(described)
     analyses.check(described, data, [str(call.values["analysis"]) for call in calls if "analysis" in call.values])
     rows = []
     for call in calls:
         value, note = figure(call, RecordRelease(same, [altered], described))
-        unaltered, reason = figure(call, RecordRelease(same, [same], described))
-        if unaltered != unaltered and not note:
+        on_original, reason = figure(call, RecordRelease(same, [same], described))
+        if on_original != on_original and not note:
             note = f"on the original: {reason}"
-        rows.append((str(call), call.measure.kind, call.measure.better, unaltered, value, note))
+        rows.append((str(call), call.measure.kind, call.measure.better, on_original, value, note))
     columns = ["measure", "kind", "better", "original", "released", "note"]
     return pd.DataFrame(rows, columns=columns).set_index("measure")
 
@@ -100,6 +102,17 @@ def _matched(original: pd.DataFrame, released: pd.DataFrame) -> tuple[pd.DataFra
             )
         released = released.loc[original.index]
     return original[columns], released[columns]
+
+
+def _refuse_unlike(original: RawTable, released: RawTable) -> None:
+    """Refuse a column that holds texts in one table and other values in the other, as where one was read from CSV."""
+    for name, column in original.columns.items():
+        other = released.columns[name]
+        if column.is_text != other.is_text and len(column.values) and len(other.values):
+            raise EngineError(
+                f"column '{name}' holds {column.values.type} in the original and {other.values.type} in the release; "
+                "give both the same type"
+            )
 
 
 def _numbers(data: Microdata, released: RawTable) -> dict[str, np.ndarray]:

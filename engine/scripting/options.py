@@ -72,6 +72,8 @@ def described_plan(
 ) -> Plan:
     """Return the plan that arguments describe: ``base`` edited, or a first one from the columns of the data."""
     attributes = None if attributes is None else tuple(attributes)
+    if attributes == ():
+        raise UsageError("attributes is empty; name at least one, or leave it out for every column that is categorical")
     if base is None:
         base = first_plan(data, raw, attributes, options)
     elif columns := [name for name in _FIRST_PLAN if name in options]:

@@ -17,7 +17,6 @@ from engine.scripting.running import fill_study
 from engine.study.keys import read_key
 from engine.study.study import Study
 from engine.sweeps.sweep import open_sweep
-from engine.sweeps.workers import check_workers
 
 
 @public(OPTIONS)
@@ -77,7 +76,6 @@ def sweep(
         swaps = sf.sweep(df, attributes=["age", "sex", "race"], swap_sizes=[1, 2], rates=[0.01, 0.10],
                          replicates=20, measures=["small_cells", "hellinger"])
     """
-    check_workers(workers)
     raw, own_plan = records_of(data)
     target = study if study is None or not Path(study).exists() else Study.open(study)
     try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.common.errors import EngineError, UsageError
-from engine.common.raw_values import numbers, texts
+from engine.common.raw_values import numbers
 from engine.data.microdata import Microdata, RawTable
 from engine.measures import MeasureCall
 from engine.plan import Plan, check_plan
@@ -59,10 +59,8 @@ def check_weight(data: Microdata) -> None:
     """Refuse a weight that holds no number at all; the measures that use it refuse single ones that are missing."""
     if data.weight is None:
         return
-    values = data.raw.columns[data.weight].values
-    if np.isnan(numbers(values)).all():
-        example = f", such as '{texts(values)[0]}'" if len(values) else ""
-        raise UsageError(f"weight names column '{data.weight}', which holds no numbers{example}; a weight is a number")
+    if np.isnan(numbers(data.raw.columns[data.weight].values)).all():
+        raise UsageError(f"weight names column '{data.weight}', which holds no numbers; a weight is a number")
 
 
 def _check_objectives(plan: Plan, asked: Question) -> None:

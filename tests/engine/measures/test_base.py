@@ -158,3 +158,5 @@ def test_what_is_no_measure_cannot_be_registered():
         Measure.of(number, "risk")
     with pytest.raises(UsageError, match=r"a measure has no field 'units'. Did you mean 'unit'"):
         Measure.of(changed_cells, "risk", units="share")
+    with pytest.raises(UsageError, match="measure 'dict': the parameters of its function cannot be read"):
+        Measure.of(dict, "risk")

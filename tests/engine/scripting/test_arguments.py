@@ -52,7 +52,9 @@ def test_every_further_argument_has_its_check():
     [
         ("choose", {"max_risk": "0.1"}, "max_risk is '0.1', must be a number such as 0.01"),
         ("choose", {"max_risk": float("nan")}, "max_risk is nan, must be a number"),
+        ("choose", {"max_risk": Decimal("nan")}, r"max_risk is Decimal\('NaN'\), must be a number"),
         ("choose", {"slope": [1]}, r"slope is \[1\], must be a number"),
+        ("choose", {"max_risk": 10**400}, r"max_risk is 10+\.\.\., must be a number"),
         ("choose", {"why": 5}, "why is 5, must be a text"),
         ("choose", {"max_risk": 1, "why": "so", "by": 5}, "by is 5, must be a text"),
         ("plot", {"max_risk": "a"}, "max_risk is 'a', must be a number"),
@@ -66,6 +68,14 @@ def test_every_further_argument_has_its_check():
         ("recheck", {"data": None}, "data is of type NoneType, must be a pandas DataFrame, the path"),
         ("recheck", {"data": people(), "candidates": 5}, "candidates is 5, must be a list"),
         ("recheck", {"data": people(), "replicates": "3"}, "replicates is '3', must be a whole number"),
+        ("resume", {"data": people(), "workers": -1}, "workers == -1, must be at least 1"),
+        (
+            "add_measures",
+            {"data": people(), "measures": [], "workers": 10**9},
+            "workers == 1000000000, must be at most",
+        ),
+        ("save", {"path": "a\0.study"}, "path is 'a.x00.study', which is no path of a file"),
+        ("save", {"path": 300 * "a"}, r"path is 'a+\.\.\., which is no path of a file"),
         ("resume", {"data": people()["age"]}, "data is of type Series, must be a pandas DataFrame"),
         ("extend", {"data": people(), "nonsense": 1}, "extend has no argument 'nonsense'"),
         ("add_measures", {"data": people(), "measures": None}, "measures is None, must be a list"),
@@ -88,6 +98,26 @@ def test_a_function_names_its_wrong_argument(swaps, tmp_path):
         swaps[0].release(people(), include="id")
     with pytest.raises(sf.UsageError, match=r"plan 'nowhere.toml' does not exist.*attributes=\['a', 'b'\]"):
         sf.sweep(people(), plan=tmp_path / "nowhere.toml")
+
+
+@pytest.mark.parametrize("name", ["study", "key", "plan"])
+def test_a_path_that_no_file_has_is_refused(name):
+    wrong: dict[str, Any] = {name: "a\0"}
+    with pytest.raises(sf.UsageError, match=f"{name} is .*, which is no path of a file"):
+        sf.sweep(people(), **wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"cut": {5: [1]}}, "the columns of cut holds 5, must hold texts"),
+        ({"mechanisms": {"rds": {5: 1}}}, "the parameters of 'rds' holds 5, must hold texts"),
+        ({"attributes": []}, "attributes is empty; name at least one"),
+    ],
+)
+def test_names_are_texts_and_a_list_of_attributes_is_not_empty(wrong, sentence):
+    with pytest.raises(sf.UsageError, match=sentence):
+        sf.sweep(people(), **wrong)
 
 
 def test_none_stands_for_an_argument_that_is_left_out(swaps):
@@ -125,7 +155,7 @@ def test_an_argument_without_effect_is_refused(idle, needed):
 
 
 def test_a_weight_of_texts_is_refused():
-    with pytest.raises(sf.UsageError, match=r"weight names column 'race', which holds no numbers, such as '[abc]'"):
+    with pytest.raises(sf.UsageError, match=r"weight names column 'race', which holds no numbers"):
         sf.sweep(people(), ["age", "sex"], weight="race")
 
 

@@ -8,6 +8,9 @@ import pytest
 from pandas.testing import assert_series_equal
 
 import engine as sf
+from engine.measures import MEASURES as registry
+from engine.measures import Figure
+from engine.models.record_release import RecordRelease
 from tests.engine.scripting.people import KEY, SPACE, people
 
 MEASURES = ["small_cells", "hellinger", "r1_share"]
@@ -63,3 +66,22 @@ def test_the_lists_name_what_there_is():
     assert sf.list_mechanisms()["parameters"]["rds"].startswith("s=")
     assert "czech" in set(sf.list_samples()["name"])
     assert sf.load("czech").shape == (1841, 6)
+
+
+def test_a_column_of_texts_beside_one_of_numbers_is_named():
+    df = people()
+    with pytest.raises(sf.EngineError, match="column 'age' holds int64 in the original and string in the release"):
+        sf.risk_utility(df, df.assign(age=df["age"].astype(str)), ["age", "sex"])
+
+
+def test_a_figure_that_is_undefined_on_the_original_says_why(request):
+    def own(release: RecordRelease, attributes: tuple[int, ...]) -> Figure:
+        """Has a figure of altered records only."""
+        moved = release.changed(release.tables[0], attributes).sum()
+        return Figure(1 / int(moved))
+
+    sf.register_measure(sf.Measure.of(own, "risk", needs="records"))
+    request.addfinalizer(lambda: registry.unregister("own"))
+    df = people()
+    row = sf.risk_utility(df, df.assign(age=df["age"].to_numpy()[::-1]), ["age", "sex"], measures=["own"]).loc["own"]
+    assert row["note"] == "on the original: own: division by zero" and row["released"] > 0
