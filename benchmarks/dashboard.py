@@ -24,8 +24,8 @@ import numpy as np
 
 from engine.plan import edit_plan, plan_to_toml, samples
 from engine.release.spec import AttributeSpec, ReleaseSpec
+from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.study.study_map import risk_utility_map
 from engine.sweeps.sweep import sweep
 from frontier_app.charts.candidate_map import DRAWN
 from frontier_app.session.navigation import script
@@ -79,7 +79,7 @@ def large(at: Workspace, n: int, seed: int = 1) -> Path:
         have = len(study.scenarios)
         rates = [f"{(i + 101) / 10_000:.4f}".rstrip("0") for i in range(-(-(n - have) // len(roles)))]
         specs = [ReleaseSpec(AttributeSpec(names, role), rate) for rate in rates for role in roles][: n - have]
-        study.add_scenarios(specs)
+        study.scenario_table.add(specs)
         total = len(study.scenarios)
         shares = np.array([float(spec.rate) for spec in specs])
         swapped = np.array([spec.attributes.roles.count("S") for spec in specs])
@@ -89,10 +89,10 @@ def large(at: Workspace, n: int, seed: int = 1) -> Path:
         changed = (shares * n_records).astype(int)
         study.acquire_lease(total, have)
         rows = zip(range(have, total), changed.tolist(), figures.tolist(), strict=True)
-        study.add_results((place, 1, 0, moved, *values) for place, moved, values in rows)
-        study.beat(total, total)
+        study.runs.add((place, 1, 0, moved, *values) for place, moved, values in rows)
+        study.lease.beat(total, total)
         risk_utility_map(study, as_writer=True)  # as a sweep does when it ends
-        study.release_lease("finished")
+        study.lease.release("finished")
     return path
 
 

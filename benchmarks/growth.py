@@ -96,7 +96,7 @@ def sparse() -> None:
     groups = small_swaps(table, RATES, names[:8])
     tasks = [(one, (1, 2)) for one in islice(groups, 0, None, 3)]
     evaluator.run_all(tasks[:1])
-    cost = seconds(lambda: evaluator.run_all(tasks), 2) / sum(2 * len(one.members) for one, _ in tasks)
+    cost = seconds(lambda: evaluator.run_all(tasks), 2) / sum(2 * len(one.scenarios) for one, _ in tasks)
     combinations = float(np.prod([float(size) for size in table.domain.shape]))
     print(
         f"\nsparse: {table.n_records:,} records in {len(table):,} of {combinations:.1e} cells; {cost * 1e6:.0f} µs a "

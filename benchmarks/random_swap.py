@@ -31,7 +31,7 @@ from engine.plan.samples import load
 from engine.release.space import by_swap_sizes
 from engine.release.spec import AttributeSpec, ReleaseSpec, pairs_wanted
 from engine.sweeps.candidates import group
-from engine.sweeps.evaluator import Evaluator, question
+from engine.sweeps.evaluator import Evaluator, question_of
 from tests.shared import folder
 from tests.twins import measures as measures_twin
 from tests.twins import random_swap as twin
@@ -106,7 +106,7 @@ def by_record(microdata: Microdata, spec: ReleaseSpec) -> float:
 def main() -> None:
     name, plan, microdata = data()
     names = microdata.domain.names
-    evaluator = Evaluator(question(plan, microdata, [call(text) for text in MEASURES]), KEY)
+    evaluator = Evaluator(question_of(plan, microdata, [call(text) for text in MEASURES]), KEY)
 
     def specs(sizes: list[int], *rates: str) -> list[ReleaseSpec]:
         return [ReleaseSpec(spec, rate) for spec in by_swap_sizes(names, names, sizes) for rate in rates]

@@ -66,7 +66,7 @@ def parts(table: ContingencyTable) -> None:
         each = np.array([seconds(lambda: evaluator.run_all([task])) / 20 for task in tasks])  # noqa: B023
         whole = float(each.mean())
         several = multi_kind(table)
-        structures = [one.members[0][1].structure(several) for one in groups]
+        structures = [one.scenarios[0][1].structure(several) for one in groups]
         prepare = seconds(lambda: [random_swap.prepare(s, table) for s in structures]) / len(groups)  # noqa: B023
         prepared = [random_swap.prepare(s, table) for s in structures]
         streams = [[random_swap.stream(KEY, s, table, r) for r in numbers] for s in structures]
@@ -77,7 +77,7 @@ def parts(table: ContingencyTable) -> None:
 
         drawing = seconds(draw) / (10 * len(groups))
         index, touched = evaluator.index, TouchedBuffer()
-        masks = [split_masks(index, [one.members[0][1].attributes]) for one in groups]
+        masks = [split_masks(index, [one.scenarios[0][1].attributes]) for one in groups]
         stops, one_stop = np.array([wanted], np.int64), np.ones((1, 1), bool)
 
         def exchange() -> None:
@@ -87,7 +87,7 @@ def parts(table: ContingencyTable) -> None:
 
         exchange()
         exchanging = seconds(exchange) / (10 * len(groups))
-        swapped = [one.members[0][1].attributes.having("S") for one in groups]
+        swapped = [one.scenarios[0][1].attributes.having("S") for one in groups]
         over_records.candidate(swapped[0], wanted, state())
         records = np.array([seconds(lambda: over_records.candidate(s, wanted, state()), 2) for s in swapped])  # noqa: B023
         median = float(np.median(records / each))
@@ -110,13 +110,15 @@ def sharing(table: ContingencyTable, most: int = 600) -> None:
     names = table.domain.names
     specs = space.build(space.complete(names, names), table).specs
     groups = group(list(enumerate(space.scenarios(specs, RATES))), table)
-    total = sum(len(one.members) for one in groups)
+    total = sum(len(one.scenarios) for one in groups)
     chosen = [groups[i] for i in np.unique(np.linspace(0, len(groups) - 1, most).astype(int))]
     evaluator = Evaluator(asked(table), KEY)
     together = [(one, (1,)) for one in chosen]
-    alone = [(Group(one.structure, (member,)), (1,)) for one in chosen[:: max(1, most // 60)] for member in one.members]
+    alone = [
+        (Group(one.structure, (member,)), (1,)) for one in chosen[:: max(1, most // 60)] for member in one.scenarios
+    ]
     evaluator.run_all(alone[:3])
-    n = sum(len(one.members) for one in chosen)
+    n = sum(len(one.scenarios) for one in chosen)
     shared = seconds(lambda: evaluator.run_all(together)) / n
     unshared = seconds(lambda: evaluator.run_all(alone), 2) / len(alone)
     print(f"\nthe whole release space: {total:,} scenarios in {len(groups):,} structures, a sample of {n:,}")
@@ -147,7 +149,7 @@ def machine_gain(seconds: float = 2.0) -> float:
 def workers(table: ContingencyTable, candidates: int = 10_000) -> None:
     """Two processes beside one over the same tasks, by the clock on the wall; starting them is left out."""
     groups = small_swaps(table, RATES)
-    replicates = -(-candidates // sum(len(one.members) for one in groups))
+    replicates = -(-candidates // sum(len(one.scenarios) for one in groups))
     bundles = [[(one, tuple(range(1, replicates + 1)))] for one in groups]
     question, times, found, gains = asked(table), [], [], [machine_gain()]
     for count in (1, 2):

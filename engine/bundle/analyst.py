@@ -20,7 +20,7 @@ from engine.data.io.writers import write_csv, write_parquet
 from engine.frontier.summary import summarise
 from engine.mechanisms import mechanism
 from engine.plan import plan_to_toml
-from engine.release.results import STATUS
+from engine.release.results import RunStatus
 from engine.release.spec import pairs_wanted
 from engine.report import write_analyst
 from engine.study.decision_log import START, entries
@@ -88,7 +88,9 @@ Other files of the same records are brought in line with the release by
 def _manifest(source: ExportSource) -> dict[str, Any]:
     """The manifest without digests and secrets."""
     spec, remade = source.scenario.spec, source.remade
-    chosen = [d for d in source.study.decisions if (d.label, d.replicate) == (source.scenario.label, source.replicate)]
+    chosen = [
+        d for d in source.study.choices.all() if (d.label, d.replicate) == (source.scenario.label, source.replicate)
+    ]
     return {
         "candidate": source.candidate,
         "mechanism": spec.mechanism,
@@ -96,7 +98,7 @@ def _manifest(source: ExportSource) -> dict[str, Any]:
         "params": [list(pair) for pair in spec.params],
         "rate": spec.rate,
         "rule": spec.rule,
-        "status": STATUS[remade.status],
+        "status": RunStatus(remade.status).word,
         "records_changed": int(remade.changed.sum()),
         "records_without_partner": _n_without_partner(source),
         "n_records": source.data.n_records,
@@ -170,7 +172,7 @@ def _write_candidates(source: ExportSource, folder: Path) -> None:
     import pyarrow as pa
 
     study = source.study
-    summary = summarise(study.results(), [call.measure for call in study.measures], len(study.scenarios))
+    summary = summarise(study.runs.results(), [call.measure for call in study.measures], len(study.scenarios))
     scenarios = list(study.scenarios)
     columns: dict[str, pa.Array] = {
         "id": pa.array([s.label for s in scenarios]),

@@ -21,7 +21,7 @@ from engine.data.microdata import RawTable
 from engine.decision.states import altered_since, decision_status
 from engine.plan.context import check_include
 from engine.plan.rate_range import rate_range
-from engine.release.results import OK
+from engine.release.results import RunStatus
 from engine.report import write_chair, write_member
 from engine.report.chair import CHAIR, chair_facts
 from engine.report.pdf_file import why_no_pdf
@@ -141,7 +141,7 @@ def _check_range(source: ExportSource) -> None:
     text, spec = source.study.plan.publish.rate_range, source.scenario.spec
     if not text:
         return
-    complete_swap = spec.by_roles and source.remade.status == OK
+    complete_swap = spec.by_roles and source.remade.status == RunStatus.OK
     share = Decimal(spec.rate) if complete_swap else float(source.remade.changed.mean())
     if not rate_range(text).holds(share):
         raise UsageError(

@@ -21,9 +21,9 @@ from engine.plan.context import check_include
 from engine.plan.recode import code
 from engine.release.scenarios import Scenario
 from engine.study.keys import key_path, read_key
+from engine.study.map_reader import realisation_of
 from engine.study.study import Study
-from engine.study.study_map import realisation_of
-from engine.sweeps.evaluator import question
+from engine.sweeps.evaluator import question_of
 from engine.sweeps.remake import Remade, remake, stream_of
 from engine.sweeps.sweep import check_same
 
@@ -114,12 +114,15 @@ def export_source(
         if getattr(data, role) is None:
             raise UsageError(f"the plan declares no {role}, so it cannot be included")
     scenario, replicate = study.find(candidate)
-    runs = study.runs_of([scenario.index])
+    runs = study.runs.of([scenario.index])
     if replicate is None:
         replicate = realisation_of(study, runs, scenario.index, allow_partial)
     row = check_realisation(runs, scenario.index, replicate, scenario.label, allow_partial)
     remade = remake(
-        data, question(study.plan, data, study.measures), scenario.spec, stream_of(key, scenario.spec, data, replicate)
+        data,
+        question_of(study.plan, data, study.measures),
+        scenario.spec,
+        stream_of(key, scenario.spec, data, replicate),
     )
     stored = {str(c): float(v) for c, v in zip(study.measures, runs.values[row], strict=True)}
     check_figures(remade.figures, stored)

@@ -21,9 +21,9 @@ from engine.measures import call
 from engine.plan import plan_from_toml
 from engine.plan.column_assignment import check_assignment
 from engine.plan.recode import code
-from engine.release.results import STATUS
+from engine.release.results import RunStatus
 from engine.release.spec import AttributeSpec, ReleaseSpec, short_ids
-from engine.sweeps.evaluator import question
+from engine.sweeps.evaluator import question_of
 from engine.sweeps.remake import Remade, remake
 
 
@@ -55,7 +55,7 @@ def replay(path: str | Path, raw: RawTable, out: str | Path | None = None) -> Re
     attributes = AttributeSpec.parse(manifest["spec"], data.domain.names)
     params = tuple((str(name), str(value)) for name, value in manifest["params"])
     spec = ReleaseSpec(attributes, manifest["rate"], manifest["rule"], manifest["mechanism"], params)
-    remade = remake(data, question(plan, data, [call(text) for text in manifest["figures"]]), spec, derived)
+    remade = remake(data, question_of(plan, data, [call(text) for text in manifest["figures"]]), spec, derived)
     differs = [*_contradicted_entries(manifest, remade, spec), *_different_figures(manifest["figures"], remade.figures)]
     tables = tables_of(remade, Rows(secret, data.n_records), manifest["include"])
     labels = labels_of(remade, next(iter(tables.values())))
@@ -80,7 +80,7 @@ def _contradicted_entries(manifest: dict[str, Any], remade: Remade, spec: Releas
     """Entries of the manifest that the remade release contradicts."""
     label, _, replicate = str(manifest["candidate"]).partition("/")
     actual = {
-        "status": STATUS[remade.status],
+        "status": RunStatus(remade.status).word,
         "records_changed": int(remade.changed.sum()),
         "n_records": remade.data.n_records,
     }

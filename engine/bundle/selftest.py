@@ -36,8 +36,8 @@ from engine.plan.samples import load
 from engine.release.space import build, by_swap_sizes, complete, counts
 from engine.report.describe import remade
 from engine.study.keys import key_path
+from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.study.study_map import risk_utility_map
 from engine.sweeps.sweep import sweep
 
 KEY = hashlib.sha256(b"the key of the self-test").digest()[:16]
@@ -172,7 +172,7 @@ def _swept(folder: Path) -> Study:
 def _draws(folder: Path) -> str:
     """Integers only, so that the digest is the same on every platform."""
     with _swept(folder) as study:
-        results, n = study.results(), int(study.about["n_records"])
+        results, n = study.runs.results(), int(study.about["n_records"])
     rows = np.column_stack(
         [
             results.scenario,
@@ -248,7 +248,7 @@ def _mechanisms(folder: Path) -> str:
     """One run of each is drawn in the sweep and remade."""
     raw = _people()
     with sweep(raw, plan_from_toml(EVERY_MECHANISM), folder / "all.study", workers=1) as study:
-        results, scenarios = study.results(), {s.spec.mechanism: s for s in study.scenarios}
+        results, scenarios = study.runs.results(), {s.spec.mechanism: s for s in study.scenarios}
         for name, scenario in scenarios.items():
             row = np.flatnonzero((results.scenario == scenario.index) & (results.replicate == 2))[0]
             release = remade(study, raw, scenario.label, 2)

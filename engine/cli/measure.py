@@ -29,7 +29,7 @@ def run_measure(args: argparse.Namespace) -> None:
     from engine.plan.samples import open_data
     from engine.study.keys import key_path, read_key
     from engine.study.study import Study
-    from engine.sweeps.rerun import add_measures
+    from engine.sweeps.added_measures import add_measures
 
     raw, _ = open_data(args.data)
     with Study.open(args.study) as study:

@@ -24,7 +24,7 @@ def add_objective_options(parser: argparse.ArgumentParser) -> None:
 
 def map_of(study: Study, args: argparse.Namespace, *, fresh: bool = False) -> RiskUtilityMap:
     """The map of a study that the options select; with ``fresh``, of the runs of a recheck."""
-    from engine.study.study_map import risk_utility_map
+    from engine.study.map_reader import risk_utility_map
 
     return risk_utility_map(
         study, args.risk, args.utility, objectives=args.objectives, allow_partial=args.allow_partial, fresh=fresh

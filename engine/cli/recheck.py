@@ -36,14 +36,14 @@ def run_recheck(args: argparse.Namespace) -> None:
     from engine.report.candidate_table import columns_of, scenario_rows
     from engine.study.keys import key_path, read_key
     from engine.study.study import Study
-    from engine.sweeps.rerun import reevaluate
+    from engine.sweeps.recheck import recheck
 
     raw, _ = open_data(args.data)
     with Study.open(args.study) as study:
         view = map_of(study, args)
         places = [study.find(text)[0].index for text in args.candidate] if args.candidate else view.frontier().tolist()
         key = read_key(key_path(study.path, args.key_file))
-        reevaluate(study, raw, key, places, args.replicates)
+        recheck(study, raw, key, places, args.replicates)
         fresh_view = map_of(study, args, fresh=True)
     labels = {view.scenarios[place].label for place in places}
     for title, figures in (

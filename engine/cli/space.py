@@ -77,25 +77,25 @@ def run_space(args: argparse.Namespace) -> None:
 def _say_space(plan: Plan, data: Microdata, listed: Space) -> None:
     """Print the counts of a space's specs, and problems of some of them."""
     from engine.release.space import scenarios
-    from engine.sweeps.candidates import predicted_failures, remarks
+    from engine.sweeps.remarks import failure_text, predicted_failures, remark_text, space_remarks
 
     say(f"specs: {listed.legal:,} legal, {listed.feasible:,} feasible, {listed.distinct:,} distinct to run")
-    for remark in remarks(plan, listed, data.n_records):
-        say(f"  {remark}")
+    for remark in space_remarks(plan, listed, data.n_records):
+        say(f"  {remark_text(remark)}")
     if listed.distinct * len(plan.space.rates) <= 5000:
         failing = predicted_failures(scenarios(listed.specs, plan.space.rates, plan.space.rule), data.table)
-        for scenario, reason in failing[:3]:
-            say(f"  '{scenario}' will fail: {reason}")
+        for failure in failing[:3]:
+            say(f"  '{failure.spec}' will fail: {failure_text(failure)}")
         if len(failing) > 3:
             say(f"  ... {len(failing):,} scenarios will fail in all")
 
 
 def _say_counts(plan: Plan, data: Microdata, counted: Counted) -> None:
     """Print the counts of the specs of a space that is too large to list."""
-    from engine.sweeps.candidates import rounded
+    from engine.sweeps.remarks import remark_text, zero_rates
 
     say(f"specs: {counted.legal:,} legal, {counted.feasible:,} feasible, {counted.distinct:,} distinct to run")
     if counted.n_impossible:
         say(f"  {counted.n_impossible:,} specs cannot work in all")
-    for remark in rounded(plan, data.n_records):
-        say(f"  {remark}")
+    for remark in zero_rates(plan, data.n_records):
+        say(f"  {remark_text(remark)}")

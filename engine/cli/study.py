@@ -30,7 +30,7 @@ def run_status(args: argparse.Namespace) -> None:
     from engine.study.study import Study
 
     with Study.open(args.study) as study:
-        progress, writer = study.progress, study.writer
+        progress, writer = study.progress, study.lease.writer
         scenarios = study.n_scenarios
     message = f" ({progress.message})" if progress.message and progress.state != "finished" else ""
     say(f"sweep: {progress.state}{message}, {progress.done:,} of {progress.total:,} runs, {scenarios:,} scenarios")
@@ -38,7 +38,7 @@ def run_status(args: argparse.Namespace) -> None:
         say("at work: nobody")
         return
     silent = max(0, round(time.time() - writer.beat))
-    stopping = "; it was asked to stop" if writer.asked else ""
+    stopping = "; it was asked to stop" if writer.asked_to_stop else ""
     say(f"at work: a {writer}; last heard from {silent} s ago{stopping}")
 
 
@@ -47,9 +47,9 @@ def run_cancel(args: argparse.Namespace) -> None:
     from engine.study.study import Study
 
     with Study.open(args.study) as study:
-        writer = study.writer
+        writer = study.lease.writer
         if writer is not None:
-            study.cancel()
+            study.lease.cancel()
     if writer is None:
         say("nobody is at work; the next command may go on")
     else:

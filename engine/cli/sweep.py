@@ -46,7 +46,7 @@ def run_sweep(args: argparse.Namespace) -> None:
     """Run a sweep, or resume it."""
     from engine.plan import extended_plan
     from engine.plan.samples import open_data
-    from engine.release.results import FAILED
+    from engine.release.results import RunStatus
     from engine.study.study import Study
     from engine.sweeps.sweep import sweep
 
@@ -73,7 +73,7 @@ def run_sweep(args: argparse.Namespace) -> None:
         announce=announce,
     ) as study:
         progress = study.progress
-        failed = study.n_runs(status=FAILED)
+        failed = study.runs.count(status=RunStatus.FAILED)
     if progress.state == "finished":
         if progress.message:
             say(progress.message)

@@ -2,9 +2,9 @@
 
 __all__ = [
     "blas_threads",
+    "cache",
     "compiled",
     "errors",
-    "memo",
     "messages",
     "os_support",
     "output",

@@ -89,14 +89,14 @@ def process_birth(pid: int) -> str:
             started = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19].decode()
             system = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
             return f"{system}/{os.stat('/proc/self/ns/pid').st_ino} {started}"
-        told = subprocess.run(
+        output = subprocess.run(
             ["ps", "-o", "lstart=", "-p", str(pid)],
             capture_output=True,
             encoding="ascii",
             errors="replace",
             env={**os.environ, "LC_ALL": "C"},
         )
-        return " ".join(told.stdout.split()).replace(" ", "_")
+        return " ".join(output.stdout.split()).replace(" ", "_")
     return ""
 
 
@@ -115,9 +115,9 @@ def _windows_birth(pid: int) -> str:
     if not handle:
         return ""
     times = [wintypes.FILETIME() for _ in range(4)]
-    told = kernel32.GetProcessTimes(handle, *map(ctypes.byref, times))
+    succeeded = kernel32.GetProcessTimes(handle, *map(ctypes.byref, times))
     kernel32.CloseHandle(handle)
-    return f"{times[0].dwHighDateTime}:{times[0].dwLowDateTime}" if told else ""
+    return f"{times[0].dwHighDateTime}:{times[0].dwLowDateTime}" if succeeded else ""
 
 
 def is_network_path(path: Path, mounts: str | None = None) -> bool:
@@ -281,8 +281,8 @@ def _take_inherited_rights(path: Path, rights: str) -> None:
     """On Windows, where modes mean nothing: take inherited rights away and grant the owner these."""
     if sys.platform == "win32":
         user = os.environ.get("USERNAME", "")
-        words = ["icacls", str(path), "/inheritance:r", "/grant:r", f"{user}:{rights}"]
-        subprocess.run(words, check=True, capture_output=True)
+        command = ["icacls", str(path), "/inheritance:r", "/grant:r", f"{user}:{rights}"]
+        subprocess.run(command, check=True, capture_output=True)
 
 
 def open_to_others(path: Path) -> str:

@@ -14,4 +14,4 @@ _STEERING = re.compile(
 def printable(text: str) -> str:
     """``text`` with every sign that steers a terminal, or turns the direction of writing, written as ``\\u001b`` or
     ``\\u202e``, as JSON and TOML write it; line ends and tabs stay."""
-    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

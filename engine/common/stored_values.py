@@ -39,7 +39,7 @@ def is_number(value: object) -> bool:
 
 def is_texts(value: object) -> bool:
     """Whether a stored value is a list of texts."""
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 def from_json(text: object) -> Any:

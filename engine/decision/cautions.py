@@ -14,10 +14,10 @@ import numpy as np
 
 from engine.decision.slope import BeatenByOriginal, beaten_by_original, beaten_text, slope_of
 from engine.frontier.risk_utility_map import RiskUtilityMap
-from engine.release.results import FAILED, NOOP, Results
+from engine.release.results import Results, RunStatus
 from engine.release.scenarios import SweepState
+from engine.study.map_reader import objective_indices
 from engine.study.study import Study
-from engine.study.study_map import objective_indices
 
 
 class CautionKind(StrEnum):
@@ -96,9 +96,9 @@ def cautions(
         collected.append(Caution(CautionKind.BEATEN_BY_ORIGINAL, beaten=beaten))
     if record.get("planned") is False:
         collected.append(Caution(CautionKind.OFF_PLAN))
-    if released.status[0] == NOOP:
+    if released.status[0] == RunStatus.NOOP:
         collected.append(Caution(CautionKind.CHANGES_NOTHING))
-    if released.status[0] == FAILED:
+    if released.status[0] == RunStatus.FAILED:
         collected.append(Caution(CautionKind.PARTIAL_RUN, changed=int(released.changed[0])))
     collected += _bound_cautions(study, view, index, released, record)
     if record["fresh"] is None:

@@ -18,8 +18,8 @@ from engine.release.results import Results
 from engine.release.scenarios import Choice
 from engine.study.decision_log import append
 from engine.study.log_seal import check_seal
+from engine.study.map_reader import objective_indices, realisation_of, risk_utility_map
 from engine.study.study import Study
-from engine.study.study_map import objective_indices, realisation_of, risk_utility_map
 
 NAMED_BY_HAND = "named by hand"
 """The rule of a choice that follows none."""
@@ -83,7 +83,7 @@ def pick(study: Study, view: RiskUtilityMap, **selection: Unpack[SelectionRule])
             labels = " and ".join(view.scenarios[i].label for i in indices)
             raise UsageError(f"at slope {slope:g} {labels} are equally good; choose one of them", Remedy.CANDIDATE)
         index, rule = indices[0], slope_words(view, slope)
-    replicate = realisation_of(study, study.runs_of([index]), index, view.allow_partial)
+    replicate = realisation_of(study, study.runs.of([index]), index, view.allow_partial)
     if named_replicate is not None and named_replicate != replicate:
         raise UsageError(
             f"the plan releases replicate {replicate} of {view.scenarios[index].label}, not {named_replicate}: "
@@ -117,7 +117,7 @@ def choose(
         raise UsageError(
             "no decision is recorded on one replicate that counts; add more to the study", Remedy.REPLICATES
         )
-    runs = study.runs_of([index])
+    runs = study.runs.of([index])
     record = _record(view, index)
     row = check_realisation(runs, index, replicate, view.scenarios[index].label, view.allow_partial)
     released = one_run(runs, row)
@@ -129,9 +129,14 @@ def choose(
     record["others"] = [dict(other) for other in others]
     check_extent(study, view.scenarios[index], (why, by, *(other.get("why", "") for other in others)), record)
     check_seal(study)
-    choice = study.decide(view.scenarios[index], replicate, picked.rule, why.strip(), record)
+    choice = study.choices.record(view.scenarios[index], replicate, picked.rule, why.strip(), record)
     shown_figures = {name: record[name] for name in ("figures", "released", "fresh", "cautions", "others")}
-    detail = {"choice": len(study.decisions), "candidate": choice.label, "replicate": replicate, "rule": picked.rule}
+    detail = {
+        "choice": len(study.choices.all()),
+        "candidate": choice.label,
+        "replicate": replicate,
+        "rule": picked.rule,
+    }
     append(study, "chosen", {**detail, "why": choice.why, **shown_figures}, by=by.strip())
     return choice
 
@@ -159,7 +164,7 @@ def _follows_the_plan(study: Study, view: RiskUtilityMap, index: int) -> bool | 
 
 def fresh_figures(study: Study, index: int, allow_partial: bool = False) -> dict[str, Any] | None:
     """Means and standard errors of a scenario on fresh replicates, by measure; None before it was re-evaluated."""
-    runs = study.runs_of([index], "fresh")
+    runs = study.runs.of([index], "fresh")
     if not len(runs):
         return None
     measures = [call.measure for call in study.measures]
@@ -175,7 +180,7 @@ def cautions_now(study: Study, choice: Choice, allow_partial: bool = False) -> l
     record = choice.record
     view = risk_utility_map(study, record["risk"], record["utility"], allow_partial=allow_partial)
     index = study.find(choice.label)[0].index
-    runs = study.runs_of([index])
+    runs = study.runs.of([index])
     released = one_run(runs, check_realisation(runs, index, choice.replicate, choice.label, allow_partial=True))
     return cautions(study, view, index, released, {**record, "fresh": fresh_figures(study, index, allow_partial)})
 

@@ -107,7 +107,7 @@ class Spread:
 
 def spread(study: Study, index: int, allow_partial: bool = False) -> Spread:
     """The counted runs of a scenario, those on fresh replicates after the sweep's own."""
-    tables = [study.runs_of([index], name) for name in ("realisation", "fresh")]
+    tables = [study.runs.of([index], name) for name in ("realisation", "fresh")]
     counted = [table.counted(allow_partial) for table in tables]
     return Spread(
         replicate=np.concatenate([table.replicate[mask] for table, mask in zip(tables, counted, strict=True)]),

@@ -113,7 +113,7 @@ def _extent_in(
     if not re.search(r"\d", _plain_numbers(text)):
         return None
     n_records = int(study.about["n_records"])
-    changed = np.unique(study.runs_of([scenario.index]).changed)
+    changed = np.unique(study.runs.of([scenario.index]).changed)
     if any(says_extent(text, number, n_records) for number in changed.tolist()):
         return Disclosure("extent")
     shared = any(says_share(text, share) for share in exposed_shares(study, scenario, record))
@@ -134,7 +134,7 @@ def exposed_shares(study: Study, scenario: Scenario, record: Mapping[str, Any] |
     """Eq. 6 of a candidate as a share: means over runs and the run to be released, as its choices recorded them."""
     calls = [str(call) for call in study.measures if call.measure.of_unaltered]
     shares = []
-    for figures in (record or {}, *(choice.record for choice in study.decisions if choice.label == scenario.label)):
+    for figures in (record or {}, *(choice.record for choice in study.choices.all() if choice.label == scenario.label)):
         released = figures.get("released") or {}
         shares += [released[name] for name in calls if name in released]
         for means in (figures.get("figures") or {}, figures.get("fresh") or {}):

@@ -73,7 +73,7 @@ class DecisionStatus:
 def decision_status(study: Study) -> DecisionStatus:
     """Where the study's recommendation stands; a log whose chain is broken, or that does not fit its seal, is an error,
     not a state."""
-    status = _status(entries(study), study.decisions)
+    status = _status(entries(study), study.choices.all())
     check_seal(study)
     return status
 
@@ -147,7 +147,7 @@ def decide(
     """
     by, number, conditions, why = (text.strip() for text in (by, number, conditions, why))
     log = entries(study)
-    status = _status(log, study.decisions)
+    status = _status(log, study.choices.all())
     step = _step(state)
     if step is None:
         raise UsageError(f"state == '{state}', must be one of {', '.join(_STEPS)}")
@@ -244,7 +244,7 @@ def withhold(study: Study, by: str, why: str) -> DecisionStatus:
     """Record the decision to release nothing, with its reason; a later choice begins again at draft."""
     by, why = by.strip(), why.strip()
     log = entries(study)
-    status = _status(log, study.decisions)
+    status = _status(log, study.choices.all())
     if status.state == "released":
         raise UsageError("the release is published already; it cannot be withheld any more")
     if not by:

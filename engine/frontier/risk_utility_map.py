@@ -11,7 +11,7 @@ from engine.frontier.summary import Dominance, Summary, losses
 from engine.frontier.tradeoff import best_under_bound, hull_intervals, knee, straight_sum, supporting_line
 from engine.frontier.undominated import dominated_by, undominated
 from engine.measures import MeasureCall
-from engine.release.results import FAILED, Results
+from engine.release.results import Results, RunStatus
 from engine.release.scenarios import Scenarios
 
 _ROUNDING = 1e-12  # equal figures that were added up in another order may differ by so much, relatively
@@ -137,7 +137,7 @@ def check_realisation(results: Results, index: int, replicate: int, label: str, 
         most = int((results.scenario == index).sum())
         raise UsageError(f"{label} has no replicate {replicate}; it has {most}")
     row = int(at[0])
-    if results.status[row] == FAILED and not allow_partial:
+    if results.status[row] == RunStatus.FAILED and not allow_partial:
         raise UsageError(
             f"run {label}/{replicate} failed: it swapped {results.changed[row]} records before no feasible pair was "
             "left; it is taken only where failed runs count too",

@@ -14,7 +14,7 @@ import numpy as np
 
 from engine.frontier.undominated import undominated
 from engine.measures import Measure
-from engine.release.results import FAILED, Results
+from engine.release.results import Results, RunStatus
 
 CONFIDENCE = 0.95
 
@@ -74,7 +74,7 @@ def summarise(results: Results, measures: Sequence[Measure], n_scenarios: int, a
         loss=loss,
         loss_se=loss_se,
         counted=counted,
-        failed=np.bincount(results.scenario[results.status == FAILED], minlength=n_scenarios),
+        failed=np.bincount(results.scenario[results.status == RunStatus.FAILED], minlength=n_scenarios),
         changed=np.divide(changed, counted, out=np.full(n_scenarios, np.nan), where=counted > 0),
     )
 

@@ -28,11 +28,11 @@ def as_losses(losses: ArrayLike) -> Floats:
     Integers beyond 2^53 are rounded.  Raises :class:`UsageError` for anything but a numeric table with a column.
     """
     try:
-        given = np.asarray(losses)
-        if given.dtype.kind not in "biufO":
+        array = np.asarray(losses)
+        if array.dtype.kind not in "biufO":
             # NumPy would drop imaginary parts and read dates and text as numbers.
-            raise TypeError(f"they are of type {given.dtype}")
-        rows = given.astype(np.float64, copy=False)
+            raise TypeError(f"they are of type {array.dtype}")
+        rows = array.astype(np.float64, copy=False)
     except (TypeError, ValueError) as problem:
         raise UsageError(
             f"losses cannot be read as numbers ({problem}); wanted an array of shape (N, k), missing values as NaN"

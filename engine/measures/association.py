@@ -75,7 +75,7 @@ def association_change(batch: ReleaseBatch, statistic: str) -> np.ndarray:
 def _associations(batch: ReleaseBatch, statistic: str) -> tuple[np.ndarray, np.ndarray]:
     """Associations before, shape ``(pairs,)``, and after, shape ``(candidates, pairs)``."""
     margins = pair_margins(batch)
-    old, new = margins.own.memo("phi squared", lambda: _phi_of_pairs(margins))
+    old, new = margins.own.cached("phi squared", lambda: _phi_of_pairs(margins))
     return strength(*old, statistic), strength(*new, statistic)
 
 

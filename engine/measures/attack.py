@@ -184,7 +184,7 @@ def attack_table(
     everything = range(len(domain))
     cells, inverse = occupied([table.codes(j) for j in everything], domain.shape, n)
     public = Release(cells, np.bincount(inverse, minlength=len(cells)), domain)
-    origins = table.memo(("origins", spec), lambda: undo(public, spec))
+    origins = table.cached(("origins", spec), lambda: undo(public, spec))
     # a target is somebody's original keys; its number joins the unswapped and the swapped keys
     unswapped = [j for j in known if j not in origins.swapped]
     known_swapped = [k for k, j in enumerate(origins.swapped) if j in known]

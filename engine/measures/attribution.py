@@ -28,7 +28,7 @@ def correct_attribution(
     (``unmatched`` "zero") or are left out ("skip").  In [0, 1]; lower is better; NaN when all are left out.
     """
     t = _target(domain, target)
-    return batch.own.memo(("attribution", places, t, unmatched), lambda: _attribution(batch, places, t, unmatched))
+    return batch.own.cached(("attribution", places, t, unmatched), lambda: _attribution(batch, places, t, unmatched))
 
 
 def _attribution(batch: ReleaseBatch, places: tuple[int, ...], t: int, unmatched: str) -> np.ndarray:

@@ -11,8 +11,8 @@ from typing import Protocol
 
 import numpy as np
 
+from engine.common.cache import Cache
 from engine.common.errors import UsageError
-from engine.common.memo import Memory
 from engine.measures.base import Measure
 from engine.measures.pairs import largest_over_pairs, mean_over_pairs, pair_margins
 from engine.release.batch import ReleaseBatch
@@ -26,7 +26,7 @@ class Tables(Protocol):
     n_records: int
     before: np.ndarray
     after: np.ndarray
-    own: Memory
+    own: Cache
 
     def total(self, values: np.ndarray) -> np.ndarray:
         """Sums per table."""
@@ -45,7 +45,7 @@ def hellinger(batch: Tables) -> np.ndarray:
 
 
 def _root_changes(batch: Tables) -> np.ndarray:
-    return batch.own.memo("root changes", lambda: (np.sqrt(batch.after) - np.sqrt(batch.before)) ** 2)
+    return batch.own.cached("root changes", lambda: (np.sqrt(batch.after) - np.sqrt(batch.before)) ** 2)
 
 
 def total_variation(batch: Tables) -> np.ndarray:

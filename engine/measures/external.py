@@ -63,7 +63,7 @@ def _matches(
     """The releases on the common attributes, and how many external records equal each of their cells."""
     if not file:
         raise UsageError("no external file is named; write for example external_links[file=register.csv]")
-    external = batch.shared.memo(("external", file, places), lambda: read_external(located(file), domain, places))
+    external = batch.shared.cached(("external", file, places), lambda: read_external(located(file), domain, places))
     margin = batch.project(external.places)
     release_codes = [unpack(margin.index_words, layout) for layout in margin.layout]
     columns = [

@@ -46,7 +46,7 @@ def du_llm(
         return np.full(len(batch), np.nan)
     batch = batch.project(attributes)
     names = [domain.names[j] for j in attributes]
-    fitted = batch.shared.memo(("log-linear fit", model), lambda: _fit(_counts(batch), model, names))
+    fitted = batch.shared.cached(("log-linear fit", model), lambda: _fit(_counts(batch), model, names))
     if mode == "fixed":
         return _fixed(batch, fitted, zero)
     change = _refit(batch, fitted) if fitted.model.separators is not None else _refit_by_ipf(batch, fitted)
@@ -73,7 +73,7 @@ def _counts(batch: ReleaseBatch) -> Counts:
     """The original table on the batch's attributes, whose cells come first in the batch's index."""
     words = batch.index_words[: len(batch.original)]
     cells = np.column_stack([unpack(words, place) for place in batch.layout])
-    return batch.shared.memo("log-linear counts", lambda: Counts(cells, batch.original, batch.shape))
+    return batch.shared.cached("log-linear counts", lambda: Counts(cells, batch.original, batch.shape))
 
 
 def _fit(counts: Counts, model: str, names: Sequence[str]) -> Fit:
@@ -155,7 +155,7 @@ def _refit_by_ipf(batch: ReleaseBatch, fitted: Fit) -> np.ndarray:
     """Other models: iterative proportional fitting per candidate, begun at the original's fit where that gives every
     possible cell a chance, and afresh otherwise."""
     counts, generators = _counts(batch), fitted.model.generators
-    full = batch.shared.memo(("full table", generators), lambda: FullTable(batch.shape, generators))
+    full = batch.shared.cached(("full table", generators), lambda: FullTable(batch.shape, generators))
     margins = [full.dense_margin(i, counts) for i in range(len(generators))]
     assert fitted.probabilities is not None
     start = fitted.probabilities * batch.n_records

@@ -38,7 +38,7 @@ def r1(batch: ReleaseBatch, s: int, rule: str) -> np.ndarray:
     From 0 to the number of key cells; lower is better; the unaltered data have R(orig).
     """
     largest = largest_sensitive(s, rule)
-    return batch.own.memo(("r1", largest), lambda: _r1(batch, largest))
+    return batch.own.cached(("r1", largest), lambda: _r1(batch, largest))
 
 
 def _r1(batch: ReleaseBatch, largest: int) -> np.ndarray:
@@ -87,7 +87,7 @@ def r2(release: RecordRelease, places: tuple[int, ...], s: int, rule: str) -> Fi
 
 def p2(release: RecordRelease, places: tuple[int, ...], s: int, rule: str, denominator: str) -> Figure:
     """Protection P2 = 1 - R2 / R(orig), with ``denominator`` as in :func:`p1`; NaN when the divisor is 0."""
-    sizes = release.original.memo(
+    sizes = release.original.cached(
         ("key cell sizes", places), lambda: np.unique(release.original.cells(places), return_counts=True)[1]
     )
     divisor = _divisor(sizes, s, rule, denominator)
@@ -102,7 +102,7 @@ def _tables(release: RecordRelease) -> str:
 
 def _joint_risk(release: RecordRelease, places: tuple[int, ...], largest_size: int) -> np.ndarray:
     """Each record's share of R2, shape ``(n_records,)``; time and memory follow records times tables."""
-    return release.memo(("joint risk", places, largest_size), lambda: _form_joint_risk(release, places, largest_size))
+    return release.cached(("joint risk", places, largest_size), lambda: _form_joint_risk(release, places, largest_size))
 
 
 def _form_joint_risk(release: RecordRelease, places: tuple[int, ...], largest_size: int) -> np.ndarray:

@@ -88,7 +88,7 @@ def _setting(release: RecordRelease, by: str, weighted: int) -> _Setting | None:
 def _moments(release: RecordRelease, table: ReleasedTable, setting: _Setting) -> Moments:
     key = ("moments", setting.columns, setting.places, setting.weighted)
     with one_thread():
-        return table.memo(key, lambda: _formed(release, table, setting))
+        return table.cached(key, lambda: _formed(release, table, setting))
 
 
 def _formed(release: RecordRelease, table: ReleasedTable, setting: _Setting) -> Moments:

@@ -12,7 +12,7 @@ from math import prod
 
 import numpy as np
 
-from engine.common.memo import Memory
+from engine.common.cache import Cache
 from engine.release.batch import ReleaseBatch, unpack
 
 _DENSE = 1 << 22  # most cells that are tabulated at once
@@ -38,7 +38,7 @@ class PairMargins:
     before: np.ndarray
     after: np.ndarray
     original: tuple[tuple[np.ndarray, np.ndarray], ...]
-    own: Memory = field(default_factory=Memory)
+    own: Cache = field(default_factory=Cache)
 
     def total(self, values: np.ndarray) -> np.ndarray:
         """Sums per table, added in the order of the cells (so the same alone as among others)."""
@@ -65,7 +65,7 @@ def largest_over_pairs(figures: np.ndarray) -> np.ndarray:
 
 def pair_margins(batch: ReleaseBatch) -> PairMargins:
     """The two-way margins of every pair of a batch's attributes; formed once per batch."""
-    return batch.own.memo("pair margins", lambda: _pair_margins(batch))
+    return batch.own.cached("pair margins", lambda: _pair_margins(batch))
 
 
 def _pair_margins(batch: ReleaseBatch) -> PairMargins:
@@ -73,7 +73,7 @@ def _pair_margins(batch: ReleaseBatch) -> PairMargins:
     pairs = tuple(combinations(range(d), 2))
     pair_index = {pair: p for p, pair in enumerate(pairs)}
     codes = [unpack(batch.index_words, layout) for layout in batch.layout]
-    original = batch.shared.memo("pair originals", lambda: _originals(batch, pairs, codes))
+    original = batch.shared.cached("pair originals", lambda: _originals(batch, pairs, codes))
     moved = np.flatnonzero(batch.after != batch.before)
     cell, change = batch.cell[moved], (batch.after - batch.before)[moved].astype(float)
     ends = np.searchsorted(moved, batch.ends)

@@ -177,7 +177,7 @@ def _modelled(
         with one_thread():
             return stacked, *fit_propensities(x, stacked.before, stacked.after)
 
-    return table.memo(("propensity", places, interactions), work)
+    return table.cached(("propensity", places, interactions), work)
 
 
 def _mean_square(stacked: Stacked, chance: np.ndarray) -> float:

@@ -37,7 +37,7 @@ def unchanged_uniques(batch: ReleaseBatch) -> np.ndarray:
 def k_anonymity(batch: ReleaseBatch, k: int) -> np.ndarray:
     """Number of released records in key cells of fewer than ``k`` records.  A count; lower is better; 0 means that the
     release is k-anonymous."""
-    return batch.own.memo(("below k", k), lambda: _below(batch, k))
+    return batch.own.cached(("below k", k), lambda: _below(batch, k))
 
 
 def _below(batch: ReleaseBatch, k: int) -> np.ndarray:
@@ -88,7 +88,7 @@ def _expected(
     sampled = _fraction(release, fraction)
     if sampled is None:
         return Figure(float("nan"), "no weight is declared; give the share of the population in the file as fraction=")
-    cell, counts, fitted, note = release.original.memo(
+    cell, counts, fitted, note = release.original.cached(
         ("key cells and fitted counts", places, model), lambda: _fit(release.original, places, model)
     )
     chances = chance((1 - sampled) / sampled * fitted)
@@ -118,7 +118,7 @@ def _alone(
     """The original's key cells that hold, in a released table, one record only and that one unaltered."""
     old, new = release.original.cells(places), table.cells(places)
     changed = np.flatnonzero(old != new)
-    numbers = release.original.memo(("key cell numbers", places), lambda: np.unique(old))
+    numbers = release.original.cached(("key cell numbers", places), lambda: np.unique(old))
     unaltered = counts - np.bincount(cell[changed], minlength=len(counts))
     arrived = np.minimum(np.searchsorted(numbers, new[changed]), len(numbers) - 1)
     in_original = numbers[arrived] == new[changed]

@@ -63,7 +63,7 @@ def _mean(
 
 def _weights(table: ReleasedTable) -> np.ndarray | None:
     """The weights, checked once; None when none are declared."""
-    return table.memo("checked weights", lambda: _checked(table.weights))
+    return table.cached("checked weights", lambda: _checked(table.weights))
 
 
 def _checked(weights: np.ndarray | None) -> np.ndarray | None:
@@ -86,14 +86,14 @@ def _needed(table: ReleasedTable) -> np.ndarray:
 
 def _shares(release: RecordRelease, table: ReleasedTable, places: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Weighted shares of the cells that occur before or after; remembered for the next measure."""
-    return table.memo(("weighted shares", places), lambda: _form_shares(release, table, places))
+    return table.cached(("weighted shares", places), lambda: _form_shares(release, table, places))
 
 
 def _form_shares(
     release: RecordRelease, table: ReleasedTable, places: tuple[int, ...]
 ) -> tuple[np.ndarray, np.ndarray]:
     original = release.original
-    numbers, cell = original.memo(
+    numbers, cell = original.cached(
         ("numbered cells", places), lambda: np.unique(original.cells(places), return_inverse=True)
     )
     changed = np.flatnonzero(table.cells(places) != original.cells(places))
@@ -113,7 +113,7 @@ def _form_shares(
 
 def _worst_level(release: RecordRelease, places: tuple[int, ...]) -> tuple[float, float, tuple[int, int]]:
     """Size and sign of the largest relative change of a level's weighted total, and its attribute and level."""
-    return release.memo(("worst weighted level", places), lambda: _find_worst(release, places))
+    return release.cached(("worst weighted level", places), lambda: _find_worst(release, places))
 
 
 def _find_worst(release: RecordRelease, places: tuple[int, ...]) -> tuple[float, float, tuple[int, int]]:
@@ -131,7 +131,7 @@ def _find_worst(release: RecordRelease, places: tuple[int, ...]) -> tuple[float,
 
 
 def _level_totals(table: ReleasedTable, attribute: int, size: int) -> np.ndarray:
-    return table.memo(
+    return table.cached(
         ("weighted level totals", attribute),
         lambda: np.bincount(table.codes(attribute), weights=_needed(table), minlength=size),
     )

@@ -20,7 +20,7 @@ from engine.data.microdata import Microdata
 from engine.data.table import ContingencyTable
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
-from engine.release.results import STATUS
+from engine.release.results import RunStatus
 from engine.release.spec import ReleaseSpec, Structure, multi_kind
 
 
@@ -32,7 +32,7 @@ class Drawn(NamedTuple):
     """
 
     tables: list[ReleasedTable]
-    status: int
+    status: RunStatus
     touched: np.ndarray
     diagnostics: dict[str, float | str]
 
@@ -191,8 +191,8 @@ def _problem(drawn: object, setting: Setting, n_tables: int) -> str:
     for table in tables:
         if problem := table.problem():
             return problem
-    if not isinstance(drawn.status, int | np.integer) or not 0 <= drawn.status < len(STATUS):
-        codes = ", ".join(f"{code} ({name})" for code, name in enumerate(STATUS))
+    if not isinstance(drawn.status, int | np.integer) or drawn.status not in list(RunStatus):
+        codes = ", ".join(f"{status.value} ({status.word})" for status in RunStatus)
         return f"status is {described(drawn.status)}, must be one of {codes}"
     touched, wanted = drawn.touched, f"an array of bool, shape {(n_tables, n)}"
     if not isinstance(touched, np.ndarray) or described(touched) != wanted:

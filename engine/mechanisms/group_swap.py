@@ -24,7 +24,7 @@ from engine.mechanisms import propensity
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
-from engine.release.results import NOOP, OK
+from engine.release.results import RunStatus
 
 FLOOR = 1e-12
 """The least weight of a record."""
@@ -201,7 +201,7 @@ def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
         smallest = min(map(len, prepared.records))
         warnings.append(f"rate {rate} of {smallest} records rounds to zero" if rate != "0" else "nothing is to move")
         diagnostics["warning"] = "; ".join(warnings)
-        return Drawn([ReleasedTable(data)], NOOP, touched[None], diagnostics)
+        return Drawn([ReleasedTable(data)], RunStatus.NOOP, touched[None], diagnostics)
     for s in sorted({s for pair in prepared.pairs for s in (pair.a, pair.b)}):
         size = len(prepared.records[s])
         if n_swap > size:
@@ -237,7 +237,7 @@ def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
     diagnostics["mean_propensity_of_moved"] = moved_weight / moved
     if warnings:
         diagnostics["warning"] = "; ".join(warnings)
-    return Drawn([ReleasedTable(data, source, prepared.places)], OK, touched[None], diagnostics)
+    return Drawn([ReleasedTable(data, source, prepared.places)], RunStatus.OK, touched[None], diagnostics)
 
 
 CGS = Mechanism(

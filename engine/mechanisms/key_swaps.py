@@ -30,7 +30,7 @@ from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.models import location
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
-from engine.release.results import FAILED, NOOP, OK, PARTIAL
+from engine.release.results import RunStatus
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def swap(
 
 
 def _drawn(
-    prepared: Prepared, setting: Setting, source: np.ndarray, status: int, further: Mapping[str, float | str]
+    prepared: Prepared, setting: Setting, source: np.ndarray, status: RunStatus, further: Mapping[str, float | str]
 ) -> Drawn:
     """One table, with counts of what was done."""
     x, sensitive = prepared.keys.x, prepared.keys.records
@@ -124,7 +124,7 @@ def _drawn(
 
 def _nothing(prepared: Prepared, setting: Setting, warning: str, **further: float) -> Drawn:
     about = {**prepared.about, **further, "warning": warning}
-    return Drawn([ReleasedTable(setting.data)], NOOP, np.zeros((1, setting.data.n_records), bool), about)
+    return Drawn([ReleasedTable(setting.data)], RunStatus.NOOP, np.zeros((1, setting.data.n_records), bool), about)
 
 
 def check_rds(values: Mapping[str, Any]) -> None:
@@ -153,7 +153,7 @@ def prepare_rds(setting: Setting) -> Prepared:
 
 
 def draw_rds(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
-    """Initiators in random order, each with a random partner; PARTIAL when some found none."""
+    """Initiators in random order, each with a random partner; RunStatus.PARTIAL when some found none."""
     n, n_initiators = setting.data.n_records, initiators(setting, len(prepared.keys.records))
     if n_initiators == 0:
         return _nothing(prepared, setting, "no record initiates a swap; the table is the original", initiators=0.0)
@@ -169,7 +169,7 @@ def draw_rds(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
     further: dict[str, float | str] = {"initiators": float(n_initiators), "without_partner": float(unpaired)}
     if unpaired:
         further["warning"] = f"{unpaired} initiators found no partner"
-    return _drawn(prepared, setting, source, PARTIAL if unpaired else OK, further)
+    return _drawn(prepared, setting, source, RunStatus.PARTIAL if unpaired else RunStatus.OK, further)
 
 
 def check_dds(values: Mapping[str, Any]) -> None:
@@ -183,7 +183,7 @@ def prepare_dds(setting: Setting) -> Prepared:
 
 
 def draw_dds(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
-    """Every sensitive record to another cell; FAILED when some could not be moved."""
+    """Every sensitive record to another cell; RunStatus.FAILED when some could not be moved."""
     sensitive = prepared.keys.records
     if not len(sensitive):
         return _nothing(prepared, setting, "no key cell is sensitive; the table is the original")
@@ -195,7 +195,7 @@ def draw_dds(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
         further["warning"] = (
             f"{unpaired} sensitive records could not be moved: no unswapped record remains outside their cell"
         )
-    return _drawn(prepared, setting, source, FAILED if unpaired else OK, further)
+    return _drawn(prepared, setting, source, RunStatus.FAILED if unpaired else RunStatus.OK, further)
 
 
 RDS = Mechanism(

@@ -20,7 +20,7 @@ from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.models import location
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
-from engine.release.results import NOOP, OK
+from engine.release.results import RunStatus
 
 
 class Prepared(NamedTuple):
@@ -125,7 +125,7 @@ def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
     diagnostics: dict[str, float | str] = dict(prepared.about)
     if prepared.model is None:
         diagnostics["warning"] = "no key cell is sensitive; every table is the original"
-        return Drawn([ReleasedTable(setting.data) for _ in range(tables)], NOOP, touched, diagnostics)
+        return Drawn([ReleasedTable(setting.data) for _ in range(tables)], RunStatus.NOOP, touched, diagnostics)
     x, sensitive = prepared.keys.x, prepared.sensitive
     released, changed = [], np.zeros(tables)
     for d in range(tables):
@@ -146,7 +146,7 @@ def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
     if share < 0.5:
         w0 = dict(setting.texts)["w0"]
         diagnostics["warning"] = f"only {share:.0%} of sensitive records change per release at w0={w0}"
-    return Drawn(released, OK, touched, diagnostics)
+    return Drawn(released, RunStatus.OK, touched, diagnostics)
 
 
 MAPS = Mechanism(

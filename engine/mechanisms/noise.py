@@ -22,7 +22,7 @@ from engine.mechanisms.propensity import strata_places
 from engine.models.columns import complete_numbers
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
-from engine.release.results import NOOP, OK
+from engine.release.results import RunStatus
 
 _NONE = 1e-12  # eigenvalues of a correlation matrix below this many are rounding
 
@@ -118,7 +118,7 @@ def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
     diagnostics: dict[str, float | str] = {"columns": ", ".join(prepared.names), "c": c}
     if not c:
         diagnostics["warning"] = "; ".join([*warnings, "no noise is asked for"])
-        return Drawn([ReleasedTable(data)], NOOP, np.zeros((1, data.n_records), bool), diagnostics)
+        return Drawn([ReleasedTable(data)], RunStatus.NOOP, np.zeros((1, data.n_records), bool), diagnostics)
     x = noisy(prepared, table_stream(derived, 1).standard_normal(prepared.x.shape), c, setting["rescale"])
     if setting["round"]:
         integer_columns = (prepared.x == np.round(prepared.x)).all(axis=0)
@@ -136,7 +136,7 @@ def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
     if warnings:
         diagnostics["warning"] = "; ".join(warnings)
     released = {name: np.ascontiguousarray(x[:, k]) for k, name in enumerate(prepared.names)}
-    return Drawn([ReleasedTable(data, numbers=released)], OK, differs.any(axis=1)[None], diagnostics)
+    return Drawn([ReleasedTable(data, numbers=released)], RunStatus.OK, differs.any(axis=1)[None], diagnostics)
 
 
 NOISE = Mechanism(

@@ -25,7 +25,7 @@ from engine.mechanisms.group_swap import CGS
 from engine.mechanisms.noise import NOISE
 from engine.release.parameter import Setting
 from engine.release.records import ReleasedTable
-from engine.release.results import FAILED, NOOP, OK, PARTIAL
+from engine.release.results import RunStatus
 
 
 def as_microdata(table: ReleasedTable) -> Microdata:
@@ -68,12 +68,12 @@ def compose(earlier: ReleasedTable, later: ReleasedTable) -> ReleasedTable:
     )
 
 
-def _status(statuses: Sequence[int]) -> int:
+def _status(statuses: Sequence[RunStatus]) -> RunStatus:
     """Failed or partial when a step was so, without effect when all steps were."""
-    for code in (FAILED, PARTIAL):
-        if code in statuses:
-            return code
-    return NOOP if set(statuses) == {NOOP} else OK
+    for status in (RunStatus.FAILED, RunStatus.PARTIAL):
+        if status in statuses:
+            return status
+    return RunStatus.NOOP if set(statuses) == {RunStatus.NOOP} else RunStatus.OK
 
 
 def pipeline(name: str, title: str, when: str, steps: Sequence[Mechanism]) -> Mechanism:

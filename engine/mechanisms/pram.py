@@ -24,7 +24,7 @@ from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.models.transition import FORMS, Matrices, checked, leaving, spread
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
-from engine.release.results import NOOP, OK
+from engine.release.results import RunStatus
 
 _DEFAULT_THETA = "0.99"
 
@@ -201,7 +201,7 @@ def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
     diagnostics: dict[str, float | str] = dict(prepared.about)
     if not any(variable.out.any() for variable in prepared.variables):
         diagnostics["warning"] = "no record can move; the table is the original"
-        return Drawn([ReleasedTable(data)], NOOP, changed[None, :], diagnostics)
+        return Drawn([ReleasedTable(data)], RunStatus.NOOP, changed[None, :], diagnostics)
     for variable in prepared.variables:
         uniforms = rng.random(data.n_records)
         if variable.leave is not None:
@@ -217,7 +217,7 @@ def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
     diagnostics["changed_share"] = float(changed.mean())
     if float(prepared.about["margin_drift"]) > 0:
         diagnostics["warning"] = "the matrix is not invariant: released counts are biased unless they are corrected"
-    return Drawn([ReleasedTable(data, replaced=replaced)], OK, changed[None, :], diagnostics)
+    return Drawn([ReleasedTable(data, replaced=replaced)], RunStatus.OK, changed[None, :], diagnostics)
 
 
 PRAM = Mechanism(

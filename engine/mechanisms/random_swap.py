@@ -19,7 +19,7 @@ from engine.data.table import ContingencyTable
 from engine.mechanisms.base import BatchedDraw, Drawn, Mechanism
 from engine.release.parameter import Setting
 from engine.release.records import ReleasedTable
-from engine.release.results import FAILED, NOOP, OK
+from engine.release.results import RunStatus
 from engine.release.spec import AttributeSpec, ReleaseSpec, Structure, multi_kind, pairs_wanted
 
 NAME = "random_swap"
@@ -195,14 +195,14 @@ def prepare_setting(setting: Setting) -> Prepared:
 
 
 def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
-    """One replicate down to records: FAILED when fewer pairs could be formed than the rate asks for."""
+    """One replicate down to records: RunStatus.FAILED when fewer pairs could be formed than the rate asks for."""
     spec, data = _spec(setting), setting.data
     to_swap, n_wanted = pairs_wanted(spec.rate, data.n_records)
     pairs = prepared.draw(derived, n_wanted)
     records = records_of_pairs(derived, pairs, data.cell_of_record)
     touched = np.zeros((1, data.n_records), bool)
     touched[0, records.reshape(-1)] = True
-    status = NOOP if to_swap == 0 else OK if len(pairs) == n_wanted else FAILED
+    status = RunStatus.NOOP if to_swap == 0 else RunStatus.OK if len(pairs) == n_wanted else RunStatus.FAILED
     return Drawn([exchanged(data, records, spec.attributes)], status, touched, {})
 
 

@@ -24,7 +24,7 @@ from engine.mechanisms.mixing import Choice, global_choices, local_choices, mixi
 from engine.models import location
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
-from engine.release.results import NOOP, OK
+from engine.release.results import RunStatus
 
 _SEGMENT = 1 << 20  # probabilities worked out at once (8 MB)
 
@@ -207,7 +207,7 @@ def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
     if prepared.warnings:
         diagnostics["warning"] = "; ".join(prepared.warnings)
     if prepared.numbers is None:
-        return Drawn([ReleasedTable(data) for _ in range(tables)], NOOP, touched, diagnostics)
+        return Drawn([ReleasedTable(data) for _ in range(tables)], RunStatus.NOOP, touched, diagnostics)
     shared, x = shared_stream(derived), prepared.keys.x
     tasks = []
     for level in prepared.levels:
@@ -237,7 +237,7 @@ def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
     diagnostics["model_records"] = float(sum(task.on for task in tasks))
     diagnostics["changed_share_of_imputed"] = moved / tables / imputed
     diagnostics["sensitive_changed_share"] = moved_sensitive / tables / int(sensitive.sum())
-    return Drawn(released, OK, touched, diagnostics)
+    return Drawn(released, RunStatus.OK, touched, diagnostics)
 
 
 SMIKE = Mechanism(

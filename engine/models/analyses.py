@@ -186,7 +186,7 @@ def _cells(ready: Design, table: ReleasedTable, places: tuple[int, ...]) -> _Inp
 def ready(analysis: AnalysisPlan, original: ReleasedTable, plan: Plan, reported: bool = False) -> Ready:
     """The analysis made ready, once per original; for a figure that is ``reported`` to people by statsmodels alone."""
     with one_thread():
-        return original.memo(("analysis", analysis, reported), lambda: _ready(analysis, original, plan, reported))
+        return original.cached(("analysis", analysis, reported), lambda: _ready(analysis, original, plan, reported))
 
 
 def _ready(analysis: AnalysisPlan, original: ReleasedTable, plan: Plan, reported: bool) -> Ready:
@@ -226,7 +226,7 @@ def fit(ready: Ready, table: ReleasedTable, original: ReleasedTable) -> Fitted:
     if table is original:
         return ready.fitted
     with one_thread():
-        return table.memo(("fit", ready.design.analysis, ready.reported), lambda: _fit(ready, table, original))
+        return table.cached(("fit", ready.design.analysis, ready.reported), lambda: _fit(ready, table, original))
 
 
 def _fit(ready: Ready, table: ReleasedTable, original: ReleasedTable) -> Fitted:
@@ -254,7 +254,7 @@ def compare(release: RecordRelease, analysis: AnalysisPlan, df: str = "reiter", 
 
     ``reported`` asks for the figures that a person is shown: all of them are statsmodels'.
     """
-    return release.memo(("compared", analysis, df, reported), lambda: _compare(release, analysis, df, reported))
+    return release.cached(("compared", analysis, df, reported), lambda: _compare(release, analysis, df, reported))
 
 
 def _compare(release: RecordRelease, analysis: AnalysisPlan, df: str, reported: bool) -> Compared:

@@ -77,7 +77,7 @@ def numbers_of(table: ReleasedTable, original: ReleasedTable, column: str, plan:
     Read once from the original; a release takes those numbers along.  Values that are neither numbers nor codes for
     missing are an :class:`EngineError`.
     """
-    base = original.memo(("numbers", column), lambda: _numbers(original, column, plan))
+    base = original.cached(("numbers", column), lambda: _numbers(original, column, plan))
     if column in table._numbers:
         changed = table.numeric(column)
         gone = np.isnan(base)
@@ -87,7 +87,7 @@ def numbers_of(table: ReleasedTable, original: ReleasedTable, column: str, plan:
             return _drawn_anew(table, j, column, plan)
     if table.source is None or column not in table.swapped_columns:
         return base
-    return table.memo(("numbers", column), lambda: base[table.source])
+    return table.cached(("numbers", column), lambda: base[table.source])
 
 
 def _drawn_anew(table: ReleasedTable, j: int, column: str, plan: Plan) -> np.ndarray:

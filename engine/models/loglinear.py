@@ -21,8 +21,8 @@ from itertools import combinations
 
 import numpy as np
 
+from engine.common.cache import Cache
 from engine.common.errors import EngineError, UsageError, did_you_mean
-from engine.common.memo import Memory
 from engine.data.table import occupied
 
 MOST_CELLS = 5_000_000
@@ -151,7 +151,7 @@ def pieces(text: str) -> list[list[str]]:
 # -- tables and fits -------------------------------------------------------------------------------------------------
 
 
-class Counts(Memory):
+class Counts(Cache):
     """The occupied cells of a table (level codes, shape ``(m, d)``) with their counts; margins are remembered."""
 
     def __init__(self, cells: np.ndarray, counts: np.ndarray, shape: Sequence[int]) -> None:
@@ -166,7 +166,7 @@ class Counts(Memory):
 
     def margin(self, attributes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Occupied cells of a margin, shape ``(m', k)``, and their counts."""
-        return self.memo(("margin", attributes), lambda: self._margin(attributes))
+        return self.cached(("margin", attributes), lambda: self._margin(attributes))
 
     def _margin(self, attributes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
         columns, sizes = [self.cells[:, j] for j in attributes], [self.shape[j] for j in attributes]
@@ -175,7 +175,7 @@ class Counts(Memory):
 
     def n_log_n(self, attributes: tuple[int, ...]) -> float:
         """Sum of N log N over a margin; ``n log n`` for no attributes."""
-        return self.memo(("n log n", attributes), lambda: _n_log_n(self.margin(attributes)[1]))
+        return self.cached(("n log n", attributes), lambda: _n_log_n(self.margin(attributes)[1]))
 
     @cached_property
     def saturated(self) -> float:

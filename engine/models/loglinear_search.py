@@ -161,7 +161,7 @@ class _Task:
         complete_sets = [s for s in _subsets(vertices) if complete[s]]
         if vertices in complete_sets:
             return self.counts.n_log_n(tuple(self.free[v] for v in _members(vertices)))
-        return self.counts.memo(
+        return self.counts.cached(
             ("fitted", tuple(self.free), vertices, tuple(complete_sets)),
             lambda: self._part(complete, complete_sets, vertices),
         )

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.common.memo import Memory
+from engine.common.cache import Cache
 from engine.data.microdata import Microdata
 from engine.plan import Plan
 from engine.release.records import ReleasedTable
 from engine.release.spec import ReleaseSpec
 
 
-class RecordRelease(Memory):
+class RecordRelease(Cache):
     """The original table and the one or more tables of a release, record by record, under a plan.
 
     ``spec`` is the scenario that was carried out, for measures of what somebody who knows it could undo (None:

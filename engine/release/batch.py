@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.common.memo import Memory
+from engine.common.cache import Cache
 from engine.data.table import ContingencyTable, occupied
 
 _DIRECT_BITS = 20  # cells packed in so few bits are looked up in an array of that many entries, without a hash
@@ -34,7 +34,7 @@ class CellIndex:
 
         self._kernels, self._wrapping = exchanges, wrapping
         self.table = table
-        self.shared = Memory()
+        self.shared = Cache()
         self.layout = table.packing.places
         self.n_words = table.packing.n_words
         self.most_cells = min(math.prod(table.domain.shape), 1 << 62)
@@ -107,7 +107,7 @@ class Cells(NamedTuple):
     """The cells that the candidates of a batch refer to, those of the original first.
 
     ``original`` are the counts of the original's cells, ``words`` and ``layout`` the packed cells, ``shape`` the levels
-    of each attribute.  ``failing`` marks the cells that break an edit rule, ``shared`` remembers work on the original.
+    of each attribute.  ``failing`` marks the cells that break an edit rule, ``shared`` caches results on the original.
     """
 
     original: np.ndarray
@@ -116,7 +116,7 @@ class Cells(NamedTuple):
     shape: tuple[int, ...]
     n_records: int
     failing: np.ndarray | None
-    shared: Memory
+    shared: Cache
 
     @classmethod
     def listed(
@@ -125,7 +125,7 @@ class Cells(NamedTuple):
         counts: np.ndarray,
         shape: Sequence[int],
         failing: np.ndarray | None = None,
-        shared: Memory | None = None,
+        shared: Cache | None = None,
     ) -> Cells:
         """Cells as rows of level codes, one column for each attribute, with their ``counts`` in the original, where
         cells that do not occur (count 0) come last."""
@@ -136,7 +136,7 @@ class Cells(NamedTuple):
             tuple(shape),
             int(counts.sum()),
             failing,
-            Memory() if shared is None else shared,
+            Cache() if shared is None else shared,
         )
 
 
@@ -194,7 +194,7 @@ class ReleaseBatch:
     before.  A cell that is not listed is as it was. ``failing`` marks the cells of the index that break an edit rule
     (None when the plan declares none).
 
-    ``shared`` remembers work on the original, which other batches use too; ``own`` remembers work on these candidates.
+    ``shared`` caches results on the original, which other batches use too; ``own`` those on these candidates.
     """
 
     original: np.ndarray
@@ -210,8 +210,8 @@ class ReleaseBatch:
     layout: Sequence[tuple[int, int, int]] = field(repr=False)
     shape: tuple[int, ...] = ()
     failing: np.ndarray | None = field(default=None, repr=False)
-    shared: Memory = field(default_factory=Memory, repr=False)
-    own: Memory = field(default_factory=Memory, repr=False)
+    shared: Cache = field(default_factory=Cache, repr=False)
+    own: Cache = field(default_factory=Cache, repr=False)
     _margins: dict[tuple[int, ...], ReleaseBatch] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -228,8 +228,8 @@ class ReleaseBatch:
         sums = np.zeros(len(self.ends))
         some, first = self._parts
         if len(first):
-            whole = values.dtype.kind != "f"
-            sums[some] += np.add.reduceat(values, first, dtype=np.int64 if whole else None)
+            integers = values.dtype.kind != "f"
+            sums[some] += np.add.reduceat(values, first, dtype=np.int64 if integers else None)
         return sums
 
     @cached_property
@@ -278,7 +278,7 @@ class ReleaseBatch:
             come = np.bincount(where, weights=arrived).astype(np.int64)
         owner, cell = places // len(cells), places % len(cells)
         shape = [self.shape[j] for j in attributes]
-        shared = self.shared.memo(("margin", attributes), Memory)
+        shared = self.shared.cached(("margin", attributes), Cache)
         ends = np.searchsorted(owner, np.arange(len(self)), side="right")
         return release_batch(
             Cells.listed(cells, counts, shape, shared=shared),

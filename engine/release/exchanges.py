@@ -107,7 +107,7 @@ def arrive(
     stops: np.ndarray,
     split: int,
     swapped: np.ndarray,
-    asked: np.ndarray,
+    wanted: np.ndarray,
     rank: np.ndarray,
     source: np.ndarray,
     removed: np.ndarray,
@@ -133,7 +133,7 @@ def arrive(
     original ones first, never more than ``limit``) with room for new ones, ``counts`` their original counts.
     ``arrived`` is scratch, zero on entry and on return, like ``fresh``.
 
-    For each split and stop that is ``asked`` for, the touched cells are appended to ``out`` from column ``n_out`` on
+    For each split and stop that is ``wanted``, the touched cells are appended to ``out`` from column ``n_out`` on
     (cell, count before, count after, records that stayed) and the end is written to ``ends[split, stop]``: first the
     cells that records left, in the order of first departure, then those where records only arrived, in the order of
     first arrival.  That order follows from the pairs alone, so sums over it have the same bits in whatever company.
@@ -191,7 +191,7 @@ def arrive(
                         n_fresh += n == 0
                         arrived[c] = n + 1
             done = max(done, stops[k])
-            if asked[split, k]:
+            if wanted[split, k]:
                 for r in range(known[k]):
                     c = source[r]
                     before = counts[c]

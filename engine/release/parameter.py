@@ -61,10 +61,10 @@ class Parameter:
             value = Decimal(text)
         except InvalidOperation:
             value = Decimal("nan")
-        whole = self.kind == "whole"
+        must_be_whole = self.kind == "whole"
         if value.is_finite() and not -_MOST_DIGITS <= value.adjusted() <= _MOST_DIGITS:
             value = Decimal("nan") if value else Decimal(0)  # written out it would fill the memory
-        if not value.is_finite() or (whole and value != int(value)):
+        if not value.is_finite() or (must_be_whole and value != int(value)):
             raise UsageError(f"{self.name} == {text!r}, must be {self.wanted}.")
         if (self.low is not None and value < Decimal(self.low)) or (
             self.high is not None and value > Decimal(self.high)

@@ -1,6 +1,6 @@
 """Releases down to records, in the original's order.
 
-It remembers what measures have worked out about it, so shared work is done once.
+A released table caches what measures have computed of it, so that shared work is done once.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from engine.common.cache import Cache
 from engine.common.errors import UsageError, did_you_mean
-from engine.common.memo import Memory
 from engine.data.microdata import Microdata
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class ReleasedTable(Memory):
+class ReleasedTable(Cache):
     """One table: level codes per attribute, numbers per raw column, weights.
 
     ``source[i]`` is the record whose values record ``i`` carries in the raw columns of the swapped attributes (None:
@@ -89,7 +89,7 @@ class ReleasedTable(Memory):
         Numbers are mixed-radix codes, so they can be compared between tables; at most 2**62 combinations are possible.
         """
         attributes = tuple(attributes)
-        return self.memo(("cells", attributes), lambda: self._cells(attributes))
+        return self.cached(("cells", attributes), lambda: self._cells(attributes))
 
     def _cells(self, attributes: tuple[int, ...]) -> np.ndarray:
         shape = self.data.domain.shape
@@ -105,7 +105,7 @@ class ReleasedTable(Memory):
         ``(n_records,)``.  Codes that only a plan declares missing count: :func:`engine.models.columns.numbers_of`."""
         if column in self._numbers:
             return self._numbers[column]
-        return self.memo(("numeric", column), lambda: self._numeric(column))
+        return self.cached(("numeric", column), lambda: self._numeric(column))
 
     def _numeric(self, column: str) -> np.ndarray:
         from engine.common.raw_values import numbers

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from enum import Enum
+from enum import Enum, IntEnum
 from typing import NamedTuple
 
 import numpy as np
 
-OK, FAILED, NOOP, PARTIAL = 0, 1, 2, 3
 
+class RunStatus(IntEnum):
+    """What became of a run; studies store the number."""
 
-STATUS = ("ok", "failed", "noop", "partial")
-"""What became of a run: done; too few feasible pairs; nothing to do; done, with some records left without a partner."""
+    OK = 0
+    """It was done."""
+    FAILED = 1
+    """Too few feasible pairs were left."""
+    NOOP = 2
+    """There was nothing to do."""
+    PARTIAL = 3
+    """It was done, and some records were left without a partner."""
+
+    @property
+    def word(self) -> str:
+        """The status as files and tables name it, such as ``noop``."""
+        return self.name.lower()
 
 
 class NoteKind(Enum):
@@ -38,7 +50,7 @@ class Note(NamedTuple):
 
 @dataclass(frozen=True)
 class Results:
-    """Realisations as columns: indices of their scenarios, replicates, statuses (of :data:`STATUS`), changed records,
+    """Realisations as columns: indices of their scenarios, replicates, statuses (:class:`RunStatus`), changed records,
     and one column of ``values`` per measure."""
 
     scenario: np.ndarray
@@ -52,7 +64,7 @@ class Results:
 
     def counted(self, allow_partial: bool) -> np.ndarray:
         """Mask of realisations that enter means and frontiers: failed runs only when allowed."""
-        return np.ones(len(self), bool) if allow_partial else self.status != FAILED
+        return np.ones(len(self), bool) if allow_partial else self.status != RunStatus.FAILED
 
 
 class StoredResults(Results):

@@ -197,7 +197,7 @@ def _check_values(names: tuple[str, ...], values: Mapping[str, Iterable[Any]]) -
         ("rate", lambda text: not text or rate_text(text) == text),
         ("rule", lambda text: text in RULES),
         ("roles", lambda text: len(text) == len(names) and not set(text) - set(ROLES)),
-        ("params", lambda text: all(isinstance(one, str) for pair in _params(text) for one in pair)),
+        ("params", lambda text: all(isinstance(part, str) for pair in _params(text) for part in pair)),
     ):
         for value in values[name]:
             try:

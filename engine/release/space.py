@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import combinations, product
 from math import comb, prod
 
@@ -26,6 +27,34 @@ MOST_ROLES = 1_000_000_000
 """And so is one whose specs have more roles than this in all; each takes a byte of memory."""
 
 
+class ImpossibilityKind(StrEnum):
+    """Why a spec can never make a swap."""
+
+    NOTHING_SWAPPED = "no attribute is swapped"
+    ALL_SWAPPED = "every attribute is swapped"
+    ALL_OTHERS_FIXED = "all other attributes are fixed"
+    ONE_CATEGORY = "an attribute has one category"
+    ALL_OTHERS_ONE_CATEGORY = "all other attributes that may differ have one category"
+
+
+@dataclass(frozen=True)
+class Impossibility:
+    """The reason why a spec can never make a swap; ``attribute`` is the one with a single category, else empty."""
+
+    kind: ImpossibilityKind
+    attribute: str = ""
+
+
+_IMPOSSIBILITIES = {
+    ImpossibilityKind.NOTHING_SWAPPED: "no attribute is marked S: nothing would be swapped",
+    ImpossibilityKind.ALL_SWAPPED: "every attribute is swapped; exchanging whole records changes nothing",
+    ImpossibilityKind.ALL_OTHERS_FIXED: "no unswapped attribute may differ (all are F), so no true swap exists",
+    ImpossibilityKind.ONE_CATEGORY: "attribute '{attribute}' has one category; pairs can never differ on it",
+    ImpossibilityKind.ALL_OTHERS_ONE_CATEGORY: "no unswapped attribute that may differ has more than one category, so "
+    "no true swap exists",
+}
+
+
 @dataclass(frozen=True)
 class Space:
     """An enumerated space: ``specs`` to run, and what became of the others.
@@ -39,7 +68,7 @@ class Space:
     legal: int
     feasible: int
     merged: tuple[tuple[AttributeSpec, AttributeSpec], ...]
-    impossible: tuple[tuple[AttributeSpec, str], ...]
+    impossible: tuple[tuple[AttributeSpec, Impossibility], ...]
 
     @property
     def distinct(self) -> int:
@@ -146,30 +175,35 @@ def outside_roles(names: Sequence[str], fix: Sequence[str], change: Sequence[str
     return roles
 
 
-def fault(spec: AttributeSpec, table: ContingencyTable | None, rule: str) -> str | None:
+def impossibility(spec: AttributeSpec, table: ContingencyTable | None, rule: str) -> Impossibility | None:
     """Why a spec can never make a swap, or None.  Without a table only the roles are looked at."""
     roles = spec.roles
     if "S" not in roles:
-        return "no attribute is marked S: nothing would be swapped"
+        return Impossibility(ImpossibilityKind.NOTHING_SWAPPED)
     if roles.count("S") == len(roles):
-        return "every attribute is swapped; exchanging whole records changes nothing"
+        return Impossibility(ImpossibilityKind.ALL_SWAPPED)
     if rule == "strict" and "C" not in roles and "U" not in roles:
-        return "no unswapped attribute may differ (all are F), so no true swap exists"
+        return Impossibility(ImpossibilityKind.ALL_OTHERS_FIXED)
     if table is not None:
         narrow = [j for j, size in enumerate(table.levels_in_use) if size < 2]
-        return _fault_of_levels(spec, narrow, rule)
+        return _impossibility_of_levels(spec, narrow, rule)
     return None
 
 
-def _fault_of_levels(spec: AttributeSpec, narrow: Sequence[int], rule: str) -> str | None:
-    """Why a spec without a fault in its roles cannot work where the ``narrow`` attributes have one category each."""
+def _impossibility_of_levels(spec: AttributeSpec, narrow: Sequence[int], rule: str) -> Impossibility | None:
+    """Why a spec whose roles are possible cannot work where the ``narrow`` attributes have one category each."""
     roles = spec.roles
     for j in narrow:
         if roles[j] in "SC":
-            return f"attribute '{spec.names[j]}' has one category; pairs can never differ on it"
+            return Impossibility(ImpossibilityKind.ONE_CATEGORY, spec.names[j])
     if rule == "strict" and roles.count("C") + roles.count("U") == sum(roles[j] == "U" for j in narrow):
-        return "no unswapped attribute that may differ has more than one category, so no true swap exists"
+        return Impossibility(ImpossibilityKind.ALL_OTHERS_ONE_CATEGORY)
     return None
+
+
+def impossibility_text(reason: Impossibility) -> str:
+    """The reason why a spec can never make a swap, for the analyst."""
+    return _IMPOSSIBILITIES[reason.kind].format(attribute=reason.attribute)
 
 
 def canonical(spec: AttributeSpec) -> AttributeSpec:
@@ -205,20 +239,20 @@ def build(
     specs: Iterable[AttributeSpec], table: ContingencyTable, rule: str = "strict", carries: bool = False
 ) -> Space:
     """Sort specs into those to run, those merged into an earlier one, and those that can never work on this table."""
-    kept: list[AttributeSpec] = []
+    distinct: list[AttributeSpec] = []
     merged: list[tuple[AttributeSpec, AttributeSpec]] = []
-    impossible: list[tuple[AttributeSpec, str]] = []
+    impossible: list[tuple[AttributeSpec, Impossibility]] = []
     first: dict[str, AttributeSpec] = {}
     legal = feasible = 0
     narrow = [j for j, size in enumerate(table.levels_in_use) if size < 2]
     for spec in specs:
         roles = spec.roles
         legal += 0 < roles.count("S") < len(roles)
-        reason = fault(spec, None, rule)
+        reason = impossibility(spec, None, rule)
         feasible += reason is None
-        if narrow and not reason:
-            reason = _fault_of_levels(spec, narrow, rule)
-        if reason:
+        if narrow and reason is None:
+            reason = _impossibility_of_levels(spec, narrow, rule)
+        if reason is not None:
             impossible.append((spec, reason))
             continue
         key = roles
@@ -226,10 +260,10 @@ def build(
             key = canonical(spec).roles if may_merge(spec, table.domain, rule, carries) else "=" + roles
         if key not in first:
             first[key] = spec
-            kept.append(spec)
+            distinct.append(spec)
         elif first[key] != spec:
             merged.append((spec, first[key]))
-    return Space(tuple(kept), legal, feasible, tuple(merged), tuple(impossible))
+    return Space(tuple(distinct), legal, feasible, tuple(merged), tuple(impossible))
 
 
 def pair_bound(structure: Structure, table: ContingencyTable) -> tuple[int, int]:

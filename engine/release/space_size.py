@@ -35,10 +35,10 @@ def n_specs(
     if rule != "strict":
         return _product(choices, "SFCU") - _product(choices, "FCU") - _product(choices, "S")
     # a pair has to be able to differ on some attribute that is not swapped: C, or U with several levels
-    still = ["SFU" if not one else "SF" for one in wide]
-    fixed = ["FU" if not one else "F" for one in wide]
+    equal = ["SF" if is_wide else "SFU" for is_wide in wide]
+    fixed = ["F" if is_wide else "FU" for is_wide in wide]
     feasible = (
-        _product(choices, "SFCU") - _product(choices, "FCU") - _product(choices, still) + _product(choices, fixed)
+        _product(choices, "SFCU") - _product(choices, "FCU") - _product(choices, equal) + _product(choices, fixed)
     )
     return feasible - (0 if carries else _merged(table, choices, wide))
 
@@ -51,8 +51,8 @@ def _merged(table: ContingencyTable, choices: list[set[str]], wide: list[bool]) 
     """
     attributes = table.domain.attributes
     may = [
-        {role for role in roles if (one.exact if role == "F" else one.one_kind)}
-        for roles, one in zip(choices, attributes, strict=True)
+        {role for role in roles if (attribute.exact if role == "F" else attribute.one_kind)}
+        for roles, attribute in zip(choices, attributes, strict=True)
     ]
     as_c = 0
     for j, roles in enumerate(may):

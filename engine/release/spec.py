@@ -99,14 +99,14 @@ class AttributeSpec:
         """
         roles = dict.fromkeys(names, "U")
         seen: set[str] = set()
-        rest = text.strip()
-        while rest:
+        remaining = text.strip()
+        while remaining:
             for name in sorted(names, key=len, reverse=True):
-                after = rest[len(name) + 2 :]
-                if rest.startswith(name + ":") and (not after or after[0] in " ,"):
+                after = remaining[len(name) + 2 :]
+                if remaining.startswith(name + ":") and (not after or after[0] in " ,"):
                     break
             else:
-                word = rest.split()[0]
+                word = remaining.split()[0]
                 got, colon, role = word.rpartition(":")
                 if not colon or not got:
                     raise UsageError(
@@ -115,14 +115,14 @@ class AttributeSpec:
                 if got in names:
                     raise UsageError(f"role of '{got}' == '{role}', must be one of S, F, C, U.")
                 raise UsageError(f"unknown attribute '{got}' in the spec '{text}'.{did_you_mean(got, names)}")
-            role = rest[len(name) + 1 : len(name) + 2].upper()
+            role = remaining[len(name) + 1 : len(name) + 2].upper()
             if role not in ROLES or not role:
                 raise UsageError(f"role of '{name}' == '{role}', must be one of S, F, C, U.")
             if name in seen:
                 raise UsageError(f"attribute '{name}' is named twice in the spec '{text}'")
             seen.add(name)
             roles[name] = role
-            rest = rest[len(name) + 2 :].lstrip(" ,")
+            remaining = remaining[len(name) + 2 :].lstrip(" ,")
         return cls(tuple(names), "".join(roles[name] for name in names))
 
     def __str__(self) -> str:
@@ -232,8 +232,8 @@ class ReleaseSpec:
         return " ".join(f"{name}={value}" for name, value in self.params if value)
 
     def __str__(self) -> str:
-        words = self.text if self.by_roles else f"{self.mechanism} {self.text}".rstrip()
-        return f"{words} at {percent(self.rate)}" if self.rate else words
+        settings = self.text if self.by_roles else f"{self.mechanism} {self.text}".rstrip()
+        return f"{settings} at {percent(self.rate)}" if self.rate else settings
 
 
 @lru_cache(maxsize=1024)

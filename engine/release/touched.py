@@ -37,12 +37,12 @@ class TouchedBuffer:
         return self._cells[:, : self._n]
 
     def exchange(
-        self, index: CellIndex, pairs: np.ndarray, stops: np.ndarray, swapped: np.ndarray, asked: np.ndarray
+        self, index: CellIndex, pairs: np.ndarray, stops: np.ndarray, swapped: np.ndarray, wanted: np.ndarray
     ) -> None:
         """Add the post-swap tables of several splits of one structure after each number of pairs in ``stops``
         (non-decreasing).
 
-        ``swapped`` masks the words of each split's S (see :meth:`CellIndex.mask`); ``asked[split, stop]`` says which
+        ``swapped`` masks the words of each split's S (see :meth:`CellIndex.mask`); ``wanted[split, stop]`` says which
         candidates are wanted, and these are added split by split.
         """
         from engine.common.compiled import wrapping
@@ -50,7 +50,7 @@ class TouchedBuffer:
 
         most = min(2 * len(pairs), len(index.table))
         source, known = np.empty(most, np.int64), np.empty(len(stops), np.int64)
-        removed, ends = np.empty((len(stops), most), np.int64), np.empty(asked.shape, np.int64)
+        removed, ends = np.empty((len(stops), most), np.int64), np.empty(wanted.shape, np.int64)
         with wrapping():
             n_sources = exchanges.leave(pairs, stops, index.rank, source, removed, known)
             done = 0
@@ -60,7 +60,7 @@ class TouchedBuffer:
                     stops,
                     done,
                     swapped,
-                    asked,
+                    wanted,
                     index.rank,
                     source,
                     removed,
@@ -83,7 +83,7 @@ class TouchedBuffer:
                 arriving = np.minimum(2 * stops, min(index.n_cells + 2 * len(pairs), index.most_cells))
                 self._make_room(int(known.sum() + arriving.sum()) + 1)
             exchanges.forget(index.rank, source, n_sources)
-        self._ends.append(ends[asked])
+        self._ends.append(ends[wanted])
 
     def _make_room(self, more: int) -> None:
         if self._n + more > self._cells.shape[1]:

@@ -6,7 +6,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
-from engine.release.results import STATUS, NoteKind
+from engine.release.results import NoteKind, RunStatus
 from engine.release.spec import percent as rate_percent
 from engine.report.chair import chair_facts
 from engine.report.context import report_context
@@ -45,7 +45,7 @@ def analyst_sections(study: Study, realisation: Remade) -> Document:
         "spec": spec,
         "rate": rate_percent(spec.rate) if spec.rate else "none",
         "choice": context.choice,
-        "status": STATUS[realisation.status],
+        "status": RunStatus(realisation.status).word,
         "changed": int(realisation.changed.sum()),
         "changed_in": _changed_in(len(realisation.tables)),
         "letters": [(letter, context.view.scenarios[index]) for letter, index in context.letters.items()],
@@ -89,7 +89,7 @@ def _runs(context: ReportContext) -> list[tuple[Any, ...]]:
     return [
         (
             int(results.replicate[i]),
-            STATUS[int(results.status[i])],
+            RunStatus(results.status[i]).word,
             int(results.changed[i]),
             *results.values[i, columns].tolist(),
         )
@@ -99,7 +99,7 @@ def _runs(context: ReportContext) -> list[tuple[Any, ...]]:
 
 def _notes(study: Study, index: int) -> list[tuple[int, str]]:
     """What measures noted on the runs of a candidate, by replicate."""
-    notes = [note for note in study.notes(index) if note.kind is not NoteKind.COUNT]
+    notes = [note for note in study.notes.of(index) if note.kind is not NoteKind.COUNT]
     return [(note.replicate, note.text) for note in notes[:_MOST]]
 
 

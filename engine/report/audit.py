@@ -10,7 +10,7 @@ from engine.common.wording import listed, plural, upper_first
 from engine.data.table import occupied
 from engine.mechanisms import mechanism
 from engine.plan.recode import edit_failures
-from engine.release.results import FAILED, NOOP, PARTIAL
+from engine.release.results import RunStatus
 from engine.release.spec import pairs_wanted
 from engine.report.facts import EDITS, RECODES, Check
 from engine.report.shares import weights_of
@@ -153,12 +153,12 @@ def _partners(realisation: Remade) -> Check:
     if mechanism(realisation.spec.mechanism).partners_differ:
         _, pairs = pairs_wanted(realisation.spec.rate, realisation.data.n_records)
         missing = 2 * pairs - int(realisation.changed.sum())
-        if realisation.status == NOOP:
+        if realisation.status == RunStatus.NOOP:
             return Check(name, "Nothing was to be exchanged: the release is the original.", None)
         if missing == 0:
             return Check(name, "Every record drawn for an exchange found a partner; none was left without.", True)
         return Check(name, f"{missing:,} records could not be exchanged as planned.", False)
-    if realisation.status in (FAILED, PARTIAL):
+    if realisation.status in (RunStatus.FAILED, RunStatus.PARTIAL):
         return Check(name, "Some records found no partner and stayed as they were.", False)
     return Check(name, "None were reported by the method.", True)
 

@@ -37,7 +37,7 @@ from engine.report.parameters import ROLE_WORDS, SWAP_TITLE, coding_words, file_
 from engine.report.redaction import Redactor
 from engine.report.utility import utility
 from engine.study.decision_log import entries
-from engine.study.study_map import realisation_of
+from engine.study.map_reader import realisation_of
 
 if TYPE_CHECKING:
     from engine.study.decision_log import Entry

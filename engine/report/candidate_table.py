@@ -16,7 +16,7 @@ from engine.decision.choice import figure_or_none
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.frontier.summary import losses
 from engine.frontier.tradeoff import best_under_bound, supporting_line
-from engine.release.results import STATUS
+from engine.release.results import RunStatus
 
 Row = dict[str, Any]
 
@@ -72,7 +72,7 @@ def realisation_rows(
             "rate": scenario.spec.rate,
             "spec": scenario.spec.text,
             "replicate": int(results.replicate[r]),
-            "status": STATUS[int(results.status[r])],
+            "status": RunStatus(results.status[r]).word,
             "records_changed": int(results.changed[r]),
         }
         for k, call in enumerate(view.measures):

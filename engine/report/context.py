@@ -16,7 +16,7 @@ from engine.frontier.neighbours import lettered
 from engine.frontier.summary import Summary, losses, summarise, t_thresholds
 from engine.measures.distortion import small_share
 from engine.mechanisms import mechanism
-from engine.release.results import FAILED, Results
+from engine.release.results import Results, RunStatus
 from engine.report.exposed import sizes
 from engine.report.facts import MeasureRow
 from engine.report.map_facts import CandidateRow, Map, Spread
@@ -38,7 +38,7 @@ from engine.report.redaction import (
 from engine.report.sentences import noted_counts, unaltered_counts
 from engine.report.shares import optional
 from engine.report.sparse import largest_exposed, saturated
-from engine.study.study_map import objective_indices, risk_utility_map
+from engine.study.map_reader import objective_indices, risk_utility_map
 
 if TYPE_CHECKING:
     from engine.decision.states import DecisionStatus
@@ -123,7 +123,7 @@ def report_context(study: Study, realisation: Remade) -> ReportContext:
         raise UsageError("the release belongs to no candidate of this study; remake one of its own")
     status = decision_status(study)
     choice = status.choice if status.choice and status.choice.label == scenario.label else None
-    view = risk_utility_map(study, *measures_of(study, choice), allow_partial=realisation.status == FAILED)
+    view = risk_utility_map(study, *measures_of(study, choice), allow_partial=realisation.status == RunStatus.FAILED)
     letters = lettered(view, scenario.index)
     labels = {view.scenarios[index].label: letter for letter, index in letters.items()}
     _, counts, _ = realisation.data.table.margin(realisation.data.domain.indices(study.plan.analyse))
@@ -346,7 +346,7 @@ def _spread(context: ReportContext, k: int, realisation: Remade) -> Spread:
 def _fresh(context: ReportContext) -> Summary | None:
     """The candidate on fresh runs, a summary of one scenario; None before there are any."""
 
-    runs = in_counts(context.study, context.view.scenarios, context.study.runs_of([context.scenario.index], "fresh"))
+    runs = in_counts(context.study, context.view.scenarios, context.study.runs.of([context.scenario.index], "fresh"))
     if not len(runs):
         return None
     measures = [call.measure for call in context.view.measures]

@@ -15,7 +15,7 @@ from engine.data.microdata import Microdata, RawColumn, RawTable
 from engine.data.table import ContingencyTable, occupied
 from engine.plan.recode import code
 from engine.study.keys import key_path, read_key
-from engine.sweeps.evaluator import question
+from engine.sweeps.evaluator import question_of
 from engine.sweeps.remake import remake, stream_of
 from engine.sweeps.sweep import check_same
 
@@ -126,4 +126,4 @@ def remade(study: Study, raw: RawTable, label: str, replicate: int) -> Remade:
     data = code(raw, study.plan)
     scenario, _ = study.find(label)
     derived = stream_of(key, scenario.spec, data, replicate)
-    return remake(data, question(study.plan, data, study.measures), scenario.spec, derived)
+    return remake(data, question_of(study.plan, data, study.measures), scenario.spec, derived)

@@ -35,7 +35,7 @@ class Exposed:
 
 def counted_runs(study: Study, index: int, allow_partial: bool) -> np.ndarray:
     """The counted runs of one scenario as rows (replicate, records changed, one value per measure), by replicate."""
-    runs = study.runs_of([index])
+    runs = study.runs.of([index])
     result: np.ndarray = np.column_stack([runs.replicate, runs.changed, runs.values])[runs.counted(allow_partial)]
     return result
 
@@ -65,7 +65,7 @@ def noted_counts(study: Study, k: int) -> dict[tuple[int, int], float]:
 
     A swap of one table needs none: its share and its number of records changed give the count.
     """
-    return {(note.scenario, note.replicate): float(note.text) for note in study.notes_on(k, NoteKind.COUNT)}
+    return {(note.scenario, note.replicate): float(note.text) for note in study.notes.on(k, NoteKind.COUNT)}
 
 
 def small_words(n_rule: int) -> str:

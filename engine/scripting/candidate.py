@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NoReturn
 
 from engine.common.errors import UsageError
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
-from engine.release.results import STATUS, Results
+from engine.release.results import Results, RunStatus
 from engine.scripting.arguments import public
 from engine.scripting.data import Data
 from engine.scripting.releases import release_frames, remade_release
+from engine.study.map_reader import realisation_of
 from engine.study.study import Study
-from engine.study.study_map import realisation_of
 from engine.sweeps.remake import Remade
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Candidate:
 
         runs = self._runs
         frame = pd.DataFrame(runs.values, columns=[str(call) for call in self._view.measures])
-        frame.insert(0, "status", [STATUS[int(code)] for code in runs.status])
+        frame.insert(0, "status", [RunStatus(code).word for code in runs.status])
         frame.insert(1, "records_changed", runs.changed)
         return frame.set_index(pd.Index(runs.replicate, name="replicate"))
 
@@ -144,4 +144,4 @@ class Candidate:
 
     @property
     def _runs(self) -> Results:
-        return self.study.runs_of([self._index])
+        return self.study.runs.of([self._index])

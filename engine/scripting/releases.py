@@ -16,7 +16,7 @@ from engine.plan.recode import code
 from engine.scripting.data import Data, frame_of, records_of
 from engine.study.keys import key_path, read_key
 from engine.study.study import Study
-from engine.sweeps.evaluator import question
+from engine.sweeps.evaluator import question_of
 from engine.sweeps.remake import Remade, carriers_of, remake, stream_of
 from engine.sweeps.sweep import check_same
 
@@ -35,9 +35,9 @@ def remade_release(study: Study, data: Data, view: RiskUtilityMap, index: int, r
     key, scenario = key_of(study), view.scenarios[index]
     check_same(study, raw, key)
     coded = code(raw, study.plan)
-    measured = question(study.plan, coded, study.measures)
+    measured = question_of(study.plan, coded, study.measures)
     remade = remake(coded, measured, scenario.spec, stream_of(key, scenario.spec, coded, replicate))
-    runs = study.runs_of([index])
+    runs = study.runs.of([index])
     row = check_realisation(runs, index, replicate, scenario.label, view.allow_partial)
     check_figures(remade.figures, dict(zip(map(str, study.measures), runs.values[row].tolist(), strict=True)))
     return remade

@@ -19,9 +19,10 @@ from engine.scripting.data import Data, records_of
 from engine.scripting.options import SweepOptions, described_plan
 from engine.scripting.releases import key_of
 from engine.scripting.running import fill_study, warn_of_undefined
+from engine.study.map_reader import objective_indices, risk_utility_map
 from engine.study.study import Study
-from engine.study.study_map import objective_indices, risk_utility_map
-from engine.sweeps.rerun import add_measures, reevaluate
+from engine.sweeps.added_measures import add_measures
+from engine.sweeps.recheck import recheck
 from engine.sweeps.sweep import open_sweep
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class Sweep(Sequence[Candidate]):
         space = self.plan.space
         if space.adaptive or space.search:  # it has ended where nothing is promising any more
             return self.study.progress.state == "finished"
-        return self.study.n_runs(up_to=space.replicates) == len(self) * space.replicates
+        return self.study.runs.count(up_to=space.replicates) == len(self) * space.replicates
 
     @property
     def candidates(self) -> list[Candidate]:
@@ -300,7 +301,7 @@ class Sweep(Sequence[Candidate]):
             swaps.recheck(df, [best.id], replicates=50)
         """
         indices = [self.study.find(label)[0].index for label in candidates] or self._map(view).frontier().tolist()
-        reevaluate(self.study, records_of(data)[0], key_of(self.study), indices, replicates)
+        recheck(self.study, records_of(data)[0], key_of(self.study), indices, replicates)
         warn_of_undefined(self.study, "fresh")
         fresh = risk_utility_map(self.study, fresh=True, **view)
         frame = _frame(scenario_rows(fresh), columns_of(fresh, "scenario"))

@@ -30,18 +30,18 @@ def fill_study(opened: OpenSweep, workers: int, progress: bool) -> None:
 def warn_of_undefined(study: Study, table: RunTable = "realisation", stacklevel: int = 4) -> None:
     """Warn of each measure that has no figure for some runs, with the reason of the first."""
     for k, call in enumerate(study.measures):
-        runs = study.undefined(k, table)
+        runs = study.runs.undefined(k, table)
         if runs is None:
             continue
         n, (scenario, replicate) = runs
         reasons = [
             note.text
-            for note in study.notes(scenario)
+            for note in study.notes.of(scenario)
             if (note.replicate, note.kind, note.measure) == (replicate, NoteKind.FIGURE, k)
         ]
         reason = reasons[0].removeprefix(f"{call}: ") if reasons else call.measure.undefined
         warnings.warn(
-            f"measure '{call}' is undefined in {n:,} of {study.n_runs(table):,} runs, first in "
+            f"measure '{call}' is undefined in {n:,} of {study.runs.count(table):,} runs, first in "
             f"{study.scenarios[scenario].label}/{replicate}: {reason}",
             UndefinedFigureWarning,
             stacklevel=stacklevel,

@@ -16,6 +16,7 @@ from engine.scripting.result import Sweep
 from engine.scripting.running import fill_study
 from engine.study.keys import read_key
 from engine.study.study import Study
+from engine.sweeps.remarks import remark_text
 from engine.sweeps.sweep import open_sweep
 
 
@@ -96,7 +97,7 @@ def sweep(
         warnings.warn(str(warning), DisclosureWarning, stacklevel=3)
     if progress:
         for remark in opened.remarks:
-            announce(remark)
+            announce(remark_text(remark))
     fill_study(opened, workers, progress)
     return Sweep(opened.study)
 

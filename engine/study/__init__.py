@@ -6,9 +6,9 @@ __all__ = [
     "lease",
     "live_frontier",
     "log_seal",
+    "map_reader",
     "pins",
     "plan_changes",
     "runs",
     "study",
-    "study_map",
 ]

@@ -11,25 +11,67 @@ computed again from the runs.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from zlib import crc32
 
 import numpy as np
 
+from engine.common.errors import EngineError
 from engine.common.version import __version__
+from engine.study.database import Database
+from engine.study.lease import Lease
+from engine.study.subject import Subject
 
 SCHEMA = "create table if not exists aggregate (name text primary key, value blob) without rowid"
 _MOST = 2**28  # bytes up to which a matrix is one value of the table, which takes no more than 10^9
 _SAME = b"="  # before the name of an array with the same bits
 
 
+class AggregateCache:
+    """The arrays that a study stores because all its runs are needed to compute them."""
+
+    def __init__(self, database: Database, subject: Subject, lease: Lease) -> None:
+        self._database, self._subject, self._lease = database, subject, lease
+
+    def get(
+        self, name: str, compute: Callable[[], dict[str, np.ndarray]], since: int, *, as_writer: bool = False
+    ) -> dict[str, np.ndarray]:
+        """Arrays that ``compute`` makes of the scenarios and of the table that ``name`` begins with: stored in the
+        study from the first time on, until these change.
+
+        ``since`` is the :attr:`~engine.study.database.Database.data_version` when what ``compute`` rests on was read,
+        or before; nothing is stored when it has changed.  While a process writes nothing is stored; the writer itself
+        stores what it computed last.
+        """
+        stored = self.load(name)
+        if stored is not None:
+            return stored
+        arrays = compute()
+        if as_writer or self._lease.writer is None:
+            # a study that may not be written to, or is being written to, is as good without: a reader waits for nobody
+            with suppress(EngineError), self._database.transaction(wait=as_writer) as db:
+                if self._database.data_version == since:
+                    store(db, name, arrays, self._measure_texts())
+        return arrays
+
+    def load(self, name: str) -> dict[str, np.ndarray] | None:
+        """The arrays that are stored under a name; None where none are, or no longer."""
+        texts = self._measure_texts()
+        with self._database.errors_in_words():
+            return load(self._database.connection, name, texts)
+
+    def _measure_texts(self) -> list[str]:
+        return [str(measure) for measure in self._subject.measures]
+
+
 def _key(name: str, measures: Sequence[str]) -> str:
     """The key under which this version of the program stores arrays of these measures: another version might compute
     them otherwise."""
-    table, _, rest = name.partition(" ")
+    table, _, content = name.partition(" ")
     digest = "" if table == "scenario" else " " + blake2b("\n".join(measures).encode(), digest_size=6).hexdigest()
-    return f"{table} {__version__}{digest} {rest}".rstrip()
+    return f"{table} {__version__}{digest} {content}".rstrip()
 
 
 def load(db: sqlite3.Connection, name: str, measures: Sequence[str] = ()) -> dict[str, np.ndarray] | None:

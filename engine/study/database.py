@@ -194,7 +194,7 @@ class Database:
 
     def __init__(self, path: Path | None, connection: Connection) -> None:
         self._path = path
-        self._db = connection
+        self.connection = connection
         self._is_closed = False
         # A connection that nobody holds any more is closed with this object: of one left open, Python 3.13 warns.
         weakref.finalize(self, connection.close).atexit = False
@@ -256,12 +256,12 @@ class Database:
     def copy_to(self, path: Path) -> None:
         """Write everything into a new file, which appears whole or not at all.  Refuses a path that exists."""
         with _new_file(path) as db, self.errors_in_words():
-            self._db.backup(db)
+            self.connection.backup(db)
 
     def close(self) -> None:
         """Close the connection; what was in memory only is gone."""
         self._is_closed = True
-        self._db.close()
+        self.connection.close()
 
     def __enter__(self) -> Self:
         return self
@@ -282,21 +282,21 @@ class Database:
         """Transaction, all or nothing; :class:`EngineError` where another process writes and does not end soon, or
         without ``wait`` at once."""
         with self.errors_in_words():
-            if self._db.unwritten is not None:
-                raise self._db.unwritten
+            if self.connection.unwritten is not None:
+                raise self.connection.unwritten
             if not wait:
-                self._db.execute("pragma busy_timeout = 0")
+                self.connection.execute("pragma busy_timeout = 0")
             try:
-                self._db.execute("begin immediate")
+                self.connection.execute("begin immediate")
             finally:
                 if not wait:
-                    self._db.execute(f"pragma busy_timeout = {1000 * PATIENCE}")
+                    self.connection.execute(f"pragma busy_timeout = {1000 * PATIENCE}")
             try:
-                yield self._db
-                self._db.execute("commit")
+                yield self.connection
+                self.connection.execute("commit")
             except BaseException:
                 with suppress(sqlite3.Error):
-                    self._db.execute("rollback")
+                    self.connection.execute("rollback")
                 raise
 
     def columns_of(self, table: str) -> list[str]:
@@ -311,7 +311,7 @@ class Database:
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """All rows of a query; for the modules of :mod:`engine.study`, which alone speak SQL."""
         with self.errors_in_words():
-            return self._db.execute(query, values).fetchall()
+            return self.connection.execute(query, values).fetchall()
 
     def damaged(self, what: str) -> EngineError:
         """The error for content of it that this program never writes."""
@@ -321,4 +321,4 @@ class Database:
     def data_version(self) -> int:
         """Number that changes whenever another process or connection changes the study."""
         with self.errors_in_words():
-            return int(self._db.execute("pragma data_version").fetchone()[0])
+            return int(self.connection.execute("pragma data_version").fetchone()[0])

@@ -127,11 +127,11 @@ def append(
         raise ValueError(f"event {event!r}, must be one of {', '.join(EVENTS)}")
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     key = key_at_hand(study)
-    with study.transaction() as db:
+    with study.database.transaction() as db:
         db.execute(_TABLE)
         last = db.execute("select number, digest from log order by number desc limit 1").fetchone() or (0, START)
         if not (is_whole(last[0]) and isinstance(last[1], str)):
-            raise study.damaged(_UNREADABLE)
+            raise study.database.damaged(_UNREADABLE)
         if after is not None and last[1] != after:
             raise EngineError("somebody else has added to the decision log meanwhile; look at it and do it again")
         number = last[0] + 1
@@ -148,9 +148,9 @@ def append(
 
 def entries(study: Study) -> list[Entry]:
     """All entries, oldest first."""
-    if not study.has_table("log"):
+    if not study.database.has_table("log"):
         return []
-    rows = study.rows("select number, at, by, event, detail, previous, digest from log order by number")
+    rows = study.database.rows("select number, at, by, event, detail, previous, digest from log order by number")
     return [_entry(study, *row) for row in rows]
 
 
@@ -162,10 +162,12 @@ def _entry(study: Study, number: Any, *texts: Any) -> Entry:
     except ValueError:
         detail = None
     if not (is_whole(number) and all(isinstance(text, str) for text in texts) and isinstance(detail, dict)):
-        raise study.damaged(_UNREADABLE)
+        raise study.database.damaged(_UNREADABLE)
     event = next((known for known in EVENTS if known == stored_event), None)
     if event is None:
-        raise study.damaged(f"entry {number} of the decision log names an event that this version does not know")
+        raise study.database.damaged(
+            f"entry {number} of the decision log names an event that this version does not know"
+        )
     return Entry(number, at, by, event, detail, previous, digest)
 
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache
 from typing import Any, get_args
 
@@ -29,44 +30,61 @@ SCHEMA = (
     " started real, done integer, total integer, cancel integer, message text, born text, task text)",
     "insert into run values (1, 'new', 0, '', 0, 0, 0, 0, 0, '', '', '')",
 )
-SWEEP, MEASURE, RECHECK = "sweep", "measure", "recheck"
-TASKS = {SWEEP: "sweep", MEASURE: "process that adds measures", RECHECK: "process that makes fresh runs"}
+
+
+class WriterTask(StrEnum):
+    """What the writer of a study does."""
+
+    SWEEP = "sweep"
+    MEASURE = "measure"
+    RECHECK = "recheck"
+
+
+_TASK_NAMES = {
+    WriterTask.SWEEP: "sweep",
+    WriterTask.MEASURE: "process that adds measures",
+    WriterTask.RECHECK: "process that makes fresh runs",
+}
 """Names of the tasks, in words that follow "a" or "another"."""
 _STATES = get_args(SweepState)
 
 
 @dataclass(frozen=True)
 class Writer:
-    """The writer of a study: its task (one of :data:`TASKS`), its process and host, when it was last heard of (seconds
-    since 1970), and whether it was asked to stop."""
+    """The writer of a study: its task, its process and host, when it was last heard of (seconds since 1970), and
+    whether it was asked to stop."""
 
-    task: str
+    task: WriterTask
     pid: int
     host: str
     beat: float
-    asked: bool
+    asked_to_stop: bool
 
     def __str__(self) -> str:
-        return f"{TASKS[self.task]} (process {self.pid}{'' if self.host == hostname() else ' on ' + self.host})"
+        return f"{_TASK_NAMES[self.task]} (process {self.pid}{'' if self.host == hostname() else ' on ' + self.host})"
 
 
-class Leased(Database):
-    """A study with its one writer's lease and progress."""
+class Lease:
+    """The lease of a study's one writer, and the progress of its sweep: the one row of the table ``run``."""
 
-    def acquire_lease(self, total: int = 0, done: int = 0, task: str = SWEEP) -> None:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def acquire(self, total: int = 0, done: int = 0, task: WriterTask = WriterTask.SWEEP) -> None:
         """Become the writer; :class:`EngineError` while another process is.  Only a sweep (``task``) changes the
-        progress: ``done`` of ``total`` runs."""
+        progress: ``done`` of ``total`` runs.  For :meth:`engine.study.study.Study.acquire_lease`, which then reads anew
+        what others have changed."""
         with self.change() as db:
-            have = self.columns_of("run")
+            columns = self._database.columns_of("run")
             for name in ("born", "task"):  # a study of an earlier version
-                if name not in have:
+                if name not in columns:
                     db.execute(f"alter table run add column {name} text default ''")
             now = time.time()
             db.execute(
                 "update run set pid=?, host=?, born=?, beat=?, task=?, cancel=0",
-                (os.getpid(), hostname(), _own_birth(os.getpid()), now, task),
+                (os.getpid(), hostname(), _own_birth(os.getpid()), now, task.value),
             )
-            if task == SWEEP:
+            if task is WriterTask.SWEEP:
                 db.execute("update run set state='running', started=?, done=?, total=?, message=''", (now, done, total))
             else:  # a sweep that was killed said so to nobody
                 db.execute("update run set state='cancelled' where state='running'")
@@ -75,13 +93,12 @@ class Leased(Database):
     def change(self, *, wait: bool = True) -> Iterator[sqlite3.Connection]:
         """Transaction that changes scenarios, runs or measures; :class:`EngineError` while another process is the
         writer."""
-        with self.transaction(wait=wait) as db:
-            other = self._holder(self._run())
+        with self._database.transaction(wait=wait) as db:
+            other = _other_writer(self._row())
             if other is not None:
+                name = self._database.name
                 raise EngineError(
-                    f"another {other} is writing '{self.name}'; wait for it or cancel it",
-                    Remedy.CANCEL,
-                    study=self.name,
+                    f"another {other} is writing '{name}'; wait for it or cancel it", Remedy.CANCEL, study=name
                 )
             yield db
 
@@ -92,93 +109,95 @@ class Leased(Database):
             db.execute(
                 "update run set beat=?, done=coalesce(?, done), total=coalesce(?, total)", (time.time(), done, total)
             )
-            return bool(self._run()["cancel"])
+            return self.asked_to_stop
 
-    def release_lease(self, state: SweepState | None = None, message: str = "") -> None:
+    def release(self, state: SweepState | None = None, message: str = "") -> None:
         """Stop being the writer; a sweep says how it ended."""
-        with self.transaction() as db:
-            if not self._is_mine(self._run()):
+        with self._database.transaction() as db:
+            if not _is_mine(self._row()):
                 return
             if state is not None:
                 db.execute("update run set state=?, message=?", (state, message))
             db.execute("update run set beat=?", (time.time(),))
-            if "task" in self.columns_of("run"):
+            if "task" in self._database.columns_of("run"):
                 db.execute("update run set task='', born=''")
 
     def cancel(self) -> None:
         """Ask the writer to stop after what it is doing; what is done stays."""
-        with self.transaction() as db:
+        with self._database.transaction() as db:
             db.execute("update run set cancel=1")
 
     @property
     def writer(self) -> Writer | None:
         """The writer, which may be this process; None where there is none."""
-        run = self._run()
-        return self._as_writer(run) if self._is_mine(run) and _task_of(run) else self._holder(run)
+        row = self._row()
+        return (_writer_in(row) if _is_mine(row) else None) or _other_writer(row)
 
     @property
     def asked_to_stop(self) -> bool:
         """True where the writer was asked to stop."""
-        return bool(self._run()["cancel"])
+        return bool(self._row()["cancel"])
 
     @property
     def progress(self) -> Progress:
         """Progress of the sweep.  One that died is reported as cancelled: its work can be resumed."""
-        run = self._run()
-        state = run["state"]
-        if state == "running" and not self._is_mine(run) and self._holder(run) is None:
+        row = self._row()
+        state = row["state"]
+        if state == "running" and not _is_mine(row) and _other_writer(row) is None:
             state = "cancelled"
-        return Progress(state, run["done"], run["total"], run["started"], run["message"])
+        return Progress(state, row["done"], row["total"], row["started"], row["message"])
 
-    def _run(self) -> dict[str, Any]:
+    def _row(self) -> dict[str, Any]:
         """The one row on writer and progress, by column."""
-        names = self.columns_of("run")
-        rows = self.rows("select * from run")
-        run = dict(zip(names, rows[0], strict=True)) if len(rows) == 1 else {}
-        texts = ("state", "host", "message", *(name for name in ("born", "task") if name in run))
+        names = self._database.columns_of("run")
+        rows = self._database.rows("select * from run")
+        row = dict(zip(names, rows[0], strict=True)) if len(rows) == 1 else {}
+        texts = ("state", "host", "message", *(name for name in ("born", "task") if name in row))
         sound = (
-            all(isinstance(run.get(name), str) for name in texts)
-            and all(is_whole(run.get(name)) for name in ("pid", "done", "total", "cancel"))
-            and all(is_number(run.get(name)) for name in ("beat", "started"))
-            and run["state"] in _STATES
-            and run.get("task", "") in ("", *TASKS)
+            all(isinstance(row.get(name), str) for name in texts)
+            and all(is_whole(row.get(name)) for name in ("pid", "done", "total", "cancel"))
+            and all(is_number(row.get(name)) for name in ("beat", "started"))
+            and row["state"] in _STATES
+            and row.get("task", "") in ("", *WriterTask)
         )
         if not sound:
-            raise self.damaged("its progress holds values that no sweep writes")
-        return run
+            raise self._database.damaged("its progress holds values that no sweep writes")
+        return row
 
-    def _is_mine(self, run: dict[str, Any]) -> bool:
-        """Whether this process wrote last."""
-        here = run["pid"] == os.getpid() and run["host"] == hostname()
-        return here and run.get("born", "") in ("", _own_birth(os.getpid()))
 
-    def _holder(self, run: dict[str, Any]) -> Writer | None:
-        """Another process that is the writer and has not died."""
-        if not _task_of(run) or self._is_mine(run):
-            return None
-        born, silent = run.get("born", ""), time.time() - run["beat"]
-        here = run["host"] == hostname()
-        if here and born and _system(born) == _system(_own_birth(os.getpid())):
-            alive = is_running(run["pid"], born)
-        elif here and not born:
-            alive = is_running(run["pid"], "") and silent < _LONG_STALE
-        else:
-            alive = silent < _STALE
-        return self._as_writer(run) if alive else None
+def _is_mine(row: dict[str, Any]) -> bool:
+    """Whether this process wrote last."""
+    here = row["pid"] == os.getpid() and row["host"] == hostname()
+    return here and row.get("born", "") in ("", _own_birth(os.getpid()))
 
-    @staticmethod
-    def _as_writer(run: dict[str, Any]) -> Writer:
-        return Writer(_task_of(run), run["pid"], run["host"], run["beat"], bool(run["cancel"]))
+
+def _other_writer(row: dict[str, Any]) -> Writer | None:
+    """Another process that is the writer and has not died."""
+    writer = _writer_in(row)
+    if writer is None or _is_mine(row):
+        return None
+    born, silent = row.get("born", ""), time.time() - row["beat"]
+    here = row["host"] == hostname()
+    if here and born and _system(born) == _system(_own_birth(os.getpid())):
+        alive = is_running(row["pid"], born)
+    elif here and not born:
+        alive = is_running(row["pid"], "") and silent < _LONG_STALE
+    else:
+        alive = silent < _STALE
+    return writer if alive else None
+
+
+def _writer_in(row: dict[str, Any]) -> Writer | None:
+    """The writer that the row names, dead or alive; None once it has ended its work."""
+    task = row.get("task") or (WriterTask.SWEEP if row["state"] == "running" else "")
+    if not task:
+        return None
+    return Writer(WriterTask(task), row["pid"], row["host"], row["beat"], bool(row["cancel"]))
 
 
 @lru_cache(maxsize=1)
 def _own_birth(pid: int) -> str:
     return process_birth(pid)
-
-
-def _task_of(run: dict[str, Any]) -> str:
-    """What the last writer does; empty once it has ended its work."""
-    return str(run.get("task") or (SWEEP if run["state"] == "running" else ""))
 
 
 def _system(born: str) -> str:

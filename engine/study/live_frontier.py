@@ -19,9 +19,9 @@ from engine.common.errors import UsageError
 from engine.frontier.summary import summarise
 from engine.frontier.tradeoff import hypervolume
 from engine.frontier.undominated import undominated
-from engine.release.results import FAILED
+from engine.release.results import RunStatus
+from engine.study.map_reader import objective_indices, summary_name
 from engine.study.study import Study
-from engine.study.study_map import objective_indices, summary_name
 
 _ROUNDING = 1e-9  # of the largest figure: more than two ways to add it up can differ by, less than anybody looks at
 
@@ -67,7 +67,7 @@ def live_frontier(
     of another kind, and for a reference that is not two finite numbers.
     """
     objectives = objective_indices(study, risk, utility)
-    summary = study.load_cached(summary_name(allow_partial))
+    summary = study.cache.load(summary_name(allow_partial))
     indices, n, means = _sums(study, objectives, allow_partial) if summary is None else _of_summary(summary, objectives)
     defined = ~np.isnan(means).any(axis=1)
     losses = means[defined]
@@ -97,8 +97,10 @@ def _of_summary(summary: dict[str, np.ndarray], objectives: Sequence[int]) -> tu
 def _sums(study: Study, objectives: Sequence[int], allow_partial: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The same, added up by the database and near the frontier anew: NaN where the measure is undefined in one run."""
     sums = ", ".join(f"count(m{k}), total({_loss(study, k)}), max(abs(m{k}))" for k in objectives)
-    which = "" if allow_partial else f" where status != {FAILED}"
-    rows = study.rows(f"select scenario, count(*), {sums} from realisation{which} group by scenario order by scenario")
+    which = "" if allow_partial else f" where status != {RunStatus.FAILED}"
+    rows = study.database.rows(
+        f"select scenario, count(*), {sums} from realisation{which} group by scenario order by scenario"
+    )
     columns = np.array(rows, dtype=float).reshape(-1, 8)
     indices, n = columns[:, 0].astype(np.int64), columns[:, 1]
     means = np.where(columns[:, [2, 5]] == n[:, None], columns[:, [3, 6]] / n[:, None], np.nan)
@@ -121,7 +123,7 @@ def _near_frontier(losses: np.ndarray, slack: np.ndarray) -> np.ndarray:
 
 def _as_mapped(study: Study, objectives: Sequence[int], allow_partial: bool, indices: np.ndarray) -> np.ndarray:
     """Mean losses of some scenarios (their indices in ascending order), to the last bit as the map has them."""
-    runs = study.runs_of(indices.tolist())
+    runs = study.runs.of(indices.tolist())
     runs = replace(runs, scenario=np.searchsorted(indices, runs.scenario), values=runs.values[:, list(objectives)])
     return summarise(runs, [study.measures[k].measure for k in objectives], len(indices), allow_partial).loss
 

@@ -37,17 +37,17 @@ def key_at_hand(study: Study) -> bytes | None:
 def sealed_length(study: Study, key: bytes) -> int | None:
     """Number of entries that the seal covers, None without a seal; :class:`EngineError` for a log that it does not
     fit."""
-    if not study.has_table("log_seal"):
+    if not study.database.has_table("log_seal"):
         return None
-    row = next(iter(study.rows("select length, seal from log_seal")), None)
+    row = next(iter(study.database.rows("select length, seal from log_seal")), None)
     if row is None:
         return None
     length, seal = row
     if not (is_whole(length) and isinstance(seal, str) and seal.isascii()):
-        raise study.damaged("the seal of its decision log cannot be read")
-    end = next(iter(study.rows("select digest from log where number = ?", (length,))), None)
+        raise study.database.damaged("the seal of its decision log cannot be read")
+    end = next(iter(study.database.rows("select digest from log where number = ?", (length,))), None)
     if end is None:
-        n_entries = study.rows("select count(*) from log")[0][0]
+        n_entries = study.database.rows("select count(*) from log")[0][0]
         raise EngineError(
             f"the decision log was cut: {length} entries were sealed with the study key, and {n_entries} are there. "
             "Restore the study from a copy"
@@ -69,16 +69,16 @@ def put_seal(db: sqlite3.Connection, key: bytes, length: int, end: str) -> None:
 
 def check_seal(study: Study) -> None:
     """Refuse (:class:`EngineError`) a log that was cut or changed, as far as the key is at hand to tell."""
-    key = key_at_hand(study) if study.has_table("log") else None
+    key = key_at_hand(study) if study.database.has_table("log") else None
     if key is not None:
         sealed_length(study, key)
 
 
 def seal_words(study: Study) -> str:
     """What the seal says of the log, in a sentence; a log that it does not fit is refused."""
-    if not study.has_table("log"):
+    if not study.database.has_table("log"):
         return "The decision log is empty."
-    n = int(study.rows("select count(*) from log")[0][0])
+    n = int(study.database.rows("select count(*) from log")[0][0])
     key = key_at_hand(study)
     if key is None:
         return "The study key is not beside the study, so whether the decision log was cut or changed was not checked."

@@ -1,4 +1,4 @@
-"""Notes on runs: the table that holds them, and the values that are written to it and read from it."""
+"""Notes on the runs of a study."""
 
 from __future__ import annotations
 
@@ -8,12 +8,38 @@ from typing import Any
 
 from engine.common.stored_values import is_whole, sum_of
 from engine.release.results import Note, NoteKind
+from engine.study.database import Database
+from engine.study.subject import Subject
 
 SCHEMA = (
     "create table note (scenario integer, replicate integer, measure integer, text text, crc integer,"
     " primary key (scenario, replicate, measure)) without rowid"
 )
 _DIAGNOSTICS = -1  # what stands in the column ``measure`` of diagnostics; of a count it is -2 less the measure's column
+
+
+class Notes:
+    """The notes on a study's runs."""
+
+    def __init__(self, database: Database, subject: Subject) -> None:
+        self._database, self._subject = database, subject
+
+    def of(self, scenario: int) -> list[Note]:
+        """The notes on the runs of a scenario (its index), by replicate."""
+        return self._read("scenario = ? order by replicate, measure", scenario)
+
+    def on(self, k: int, kind: NoteKind = NoteKind.FIGURE) -> list[Note]:
+        """The notes of a kind on a measure (its column), of all runs."""
+        return self._read("measure = ?", stored_measure(kind, k))
+
+    def _read(self, where: str, value: int) -> list[Note]:
+        notes = []
+        for row in self._database.rows(f"select * from note where {where}", (value,)):
+            note = note_of(row, sums=self._subject.has_sums)
+            if note is None:
+                raise self._database.damaged("a note on a run does not fit its check sum")
+            notes.append(note)
+        return notes
 
 
 def stored_measure(kind: NoteKind, measure: int | None) -> int:

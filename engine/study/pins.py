@@ -24,11 +24,11 @@ class Pin:
 
 def pins(study: Study) -> list[Pin]:
     """All pins in the order in which they were set."""
-    if not study.has_table("pin"):
+    if not study.database.has_table("pin"):
         return []
-    rows = study.rows("select label, name, note from pin order by at, label")
+    rows = study.database.rows("select label, name, note from pin order by at, label")
     if not all(isinstance(text, str) for row in rows for text in row):
-        raise study.damaged("a pin cannot be read")
+        raise study.database.damaged("a pin cannot be read")
     return [Pin(*row) for row in rows]
 
 
@@ -41,7 +41,7 @@ def pin(study: Study, label: str, name: str = "", note: str = "") -> Pin:
     same = [p.label for p in pins(study) if name and p.name == name and p.label != scenario.label]
     if same:
         raise UsageError(f"{same[0]} is already called '{name}'; choose another name")
-    with study.transaction() as db:
+    with study.database.transaction() as db:
         db.execute(_TABLE)
         db.execute(
             "insert into pin values (?, ?, ?, ?) on conflict (label) do update set name = excluded.name,"
@@ -53,6 +53,6 @@ def pin(study: Study, label: str, name: str = "", note: str = "") -> Pin:
 
 def unpin(study: Study, label: str) -> None:
     """Take a pin away; nothing happens when there is none."""
-    with study.transaction() as db:
+    with study.database.transaction() as db:
         db.execute(_TABLE)
         db.execute("delete from pin where label = ?", (label,))

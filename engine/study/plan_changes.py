@@ -50,13 +50,13 @@ def check_change(
     """Refuse a change of a study's plan that :func:`change_plan` would refuse; returns what would change, by entry, and
     which of it is a new departure from an approval."""
     old = study.plan
-    found = plan_differences(old, plan)
+    changes = plan_differences(old, plan)
     free = (*CONTEXT, *MAY_GROW) if grow else CONTEXT
-    barred = [change.sentence for name, change in found.items() if not name.startswith(free)]
+    barred = [change.sentence for name, change in changes.items() if not name.startswith(free)]
     if grow and plan.space.replicates < old.space.replicates:
-        barred.append(found["space.replicates"].sentence)
+        barred.append(changes["space.replicates"].sentence)
     if barred:
-        only_growth = all(name.startswith((*CONTEXT, *MAY_GROW)) for name in found)
+        only_growth = all(name.startswith((*CONTEXT, *MAY_GROW)) for name in changes)
         remedy = Remedy.EXTEND if only_growth and not grow else None
         hint = " More of the same can be added." if remedy else ""
         raise UsageError(f"study '{study.name}' has another plan: " + "; ".join(barred[:5]) + "." + hint, remedy)
@@ -65,7 +65,7 @@ def check_change(
             f"study '{study.name}' runs the plan approved as {old.lock.number} by {old.lock.by}; its lock cannot "
             "be changed or left out. Another approval needs a study of its own"
         )
-    return found, check_departures(plan, why, departures(old))
+    return changes, check_departures(plan, why, departures(old))
 
 
 def change_plan(study: Study, plan: Plan, *, why: str = "", by: str = "", grow: bool = False) -> list[str]:

@@ -1,10 +1,9 @@
-"""The runs of a study, one row each with a check sum, and the cached arrays that are computed from all of them."""
+"""The runs of a study, one row each with a check sum."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -12,10 +11,14 @@ import numpy as np
 from engine.common.errors import EngineError, Remedy
 from engine.common.stored_values import is_whole, sums_of
 from engine.measures import MeasureCall
-from engine.release.results import STATUS, Note, NoteKind, Results
+from engine.release.results import Note, Results, RunStatus
 from engine.study import aggregate_cache
-from engine.study.about import Described
-from engine.study.notes import drop_notes, note_of, put_notes, stored_measure
+from engine.study.aggregate_cache import AggregateCache
+from engine.study.database import Database
+from engine.study.lease import Lease
+from engine.study.notes import drop_notes, put_notes
+from engine.study.scenario_table import count_scenarios
+from engine.study.subject import Subject
 
 RunTable = Literal["realisation", "fresh"]
 """Runs of the sweep, or re-evaluations on fresh replicates."""
@@ -34,12 +37,15 @@ def table_of_runs(name: RunTable, measures: int) -> str:
     )
 
 
-class Runs(Described):
-    """A study with its runs."""
+class Runs:
+    """The runs of a study."""
+
+    def __init__(self, database: Database, subject: Subject, lease: Lease, cache: AggregateCache) -> None:
+        self._database, self._subject, self._lease, self._cache = database, subject, lease, cache
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
-    def add_results(
+    def add(
         self,
         rows: np.ndarray | Iterable[Sequence[Any]],
         notes: Iterable[Note] = (),
@@ -47,85 +53,82 @@ class Runs(Described):
     ) -> int:
         """Add runs ``(scenario, replicate, status, changed, values...)`` and notes on them; runs that the study holds
         already stay as they are.  Returns how many it did not hold before."""
-        width = 4 + len(self.measures)
+        width = 4 + len(self._subject.measures)
         data = self._matrix(rows, width)
         sums = self._groups()
-        names = [*_HEAD, *(f"m{k}" for k in range(len(self.measures))), *(f"crc{first}" for first, _ in sums)]
+        names = [*_HEAD, *(f"m{k}" for k in range(len(self._subject.measures))), *(f"crc{first}" for first, _ in sums)]
         full = _plain(data, [sums_of(_of_group(data, first, end)) for first, end in sums])
-        with self.change() as db:
+        with self._lease.change() as db:
             aggregate_cache.invalidate(db, table)
             before = db.total_changes
             marks = ", ".join("?" * len(names))
             db.executemany(f"insert or ignore into {table} ({', '.join(names)}) values ({marks})", full)
             added = db.total_changes - before
-            put_notes(db, notes, replace=False, sums=self.has_sums)
+            put_notes(db, notes, replace=False, sums=self._subject.has_sums)
         return added
 
     def _matrix(self, rows: np.ndarray | Iterable[Sequence[Any]], width: int) -> np.ndarray:
         if not isinstance(rows, np.ndarray):
             rows = list(rows)
             if any(len(row) != width for row in rows):
-                raise EngineError(f"runs of other measures than the {width - 4} of study '{self.name}' cannot be added")
+                raise EngineError(
+                    f"runs of other measures than the {width - 4} of study '{self._database.name}' cannot be added"
+                )
         return np.array(rows, dtype=float).reshape(-1, width)
 
     def begin_measures(self, calls: Sequence[MeasureCall]) -> list[int]:
         """Make room for further measures and return their columns; they count only once the study names them."""
-        first = len(self.measures)
+        first = len(self._subject.measures)
         columns = list(range(first, first + len(calls)))
-        with self.change() as db:
+        with self._lease.change() as db:
             for table in TABLES:
-                have = self.columns_of(table)
+                have = self._database.columns_of(table)
                 for name in [f"m{k}" for k in columns if f"m{k}" not in have]:
                     db.execute(f"alter table {table} add column {name} real")
-                if self.has_sums and f"crc{first}" not in have:
+                if self._subject.has_sums and f"crc{first}" not in have:
                     db.execute(f"alter table {table} add column crc{first} integer")
             drop_notes(db, first)
         return columns
 
-    def update_results(self, columns: Sequence[int], rows: np.ndarray, notes: Iterable[Note], table: RunTable) -> None:
+    def update(self, columns: Sequence[int], rows: np.ndarray, notes: Iterable[Note], table: RunTable) -> None:
         """Fill columns of runs that the study holds: rows are ``(scenario, replicate, status, changed, values...)``, of
         which the first two say which run it is."""
         keyed = rows[:, [0, 1, *range(4, rows.shape[1])]]
-        setting = [f"m{k} = ?" for k in columns] + ([f"crc{columns[0]} = ?"] if self.has_sums else [])
-        full = _plain(rows, [sums_of(keyed)] if self.has_sums else [])
+        setting = [f"m{k} = ?" for k in columns] + ([f"crc{columns[0]} = ?"] if self._subject.has_sums else [])
+        full = _plain(rows, [sums_of(keyed)] if self._subject.has_sums else [])
         values = [(*figures, scenario, replicate) for scenario, replicate, _, _, *figures in full]
-        with self.change() as db:
+        with self._lease.change() as db:
             aggregate_cache.invalidate(db, table)
             db.executemany(f"update {table} set {', '.join(setting)} where scenario = ? and replicate = ?", values)
-            put_notes(db, notes, replace=True, sums=self.has_sums)
+            put_notes(db, notes, replace=True, sums=self._subject.has_sums)
 
     # -- reading -----------------------------------------------------------------------------------------------------
-
-    @property
-    def n_scenarios(self) -> int:
-        """Number of scenarios, without reading them."""
-        last = self.rows("select max(id) from scenario")[0][0]
-        if last is not None and not is_whole(last):
-            raise self.damaged("a candidate has no number")
-        return 0 if last is None else last + 1
 
     def results(self, table: RunTable = "realisation", *, as_writer: bool = False) -> Results:
         """All runs, ordered by scenario and replicate; undefined figures are NaN.
 
-        Cached as columns, since reading a million rows takes seconds; ``as_writer`` as in :meth:`cached`.
+        Cached as columns, since reading a million rows takes seconds; ``as_writer`` as in
+        :meth:`~engine.study.aggregate_cache.AggregateCache.get`.
         """
         return Results(
-            **self.cached(f"{table} runs", lambda: self._read_results(table), self.data_version, as_writer=as_writer)
+            **self._cache.get(
+                f"{table} runs", lambda: self._read(table), self._database.data_version, as_writer=as_writer
+            )
         )
 
-    def runs_of(self, scenarios: Sequence[int], table: RunTable = "realisation") -> Results:
+    def of(self, scenarios: Sequence[int], table: RunTable = "realisation") -> Results:
         """The runs of some scenarios (by index), ordered as in :meth:`results`: a study may hold millions of others."""
         where = "where scenario in (select value from json_each(?)) "
-        return Results(**self._read_results(table, where, (json.dumps([int(index) for index in scenarios]),)))
+        return Results(**self._read(table, where, (json.dumps([int(index) for index in scenarios]),)))
 
-    def _read_results(self, table: RunTable, where: str = "", values: Sequence[Any] = ()) -> dict[str, np.ndarray]:
-        sums, m = self._groups(table), len(self.measures)
+    def _read(self, table: RunTable, where: str = "", values: Sequence[Any] = ()) -> dict[str, np.ndarray]:
+        sums, m = self._groups(table), len(self._subject.measures)
         wanted = [*_HEAD, *(f"m{k}" for k in range(m)), *(f"crc{first}" for first, _ in sums)]
-        if not where and self.rows(f"pragma quick_check({table})") != [("ok",)]:
-            raise self.damaged("SQLite finds errors in the table of its runs")
-        with self.errors_in_words():
-            n = self._db.execute(f"select count(*) from {table} {where}", values).fetchone()[0]
-            cursor = self._db.execute(
+        if not where and self._database.rows(f"pragma quick_check({table})") != [("ok",)]:
+            raise self._database.damaged("SQLite finds errors in the table of its runs")
+        with self._database.errors_in_words():
+            n = self._database.connection.execute(f"select count(*) from {table} {where}", values).fetchone()[0]
+            cursor = self._database.connection.execute(
                 f"select {', '.join(wanted)} from {table} {where}order by scenario, replicate", values
             )
             data, at = np.empty((n, 4 + m)), 0
@@ -142,41 +145,43 @@ class Runs(Described):
         try:
             data = np.array(rows, dtype=float)
         except (TypeError, ValueError, OverflowError):
-            raise self.damaged("a figure of a run is no number") from None
-        data, stored_sums = data[:, : 4 + len(self.measures)], data[:, 4 + len(self.measures) :]
+            raise self._database.damaged("a figure of a run is no number") from None
+        data, stored_sums = data[:, : 4 + len(self._subject.measures)], data[:, 4 + len(self._subject.measures) :]
         for k, (first, end) in enumerate(sums):
             wrong = np.flatnonzero(np.array(sums_of(_of_group(data, first, end)), float) != stored_sums[:, k])
             if len(wrong):
-                names = ", ".join(map(str, self.measures[first:end]))
-                raise self.damaged(f"the figures of {len(wrong):,} runs ({names}) do not fit their check sums")
+                names = ", ".join(map(str, self._subject.measures[first:end]))
+                raise self._database.damaged(
+                    f"the figures of {len(wrong):,} runs ({names}) do not fit their check sums"
+                )
         head = data[:, :4]
         sound = (head == np.floor(head)) & (head >= [0, 1, 0, 0])
-        sound &= head < [self.n_scenarios, 2**53, len(STATUS), 2**53]
+        sound &= head < [count_scenarios(self._database), 2**53, len(RunStatus), 2**53]
         if not sound.all():
-            raise self.damaged("a run names a candidate, replicate or status that does not exist")
+            raise self._database.damaged("a run names a candidate, replicate or status that does not exist")
         return data
 
     def _groups(self, table: RunTable = "realisation") -> list[tuple[int, int]]:
         """Columns of measures that share a check sum, as (first, end); none in a study without sums."""
-        if not self.has_sums:
+        if not self._subject.has_sums:
             return []
-        m, have = len(self.measures), self.columns_of(table)
+        m, have = len(self._subject.measures), self._database.columns_of(table)
         firsts = [k for k in range(max(1, m)) if f"crc{k}" in have]
         if firsts[:1] != [0]:
-            raise self.damaged("its runs have no check sums")
+            raise self._database.damaged("its runs have no check sums")
         return list(zip(firsts, [*firsts[1:], m], strict=True))
 
-    def keys_of_runs(self, table: RunTable) -> np.ndarray:
+    def keys(self, table: RunTable) -> np.ndarray:
         """Scenario and replicate of every run, shape ``(runs, 2)``; a study whose runs are damaged is refused."""
-        runs = self._read_results(table)
+        runs = self._read(table)
         return np.stack([runs[name] for name in _HEAD[:2]], axis=1)
 
     def gaps(self, table: RunTable, k: int) -> list[tuple[int, int]]:
         """Runs (scenario, replicate) that lack a measure although it was added: it has no figure there, nobody noted
         why, and other runs of the scenario have one.  Earlier versions let fresh runs be made meanwhile."""
-        if self.has_sums:
+        if self._subject.has_sums:
             return []  # nobody else writes meanwhile
-        return self.rows(
+        return self._database.rows(
             f"select scenario, replicate from {table} as run where m{k} is null and not exists (select 1 from note"
             f" where scenario = run.scenario and replicate = run.replicate and measure = {k}) and exists (select 1 from"
             f" realisation as other where other.scenario = run.scenario and m{k} is not null)"
@@ -185,21 +190,22 @@ class Runs(Described):
     def _refuse_gaps(self, table: RunTable, data: np.ndarray) -> None:
         for k in np.flatnonzero(np.isnan(data[:, 4:]).any(axis=0)).tolist():
             if missing := self.gaps(table, k):
-                name, kind = self.measures[k], "fresh runs" if table == "fresh" else "runs"
+                name, kind = self._subject.measures[k], "fresh runs" if table == "fresh" else "runs"
+                study = self._database.name
                 raise EngineError(
-                    f"{len(missing):,} {kind} of study '{self.name}' lack {name}: they were made while it was "
-                    f"being added; adding it again fills the gap",
+                    f"{len(missing):,} {kind} of study '{study}' lack {name}: they were made while it was being added; "
+                    "adding it again fills the gap",
                     Remedy.ADD_MEASURE,
-                    study=self.name,
+                    study=study,
                     measure=str(name),
                 )
 
-    def n_runs(
+    def count(
         self,
         table: RunTable = "realisation",
         *,
         up_to: int | None = None,
-        status: int | None = None,
+        status: RunStatus | None = None,
         labels: Sequence[str] | None = None,
     ) -> int:
         """Number of runs: those with a replicate ``up_to`` a number, of a status, of the scenarios with these
@@ -216,14 +222,14 @@ class Runs(Described):
             conditions.append("scenario in (select id from scenario where label in (select value from json_each(?)))")
             values.append(json.dumps(list(labels)))
         where = f" where {' and '.join(conditions)}" if conditions else ""
-        return int(self.rows(f"select count(*) from {table}{where}", values)[0][0])
+        return int(self._database.rows(f"select count(*) from {table}{where}", values)[0][0])
 
     def undefined(self, k: int, table: RunTable = "realisation") -> tuple[int, tuple[int, int]] | None:
         """Number of runs without a figure of a measure (its column), with scenario and replicate of the first; None
         where every run has one."""
         where = f"from {table} where m{k} is null"
-        first = self.rows(f"select scenario, replicate {where} order by scenario, replicate limit 1")
-        return (int(self.rows(f"select count(*) {where}")[0][0]), first[0]) if first else None
+        first = self._database.rows(f"select scenario, replicate {where} order by scenario, replicate limit 1")
+        return (int(self._database.rows(f"select count(*) {where}")[0][0]), first[0]) if first else None
 
     def replicates_done(self, table: RunTable = "realisation", before: int = 0) -> np.ndarray:
         """Numbers of replicates from ``before`` + 1 on, without a gap, that scenarios have: shape ``(scenarios,)``.
@@ -231,72 +237,24 @@ class Runs(Described):
         Workers finish in any order, so a killed sweep may leave later replicates without earlier ones; those are made
         again and are equal.
         """
-        counts = np.zeros(self.n_scenarios, np.int64)
+        counts = np.zeros(count_scenarios(self._database), np.int64)
         with_gaps: list[int] = []
-        with self.errors_in_words():
-            for index, n, last in self._db.execute(
+        with self._database.errors_in_words():
+            for index, n, last in self._database.connection.execute(
                 f"select scenario, count(*), max(replicate) from {table} where replicate > ? group by scenario",
                 (before,),
             ):
                 if not is_whole(index, 0, len(counts) - 1) or not is_whole(last):
-                    raise self.damaged("a run names a candidate or replicate that does not exist")
+                    raise self._database.damaged("a run names a candidate or replicate that does not exist")
                 if n == last - before:
                     counts[index] = n
                 else:
                     with_gaps.append(index)
             for index in with_gaps:
-                rows = self._db.execute(f"select replicate from {table} where scenario = ?", (index,))
+                rows = self._database.connection.execute(f"select replicate from {table} where scenario = ?", (index,))
                 have = {replicate - before for (replicate,) in rows}
                 counts[index] = next(r for r in range(1, len(have) + 2) if r not in have) - 1
         return counts
-
-    def notes(self, scenario: int) -> list[Note]:
-        """The notes on the runs of a scenario (its index), by replicate."""
-        return self._notes("scenario = ? order by replicate, measure", scenario)
-
-    def notes_on(self, k: int, kind: NoteKind = NoteKind.FIGURE) -> list[Note]:
-        """The notes of a kind on a measure (its column), of all runs."""
-        return self._notes("measure = ?", stored_measure(kind, k))
-
-    def _notes(self, where: str, value: int) -> list[Note]:
-        notes = []
-        for row in self.rows(f"select * from note where {where}", (value,)):
-            note = note_of(row, sums=self.has_sums)
-            if note is None:
-                raise self.damaged("a note on a run does not fit its check sum")
-            notes.append(note)
-        return notes
-
-    # -- arrays that are computed once -------------------------------------------------------------------------------
-
-    def cached(
-        self, name: str, compute: Callable[[], dict[str, np.ndarray]], since: int, *, as_writer: bool = False
-    ) -> dict[str, np.ndarray]:
-        """Arrays that ``compute`` makes of the scenarios and of the table that ``name`` begins with: stored in the
-        study from the first time on, until these change.
-
-        ``since`` is the :attr:`data_version` when what ``compute`` rests on was read, or before; nothing is stored when
-        it has changed.  While a process writes nothing is stored; the writer itself stores what it computed last.
-        """
-        stored = self.load_cached(name)
-        if stored is not None:
-            return stored
-        arrays = compute()
-        if as_writer or self.writer is None:
-            # a study that may not be written to, or is being written to, is as good without: a reader waits for nobody
-            with suppress(EngineError), self.transaction(wait=as_writer) as db:
-                if self.data_version == since:
-                    aggregate_cache.store(db, name, arrays, self._measure_texts())
-        return arrays
-
-    def load_cached(self, name: str) -> dict[str, np.ndarray] | None:
-        """The arrays that are cached under a name; None where none are, or no longer."""
-        texts = self._measure_texts()
-        with self.errors_in_words():
-            return aggregate_cache.load(self._db, name, texts)
-
-    def _measure_texts(self) -> list[str]:
-        return [str(measure) for measure in self.measures]
 
 
 def _of_group(data: np.ndarray, first: int, end: int) -> np.ndarray:

@@ -1,16 +1,18 @@
 """From a plan to a filled study, and one realisation made again."""
 
 __all__ = [
+    "added_measures",
     "baseline",
     "candidates",
     "evaluator",
     "probe",
     "readiness",
+    "recheck",
     "recodes",
     "record_evaluator",
     "release_warnings",
     "remake",
-    "rerun",
+    "remarks",
     "runner",
     "space_count",
     "sweep",

@@ -35,7 +35,7 @@ from engine.frontier.summary import FEW, margins, summarise, t_thresholds
 from engine.frontier.undominated import undominated
 from engine.measures import Measure
 from engine.release.results import Results, first_runs
-from engine.study.study_map import objective_indices
+from engine.study.map_reader import objective_indices
 from engine.sweeps.runner import Runner
 
 CONFIDENCE = 0.95
@@ -83,7 +83,7 @@ def run_adaptively(runner: Runner) -> None:
     runner.bring(None, levels[0])
     at = 0
     while True:
-        on, settled = judge(study.results(), measures, objectives, runs)
+        on, settled = judge(study.runs.results(), measures, objectives, runs)
         runner.total = int(np.where(settled, runs, replicates).sum() + replicates * on.sum())
         short = ~settled & (runs < replicates)
         if not short.any():

@@ -8,7 +8,7 @@ from engine.plan.types import Plan
 from engine.sweeps.evaluator import Question
 
 
-def doing_nothing(plan: Plan, data: Microdata, measure: str) -> float | None:
+def original_figure(plan: Plan, data: Microdata, measure: str) -> float | None:
     """``measure`` (a name with its parameters) on the unaltered data, in its own unit.
 
     None for a measure that works on records: it takes long, and a study has its figure.  Parameters or attributes that

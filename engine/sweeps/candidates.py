@@ -16,24 +16,24 @@ from engine.models.columns import numeric_columns
 from engine.plan import MechanismPlan, Plan
 from engine.release import space
 from engine.release.parameter import Setting
-from engine.release.spec import AttributeSpec, ReleaseSpec, Structure, multi_kind, pairs_wanted
+from engine.release.spec import AttributeSpec, ReleaseSpec, Structure, multi_kind
 
 
 @dataclass(frozen=True)
 class Group:
-    """Scenarios that share work: ``members`` are (place in the study, scenario).
+    """Scenarios that share work, each with its index in the study.
 
     Scenarios of a mechanism with a batched draw share a ``structure``, and so their pairs.  Those of another one (no
     structure) share its fit.
     """
 
     structure: Structure | None
-    members: tuple[tuple[int, ReleaseSpec], ...]
+    scenarios: tuple[tuple[int, ReleaseSpec], ...]
 
     @property
     def mechanism(self) -> str:
-        """The name of the mechanism of all members."""
-        return self.members[0][1].mechanism
+        """The name of the mechanism of all scenarios."""
+        return self.scenarios[0][1].mechanism
 
 
 def space_of(plan: Plan, data: Microdata, known: Collection[AttributeSpec] = ()) -> space.Space:
@@ -43,24 +43,24 @@ def space_of(plan: Plan, data: Microdata, known: Collection[AttributeSpec] = ())
     A spec written out in the plan that can never work is an error; one met in an enumeration is explained and left out.
     Of specs that are the same release the first counts, ``known`` ones (run already) before all others.
     """
-    names, asked = data.domain.names, plan.space
-    if asked.specs:
-        specs = [AttributeSpec.parse(text, names) for text in asked.specs]
-        specs = [_with_outside(spec, asked.fix, asked.change) for spec in specs]
+    names, space_plan = data.domain.names, plan.space
+    if space_plan.specs:
+        specs = [AttributeSpec.parse(text, names) for text in space_plan.specs]
+        specs = [_with_outside(spec, space_plan.fix, space_plan.change) for spec in specs]
         for spec in specs:
             _check_written(spec, data.table, plan)
-    elif asked.all_specs:
-        specs = list(space.complete(names, plan.swap, asked.fix, asked.change))
+    elif space_plan.all_specs:
+        specs = list(space.complete(names, plan.swap, space_plan.fix, space_plan.change))
     else:
-        sizes = asked.swap_sizes or [size for size in (1, 2) if size <= len(plan.swap_candidates)]
-        specs = list(space.by_swap_sizes(names, plan.swap, sizes, asked.fix, asked.change))
+        sizes = space_plan.swap_sizes or [size for size in (1, 2) if size <= len(plan.swap_candidates)]
+        specs = list(space.by_swap_sizes(names, plan.swap, sizes, space_plan.fix, space_plan.change))
     specs.sort(key=lambda spec: spec not in known)
-    built = space.build(specs, data.table, asked.rule, data.has_carried_columns)
+    built = space.build(specs, data.table, space_plan.rule, data.has_carried_columns)
     if not built.specs:
         if not built.impossible:
             raise UsageError("no candidate release is possible: no attribute may be swapped")
-        hopeless, reason = built.impossible[0]
-        raise UsageError(f"no candidate release is possible: {reason} (spec '{hopeless}')")
+        spec, reason = built.impossible[0]
+        raise UsageError(f"no candidate release is possible: {space.impossibility_text(reason)} (spec '{spec}')")
     return built
 
 
@@ -77,9 +77,9 @@ def _with_outside(spec: AttributeSpec, fix: Sequence[str], change: Sequence[str]
 
 
 def _check_written(spec: AttributeSpec, table: ContingencyTable, plan: Plan) -> None:
-    reason = space.fault(spec, table, plan.space.rule)
-    if reason:
-        raise UsageError(f"spec '{spec}': {reason}")
+    reason = space.impossibility(spec, table, plan.space.rule)
+    if reason is not None:
+        raise UsageError(f"spec '{spec}': {space.impossibility_text(reason)}")
     for name in spec.names_having("S"):
         if name not in plan.swap:
             raise UsageError(
@@ -98,10 +98,10 @@ def scenarios_of(
     it out, where its swaps are only counted.
     """
     specs: list[ReleaseSpec] = []
-    found = None
+    listed_space = None
     if plan.swaps_at_random and not plan.space.search and listed:
-        found = space_of(plan, data, {spec.attributes for spec in known if spec.by_roles})
-        specs += space.scenarios(found.specs, plan.space.rates, plan.space.rule)
+        listed_space = space_of(plan, data, {spec.attributes for spec in known if spec.by_roles})
+        specs += space.scenarios(listed_space.specs, plan.space.rates, plan.space.rule)
     for declared in plan.mechanisms:
         if mechanism(declared.name).by_roles:
             if declared.grid:
@@ -111,7 +111,7 @@ def scenarios_of(
                 )
             continue
         specs += record_scenarios(declared, plan, data)
-    return list(dict.fromkeys(specs)), found
+    return list(dict.fromkeys(specs)), listed_space
 
 
 def record_scenarios(declared: MechanismPlan, plan: Plan, data: Microdata) -> list[ReleaseSpec]:
@@ -144,7 +144,7 @@ def setting_of(spec: ReleaseSpec, plan: Plan, data: Microdata) -> Setting:
 
 
 def _worked_on(plan: Plan, data: Microdata) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """What mechanisms work on: the places of the plan's keys, and its numeric columns."""
+    """The places of the plan's keys and its numeric columns, on which mechanisms work."""
     numeric = tuple(column for column in numeric_columns(plan, data) if column not in (data.weight, data.id))
     return tuple(data.domain.indices(plan.keys)), numeric
 
@@ -158,27 +158,28 @@ def sharing(
     scenarios: Sequence[tuple[int, ReleaseSpec]], table: ContingencyTable
 ) -> list[list[tuple[int, ReleaseSpec]]]:
     """Scenarios by the work that they share, in the order in which each kind first appears; see :class:`Group`."""
-    several = multi_kind(table)
-    found: dict[Any, list[tuple[int, ReleaseSpec]]] = {}
-    rates_of: dict[tuple[str, str], list[tuple[int, ReleaseSpec]]] = {}  # all rates of a spec, and more, meet in a list
-    for place, spec in scenarios:
+    several_kinds = multi_kind(table)
+    by_work: dict[Any, list[tuple[int, ReleaseSpec]]] = {}
+    by_roles: dict[tuple[str, str], list[tuple[int, ReleaseSpec]]] = {}  # the list in which all rates of a spec meet
+    for index, spec in scenarios:
         if spec.by_roles:
-            asked = (spec.attributes.roles, spec.rule)
-            members = rates_of.get(asked)
-            if members is None:
-                members = rates_of[asked] = found.setdefault((*_unsplit(asked[0], several), spec.rule), [])
-            members.append((place, spec))
+            roles = (spec.attributes.roles, spec.rule)
+            shared = by_roles.get(roles)
+            if shared is None:
+                work = (*_unsplit(spec.attributes.roles, several_kinds), spec.rule)
+                shared = by_roles[roles] = by_work.setdefault(work, [])
+            shared.append((index, spec))
         else:
-            found.setdefault(fit_key(mechanism(spec.mechanism), spec.params), []).append((place, spec))
-    return list(found.values())
+            by_work.setdefault(fit_key(mechanism(spec.mechanism), spec.params), []).append((index, spec))
+    return list(by_work.values())
 
 
-def _unsplit(roles: str, several: Sequence[int]) -> tuple[str, str]:
+def _unsplit(roles: str, several_kinds: Sequence[int]) -> tuple[str, str]:
     """Roles without the split of S∪C, but for whether C is empty; and that split on attributes with several kinds of
     levels.  Equal for specs of one :class:`Structure`."""
     if "C" not in roles:
         return roles, ""
-    return roles.replace("S", "C"), "".join([str(j) + "," for j in several if roles[j] == "S"])
+    return roles.replace("S", "C"), "".join([str(j) + "," for j in several_kinds if roles[j] == "S"])
 
 
 def group_of(spec: ReleaseSpec, table: ContingencyTable) -> Group:
@@ -188,47 +189,10 @@ def group_of(spec: ReleaseSpec, table: ContingencyTable) -> Group:
 
 def group(scenarios: Sequence[tuple[int, ReleaseSpec]], table: ContingencyTable) -> list[Group]:
     """Scenarios by structure, in the order in which structures first appear."""
-    several = multi_kind(table)
-    return [
-        Group(members[0][1].structure(several) if mechanism(members[0][1].mechanism).batched else None, tuple(members))
-        for members in sharing(scenarios, table)
-    ]
-
-
-def remarks(plan: Plan, found: space.Space, n_records: int) -> list[str]:
-    """What to say about a space before it is run: merged specs, impossible ones, rates that round to nothing."""
-    said = [
-        f"'{spec}' is equivalent to '{earlier}' (swap of complement) and was skipped"
-        for spec, earlier in found.merged[:3]
-    ]
-    if len(found.merged) > 3:
-        said.append(f"{len(found.merged):,} equivalent specs were skipped in all")
-    said += [f"'{spec}' cannot work: {reason}" for spec, reason in found.impossible[:3]]
-    if len(found.impossible) > 3:
-        said.append(f"{len(found.impossible):,} specs cannot work in all")
-    return [*said, *rounded(plan, n_records)]
-
-
-def rounded(plan: Plan, n_records: int) -> list[str]:
-    """What to say about rates that round to nothing."""
-    return [
-        f"rate {rate} of {n_records:,} records rounds to zero: nothing would be swapped"
-        for rate in plan.space.rates
-        if pairs_wanted(rate, n_records)[0] == 0
-    ]
-
-
-def predicted_failures(scenarios: Sequence[ReleaseSpec], table: ContingencyTable) -> list[tuple[ReleaseSpec, str]]:
-    """Scenarios whose rate asks for more pairs than can exist, with the reason in words."""
-    several, bounds = multi_kind(table), {}
-    failures = []
-    for spec in scenarios:
-        structure = spec.structure(several)
-        if structure not in bounds:
-            bounds[structure] = space.pair_bound(structure, table)
-        most, by = bounds[structure]
-        wanted = pairs_wanted(spec.rate, table.n_records)[1]
-        if wanted > most:
-            where = f"differ on '{table.domain.names[by]}'" if by >= 0 else "be formed"
-            failures.append((spec, f"at most {most} pairs can {where}; {wanted} requested"))
-    return failures
+    several_kinds = multi_kind(table)
+    groups = []
+    for shared in sharing(scenarios, table):
+        _, spec = shared[0]
+        structure = spec.structure(several_kinds) if mechanism(spec.mechanism).batched else None
+        groups.append(Group(structure, tuple(shared)))
+    return groups

@@ -17,7 +17,7 @@ from engine.plan import Plan
 from engine.plan.recode import edit_failures
 from engine.release.batch import CellIndex, ReleaseBatch, unpack
 from engine.release.records import ReleasedTable
-from engine.release.results import FAILED, NOOP, OK, Note, NoteKind
+from engine.release.results import Note, NoteKind, RunStatus
 from engine.release.spec import ReleaseSpec, pairs_wanted
 from engine.release.touched import TouchedBuffer, split_masks
 from engine.sweeps.candidates import Group
@@ -41,22 +41,22 @@ class _GroupLayout:
         table = index.table
         self.records = batched.records
         self.prepared = batched.prepare(group.structure, table)
-        wanted = {rate: pairs_wanted(rate, table.n_records) for rate in {spec.rate for _, spec in group.members}}
+        wanted = {rate: pairs_wanted(rate, table.n_records) for rate in {spec.rate for _, spec in group.scenarios}}
         self.rates = sorted(wanted, key=lambda rate: wanted[rate][1])
         self.wanted = np.array([wanted[rate][1] for rate in self.rates], np.int64)
         self.nothing = np.array([wanted[rate][0] == 0 for rate in self.rates])
-        splits = {spec.attributes.roles: spec.attributes for _, spec in group.members}
+        splits = {spec.attributes.roles: spec.attributes for _, spec in group.scenarios}
         row = {roles: i for i, roles in enumerate(splits)}
         self.swapped = split_masks(index, list(splits.values()))
         # scenario of each candidate by split and stop, -1 where the group has no such member
         scenarios = np.full((len(splits), len(self.rates)), -1, np.int64)
         column = {rate: k for k, rate in enumerate(self.rates)}
-        for scenario, spec in group.members:
+        for scenario, spec in group.scenarios:
             scenarios[row[spec.attributes.roles], column[spec.rate]] = scenario
-        self.asked = scenarios >= 0
-        self.split_of, self.stop_of = np.nonzero(self.asked)
-        self.scenarios = scenarios[self.asked]
-        self.spec_of = dict(group.members)
+        self.is_member = scenarios >= 0
+        self.split_of, self.stop_of = np.nonzero(self.is_member)
+        self.scenarios = scenarios[self.is_member]
+        self.spec_of = dict(group.scenarios)
         self.swaps = np.array([[role == "S" for role in roles] for roles in splits])[self.split_of]
 
 
@@ -120,8 +120,10 @@ class CellRuns:
         """Draw one replicate of a group; its candidates wait to be measured."""
         pairs = layout.prepared.draw(derived, int(layout.wanted[-1]))
         stops = np.minimum(layout.wanted, len(pairs))
-        self._touched.exchange(self.index, pairs, stops, layout.swapped, layout.asked)
-        status = np.where(layout.nothing, NOOP, np.where(stops == layout.wanted, OK, FAILED))
+        self._touched.exchange(self.index, pairs, stops, layout.swapped, layout.is_member)
+        status = np.where(
+            layout.nothing, RunStatus.NOOP, np.where(stops == layout.wanted, RunStatus.OK, RunStatus.FAILED)
+        )
         heads = np.empty((len(layout.scenarios), 4), np.int64)
         heads[:, 0] = layout.scenarios
         heads[:, 1] = replicate

@@ -5,8 +5,8 @@ with the derived keys of its own realisations.  The study key never leaves; nor 
 mechanism of the plan needs them.  Therefore another host is reached over TLS only (its files are named in Dask's own
 configuration, ``distributed.comm.tls``), and an unencrypted cluster must be on this machine and listen to it alone.
 
-Workers may die, start again or join late: Dask executor their tasks to others, the question is loaded wherever it is
-needed, and a bundle that was run twice gives the same rows, of which the study keeps one.  Scheduler and workers need
+Workers may die, start again or join late: Dask hands their tasks to others, the question is loaded wherever it is
+needed, and a batch that was run twice gives the same rows, of which the study keeps one.  Scheduler and workers need
 the same versions of this program and of NumPy.  Every figure is then bit-identical to a serial sweep's, as far as
 their machines compute alike.
 """
@@ -35,11 +35,11 @@ from engine.common.streams import STREAM_VERSION
 from engine.common.version import __version__
 from engine.sweeps.evaluator import Evaluator, Outcome, Question, stream_keys
 from engine.sweeps.registered import check_travel
-from engine.sweeps.workers import Bundle, Executor
+from engine.sweeps.workers import Executor, TaskBatch
 
 _PATIENCE = 10.0  # seconds until a scheduler that does not answer counts as unreachable
 _POLL = 0.5  # seconds without a result after which the sweep looks whether somebody cancelled it
-_WAITING = 3  # bundles handed out per thread of the cluster
+_WAITING = 3  # batches handed out per thread of the cluster
 _ALONE = 3.0  # seconds without any worker after which the sweep says that it waits for one
 _SILENT = 60.0  # seconds after which it says that those who are there do not answer
 
@@ -73,14 +73,14 @@ def _is_here(host: str | None) -> bool:
 
 
 @dataclass(frozen=True, repr=False)
-class Message:
-    """A bundle with the derived keys it needs.  Its ``repr`` shows neither, so that no log of the cluster does."""
+class TaskMessage:
+    """A batch with the derived keys it needs.  Its ``repr`` shows neither, so that no log of the cluster does."""
 
-    bundle: Bundle
+    batch: TaskBatch
     keys: list[list[bytes]] = field(default_factory=list)
 
     def __repr__(self) -> str:
-        return f"<{len(self.bundle)} tasks>"
+        return f"<{len(self.batch)} tasks>"
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,13 +115,13 @@ def load(packed: bytes) -> LoadedQuestion:
     return loaded
 
 
-def run_message(loaded: LoadedQuestion, message: Message, wanted: str) -> Outcome | str:
-    """Run a bundle, on a worker.  An error comes back as a text, since an exception would be logged with the arguments
+def run_message(loaded: LoadedQuestion, message: TaskMessage, wanted: str) -> Outcome | str:
+    """Run a batch, on a worker.  An error comes back as a text, since an exception would be logged with the arguments
     of the call."""
     if versions() != wanted:
         return f"a worker of the cluster has {versions()}; wanted {wanted}"
     try:
-        return loaded.evaluator().run_all(message.bundle, message.keys)
+        return loaded.evaluator().run_all(message.batch, message.keys)
     except EngineError as error:
         return str(error)
     except Exception as error:
@@ -129,7 +129,7 @@ def run_message(loaded: LoadedQuestion, message: Message, wanted: str) -> Outcom
 
 
 class ClusterExecutor:
-    """Workers of a Dask cluster.  The study key stays here, to derive the keys that each bundle needs."""
+    """Workers of a Dask cluster.  The study key stays here, to derive the keys that each batch needs."""
 
     def __init__(self, client: Any, question: Question, key: bytes, say: Callable[[str], None] | None = None) -> None:
         self._client, self._question, self._key = client, question, key
@@ -142,17 +142,17 @@ class ClusterExecutor:
             self._loaded = client.submit(load, packed, key=f"question-{uuid.uuid4().hex}", pure=False)
         self._looked, self._threads = 0.0, 0
 
-    def run(self, bundles: Iterable[Bundle]) -> Iterator[Outcome]:
+    def run(self, batches: Iterable[TaskBatch]) -> Iterator[Outcome]:
         """Return every outcome as it comes; an empty one whenever nothing came for a while."""
-        waiting_for_room = iter(bundles)
+        waiting_for_room = iter(batches)
         # its futures fetch one result each: a worker that is frozen keeps its own, and nobody else's wait for them
         executor = self._client.get_executor(pure=False)
         out: set[Future[Outcome | str]] = set()
         self._heard = time.monotonic()
         try:
             while True:
-                while len(out) < self._most() and (bundle := next(waiting_for_room, None)) is not None:
-                    message = Message(bundle, [stream_keys(task, self._question, self._key) for task in bundle])
+                while len(out) < self._most() and (batch := next(waiting_for_room, None)) is not None:
+                    message = TaskMessage(batch, [stream_keys(task, self._question, self._key) for task in batch])
                     out.add(executor.submit(run_message, self._loaded, message, versions()))
                 if not out:
                     break
@@ -169,13 +169,13 @@ class ClusterExecutor:
                     executor.shutdown(wait=False)
 
     def _most(self) -> int:
-        """Bundles out at once, by the threads that the cluster has now."""
+        """Batches out at once, by the threads that the cluster has now."""
         now = time.monotonic()
         if now - self._looked > 2:
             self._looked = now
             if self._client.status != "running":
                 raise EngineError(_LOST)
-            self._threads = sum(members(self._client).values())
+            self._threads = sum(worker_threads(self._client).values())
         return _WAITING * max(1, self._threads)
 
     def _say_what_it_waits_for(self) -> None:
@@ -217,7 +217,7 @@ _NOTHING = Outcome(np.zeros((0, 4)), [])
 _LOST = "the cluster's scheduler does not answer any more; the same command goes on where this one stopped"
 
 
-def members(client: Any) -> dict[str, int]:
+def worker_threads(client: Any) -> dict[str, int]:
     """Return the threads by worker.  Refuses (:class:`EngineError`) an unencrypted cluster of which another host could
     be a part."""
     threads: dict[str, int] = client.nthreads()
@@ -249,7 +249,7 @@ def open_cluster(
     _quiet()
     client = _client(Client, address)
     try:
-        members(client)
+        worker_threads(client)
         yield ClusterExecutor(client, question, key, say)
     finally:
         with suppress(Exception):

@@ -19,7 +19,7 @@ from engine.plan import Plan
 from engine.plan.recode import edit_failures
 from engine.release.batch import CellIndex, ReleaseBatch
 from engine.release.records import ReleasedTable
-from engine.release.results import Note
+from engine.release.results import Note, RunStatus
 from engine.release.spec import ReleaseSpec
 from engine.sweeps.candidates import Group, group_of, setting_of
 from engine.sweeps.cell_evaluator import CellRuns, Measured, count_figures
@@ -91,7 +91,7 @@ def _on_worker(
     return Question(table, tuple(call(text) for text in texts), plan, data)
 
 
-def question(plan: Plan, data: Microdata, calls: Sequence[MeasureCall] | None = None) -> Question:
+def question_of(plan: Plan, data: Microdata, calls: Sequence[MeasureCall] | None = None) -> Question:
     """The question that a plan asks of its data; ``calls`` asks for some measures only."""
     calls = measures_of(plan) if calls is None else tuple(calls)
     over_records = any(mechanism(declared.name).batched is None for declared in plan.mechanisms)
@@ -120,14 +120,14 @@ def stream_keys(task: Task, question: Question, key: bytes) -> list[bytes]:
         assert made.batched is not None
         stream = made.batched.streams(key, group.structure, question.table)
         return [stream(replicate) for replicate in replicates]
-    return [made.stream(key, spec, question.table, number) for number in replicates for _, spec in group.members]
+    return [made.stream(key, spec, question.table, number) for number in replicates for _, spec in group.scenarios]
 
 
 class Realisation(NamedTuple):
     """One realisation drawn again: its tables over the records, its status, and its figures by measure."""
 
     tables: list[ReleasedTable]
-    status: int
+    status: RunStatus
     figures: dict[str, float]
 
 
@@ -189,7 +189,7 @@ class Evaluator:
 
     def _realisation(self, tables: list[ReleasedTable], row: np.ndarray) -> Realisation:
         names = map(str, self.question.calls)
-        return Realisation(tables, int(row[2]), dict(zip(names, map(float, row[4:]), strict=True)))
+        return Realisation(tables, RunStatus(int(row[2])), dict(zip(names, map(float, row[4:]), strict=True)))
 
     @property
     def _over_records(self) -> RecordRuns:

@@ -13,10 +13,10 @@ from engine.plan import Plan
 from engine.release.space import Space, scenarios
 from engine.release.spec import ReleaseSpec
 from engine.sweeps.candidates import Group, group, scenarios_of, sharing
-from engine.sweeps.evaluator import Evaluator, question
+from engine.sweeps.evaluator import Evaluator, question_of
 from engine.sweeps.search import search_of
 from engine.sweeps.space_count import Counted
-from engine.sweeps.workers import bundles, default_workers
+from engine.sweeps.workers import default_workers, task_batches
 
 _SPENT = 0.3  # seconds, shared by the mechanisms, after which a probe looks at no further group
 _STORED = 12e-6  # seconds to store a run: sweeps of 10^5 to 10^6 runs took 10 to 14 µs more for each than drawing it
@@ -37,38 +37,38 @@ def estimate(
     ``specs`` are the plan's scenarios over these data, where they are known already, or an even part of ``total`` ones
     of which no two specs share work.
     """
-    asked = question(plan, data)
+    question = question_of(plan, data)
     specs = scenarios_of(plan, data)[0] if specs is None else specs
     total = len(specs) if total is None else total
     if plan.space.search and plan.swaps_at_random:
         search = search_of(plan, data, bytes(16))
         specs = [*specs, *scenarios(search.start(), plan.space.rates, plan.space.rule)]
         total += search.budget * len(plan.space.rates)
-    evaluator, replicates = Evaluator(asked, bytes(16)), plan.space.replicates
+    evaluator, replicates = Evaluator(question, bytes(16)), plan.space.replicates
     kinds: dict[str, list[list[tuple[int, ReleaseSpec]]]] = {}
-    for shared in sharing(list(enumerate(specs)), asked.table):
+    for shared in sharing(list(enumerate(specs)), question.table):
         kinds.setdefault(shared[0][1].mechanism, []).append(shared)
     seconds = 0.0
     for name, shares in kinds.items():
         known = sum(map(len, shares))
         meant = known + (total - len(specs) if mechanism(name).by_roles else 0)  # no other mechanism is known in part
-        places = np.unique(np.linspace(0, len(shares) - 1, probes).astype(int))
+        indices = np.unique(np.linspace(0, len(shares) - 1, probes).astype(int))
         # an order of which every beginning is spread over the whole space
-        places = places[np.argsort(np.arange(1, len(places) + 1) * _GOLDEN % 1)]
-        chosen = group([one for i in places for one in shares[i]], asked.table)
+        indices = indices[np.argsort(np.arange(1, len(indices) + 1) * _GOLDEN % 1)]
+        chosen = group([scenario for i in indices for scenario in shares[i]], question.table)
         seconds += meant * replicates * _each(evaluator, chosen, replicates, _SPENT / len(kinds))
     runs = total * replicates
-    return runs, seconds / (default_workers(runs, asked) ** 0.8) + _STORED * runs
+    return runs, seconds / (default_workers(runs, question) ** 0.8) + _STORED * runs
 
 
-def probed(plan: Plan, found: Space | Counted | None, others: Sequence[ReleaseSpec]) -> tuple[list[ReleaseSpec], int]:
+def probed(plan: Plan, space: Space | Counted | None, others: Sequence[ReleaseSpec]) -> tuple[list[ReleaseSpec], int]:
     """What :func:`estimate` is to look at, and of how many scenarios: all of them, but of swaps of given numbers of
     attributes, of which no two share work, an even part."""
-    if found is None:
+    if space is None:
         return list(others), len(others)
-    few = _PROBED if plan.space.swap_sizes else found.distinct
-    specs = scenarios(found.even_part(few), plan.space.rates, plan.space.rule)
-    return [*specs, *others], found.distinct * len(plan.space.rates) + len(others)
+    few = _PROBED if plan.space.swap_sizes else space.distinct
+    specs = scenarios(space.even_part(few), plan.space.rates, plan.space.rule)
+    return [*specs, *others], space.distinct * len(plan.space.rates) + len(others)
 
 
 def _each(evaluator: Evaluator, chosen: Sequence[Group], replicates: int, spent: float) -> float:
@@ -80,12 +80,12 @@ def _each(evaluator: Evaluator, chosen: Sequence[Group], replicates: int, spent:
     began = time.perf_counter()
     evaluator.run(chosen[0], [1])
     few = int(spent / 3 / (time.perf_counter() - began))
-    held = np.zeros(1 + max(place for one in chosen for place, _ in one.members), np.int64)
+    none_done = np.zeros(1 + max(index for shared in chosen for index, _ in shared.scenarios), np.int64)
     done, began = 0, time.perf_counter()
-    for one in chosen:
-        bundle = next(bundles([one], held, max(1, min(replicates, few))))
-        done += sum(len(part.members) * len(numbers) for part, numbers in bundle)
-        evaluator.run_all(bundle)
+    for shared in chosen:
+        batch = next(task_batches([shared], none_done, max(1, min(replicates, few))))
+        done += sum(len(part.scenarios) * len(numbers) for part, numbers in batch)
+        evaluator.run_all(batch)
         if time.perf_counter() - began > spent:
             break
     return (time.perf_counter() - began) / done

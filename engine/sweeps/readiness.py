@@ -16,7 +16,7 @@ from engine.plan.recode import code
 from engine.release.space import Space
 from engine.release.spec import ReleaseSpec
 from engine.sweeps.candidates import scenarios_of
-from engine.sweeps.evaluator import Question, question
+from engine.sweeps.evaluator import Question, question_of
 from engine.sweeps.runner import no_collection
 from engine.sweeps.search import NONE_TO_START, search_of
 from engine.sweeps.space_count import counted
@@ -28,9 +28,9 @@ class Ready:
     that was listed."""
 
     data: Microdata
-    asked: Question
+    question: Question
     specs: list[ReleaseSpec]
-    found: Space | None
+    space: Space | None
 
 
 def ready(
@@ -48,11 +48,11 @@ def ready(
     """
     data = code(raw, plan)
     check_weight(data)
-    asked = question(plan, data, calls)
-    _check_objectives(plan, asked)
+    question = question_of(plan, data, calls)
+    _check_objectives(plan, question)
     with no_collection():
-        specs, found = scenarios_of(plan, data, known, listed=listed or counted(plan, data) is None)
-    return Ready(data, asked, specs, found)
+        specs, space = scenarios_of(plan, data, known, listed=listed or counted(plan, data) is None)
+    return Ready(data, question, specs, space)
 
 
 def check_weight(data: Microdata) -> None:
@@ -63,10 +63,10 @@ def check_weight(data: Microdata) -> None:
         raise UsageError(f"weight names column '{data.weight}', which holds no numbers; a weight is a number")
 
 
-def _check_objectives(plan: Plan, asked: Question) -> None:
+def _check_objectives(plan: Plan, question: Question) -> None:
     if plan.space.adaptive or plan.space.search:
         for kind in ("risk", "utility"):
-            if not any(call.measure.kind == kind for call in asked.calls):
+            if not any(call.measure.kind == kind for call in question.calls):
                 raise UsageError(
                     f"adaptive replicates and a search compare risk with utility, and the plan has no measure of {kind}"
                 )
@@ -79,7 +79,7 @@ def plan_problems(plan: Plan, raw: RawTable) -> list[str]:
         return differing
     try:
         made = ready(raw, plan, listed=False)
-        made.asked.original()
+        made.question.original()
         if plan.space.search and plan.swaps_at_random and not search_of(plan, made.data, bytes(32)).start():
             return [NONE_TO_START]
     except EngineError as error:

@@ -32,19 +32,19 @@ def released_recodes(made: Remade, names: Iterable[str] | None = None) -> list[R
     A decider whose numbers were changed by noise takes values of its own, from which nothing can be recomputed; such
     pairs are left out.
     """
-    asked = set(released_names(made.data) if names is None else names)
+    considered = set(released_names(made.data) if names is None else names)
     pairs = [
         (a, b)
-        for a, b in decided_among(made.data.raw, asked)
+        for a, b in decided_among(made.data.raw, considered)
         if not any(table.is_renumbered(a) for table in made.tables)
     ]
     carriers = [carriers_of(made, d) for d in range(len(made.tables))] if pairs else []
-    found = []
+    recodes = []
     for a, b in pairs:
         each = [_broken(made, d, carriers[d], a, b) for d in range(len(made.tables))]
         undone = any(broken and decider_stayed for broken, decider_stayed in each)
-        found.append(Recode(a, b, max(broken for broken, _ in each), undone))
-    return found
+        recodes.append(Recode(a, b, max(broken for broken, _ in each), undone))
+    return recodes
 
 
 def _broken(made: Remade, table: int, carriers: dict[str, np.ndarray], a: str, b: str) -> tuple[int, bool]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from engine.common.blas_threads import one_thread
-from engine.common.memo import Memory
+from engine.common.cache import Cache
 from engine.data.table import occupied
 from engine.measures import MeasureCall, evaluate_records
 from engine.measures.base import attribute_indices, evaluate_counts
@@ -33,7 +33,7 @@ def batch_of(release: RecordRelease, places: Sequence[int]) -> ReleaseBatch:
     A record counts as changed when its level of any of these attributes is another one.
     """
     places = tuple(places)
-    return release.memo(("batch", places), lambda: _batch_of(release, places))
+    return release.cached(("batch", places), lambda: _batch_of(release, places))
 
 
 def _batch_of(release: RecordRelease, places: tuple[int, ...]) -> ReleaseBatch:
@@ -59,7 +59,7 @@ def _batch_of(release: RecordRelease, places: tuple[int, ...]) -> ReleaseBatch:
         swaps.append([bool((table.codes(j) != release.original.codes(j)).any()) for j in places])
     cell, before, gone, come = (np.concatenate(column) for column in zip(*parts, strict=True))
     failing = _failing(release, cells) if places == tuple(range(len(data.domain))) else None
-    shared = release.original.memo(("shared", places), Memory)
+    shared = release.original.cached(("shared", places), Cache)
     ends = np.cumsum([len(part[0]) for part in parts])
     return release_batch(
         Cells.listed(cells, counts, shape, failing, shared),
@@ -118,7 +118,7 @@ class RecordRuns:
             draws = self._draws(group)
             at = iter(keys)
             for replicate in replicates:
-                for (scenario, spec), draw in zip(group.members, draws, strict=True):
+                for (scenario, spec), draw in zip(group.scenarios, draws, strict=True):
                     head = (scenario, replicate)
                     rows.append(self._measure(head, spec, draw(next(at)), notes))
         return Measured(np.array(rows, float), notes)
@@ -128,12 +128,12 @@ class RecordRuns:
         with one_thread():
             (draw,) = self._draws(group)
             drawn = draw(derived)
-            scenario, spec = group.members[0]
+            scenario, spec = group.scenarios[0]
             return drawn, np.array(self._measure((scenario, 1), spec, drawn, []), float)
 
     def _draws(self, group: Group) -> list[Callable[[bytes], Drawn]]:
         """What draws a replicate of each member from its derived key; members share a fit."""
-        settings = [setting_of(spec, self.plan, self.original.data) for _, spec in group.members]
+        settings = [setting_of(spec, self.plan, self.original.data) for _, spec in group.scenarios]
         made = mechanism(group.mechanism)
         fit = fit_key(made, settings[0].texts)
         if self._fitted is None or self._fitted[0] != fit:

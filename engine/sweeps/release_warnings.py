@@ -223,7 +223,7 @@ def loose_recodes(data: Microdata, plan: Plan, known: Dependencies | None = None
 
     ``known`` is an earlier look through all columns of the file, which is what takes the time.
     """
-    home = {column: part.name for part in data.domain.attributes for column in part.columns}
+    attribute_of = {column: part.name for part in data.domain.attributes for column in part.columns}
     # partners that agree on such an attribute agree on its column, and on all that this decides
     exact = {
         column: part.name
@@ -232,36 +232,42 @@ def loose_recodes(data: Microdata, plan: Plan, known: Dependencies | None = None
         if len(part.view) == 1 and data.raw.n_values(column) <= coded.size
     }
     loose: dict[frozenset[str], tuple[str, str]] = {}
-    for decider, decided in decided_among(data.raw, set(released_names(data)), known, home):
-        holding = {exact[column] for column in (decider, decided) if column in exact}
-        if _may_part(plan, home.get(decider), home.get(decided), holding):
+    for decider, decided in decided_among(data.raw, set(released_names(data)), known, attribute_of):
+        binding = {exact[column] for column in (decider, decided) if column in exact}
+        if _may_part(plan, attribute_of.get(decider), attribute_of.get(decided), binding):
             loose.setdefault(frozenset((decider, decided)), (decider, decided))
     return [LooseRecodes(tuple(loose.values()))] if loose else []
 
 
-def _may_part(plan: Plan, one: str | None, other: str | None, holding: Collection[str]) -> bool:
+def _may_part(plan: Plan, first: str | None, second: str | None, binding: Collection[str]) -> bool:
     """Whether a candidate may change one of two attributes (None: a carried column, which stays) and not the other, so
-    that they contradict each other; they never do where one ``holding`` them together is the same in both partners."""
-    if one == other:
+    that they contradict each other; they never do where one ``binding`` them together is the same in both partners."""
+    if first == second:
         return False
-    both = {name for name in (one, other) if name is not None}
-    if plan.swaps_at_random:
-        asked, may = plan.space, both & set(plan.swap_candidates)
-        if asked.specs:
-            for text in asked.specs:
-                spec = AttributeSpec.parse(text, plan.names)
-                moved, held = set(spec.names_having("S")), {*spec.names_having("F"), *asked.fix}
-                if (one in moved) != (other in moved) and held.isdisjoint(holding):
-                    return True
-        elif not set(asked.fix).isdisjoint(holding):
-            pass
-        elif len(may) == 1 or (may and (not asked.swap_sizes or asked.swap_sizes[0] < len(plan.swap_candidates))):
-            return True
+    if plan.swaps_at_random and _random_swap_may_part(plan, first, second, binding):
+        return True
+    attributes = {name for name in (first, second) if name is not None}
     for declared in plan.mechanisms:
         made = mechanism(declared.name)
-        if made.by_roles:
-            continue
-        changed = both & made.altered_in(declared.grid, plan.keys)
-        if len(changed) == 1 or (changed and made.redraws_levels):
-            return True
+        if not made.by_roles:
+            changed = attributes & made.altered_in(declared.grid, plan.keys)
+            if len(changed) == 1 or (changed and made.redraws_levels):
+                return True
     return False
+
+
+def _random_swap_may_part(plan: Plan, first: str | None, second: str | None, binding: Collection[str]) -> bool:
+    """Whether a random swap that the plan asks for may exchange one of two attributes without the other."""
+    space_plan = plan.space
+    if space_plan.specs:
+        for text in space_plan.specs:
+            spec = AttributeSpec.parse(text, plan.names)
+            swapped, fixed = set(spec.names_having("S")), {*spec.names_having("F"), *space_plan.fix}
+            if (first in swapped) != (second in swapped) and fixed.isdisjoint(binding):
+                return True
+        return False
+    if not set(space_plan.fix).isdisjoint(binding):
+        return False
+    swappable = {first, second} & set(plan.swap_candidates)
+    swaps_some = not space_plan.swap_sizes or space_plan.swap_sizes[0] < len(plan.swap_candidates)
+    return len(swappable) == 1 or (bool(swappable) and swaps_some)

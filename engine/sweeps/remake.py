@@ -13,6 +13,7 @@ from engine.common.streams import derive, generator
 from engine.data.microdata import Microdata
 from engine.mechanisms import mechanism
 from engine.release.records import ReleasedTable
+from engine.release.results import RunStatus
 from engine.release.spec import ReleaseSpec
 from engine.sweeps.evaluator import Evaluator, Question
 
@@ -27,7 +28,7 @@ class Remade:
     data: Microdata
     spec: ReleaseSpec
     tables: tuple[ReleasedTable, ...]
-    status: int
+    status: RunStatus
     figures: dict[str, float]
     derived: bytes
 
@@ -50,9 +51,9 @@ def stream_of(key: bytes, spec: ReleaseSpec, data: Microdata, replicate: int) ->
     return mechanism(spec.mechanism).stream(key, spec, data.table, replicate)
 
 
-def remake(data: Microdata, asked: Question, spec: ReleaseSpec, derived: bytes) -> Remade:
+def remake(data: Microdata, question: Question, spec: ReleaseSpec, derived: bytes) -> Remade:
     """Draw a realisation again from its derived key and measure it again, by the evaluator that draws it in a sweep."""
-    made = Evaluator(replace(asked, data=data)).remake(spec, derived)
+    made = Evaluator(replace(question, data=data)).remake(spec, derived)
     return Remade(data, spec, tuple(made.tables), made.status, made.figures, derived)
 
 
@@ -92,13 +93,13 @@ def released_columns(
 def carriers_of(made: Remade, table: int) -> dict[str, np.ndarray]:
     """For every raw column whose values moved in one table, the original record whose value each record shows."""
     released = made.tables[table]
-    found: dict[str, np.ndarray] = {}
+    carriers: dict[str, np.ndarray] = {}
     for j, attribute in enumerate(made.data.domain.attributes):
         if released.is_replaced(j):
-            found |= dict.fromkeys(attribute.columns, _donors(made, table, j))
+            carriers |= dict.fromkeys(attribute.columns, _donors(made, table, j))
         elif released.source is not None and released.swapped_columns.intersection(attribute.columns):
-            found |= dict.fromkeys(attribute.columns, released.source)
-    return found
+            carriers |= dict.fromkeys(attribute.columns, released.source)
+    return carriers
 
 
 def _donors(made: Remade, table: int, attribute: int) -> np.ndarray:

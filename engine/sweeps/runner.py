@@ -14,7 +14,7 @@ from engine.study.runs import RunTable
 from engine.study.study import Study
 from engine.sweeps.candidates import group
 from engine.sweeps.evaluator import Question
-from engine.sweeps.workers import Executor, bundles
+from engine.sweeps.workers import Executor, task_batches
 
 Announce = Callable[[str], None]
 OnProgress = Callable[[int, int], None]
@@ -49,9 +49,9 @@ class Runner:
     """
 
     def __init__(
-        self, study: Study, asked: Question, executor: Executor, on_progress: OnProgress | None = None
+        self, study: Study, question: Question, executor: Executor, on_progress: OnProgress | None = None
     ) -> None:
-        self.study, self.asked, self._executor, self._on_progress = study, asked, executor, on_progress
+        self.study, self.question, self._executor, self._on_progress = study, question, executor, on_progress
         self.done = self.total = 0
 
     def bring(self, places: Sequence[int] | None, replicates: int, *, fresh: bool = False) -> None:
@@ -64,11 +64,11 @@ class Runner:
         scenarios = self.study.scenarios
         with no_collection():
             chosen = scenarios if places is None else (scenarios[place] for place in places)
-            groups = group([(s.index, s.spec) for s in chosen], self.asked.table)
-        held = self.study.replicates_done(table, before)
-        for outcome in self._executor.run(bundles(groups, held, replicates, before)):
+            groups = group([(s.index, s.spec) for s in chosen], self.question.table)
+        done = self.study.runs.replicates_done(table, before)
+        for outcome in self._executor.run(task_batches(groups, done, replicates, before)):
             if len(outcome.rows):
-                added = self.study.add_results(outcome.rows, outcome.notes, table)
+                added = self.study.runs.add(outcome.rows, outcome.notes, table)
                 self.done = min(self.total, self.done + added)
             self.report()
 
@@ -76,7 +76,7 @@ class Runner:
         """Say how far it is, and stop when somebody asked for that."""
         if self._on_progress:
             self._on_progress(self.done, self.total)
-        asked_to_stop = self.study.beat(self.done, self.total)
+        asked_to_stop = self.study.lease.beat(self.done, self.total)
         if asked_to_stop and self.done < self.total:  # who asks after the last run has a finished study
             raise Cancelled
 

@@ -2,10 +2,10 @@
 
 The search starts from swaps of one and two attributes and goes on from the frontier found so far: the next specs to
 look at differ from one on the frontier in the role of one attribute.  All rates are looked at together, since a lower
-rate is the beginning of a higher one.  When everything around the frontier is known, it goes on around the frontier of
-the rest, and so on, until the budget is used up.  While searching, a scenario is judged by its mean over the ``screen``
-first replicates; then replicates double for those that may be on the frontier (:mod:`engine.sweeps.adaptive`), which
-ends with the frontier on fresh replicates.
+rate is the beginning of a higher one.  When all specs around the frontier are known, the search goes on around the
+frontier of the other specs, and so on, until the budget is used up.  While searching, a scenario is judged by its mean
+over the ``screen`` first replicates; then replicates double for those that may be on the frontier
+(:mod:`engine.sweeps.adaptive`), which ends with the frontier on fresh replicates.
 
 It finds *a* frontier, not certainly *the* frontier: nothing is promised about specs that it did not look at.  How much
 of the space it looked at is known exactly (:func:`engine.release.space_size.n_specs`), and it says how little the last
@@ -33,7 +33,7 @@ from engine.release import space
 from engine.release.results import first_runs
 from engine.release.space_size import n_specs
 from engine.release.spec import AttributeSpec
-from engine.study.study_map import objective_indices
+from engine.study.map_reader import objective_indices
 from engine.sweeps.runner import Runner
 
 NONE_TO_START = "no candidate release is possible: no swap of one or two attributes can work on these data"
@@ -60,9 +60,9 @@ class Search:
     _around: dict[AttributeSpec, Iterator[AttributeSpec]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        names, asked = self.table.domain.names, self.plan.space
-        self.budget = max(1, asked.budget // len(asked.rates))
-        outside = space.outside_roles(names, asked.fix, asked.change)
+        names, space_plan = self.table.domain.names, self.plan.space
+        self.budget = max(1, space_plan.budget // len(space_plan.rates))
+        outside = space.outside_roles(names, space_plan.fix, space_plan.change)
         able = set(self.plan.swap)
         self.choices = [outside.get(name, "SFCU" if name in able else "FCU") for name in names]
         for spec in self.known:  # of equal specs the one that was run already stands for all
@@ -92,12 +92,12 @@ class Search:
         room = min(self.budget - len(self.specs), max(_STEP, len(self.specs) // 10))
         chosen_specs: list[AttributeSpec] = []
         _, n_rates, k = losses.shape
-        left = losses.reshape(-1, k).copy()
-        while len(chosen_specs) < room and not np.isnan(left).all():
-            layer = undominated(left)
+        remaining = losses.reshape(-1, k).copy()
+        while len(chosen_specs) < room and not np.isnan(remaining).all():
+            layer = undominated(remaining)
             parents = list(dict.fromkeys((np.flatnonzero(layer) // n_rates).tolist()))
             chosen_specs += self._admit(self._in_turn([self.specs[i] for i in parents]), room - len(chosen_specs))
-            left[layer] = np.nan
+            remaining[layer] = np.nan
         return chosen_specs
 
     def _in_turn(self, parents: Sequence[AttributeSpec]) -> Iterator[AttributeSpec]:
@@ -132,7 +132,7 @@ class Search:
         chosen_specs: list[AttributeSpec] = []
         rule = self.plan.space.rule
         for spec in specs:
-            if not space.fault(spec, self.table, rule):
+            if space.impossibility(spec, self.table, rule) is None:
                 representative = self._first.setdefault(self._class_of(spec), spec)
                 if representative not in self._seen:
                     self._seen.add(representative)
@@ -174,22 +174,22 @@ def _percent(share: float) -> str:
 
 def run_search(runner: Runner, search: Search) -> SearchReport:
     """Look at specs until the budget is used up: each is added to the study at all rates and run ``screen`` times."""
-    study, asked = runner.study, search.plan.space
+    study, space_plan = runner.study, search.plan.space
     objectives = list(objective_indices(study))
     measures = [call.measure for call in study.measures]
-    rates = asked.rates
+    rates = space_plan.rates
     indices: list[list[int]] = []
 
     def look(specs: list[AttributeSpec]) -> np.ndarray:
         """Losses of all specs so far (specs × rates × objectives), at the first replicates only."""
-        wanted = space.scenarios(specs, rates, asked.rule)
-        study.add_scenarios(wanted)
+        wanted = space.scenarios(specs, rates, space_plan.rule)
+        study.scenario_table.add(wanted)
         index_of = {s.spec: s.index for s in study.scenarios}
-        here = [index_of[spec] for spec in wanted]
-        indices.extend(here[i : i + len(rates)] for i in range(0, len(here), len(rates)))
-        runner.bring(here, asked.screen)
-        runs = np.full(len(study.scenarios), asked.screen)
-        summary = summarise(first_runs(study.results(), runs), measures, len(runs))
+        indices_of_specs = [index_of[spec] for spec in wanted]
+        indices.extend(indices_of_specs[i : i + len(rates)] for i in range(0, len(indices_of_specs), len(rates)))
+        runner.bring(indices_of_specs, space_plan.screen)
+        runs = np.full(len(study.scenarios), space_plan.screen)
+        summary = summarise(first_runs(study.runs.results(), runs), measures, len(runs))
         return np.asarray(summary.loss[:, objectives][np.array(indices)])
 
     new = search.start()
@@ -198,8 +198,8 @@ def run_search(runner: Runner, search: Search) -> SearchReport:
     losses = look(new)
     while new := search.ask(losses):
         losses = look(new)
-    asked_for = (search.plan.swap, asked.fix, asked.change, asked.rule, search.carries)
-    return SearchReport(len(search.specs), n_specs(search.table, *asked_for), _added(losses))
+    complete_space = (search.plan.swap, space_plan.fix, space_plan.change, space_plan.rule, search.carries)
+    return SearchReport(len(search.specs), n_specs(search.table, *complete_space), _added(losses))
 
 
 def _added(losses: np.ndarray) -> float:

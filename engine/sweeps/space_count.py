@@ -58,29 +58,29 @@ class Counted:
 
 def counted(plan: Plan, data: Microdata) -> Counted | None:
     """The swaps of a plan by numbers of attributes; None where they are not described so, or are few enough to list."""
-    asked, names, table = plan.space, data.domain.names, data.table
-    if not (plan.swaps_at_random and asked.swap_sizes):
+    space_plan, names, table = plan.space, data.domain.names, data.table
+    if not (plan.swaps_at_random and space_plan.swap_sizes):
         return None
-    outside = outside_roles(names, asked.fix, asked.change)
+    outside = outside_roles(names, space_plan.fix, space_plan.change)
     may = set(plan.swap)
     able = [j for j, name in enumerate(names) if name in may and name not in outside]
     wide = [j for j in able if table.levels_in_use[j] > 1]
-    every_one = _all(len(able), asked.swap_sizes)
+    every_one = _all(len(able), space_plan.swap_sizes)
     few = every_one <= MOST_LISTED and every_one * len(names) <= _MOST_ROLES
     if few or len(names) - len(outside) < 3:
         return None  # with so few free attributes swaps may be the same as others
-    check_listable(len(able), asked.swap_sizes, len(names))
+    check_listable(len(able), space_plan.swap_sizes, len(names))
     free = [j for j, name in enumerate(names) if name not in outside]
     n_wide = sum(table.levels_in_use[j] > 1 for j in free)
     changed = [j for j, name in enumerate(names) if outside.get(name) == "C"]
     able_to_change = all(table.levels_in_use[j] > 1 for j in changed)
     legal = feasible = 0
     ahead = []
-    for size in asked.swap_sizes:
+    for size in space_plan.swap_sizes:
         every, some = comb(len(able), size), comb(len(wide), size)
         legal += every if size < len(names) else 0
         # under the strict rule partners must be able to differ on something that is not swapped
-        differ = asked.rule != "strict" or bool(changed)
+        differ = space_plan.rule != "strict" or bool(changed)
         feasible += every if size < len(names) and (differ or len(free) > size) else 0
         if size < len(names) and able_to_change and (differ or n_wide > size):
             ahead.append((size, some))

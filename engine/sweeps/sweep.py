@@ -21,15 +21,15 @@ from engine.plan import Plan
 from engine.release.spec import ReleaseSpec
 from engine.study import keys
 from engine.study.keys import key_path, read_key, read_or_make_key, write_key
+from engine.study.map_reader import risk_utility_map
 from engine.study.plan_changes import change_plan, check_change, check_departures, record_plan
 from engine.study.study import Study
-from engine.study.study_map import risk_utility_map
 from engine.sweeps.adaptive import run_adaptively
-from engine.sweeps.candidates import remarks
 from engine.sweeps.cluster import check_address, open_cluster
 from engine.sweeps.evaluator import Question
 from engine.sweeps.readiness import Ready, ready
 from engine.sweeps.release_warnings import ReleaseWarning, release_warnings
+from engine.sweeps.remarks import Remark, remark_text, space_remarks
 from engine.sweeps.runner import Cancelled, Runner, RunOptions, announce_compilation, no_collection
 from engine.sweeps.search import Search, run_search, search_of
 from engine.sweeps.workers import Executor, check_workers, default_workers, open_local_executor
@@ -44,15 +44,15 @@ class OpenSweep:
     """
 
     study: Study
-    asked: Question
+    question: Question
     key: bytes
     search: Search | None
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[Remark, ...] = ()
     warnings: tuple[ReleaseWarning, ...] = ()
 
     def run(self, **options: Unpack[RunOptions]) -> None:
         """Draw and measure what the study does not hold yet (:func:`fill`)."""
-        fill(self.study, self.asked, self.key, self.search, **options)
+        fill(self.study, self.question, self.key, self.search, **options)
 
 
 def sweep(
@@ -75,7 +75,7 @@ def sweep(
     announce = options.get("announce")
     key = None if key_file is None else Path(key_file)
     opened = open_sweep(raw, plan, path, key=key, extend=extend, deviation=deviation, by=by)
-    for text in (*opened.remarks, *(f"warning: {warning}" for warning in opened.warnings)):
+    for text in (*map(remark_text, opened.remarks), *(f"warning: {warning}" for warning in opened.warnings)):
         if announce:
             announce(text)
     opened.run(**options)
@@ -130,10 +130,10 @@ def open_sweep(
         raise
     return OpenSweep(
         study,
-        made.asked,
+        made.question,
         study_key,
         _search(study, plan, made.data, study_key),
-        tuple(remarks(plan, made.found, made.data.n_records) if old is None and made.found else ()),
+        tuple(space_remarks(plan, made.space, made.data.n_records) if old is None and made.space else ()),
         tuple(release_warnings(made.data, plan) if old is None else ()),
     )
 
@@ -171,11 +171,11 @@ def _begun(
 ) -> Study:
     """A new study with its scenarios, made by ``create``."""
     check_departures(plan, why)
-    study = create(plan, _about(raw, made.data, made.asked, key), made.asked.original())
+    study = create(plan, _about(raw, made.data, made.question, key), made.question.original())
     study.key = key
     record_plan(study, why=why, by=by)
     with no_collection():
-        study.add_scenarios(made.specs)
+        study.scenario_table.add(made.specs)
     return study
 
 
@@ -192,7 +192,7 @@ def _go_on(
         )
     if study.progress.state == "new":  # whoever made it was killed before its log was begun
         record_plan(study, why=deviation, by=by)
-    study.add_scenarios(made.specs)
+    study.scenario_table.add(made.specs)
     change_plan(study, plan, why=deviation, by=by, grow=extend)
     return study
 
@@ -210,14 +210,14 @@ def _searched(spec: ReleaseSpec, plan: Plan) -> bool:
     return plan.space.search and spec.by_roles and spec.rate in plan.space.rates
 
 
-def _about(raw: RawTable, data: Microdata, asked: Question, key: bytes) -> dict[str, Any]:
+def _about(raw: RawTable, data: Microdata, question: Question, key: bytes) -> dict[str, Any]:
     return {
         "source": raw.source,
         "n_records": data.n_records,
         "n_cells": len(data.table),
         "attributes": list(data.domain.names),
         "levels": list(data.domain.shape),
-        "measures": [str(c) for c in asked.calls],
+        "measures": [str(c) for c in question.calls],
         "fingerprint": fingerprint(key, raw.content_digest()),
         "key_check": key_check(key),
     }
@@ -243,7 +243,7 @@ def check_same(study: Study, raw: RawTable, key: bytes) -> None:
 
 def fill(
     study: Study,
-    asked: Question,
+    question: Question,
     key: bytes,
     search: Search | None = None,
     **options: Unpack[RunOptions],
@@ -257,16 +257,16 @@ def fill(
     replicates = space.replicates
     total = replicates * (len(study.scenarios) if search is None else max(space.budget, len(study.scenarios)))
     staged = space.adaptive or space.search
-    study.acquire_lease(total, study.n_runs(up_to=replicates))
+    study.acquire_lease(total, study.runs.count(up_to=replicates))
     try:
-        done = study.n_runs(up_to=replicates)  # nobody else adds to it from now on
+        done = study.runs.count(up_to=replicates)  # nobody else adds to it from now on
         if on_progress:
             on_progress(done, total)
         message = ""
         if done < total or staged:
             announce_compilation(options.get("announce"))
-            with open_executor(asked, key, total - done, **options) as executor:
-                runner = Runner(study, asked, executor, on_progress)
+            with open_executor(question, key, total - done, **options) as executor:
+                runner = Runner(study, question, executor, on_progress)
                 runner.done, runner.total = done, total
                 if search is not None:
                     message = str(run_search(runner, search))
@@ -276,25 +276,27 @@ def fill(
                     runner.bring(None, replicates)
         with suppress(UsageError):  # without a risk and a utility measure there is no map
             risk_utility_map(study, as_writer=True)
-        study.release_lease("finished", message)
+        study.lease.release("finished", message)
     except Cancelled:
-        study.release_lease("cancelled", "cancelled by request")
+        study.lease.release("cancelled", "cancelled by request")
     except KeyboardInterrupt:
-        study.release_lease("cancelled", "interrupted")
+        study.lease.release("cancelled", "interrupted")
         raise
     except Exception as error:
-        study.release_lease("failed", str(error) if isinstance(error, EngineError) else type(error).__name__)
+        study.lease.release("failed", str(error) if isinstance(error, EngineError) else type(error).__name__)
         raise
 
 
 @contextmanager
-def open_executor(asked: Question, key: bytes, candidates: int, **options: Unpack[RunOptions]) -> Iterator[Executor]:
+def open_executor(question: Question, key: bytes, candidates: int, **options: Unpack[RunOptions]) -> Iterator[Executor]:
     """Executor for so many candidates, for as long as the context lasts: a cluster, or as many processes as asked for
     or as pay off."""
     cluster = options.get("cluster")
     if cluster is None:
-        with open_local_executor(asked, key, options.get("workers") or default_workers(candidates, asked)) as executor:
+        with open_local_executor(
+            question, key, options.get("workers") or default_workers(candidates, question)
+        ) as executor:
             yield executor
         return
-    with open_cluster(asked, key, cluster, options.get("announce")) as executor:
+    with open_cluster(question, key, cluster, options.get("announce")) as executor:
         yield executor

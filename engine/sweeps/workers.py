@@ -1,7 +1,7 @@
 """Executors of a sweep's tasks: in this process, in several on this machine, or elsewhere.
 
-Work is handed out in *bundles* of tasks.  A bundle is a pure function of the question, the study key and itself, so
-where, when, how often and in which order bundles run changes no bit of any outcome.
+Work is handed out in *batches* of tasks.  A batch is a pure function of the question, the study key and itself, so
+where, when, how often and in which order batches run changes no bit of any outcome.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from engine.sweeps.candidates import Group
 from engine.sweeps.evaluator import Evaluator, Outcome, Question, Task
 from engine.sweeps.registered import can_travel, check_travel
 
-TASK = 400
-"""Candidates per bundle: long enough to pay for its commit, short enough to cancel at once."""
+BATCH_SIZE = 400
+"""Candidates per batch: long enough to pay for its commit, short enough to cancel at once."""
 ON_RECORDS = 100
 """What a run of a mechanism that draws over records counts as, in candidates: it takes milliseconds to seconds."""
 
 MOST_WORKERS = 61 if os.name == "nt" else 1024
 """Most processes of a sweep; Windows waits for no more."""
 
-Bundle = list[Task]
+TaskBatch = list[Task]
 
 
 class Executor(Protocol):
-    """Runs bundles: in this process, in others on this machine, or on a cluster."""
+    """Runs batches: in this process, in others on this machine, or on a cluster."""
 
-    def run(self, bundles: Iterable[Bundle]) -> Iterator[Outcome]:
-        """Return the outcome of every bundle, in any order; one without rows says only that time has passed.
+    def run(self, batches: Iterable[TaskBatch]) -> Iterator[Outcome]:
+        """Return the outcome of every batch, in any order; one without rows says only that time has passed.
 
         Raises :class:`EngineError` when the workers are lost; outcomes returned before stay valid.
         """
@@ -44,28 +44,28 @@ class Executor(Protocol):
 
 
 class SerialExecutor:
-    """Runs bundles in this process."""
+    """Runs batches in this process."""
 
     def __init__(self, question: Question, key: bytes) -> None:
         self._evaluator = Evaluator(question, key)
 
-    def run(self, bundles: Iterable[Bundle]) -> Iterator[Outcome]:
+    def run(self, batches: Iterable[TaskBatch]) -> Iterator[Outcome]:
         """Return every outcome, in order."""
-        return map(self._evaluator.run_all, bundles)
+        return map(self._evaluator.run_all, batches)
 
 
 class ProcessExecutor:
-    """Runs bundles in several processes on this machine, which end with this one."""
+    """Runs batches in several processes on this machine, which end with this one."""
 
     def __init__(self, pool: ProcessPoolExecutor, workers: int) -> None:
         self._pool, self._workers = pool, workers
 
-    def run(self, bundles: Iterable[Bundle]) -> Iterator[Outcome]:
-        """Return every outcome as it comes, with a few bundles waiting for each process."""
+    def run(self, batches: Iterable[TaskBatch]) -> Iterator[Outcome]:
+        """Return every outcome as it comes, with a few batches waiting for each process."""
         waiting: set[Future[Outcome]] = set()
         try:
-            for bundle in bundles:
-                waiting.add(self._pool.submit(_work, bundle))
+            for batch in batches:
+                waiting.add(self._pool.submit(_work, batch))
                 if len(waiting) > 3 * self._workers:
                     done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                     for future in done:
@@ -97,12 +97,12 @@ def open_local_executor(question: Question, key: bytes, workers: int) -> Iterato
         yield ProcessExecutor(pool, workers)
 
 
-def default_workers(candidates: int, asked: Question) -> int:
+def default_workers(candidates: int, question: Question) -> int:
     """One process for little work (starting others costs more) and for measures or mechanisms that other processes
     cannot import, else one per core."""
-    if not can_travel(asked.registered):
+    if not can_travel(question.registered):
         return 1
-    each = len(asked.table) + 1000 if asked.data is None else 100_000 * len(asked.on_records)
+    each = len(question.table) + 1000 if question.data is None else 100_000 * len(question.on_records)
     return 1 if candidates * each < 30_000_000 else os.cpu_count() or 1
 
 
@@ -133,35 +133,35 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _work(tasks: Bundle) -> Outcome:
+def _work(tasks: TaskBatch) -> Outcome:
     assert _evaluator is not None
     return _evaluator.run_all(tasks)
 
 
-def bundles(groups: Sequence[Group], held: np.ndarray, replicates: int, before: int = 0) -> Iterator[Bundle]:
-    """Tasks that bring every member of the groups to a number of replicates, in bundles of roughly equal size.
+def task_batches(groups: Sequence[Group], done: np.ndarray, replicates: int, before: int = 0) -> Iterator[TaskBatch]:
+    """Tasks that bring every scenario of the groups to a number of replicates, in batches of roughly equal size.
 
-    ``held`` are the replicates held by place; those that all unfinished members of a group hold are left out.
-    Replicates are numbered from ``before`` + 1.
+    ``done`` are the replicates that the study holds by scenario (its index); those that all unfinished scenarios of a
+    group have are left out.  Replicates are numbered from ``before`` + 1.
     """
-    bundle: Bundle = []
+    batch: TaskBatch = []
     size = 0
-    for one in groups:
-        least = [int(held[place]) for place, _ in one.members]
-        have = min(least)
-        if have >= replicates:
+    for group in groups:
+        replicates_done = [int(done[index]) for index, _ in group.scenarios]
+        start = min(replicates_done)
+        if start >= replicates:
             continue
-        if max(least) >= replicates:
-            behind = [m for m, n in zip(one.members, least, strict=True) if n < replicates]
-            one = Group(one.structure, tuple(behind))
-        each = len(one.members) * (ON_RECORDS if one.structure is None else 1)
-        step = max(1, TASK // each)
-        for first in range(have + 1, replicates + 1, step):
+        if max(replicates_done) >= replicates:
+            unfinished = zip(group.scenarios, replicates_done, strict=True)
+            group = Group(group.structure, tuple(scenario for scenario, n in unfinished if n < replicates))
+        size_of_replicate = len(group.scenarios) * (ON_RECORDS if group.structure is None else 1)
+        step = max(1, BATCH_SIZE // size_of_replicate)
+        for first in range(start + 1, replicates + 1, step):
             numbers = range(before + first, before + min(first + step, replicates + 1))
-            bundle.append((one, tuple(numbers)))
-            size += len(numbers) * each
-            if size >= TASK:
-                yield bundle
-                bundle, size = [], 0
-    if bundle:
-        yield bundle
+            batch.append((group, tuple(numbers)))
+            size += len(numbers) * size_of_replicate
+            if size >= BATCH_SIZE:
+                yield batch
+                batch, size = [], 0
+    if batch:
+        yield batch

@@ -19,8 +19,8 @@ from engine.plan.codebook_file import read_codebook
 from engine.plan.recode import code
 from engine.release.results import Note
 from engine.study.live_frontier import LiveFrontier, live_frontier
+from engine.study.map_reader import objective_indices, remapped, risk_utility_map
 from engine.study.study import Study
-from engine.study.study_map import objective_indices, remapped, risk_utility_map
 from engine.sweeps.runner import FRESH_FROM
 from frontier_app.session import jobs, state
 from frontier_app.wording import text
@@ -132,7 +132,7 @@ def opened() -> Iterator[Study | None]:
     view = state.get().memo.last("map")
     with Study.open(path) as study:
         if view is not None and view[0] == str(path):
-            study.reuse(view[1].scenarios)
+            study.scenario_table.reuse(view[1].scenarios)
         yield study
 
 
@@ -192,7 +192,7 @@ def fresh_map(view: RiskUtilityMap) -> RiskUtilityMap | None:
     with opened() as study:
         if study is None:
             return None
-        n = study.n_runs("fresh")
+        n = study.runs.count("fresh")
         if not n:
             return None
         depends = (str(study.path), n, study.n_scenarios, len(study.measures), risk, utility, view.allow_partial)
@@ -211,7 +211,7 @@ def notes(index: int) -> list[Note]:
     now = state.get()
     with Study.open(path) as study:
         depends = (str(path), study.progress.done, len(study.measures), index)
-        return now.memo.get("notes", depends, lambda: [n for n in study.notes(index) if n.replicate < FRESH_FROM])
+        return now.memo.get("notes", depends, lambda: [n for n in study.notes.of(index) if n.replicate < FRESH_FROM])
 
 
 def source_words() -> str:

@@ -168,7 +168,7 @@ def recheck_job(workspace: Workspace) -> Job:
     busy, error = recheck(workspace)
     total = len(noted["labels"]) * noted["replicates"]
     with Study.open(workspace.study) as study:
-        done = study.n_runs("fresh", labels=noted["labels"], up_to=FRESH_FROM + noted["replicates"] - 1)
+        done = study.runs.count("fresh", labels=noted["labels"], up_to=FRESH_FROM + noted["replicates"] - 1)
     if busy:
         if noted["stop"]:
             _ask(workspace)  # asked before the process listened, it would not have heard
@@ -197,7 +197,7 @@ def _ask(workspace: Workspace) -> None:
     """Ask whoever writes the study to stop."""
     if workspace.study and workspace.study.exists():
         with Study.open(workspace.study) as study:
-            study.cancel()
+            study.lease.cancel()
 
 
 def stop(workspace: Workspace, patience: float = 5.0) -> None:
@@ -238,9 +238,9 @@ def status(workspace: Workspace) -> Job:
     if study.exists():
         with Study.open(study) as opened:
             progress = opened.progress
-            stop_asked = opened.asked_to_stop
+            stop_asked = opened.lease.asked_to_stop
             if stop_noted and not stop_asked and progress.state == "running":
-                opened.cancel()  # asked before the process listened, it would not have heard
+                opened.lease.cancel()  # asked before the process listened, it would not have heard
         if progress.state == "running" and (stop_noted or stop_asked):
             return Job("stopping", progress.done, progress.total)
         seconds = max(0.0, time.time() - progress.started) if progress.state == "running" else 0.0

@@ -61,7 +61,7 @@ def source() -> Findings | NoRelease | Missing:
             return Missing(
                 "The board's figures are computed from the data, which are not open.", "data", "Open the data"
             )
-        depends = (str(path), study.progress.done, study.n_decisions, choice.at, status, study.plan)
+        depends = (str(path), study.progress.done, study.choices.count(), choice.at, status, study.plan)
 
         def make() -> Findings:
             return findings(study, remade(study, raw, choice.label, choice.replicate))

@@ -15,12 +15,13 @@ from engine.common.errors import EngineError
 from engine.data.microdata import Microdata
 from engine.measures import call
 from engine.plan import AboutPlan, DecisionPlan, Plan, ThreatPlan
-from engine.release.space import Space, scenarios
+from engine.release.space import Space, impossibility_text, scenarios
 from engine.release.space_size import n_specs
 from engine.release.spec import RANDOM_SWAP, ReleaseSpec, percent
-from engine.sweeps.candidates import predicted_failures, scenarios_of
-from engine.sweeps.evaluator import question
+from engine.sweeps.candidates import scenarios_of
+from engine.sweeps.evaluator import question_of
 from engine.sweeps.probe import estimate, probed
+from engine.sweeps.remarks import failure_text, predicted_failures
 from engine.sweeps.space_count import Counted, space_or_count
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements
@@ -99,7 +100,7 @@ def counted(plan: Plan, data: Microdata) -> tuple[Space | Counted | None, list[R
     """The space of the random swap or its count, if it is tried, and the scenarios of all other mechanisms."""
     now = state.get()
     asks = (plan.data, plan.keys, plan.analyse, plan.analyses, plan.edits, plan.measures, plan.mechanisms)
-    now.memo.get("question", asks, lambda: question(plan, data) and None)
+    now.memo.get("question", asks, lambda: question_of(plan, data) and None)
     swaps = None
     if plan.swaps_at_random and not plan.space.search:
         alone = replace(plan.space, rates=("0",), replicates=1, adaptive=False)
@@ -169,12 +170,13 @@ def _explained(swaps: Space | Counted) -> None:
     if swaps.impossible:
         with st.popover(f"{text.plural(len(swaps.impossible), 'swap')} impossible", icon=":material/block:"):
             st.markdown("No two records can be exchanged this way.")
-            reasons = Counter(why for _, why in swaps.impossible).most_common()
-            for why, n in reasons[:_REASONS]:
-                st.markdown(markdown("- {:,}: {}", n, why))
+            reasons = Counter(reason for _, reason in swaps.impossible).most_common()
+            for reason, n in reasons[:_REASONS]:
+                st.markdown(markdown("- {:,}: {}", n, impossibility_text(reason)))
             if n_others := sum(n for _, n in reasons[_REASONS:]):
                 st.markdown(markdown("- {:,}: for other reasons, listed below", n_others))
-            rows = [(str(a) or "nothing swapped", b) for a, b in swaps.impossible[:_LISTED]]
+            listed = swaps.impossible[:_LISTED]
+            rows = [(str(spec) or "nothing swapped", impossibility_text(reason)) for spec, reason in listed]
             st.dataframe(pd.DataFrame(rows, columns=["swap", "why"]), hide_index=True)
             _more(len(swaps.impossible))
 
@@ -213,7 +215,7 @@ def _foreseen(plan: Plan, swaps: Space | Counted, data: Microdata, n_scenarios: 
             icon=":material/warning:",
         )
         with st.popover("Which, and why"):
-            rows = [(str(spec), reason) for spec, reason in failing[:_LISTED]]
+            rows = [(str(failure.spec), failure_text(failure)) for failure in failing[:_LISTED]]
             st.dataframe(pd.DataFrame(rows, columns=["scenario", "why"]), hide_index=True)
             _more(len(failing))
 

@@ -11,8 +11,8 @@ from engine.decision.states import decision_status
 from engine.frontier.neighbours import lettered
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.release.scenarios import Choice
+from engine.study.map_reader import objective_indices, remapped
 from engine.study.study import Study
-from engine.study.study_map import objective_indices, remapped
 from frontier_app.charts import candidate_map as drawing
 from frontier_app.session import state
 from frontier_app.session.state import Look

@@ -121,7 +121,7 @@ def next_step(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> Non
     now = state.get()
     index = study.find(choice.label)[0].index
     fresh = fresh_figures(study, index)
-    depends = (str(study.path), study.progress.done, study.n_decisions, choice.at, fresh is None, str(fresh))
+    depends = (str(study.path), study.progress.done, study.choices.count(), choice.at, fresh is None, str(fresh))
     cautions = now.memo.get("cautions", depends, lambda: cautions_now(study, choice, now.look.partial))
     if cautions and status.state != "released":
         lines = bullets(f"{upper_first(caution_text(caution))}." for caution in cautions)

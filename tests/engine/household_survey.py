@@ -15,9 +15,9 @@ from engine.decision.choice import choose
 from engine.decision.states import decide
 from engine.plan import Plan, plan_from_toml
 from engine.study.keys import key_path, read_key
+from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.study.study_map import risk_utility_map
-from engine.sweeps.rerun import reevaluate
+from engine.sweeps.recheck import recheck
 from engine.sweeps.sweep import sweep
 
 PLAN = """
@@ -103,7 +103,7 @@ def approve(study: Study, raw: RawTable, candidate: str) -> None:
     """Recommend a candidate and take it through the board."""
     place = study.find(candidate)[0].index
     choose(study, risk_utility_map(study), "it is safe and useful", candidate=candidate, by="Ada")
-    reevaluate(study, raw, read_key(key_path(study.path)), [place], 2)
+    recheck(study, raw, read_key(key_path(study.path)), [place], 2)
     decide(study, "submitted", "Ada")
     decide(study, "approved", "Board", number="DRB-7")
 

@@ -12,9 +12,9 @@ from engine.plan import Plan, SpacePlan
 from engine.plan.recode import code
 from engine.study.study import Study
 from engine.sweeps.candidates import group, scenarios_of
-from engine.sweeps.evaluator import Question, question
+from engine.sweeps.evaluator import Question, question_of
 from engine.sweeps.sweep import sweep
-from engine.sweeps.workers import Bundle
+from engine.sweeps.workers import TaskBatch
 from tests.small_tables import KEY, Small
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +36,7 @@ def keyed(path: Path, key: bytes = KEY) -> Path:
 
 def table_of(study: Study) -> list[tuple]:
     """All rows with labels in place of places: two studies are the same when these are."""
-    results = study.results()
+    results = study.runs.results()
     labels = [scenario.label for scenario in study.scenarios]
     figures = [tuple(np.nan_to_num(row, nan=-9).tolist()) for row in results.values]
     heads = zip(results.scenario, results.replicate, results.status, results.changed, strict=True)
@@ -48,9 +48,9 @@ def swept(path: Path, plan: Plan | None = None, **how) -> list[tuple]:
         return table_of(study)
 
 
-def a_task(plan: Plan, replicates: tuple[int, ...] = (1, 2)) -> tuple[Question, Bundle]:
+def a_task(plan: Plan, replicates: tuple[int, ...] = (1, 2)) -> tuple[Question, TaskBatch]:
     """The question of a plan on these records, and a bundle of all its tasks."""
-    asked = question(plan, code(RAW, plan))
+    asked = question_of(plan, code(RAW, plan))
     specs, _ = scenarios_of(plan, code(RAW, plan))
     return asked, [(one, replicates) for one in group(list(enumerate(specs)), asked.table)]
 

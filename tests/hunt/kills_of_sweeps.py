@@ -48,7 +48,7 @@ def watched(*given, **more):
 
 sqlite3.connect = watched
 import engine.sweeps.workers
-engine.sweeps.workers.TASK = 60
+engine.sweeps.workers.BATCH_SIZE = 60
 from engine.cli.main import main
 code = main(sys.argv[2:])
 print(seen)

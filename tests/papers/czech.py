@@ -16,7 +16,7 @@ from engine.models.loglinear import CZECH_LITERATURE, Counts, Fit, Model, fit, p
 from engine.models.loglinear_search import _Graphs
 from engine.plan.recode import code
 from engine.plan.samples import load
-from engine.release.results import OK
+from engine.release.results import RunStatus
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.sweeps.evaluator import Question
 from tests.fit_statistics import score
@@ -96,6 +96,6 @@ def simulated(replicates: int) -> dict[str, dict[str, np.ndarray]]:
         for swap in SWAPS
     ]
     found = rows(asked, specs, range(1, replicates + 1))
-    assert (found[:, 2] == OK).all() and (found[:, 3] == 184).all()
+    assert (found[:, 2] == RunStatus.OK).all() and (found[:, 3] == 184).all()
     figures = found[:, 4:].reshape(len(SWAPS), replicates, len(texts))
     return {what: {swap: figures[i, :, k] for i, swap in enumerate(SWAPS)} for k, what in enumerate(texts)}

@@ -23,10 +23,10 @@ from engine.frontier.undominated import undominated
 from engine.measures import call
 from engine.plan import AttributePlan, DataPlan, Plan
 from engine.plan.recode import code
-from engine.release.results import OK
+from engine.release.results import RunStatus
 from engine.release.space import by_swap_sizes, counts, scenarios
 from engine.release.spec import ReleaseSpec
-from engine.sweeps.evaluator import question
+from engine.sweeps.evaluator import question_of
 from tests import fit_statistics as statistics
 from tests.papers import czech
 from tests.shared import shared_file
@@ -68,8 +68,8 @@ def swapped(replicates: int) -> tuple[list[str], np.ndarray]:
     plan, data = cps()
     made = list(by_swap_sizes(data.domain.names, data.domain.names, [1, 2]))
     specs = [ReleaseSpec(one, rate) for one in made for rate in RATES]
-    found = runs(question(plan, data, [call(name) for name in DISTORTIONS]), specs, range(1, replicates + 1))
-    assert (found[:, 2] == OK).all()
+    found = runs(question_of(plan, data, [call(name) for name in DISTORTIONS]), specs, range(1, replicates + 1))
+    assert (found[:, 2] == RunStatus.OK).all()
     labels = ["".join(LETTERS[j] for j, role in enumerate(one.roles) if role == "S") for one in made]
     return labels, found[:, 4:].reshape(len(made), len(RATES), replicates, len(DISTORTIONS))
 

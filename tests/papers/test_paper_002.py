@@ -14,11 +14,11 @@ from engine.measures import call
 from engine.plan import Plan, SpacePlan
 from engine.plan.recode import code
 from engine.plan.samples import load
-from engine.release.results import OK
+from engine.release.results import RunStatus
 from engine.release.space import by_swap_sizes, scenarios
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.sweeps.candidates import space_of
-from engine.sweeps.evaluator import question
+from engine.sweeps.evaluator import question_of
 from tests.papers import rows_decision
 from tests.papers.rows_decision import LETTERS, MOST, of_file, references, roles
 from tests.shared import shared_file
@@ -58,7 +58,7 @@ def test_the_cps_table(cps):
     assert int(np.prod(data.domain.shape)) == 2_880 and data.domain.shape == (3, 4, 5, 2, 2, 2, 3, 2)
     assert len(data.table) == 1_695
     assert (np.count_nonzero(data.table.counts == 1), np.count_nonzero(data.table.counts == 2)) == (361, 186)
-    risk = question(plan, data).original()["small_cells"]
+    risk = question_of(plan, data).original()["small_cells"]
     assert risk == (361 + 2 * 186) / 48_842 == pytest.approx(0.015008, abs=5e-7)
     built = space_of(Plan(plan.data, space=SpacePlan(swap_sizes=(1, 2))), data)
     assert len(built.specs) == 36 and not built.merged and not built.impossible
@@ -73,7 +73,7 @@ def test_the_czech_table(czech):
     assert sorted(table.counts.tolist())[:3] == [1, 2, 2]
     positive = data.domain.attributes[5].levels.index("pos")
     assert int(table.counts[table.cells[:, 5] == positive].sum()) == 260
-    assert question(plan, data).original()["small_cells"] == 5 / 1_841
+    assert question_of(plan, data).original()["small_cells"] == 5 / 1_841
 
 
 # Table 2 as printed, with its three boxed cells restored; F, E, D and C by rows, B and A by columns.
@@ -128,7 +128,7 @@ def compare(
     scores = {}
     for place, (row, spread, n) in enumerate(reference):
         mine = found[found[:, 0] == place]
-        assert (mine[:, 2] == OK).all()
+        assert (mine[:, 2] == RunStatus.OK).all()
         for name, column in columns.items():
             mean, spread_there = float(row[f"{name}_mean"]), float(row[f"{name}_{spread}"])
             scores[f"{name} of {specs[place]}"] = rows_decision.scores(mine[:, column], mean, spread_there, n)
@@ -152,7 +152,7 @@ def test_all_108_candidates_of_the_cps_data(cps):
     for row in reference:
         specs.append(ReleaseSpec(AttributeSpec(data.domain.names, roles(row["swap"], LETTERS)), row["rate"]))
     calls = [call(name) for name in ("small_cells", "hellinger", "total_variation", "entropy_change")]
-    found = rows(question(plan, data, calls), specs, range(1, 21))
+    found = rows(question_of(plan, data, calls), specs, range(1, 21))
     assert len(found) == 20 * len(specs)
     seeds = [(row, "std", int(row["n_seeds"])) for row in reference]
     check(compare(found, specs, seeds, {"DR": 4, "HD": 5, "TV": 6, "dH": 7}))
@@ -167,7 +167,7 @@ def test_all_21_swaps_of_the_czech_data(czech):
     for row in reference:
         specs.append(ReleaseSpec(AttributeSpec(data.domain.names, roles(row["swap"], "ABCDEF")), "0.1"))
     calls = [call(name) for name in ("small_cells", "hellinger")]
-    found = rows(question(plan, data, calls), specs, range(1, 401))
+    found = rows(question_of(plan, data, calls), specs, range(1, 401))
     check(compare(found, specs, [(row, "sd", 500) for row in reference], {"DR": 4, "HD": 5}))
 
 
@@ -177,7 +177,7 @@ def test_what_the_paper_says_of_its_figures(cps):
     names, rates = data.domain.names, ["0.01", "0.02", "0.1"]
     specs = [ReleaseSpec(spec, rate) for spec in by_swap_sizes(names, names, [1]) for rate in rates]
     calls = [call(name) for name in ("small_cells", "hellinger", "total_variation")]
-    found = rows(question(plan, data, calls), specs, range(1, 11))
+    found = rows(question_of(plan, data, calls), specs, range(1, 11))
     means = found.reshape(8, 3, 10, -1).mean(axis=2)
     variation, distance, risk = means[:, :, 6], means[:, :, 5], means[:, :, 4]
     ratio = variation / variation[:, :1]

@@ -7,8 +7,8 @@ import streamlit as st
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.report.describe import changes, remade
 from engine.report.inspection import one_table
+from engine.study.map_reader import realisation_of
 from engine.study.study import Study
-from engine.study.study_map import realisation_of
 from engine.sweeps.remake import Remade
 from frontier_app.pages.compare import counts, relations
 from frontier_app.pages.compare.counts import Which
@@ -42,7 +42,7 @@ def page(study: Study, view: RiskUtilityMap) -> None:
     part = elements.switch("What to look at", _PARTS, now.compare_view.part, "inspect-part")
     if part != now.compare_view.part:
         state.set_compare_view(part=part)
-    runs = study.runs_of([index])
+    runs = study.runs.of([index])
     replicate = realisation_of(study, runs, index, view.allow_partial)
     if part == "runs":
         relations.runs(study, view, index, replicate)

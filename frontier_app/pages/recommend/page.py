@@ -106,7 +106,7 @@ def _how(study: Study, status: DecisionStatus) -> str:
         rules,
         index=rules.index(first) if first in rules else 0,
         format_func=_RULES.__getitem__,
-        key=f"recommend-rule-{len(study.decisions)}-{status.state}",
+        key=f"recommend-rule-{len(study.choices.all())}-{status.state}",
     )
     if how != now.draft.rule:
         state.set_draft(rule=how)
@@ -228,7 +228,7 @@ def _record(
     status: DecisionStatus,
 ) -> None:
     now = state.get().draft
-    serial = f"{len(study.decisions)}-{status.state}"
+    serial = f"{len(study.choices.all())}-{status.state}"
     left, right = st.columns([3, 1], gap="medium")
     why = left.text_area(
         "Reason, in words",

@@ -10,7 +10,7 @@ import streamlit as st
 from engine.common.errors import EngineError, UsageError
 from engine.measures import MeasureCall, call
 from engine.plan import DecisionPlan, Plan, TolerancePlan
-from engine.sweeps.baseline import doing_nothing
+from engine.sweeps.baseline import original_figure
 from frontier_app.session import actions, state
 from frontier_app.widgets.input_errors import InputErrors
 from frontier_app.widgets.measures import meaning
@@ -138,7 +138,7 @@ def _doing_nothing(plan: Plan, risk: MeasureCall) -> None:
     try:
         data = actions.coded()
         depends = (plan.data, plan.keys, plan.analyse, plan.edits, str(risk))
-        figure = state.get().memo.get("doing-nothing", depends, lambda: doing_nothing(plan, data, str(risk)))
+        figure = state.get().memo.get("doing-nothing", depends, lambda: original_figure(plan, data, str(risk)))
     except EngineError as error:
         st.caption(remedies.error_text(error))
         return

@@ -105,7 +105,7 @@ def test_a_study_and_what_stands_beside_it_are_their_owners_alone(folder: Path) 
     assert main(words) == 0
     from engine.study.study import Study
 
-    with Study.open(folder / "s.study") as study, study.transaction() as db:
+    with Study.open(folder / "s.study") as study, study.database.transaction() as db:
         db.execute("create table more (a)")
         assert {"s.study", "s.study-wal", "s.study-shm"} <= {path.name for path in folder.iterdir()}
         assert open_files(folder) == []

@@ -27,9 +27,9 @@ from engine.decision.choice import choose
 from engine.decision.states import decide
 from engine.plan import plan_from_toml
 from engine.study.keys import key_path, read_key
+from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.study.study_map import risk_utility_map
-from engine.sweeps.rerun import reevaluate
+from engine.sweeps.recheck import recheck
 from engine.sweeps.sweep import sweep
 from tests.engine.household_survey import few_guesses
 from tests.examples import examples
@@ -120,7 +120,7 @@ def exported(case: Case, folder: Path, tiers: tuple[str, ...]) -> Done:
         label, key = study.scenarios[0].label, read_key(key_path(path))
         view = risk_utility_map(study, allow_partial=True)
         choose(study, view, f"{label} at {float(case.rate):%} is safe", candidate=label, by="Ada")
-        reevaluate(study, raw, key, [0], 2)
+        recheck(study, raw, key, [0], 2)
         decide(study, "submitted", "Ada")
         decide(study, "approved", "Board", number="7")
         analyst = export(study, raw, None, folder / "analyst", include=case.include, allow_partial=True)

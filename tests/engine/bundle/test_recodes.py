@@ -18,6 +18,7 @@ from engine.plan import plan_from_toml
 from engine.plan.recode import code
 from engine.plan.samples import load
 from engine.release.records import ReleasedTable
+from engine.release.results import RunStatus
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.report.answers import ten_questions
 from engine.report.build_findings import findings
@@ -122,6 +123,6 @@ def test_no_sample_is_refused_for_its_recodes(name: str) -> None:
     names = data.domain.names
     for j in (0, 1):  # the survey's 300 columns take half a second each time
         spec = ReleaseSpec(AttributeSpec(names, "".join("S" if k == j else "U" for k in range(len(names)))), "0.1")
-        found = released_recodes(Remade(data, spec, (ReleasedTable(data, source, (j,)),), 0, {}, bytes(32)))
+        found = released_recodes(Remade(data, spec, (ReleasedTable(data, source, (j,)),), RunStatus.OK, {}, bytes(32)))
         assert not any(one.broken for one in found)
         assert bool(found) == (name == "survey"), "only the made-up survey has recodes, and its plan keeps them whole"

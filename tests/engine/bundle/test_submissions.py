@@ -18,8 +18,8 @@ from engine.plan.context import TablePlan
 from engine.plan.lock import lock
 from engine.plan.mechanism import MechanismPlan
 from engine.plan.samples import load
+from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.study.study_map import risk_utility_map
 from engine.sweeps.sweep import sweep
 
 _RAW, _PLAN = load("czech")
@@ -84,7 +84,7 @@ def test_bundles_of_an_analyst_and_of_a_member(
 
     monkeypatch.setattr(document_files, "pdf_bytes", lambda html: None)  # seconds for a file that is not compared
     with Study.open(studies[1]) as study:
-        labels = [choice.label for choice in study.decisions]
+        labels = [choice.label for choice in study.choices.all()]
         other = next(s.label for s in study.scenarios if s.label not in labels)
         one = export(study, _RAW, labels[0], tmp_path / "one")
         two = export(study, _RAW, other, tmp_path / "two")

@@ -22,8 +22,8 @@ from engine.data.microdata import RawTable
 from engine.decision.choice import choose
 from engine.decision.states import withhold
 from engine.study.decision_log import entries
+from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.study.study_map import risk_utility_map
 from tests import needs
 from tests.engine.household_survey import approve, label_of, plan, survey, swept
 

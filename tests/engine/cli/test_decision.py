@@ -40,7 +40,7 @@ def test_the_whole_way(path, capsys):
     code, said = run("choose", "--max-risk", "0.5", "--why", "useful", "--by", "Ada")
     assert code == 0 and f"next: frontier recheck {path} --data DATA" in said
     with Study.open(path) as study:
-        label = study.decisions[0].label
+        label = study.choices.all()[0].label
         assert decision_status(study).by == "Ada"
     code, said = run("decide", "--state", "submitted", "--by", "Ada")
     assert code == 2 and f"frontier recheck c.study --data DATA --candidate {label}" in said

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from engine.decision.comparison import differences, spread, starting_points
-from engine.release.results import OK
+from engine.release.results import RunStatus
+from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.study.study_map import risk_utility_map
 from tests.engine.frontier.test_risk_utility_map import ORIGINAL, ROWS, study_of
 
 
@@ -64,8 +64,8 @@ def test_noise_is_welchs(tmp_path, gap, together):
 
     rng = np.random.default_rng(5)
     first, second = rng.normal(0.2, 0.02, 8), rng.normal(0.2 + gap, 0.05, 6)
-    rows = [(0, r + 1, OK, 2, v, 0.1, 0.0) for r, v in enumerate(first)]
-    rows += [(1, r + 1, OK, 2, v, 0.1, 0.0) for r, v in enumerate(second)]
+    rows = [(0, r + 1, RunStatus.OK, 2, v, 0.1, 0.0) for r, v in enumerate(first)]
+    rows += [(1, r + 1, RunStatus.OK, 2, v, 0.1, 0.0) for r, v in enumerate(second)]
     with study_of(tmp_path, rows) as study:
         view = risk_utility_map(study)
         difference = differences(view, 0, 1, together=together)[0]
@@ -88,15 +88,15 @@ def test_higher_is_better(tmp_path):
     )
     about = {"attributes": list(SMALL.names), "measures": ["small_cells", "ci_overlap"], "n_records": 2}
     with Study.create(tmp_path / "s", plan, about, {"small_cells": 0.3, "ci_overlap": 1.0}) as study:
-        study.add_scenarios([ReleaseSpec(SMALL.spec(roles), "0.1") for roles in ("SUU", "USU")])
-        study.add_results([(p, r, OK, 2, 0.1, 0.8 + 0.1 * p + 0.001 * r) for p in (0, 1) for r in range(1, 7)])
+        study.scenario_table.add([ReleaseSpec(SMALL.spec(roles), "0.1") for roles in ("SUU", "USU")])
+        study.runs.add([(p, r, RunStatus.OK, 2, 0.1, 0.8 + 0.1 * p + 0.001 * r) for p in (0, 1) for r in range(1, 7)])
         difference = differences(risk_utility_map(study), 0, 1)[1]
         assert difference.value == pytest.approx(0.8035) and difference.absolute == pytest.approx(-0.1)
         assert (difference.better, difference.clear) == (-1, True)
 
 
 def test_spread_keeps_fresh_runs_apart(study):
-    study.add_results([(0, 1_000_001, OK, 2, 0.15, 0.5, 0.0)], table="fresh")
+    study.runs.add([(0, 1_000_001, RunStatus.OK, 2, 0.15, 0.5, 0.0)], table="fresh")
     runs = spread(study, 0)
     assert runs.replicate.tolist() == [1, 2, 3, 1_000_001]
     assert runs.fresh.tolist() == [False, False, False, True]

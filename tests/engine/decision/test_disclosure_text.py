@@ -15,9 +15,9 @@ from engine.decision.disclosure_text import disclosure_in, disclosure_warning, n
 from engine.decision.states import decide
 from engine.release.scenarios import Scenario
 from engine.study.decision_log import entries
+from engine.study.map_reader import risk_utility_map
 from engine.study.plan_changes import change_plan
 from engine.study.study import Study
-from engine.study.study_map import risk_utility_map
 from tests.engine.frontier.test_risk_utility_map import ROWS, study_of
 from tests.engine.household_survey import approve, label_of, plan, survey, swept
 
@@ -136,7 +136,7 @@ def test_a_reason_that_tells_the_extent_is_not_recorded(fresh: Path, capsys: pyt
                 choose(study, view, reason, candidate=label, by=by, others=[{"why": other}])
         with pytest.raises(UsageError, match="a small-cell risk as a share"):
             choose(study, view, share, candidate=label)
-        assert study.decisions == [] and not any(entry.event == "chosen" for entry in entries(study))
+        assert study.choices.all() == [] and not any(entry.event == "chosen" for entry in entries(study))
     assert main(["choose", str(fresh), "--candidate", label, "--why", why]) == 2
     assert SENTENCE in capsys.readouterr().err
     with Study.open(fresh) as study:

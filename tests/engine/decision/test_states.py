@@ -11,10 +11,10 @@ import pytest
 from engine.common.errors import EngineError, UsageError
 from engine.decision.choice import choose
 from engine.decision.states import STATES, DecisionStatus, decide, decision_status, withhold
-from engine.release.results import OK
+from engine.release.results import RunStatus
 from engine.study import decision_log
+from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.study.study_map import risk_utility_map
 from tests.engine.frontier.test_risk_utility_map import ROWS, study_of
 
 
@@ -26,7 +26,7 @@ def study(tmp_path: Path) -> Iterator[Study]:
 
 def recommend(study: Study, index: int = 0, *, fresh: bool = True) -> str:
     if fresh:
-        study.add_results([(index, 1_000_000 + r, OK, 2, 0.1, 0.4, 0.0) for r in (1, 2)], table="fresh")
+        study.runs.add([(index, 1_000_000 + r, RunStatus.OK, 2, 0.1, 0.4, 0.0) for r in (1, 2)], table="fresh")
     label = study.scenarios[index].label
     choose(study, risk_utility_map(study), "safe", candidate=label, by="Ada")
     return label
@@ -131,7 +131,7 @@ def test_nothing_is_submitted_without_fresh_replicates(study):
     label = recommend(study, fresh=False)
     with pytest.raises(UsageError, match=f"{label} has only the figures that led to its choice"):
         decide(study, "submitted", "Ada")
-    study.add_results([(1, 1_000_001, OK, 2, 0.1, 0.4, 0.0)], table="fresh")  # another scenario's
+    study.runs.add([(1, 1_000_001, RunStatus.OK, 2, 0.1, 0.4, 0.0)], table="fresh")  # another scenario's
     with pytest.raises(UsageError, match="run it on fresh replicates first"):
         decide(study, "submitted", "Ada")
     assert decision_status(study).state == "draft"
@@ -192,19 +192,19 @@ def test_to_release_nothing_is_a_decision(study):
 
 
 def test_a_choice_of_an_earlier_version_is_a_draft(study):
-    study.decide(study.scenarios[0], 1, "by hand", "old", {})
+    study.choices.record(study.scenarios[0], 1, "by hand", "old", {})
     now = decision_status(study)
     assert (now.state, why_of(now)) == ("draft", "old") and now.at.endswith("Z")
     recommend(study, 1)
     assert label_of(decision_status(study)) == study.scenarios[1].label
-    study.decide(study.scenarios[2], 1, "by hand", "ended before it was logged", {})
+    study.choices.record(study.scenarios[2], 1, "by hand", "ended before it was logged", {})
     assert decision_status(study).why == "ended before it was logged"
 
 
 def test_a_broken_log_is_no_state(study):
     recommend(study)
     step(study, "submitted")
-    with study.transaction() as db:
+    with study.database.transaction() as db:
         db.execute("update log set event = 'approved' where number = 2")
     with pytest.raises(EngineError, match="broken at entry 2"):
         decision_status(study)
@@ -220,7 +220,7 @@ def test_an_approval_counts_for_the_stored_choice_only(study, touched):
     step(study, "submitted")
     step(study, "approved")
     assert decision_status(study).state == "approved"
-    with study.transaction() as db:
+    with study.database.transaction() as db:
         db.execute(f"update decision set {touched}")
     with pytest.raises(EngineError, match="about another choice"):
         decision_status(study)
@@ -228,7 +228,7 @@ def test_an_approval_counts_for_the_stored_choice_only(study, touched):
 
 def test_a_choice_that_is_gone_is_no_state(study):
     recommend(study)
-    with study.transaction() as db:
+    with study.database.transaction() as db:
         db.execute("delete from decision")
     with pytest.raises(EngineError, match="about another choice"):
         decision_status(study)

@@ -18,8 +18,8 @@ from engine.frontier.summary import dominance, summarise
 from engine.plan import edit_plan, samples
 from engine.release.scenarios import Scenarios
 from engine.report.sentences import counted_runs, exposed, headline, small_words
+from engine.study.map_reader import remapped, risk_utility_map
 from engine.study.study import Study
-from engine.study.study_map import remapped, risk_utility_map
 from engine.sweeps.sweep import sweep
 
 
@@ -143,13 +143,13 @@ def test_scenarios_are_found_by_label_and_can_be_lent(study: Study):
     assert [study.scenarios.index_of(label) for label in labels] == list(range(len(labels)))
     assert study.scenarios.index_of("xnone") is None
     with Study.open(study.path) as again:
-        again.reuse(study.scenarios)
+        again.scenario_table.reuse(study.scenarios)
         assert again.scenarios is study.scenarios
         assert again.find(f"{labels[2]}/3") == (study.scenarios[2], 3)
     arrays = study.scenarios.arrays()
     shorter = Scenarios(study.names, {**arrays, "label": arrays["label"][:-1]})
     with Study.open(study.path) as again:
-        again.reuse(shorter)  # the study has grown since: it is read
+        again.scenario_table.reuse(shorter)  # the study has grown since: it is read
         assert len(again.scenarios) == len(labels)
 
 
@@ -184,7 +184,7 @@ def test_columns_as_codes_stand_for_their_values(study: Study):
 
 def test_one_run_each_makes_nothing_clear(study: Study):
     view = risk_utility_map(study)
-    first = study.results()
+    first = study.runs.results()
     alone = first.replicate == 1
     once = replace(first, **{name: getattr(first, name)[alone] for name in vars(first)})
     measures = [call.measure for call in view.measures]

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from engine.frontier.neighbours import lettered
-from engine.release.results import OK
-from engine.study.study_map import risk_utility_map
+from engine.release.results import RunStatus
+from engine.study.map_reader import risk_utility_map
 from tests.engine.frontier.test_risk_utility_map import study_of
 
 # A staircase 0 (safest) to 2 (most useful), and 3 dominated by 1.
 ROWS = [
-    (place, r, OK, 2, risk + 0.001 * r, loss, 0.0)
+    (place, r, RunStatus.OK, 2, risk + 0.001 * r, loss, 0.0)
     for place, (risk, loss) in enumerate([(0.1, 0.5), (0.2, 0.3), (0.3, 0.1), (0.25, 0.4)])
     for r in (1, 2, 3)
 ]

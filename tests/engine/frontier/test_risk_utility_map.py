@@ -10,12 +10,14 @@ import pytest
 from engine.common.errors import UsageError
 from engine.decision.choice import choose
 from engine.plan import DecisionPlan, SpacePlan
-from engine.release.results import FAILED, NOOP, OK, STATUS
+from engine.release.results import RunStatus
 from engine.release.spec import ReleaseSpec
 from engine.study.decision_log import entries
+from engine.study.map_reader import objective_indices, realisation_of, risk_utility_map
 from engine.study.study import Study
-from engine.study.study_map import objective_indices, realisation_of, risk_utility_map
 from tests.small_tables import Small
+
+OK, FAILED, NOOP = RunStatus.OK, RunStatus.FAILED, RunStatus.NOOP
 
 SMALL = Small(((0, 0, 0), (1, 1, 1)), (2, 2, 2))
 MEASURES = ("small_cells", "hellinger", "entropy_change")
@@ -31,8 +33,8 @@ def study_of(folder: Path, rows: list[tuple], decision: DecisionPlan | None = No
     )
     about = {"attributes": list(SMALL.names), "measures": list(MEASURES), "n_records": 2}
     study = Study.create(folder / name, plan, about, ORIGINAL)
-    study.add_scenarios([ReleaseSpec(SMALL.spec(roles), "0.1") for roles in ("SUU", "USU", "UUS", "SFU")])
-    study.add_results(rows)
+    study.scenario_table.add([ReleaseSpec(SMALL.spec(roles), "0.1") for roles in ("SUU", "USU", "UUS", "SFU")])
+    study.runs.add(rows)
     return study
 
 
@@ -127,7 +129,7 @@ def test_a_choice_needs_one_rule_and_a_reason(study):
     for rules in ({}, {"max_risk": 1.0, "slope": 1.0}, {"candidate": "x", "slope": 0.0}):
         with pytest.raises(UsageError, match="choose by exactly one of candidate, max_risk and slope"):
             choose(study, view, "why", **rules)
-    assert study.decisions == []
+    assert study.choices.all() == []
 
 
 def test_the_plans_own_rule_counts_when_none_is_given(tmp_path):
@@ -144,7 +146,7 @@ def test_the_plans_own_rule_counts_when_none_is_given(tmp_path):
 def test_the_first_completed_run_is_released(tmp_path):
     rows = [(0, 1, FAILED, 0, 0.1, 0.1, 0.0), (0, 2, OK, 2, 0.1, 0.1, 0.0), (0, 3, OK, 2, 0.1, 0.1, 0.0)]
     with study_of(tmp_path, [*rows, (1, 1, NOOP, 0, 0.3, 0, 0)]) as study:
-        results = study.results()
+        results = study.runs.results()
         assert realisation_of(study, results, 0) == 2 and realisation_of(study, results, 0, allow_partial=True) == 1
         with pytest.raises(UsageError, match="has not been run yet; finish the sweep first"):
             realisation_of(study, results, 2)
@@ -159,7 +161,7 @@ def test_the_first_completed_run_is_released(tmp_path):
         with pytest.raises(
             UsageError, match=f"every run of {study.scenarios[3].label} failed: no feasible pair was left"
         ):
-            realisation_of(study, study.results(), 3)
+            realisation_of(study, study.runs.results(), 3)
         with pytest.raises(UsageError, match="no candidate has a completed run, so none can be chosen"):
             choose(study, risk_utility_map(study), "why", max_risk=1.0)
 
@@ -168,7 +170,7 @@ def test_what_is_recorded(study):
     view = risk_utility_map(study)
     choose(study, view, "first thought", max_risk=0.2)
     choose(study, view, "second thought", max_risk=0.25)
-    one, two = study.decisions
+    one, two = study.choices.all()
     assert (one.why, two.why) == ("first thought", "second thought") and one.at <= two.at
     record = one.record
     assert record["spec"] == "A:S" and record["rate"] == "0.1" and record["risk"] == "small_cells"
@@ -177,11 +179,11 @@ def test_what_is_recorded(study):
     assert record["figures"]["small_cells"]["original"] == 0.3
     assert (record["replicates"], record["failed"], record["undominated"]) == (3, 0, True)
     with Study.open(study.path) as again:
-        assert again.decisions == [one, two]
+        assert again.choices.all() == [one, two]
 
 
 def test_fresh_runs_are_kept_apart(study):
-    study.add_results([(0, 1_000_001, OK, 2, 0.5, 0.5, 0), (0, 1_000_002, OK, 2, 0.7, 0.5, 0)], table="fresh")
+    study.runs.add([(0, 1_000_001, OK, 2, 0.5, 0.5, 0), (0, 1_000_002, OK, 2, 0.7, 0.5, 0)], table="fresh")
     assert risk_utility_map(study, fresh=True).risk_loss[0] == pytest.approx(0.6)
     assert risk_utility_map(study).risk_loss[0] == pytest.approx(0.12)
 
@@ -190,7 +192,7 @@ def test_a_map_before_anything_has_run(tmp_path):
     with study_of(tmp_path, []) as study:
         view = risk_utility_map(study)
         assert view.frontier().tolist() == [] and np.isnan(view.risk_loss).all() and view.knee() is None
-        assert [STATUS[code] for code in (OK, FAILED, NOOP)] == ["ok", "failed", "noop"]
+        assert [RunStatus(code).word for code in (OK, FAILED, NOOP)] == ["ok", "failed", "noop"]
 
 
 def test_a_slope_that_picks_what_loses_to_doing_nothing_says_so(study):
@@ -233,7 +235,7 @@ def test_a_choice_says_what_to_bear_in_mind(tmp_path):
     """The bound is on the mean: a run above it, a mean near it and fresh figures are told, never hidden."""
     from engine.plan import edit_plan
     from engine.plan.samples import load
-    from engine.sweeps.rerun import reevaluate
+    from engine.sweeps.recheck import recheck
     from engine.sweeps.sweep import sweep
 
     raw, plan = load("czech")
@@ -251,10 +253,10 @@ def test_a_choice_says_what_to_bear_in_mind(tmp_path):
         assert "the release is the original" in " ".join(
             choose(study, view, "test", candidate=nothing.label).record["cautions"]
         )
-        reevaluate(study, raw, bytes.fromhex("0123456789abcdef" * 2), [best], 12)
+        recheck(study, raw, bytes.fromhex("0123456789abcdef" * 2), [best], 12)
         logged = entries(study)[-1]
         assert logged.event == "rechecked"
         assert logged.detail == {"candidates": [study.scenarios[best].label], "replicates": 12}
         again = choose(study, view, "test", max_risk=0.002).record
-        assert again["fresh"]["small_cells"]["mean"] == pytest.approx(study.results("fresh").values[:, 0].mean())
+        assert again["fresh"]["small_cells"]["mean"] == pytest.approx(study.runs.results("fresh").values[:, 0].mean())
         assert "recheck" not in " ".join(again["cautions"])

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from engine.frontier.summary import FEW, Summary, dominance, losses, margins, summarise, t_thresholds, threshold
 from engine.frontier.undominated import undominated
 from engine.measures import MEASURES
-from engine.release.results import FAILED, NOOP, OK, Results
+from engine.release.results import Results, RunStatus
 from tests.examples import examples
+
+OK, FAILED, NOOP = RunStatus.OK, RunStatus.FAILED, RunStatus.NOOP
 
 DR, HD, DH = MEASURES["small_cells"], MEASURES["hellinger"], MEASURES["entropy_change"]
 

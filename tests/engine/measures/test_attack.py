@@ -20,7 +20,7 @@ from engine.plan.recode import code
 from engine.plan.samples import load
 from engine.release.records import ReleasedTable
 from engine.release.spec import AttributeSpec, ReleaseSpec, pairs_wanted
-from engine.sweeps.evaluator import Evaluator, question
+from engine.sweeps.evaluator import Evaluator, question_of
 from tests.examples import examples
 from tests.record_releases import figure, microdata, released
 from tests.small_tables import KEY, Small, groups, roles_for, rules
@@ -219,7 +219,7 @@ def test_a_release_whose_making_is_unknown():
 def test_a_sweep_says_which_scenario_it_is():
     """The evaluator hands the scenario down, so every candidate has a figure, and the original has its own."""
     data, plan = sample("czech")
-    asked = question(plan, data, [call("attack[threshold=0]"), call("distance_linkage")])
+    asked = question_of(plan, data, [call("attack[threshold=0]"), call("distance_linkage")])
     specs = [ReleaseSpec(AttributeSpec.parse("A:S", data.domain.names), rate) for rate in ("0", "0.05", "0.5")]
     outcome = [Evaluator(asked, KEY).run(one, [1]) for one in groups(asked, specs)]
     found = np.concatenate([o.rows for o in outcome])[:, 4:]

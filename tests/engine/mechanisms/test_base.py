@@ -19,7 +19,7 @@ from engine.plan.recode import code
 from engine.plan.samples import load
 from engine.release.parameter import Setting
 from engine.release.records import ReleasedTable
-from engine.release.results import OK
+from engine.release.results import RunStatus
 from engine.sweeps.candidates import record_scenarios
 
 N = 1841  # records of the sample
@@ -37,7 +37,7 @@ N = 1841  # records of the sample
 )
 def test_records_touched_that_are_not_tables_by_records_are_refused(touched, got):
     with pytest.raises(UsageError) as refused:
-        tried(lambda prepared, setting, derived: Drawn([ReleasedTable(setting.data)], OK, touched, {}))
+        tried(lambda prepared, setting, derived: Drawn([ReleasedTable(setting.data)], RunStatus.OK, touched, {}))
     assert str(refused.value) == (
         f"mechanism 'own': touched is {got}, must be an array of bool, shape (1, {N}) (tables by records)."
     )
@@ -47,7 +47,7 @@ def test_a_draw_that_is_not_drawn_is_refused():
     with pytest.raises(
         UsageError, match=r"mechanism 'own': draw returned an object of type tuple, must return a Drawn\."
     ):
-        tried(lambda prepared, setting, derived: ([ReleasedTable(setting.data)], OK))
+        tried(lambda prepared, setting, derived: ([ReleasedTable(setting.data)], RunStatus.OK))
 
 
 ALL = np.ones((1, N), bool)
@@ -75,7 +75,7 @@ def source(record: int, value: int) -> np.ndarray:
 )
 def test_a_table_that_cannot_be_is_refused(parts, sentence):
     with pytest.raises(UsageError, match=re.escape(f"mechanism 'own': {sentence}")):
-        tried(lambda prepared, setting, derived: Drawn([ReleasedTable(setting.data, **parts)], OK, ALL, {}))
+        tried(lambda prepared, setting, derived: Drawn([ReleasedTable(setting.data, **parts)], RunStatus.OK, ALL, {}))
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_draw_that_contradicts_itself_is_refused(parts, sentence):
         codes = setting.data.codes[0].copy()
         codes[[0, -1]] = codes[[-1, 0]]  # the first record has the first level, the last one the last
         table = ReleasedTable(setting.data, replaced={0: codes})
-        return Drawn([table], OK, ALL, COUNTED)._replace(**parts)
+        return Drawn([table], RunStatus.OK, ALL, COUNTED)._replace(**parts)
 
     with pytest.raises(UsageError, match=re.escape(f"mechanism 'own': {sentence}")):
         tried(draw)
@@ -109,7 +109,7 @@ def test_counts_of_a_library_are_plain_numbers_among_the_diagnostics():
 
 
 def unaltered(setting: Setting) -> Drawn:
-    return Drawn([ReleasedTable(setting.data)], OK, ALL, COUNTED)
+    return Drawn([ReleasedTable(setting.data)], RunStatus.OK, ALL, COUNTED)
 
 
 @pytest.mark.parametrize("part", ["prepare", "draw", "changes"])

@@ -28,11 +28,13 @@ from engine.mechanisms.kernels import below
 from engine.mechanisms.key_swaps import DDS, RDS
 from engine.models import location
 from engine.release.records import ReleasedTable
-from engine.release.results import FAILED, NOOP, OK, PARTIAL
+from engine.release.results import RunStatus
 from tests.examples import examples
 from tests.numeric_data import cells_of, numbered, with_numbers
 from tests.twins import key_swaps as twin
 from tests.twins import smike as risk_twin
+
+OK, FAILED, NOOP, PARTIAL = RunStatus
 
 ROOT = Path(__file__).parents[3]
 KEY = bytes(range(16))

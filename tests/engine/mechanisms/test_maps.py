@@ -18,7 +18,7 @@ from engine.mechanisms.base import Drawn, table_stream
 from engine.mechanisms.maps import MAPS
 from engine.models import location
 from engine.release.records import ReleasedTable
-from engine.release.results import NOOP, OK
+from engine.release.results import RunStatus
 from tests.examples import examples
 from tests.location_draws import natural, predictive
 from tests.numeric_data import numbered, with_numbers
@@ -130,7 +130,7 @@ def test_what_always_holds(data: Microdata, w0: str, s: int, same: str):
                 assert np.array_equal(table.numeric(name), original.numeric(name))
         if same == "no":
             assert (keys.x[source[pairs]] != keys.x[pairs]).all()
-    assert drawn.status == (OK if len(keys.records) else NOOP)
+    assert drawn.status == (RunStatus.OK if len(keys.records) else RunStatus.NOOP)
 
 
 def sources(drawn: Drawn) -> list[list[int]]:
@@ -193,7 +193,7 @@ def test_diagnostics_count_what_happened():
 def test_no_sensitive_record_changes_nothing_even_without_a_model(given: dict[str, str]):
     data = numbered({"K": [0] * 4 + [1] * 4}, {})
     drawn = run(data, **given)
-    assert drawn.status == NOOP and len(drawn.tables) == 10 and not drawn.touched.any()
+    assert drawn.status == RunStatus.NOOP and len(drawn.tables) == 10 and not drawn.touched.any()
     assert drawn.diagnostics["warning"] == "no key cell is sensitive; every table is the original"
 
 

@@ -16,7 +16,7 @@ from engine.mechanisms import noise
 from engine.mechanisms.base import Drawn, table_stream
 from engine.mechanisms.noise import NOISE
 from engine.release.records import ReleasedTable
-from engine.release.results import NOOP, OK
+from engine.release.results import RunStatus
 from tests.examples import examples
 from tests.numeric_data import numbered, with_numbers
 from tests.twins import noise as twin
@@ -48,7 +48,7 @@ def test_numbers_are_the_twins(rescale: str, within: str) -> None:
     x, z = columns(ReleasedTable(data)), table_stream(KEY, 1).standard_normal((40, 3))
     parts = [slice(0, 20), slice(20, 40)] if within else [slice(0, 40)]
     expected = np.concatenate([twin.noisy(x[p].tolist(), z[p].tolist(), 0.3, rescale == "yes") for p in parts])
-    assert drawn.status == OK and drawn.touched.all()
+    assert drawn.status == RunStatus.OK and drawn.touched.all()
     np.testing.assert_allclose(columns(drawn.tables[0]), expected, rtol=1e-9)
 
 
@@ -92,7 +92,7 @@ def test_what_must_hold(data: Microdata, c: str, rescale: str, within: bool) -> 
         if within:
             assert np.array_equal(before[sizes == 1], after[sizes == 1])
     assert np.array_equal(changed, drawn.touched[0])
-    assert drawn.status == (NOOP if c == "0" else OK)
+    assert drawn.status == (RunStatus.NOOP if c == "0" else RunStatus.OK)
     again = run(data, c=c, rescale=rescale, within="A" if within else "")
     assert all(np.array_equal(table.numeric(n), again.tables[0].numeric(n)) for n in data.raw.names if n[0] == "y")
 

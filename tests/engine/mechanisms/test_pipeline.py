@@ -16,7 +16,7 @@ from engine.mechanisms.maps import MAPS
 from engine.mechanisms.noise import NOISE
 from engine.mechanisms.pipeline import CGS_NOISE, as_microdata, compose, pipeline
 from engine.release.records import ReleasedTable
-from engine.release.results import NOOP, OK
+from engine.release.results import RunStatus
 from tests.examples import examples
 from tests.numeric_data import numbered, with_numbers
 
@@ -43,7 +43,7 @@ def test_group_swap_then_noise_is_the_two_by_hand() -> None:
     then = NOISE.draw(NOISE.prepare(setting), setting, derive(KEY, "step", (1, 0)))
     for name in ("u", "v"):
         assert np.array_equal(both.tables[0].numeric(name), then.tables[0].numeric(name))
-    assert both.status == OK and both.tables[0].data is data
+    assert both.status == RunStatus.OK and both.tables[0].data is data
     assert np.array_equal(both.touched, swap.touched | then.touched)
     assert both.diagnostics["cgs.records_moved"] == swap.diagnostics["records_moved"]
     assert both.diagnostics["noise.c"] == 0.5
@@ -66,11 +66,11 @@ def test_noise_within_released_strata_keeps_their_covariances_on_average() -> No
 def test_touched_is_of_any_step_and_the_status_that_of_all() -> None:
     data = made()
     only_noise = run(CGS_NOISE, data, n_swap="0")
-    assert only_noise.status == OK and only_noise.touched.all()
+    assert only_noise.status == RunStatus.OK and only_noise.touched.all()
     only_swap = run(CGS_NOISE, data, n_swap="4", c="0")
-    assert only_swap.status == OK and only_swap.touched.sum() == only_swap.diagnostics["cgs.records_moved"]
+    assert only_swap.status == RunStatus.OK and only_swap.touched.sum() == only_swap.diagnostics["cgs.records_moved"]
     neither = run(CGS_NOISE, data, c="0")
-    assert neither.status == NOOP and not neither.touched.any()
+    assert neither.status == RunStatus.NOOP and not neither.touched.any()
     assert neither.diagnostics["warning"] == "nothing is to move; no noise is asked for"
 
 

@@ -18,7 +18,7 @@ from engine.mechanisms.base import Drawn, table_stream
 from engine.mechanisms.pram import PRAM, Prepared
 from engine.models import pram_estimates
 from engine.release.records import ReleasedTable
-from engine.release.results import NOOP, OK
+from engine.release.results import RunStatus
 from tests.examples import examples
 from tests.numeric_data import numbered, with_numbers
 from tests.pram_matrices import invariant
@@ -142,7 +142,7 @@ def test_what_always_holds(data: Microdata, theta: str, over: str):
         assert str(refused).startswith("PRAM needs at least two categories")
         return
     (table,), before = drawn.tables, ReleasedTable(data)
-    assert drawn.status == (NOOP if theta == "0" else OK)
+    assert drawn.status == (RunStatus.NOOP if theta == "0" else RunStatus.OK)
     assert all(np.array_equal(a, b) for a, b in zip(original, data.codes, strict=True))
     changed = np.zeros(data.n_records, bool)
     for j, codes in enumerate(data.codes):
@@ -184,7 +184,7 @@ def test_attributes_are_perturbed_independently():
 def test_nothing_moves_at_theta_0_nor_by_the_identity():
     for given_ in ({"theta": "0"}, {"matrix": "[[1,0,0],[0,1,0],[0,0,1]]"}):
         drawn = run(TEN, **given_)
-        assert drawn.status == NOOP and not drawn.touched.any()
+        assert drawn.status == RunStatus.NOOP and not drawn.touched.any()
         assert drawn.diagnostics["warning"] == "no record can move; the table is the original"
 
 

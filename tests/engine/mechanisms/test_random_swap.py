@@ -15,13 +15,15 @@ from hypothesis import strategies as st
 from engine.data.domain import LevelKind
 from engine.mechanisms import random_swap
 from engine.release.batch import CellIndex, unpack
-from engine.release.results import FAILED, NOOP, OK
+from engine.release.results import RunStatus
 from engine.release.spec import ReleaseSpec, multi_kind
 from engine.sweeps.evaluator import Evaluator
 from tests.examples import examples
 from tests.small_tables import KEY, Record, Small, expand, groups, rates, roles_for, rows, rules, run, smalls
 from tests.twins import random_swap as twin
 from tests.twins.measures import hellinger, total_variation
+
+OK, FAILED, NOOP = RunStatus.OK, RunStatus.FAILED, RunStatus.NOOP
 
 
 def counts_after(small: Small, result) -> Counter[Record]:

@@ -18,7 +18,7 @@ from engine.mechanisms.base import Drawn, shared_stream, table_stream
 from engine.mechanisms.smike import SMIKE
 from engine.models import location
 from engine.release.records import ReleasedTable
-from engine.release.results import NOOP, OK
+from engine.release.results import RunStatus
 from tests.examples import examples
 from tests.location_draws import natural, predictive
 from tests.numeric_data import numbered, with_numbers
@@ -206,7 +206,7 @@ def test_what_always_holds(data: Microdata, selection: str, model_set: str, n_mi
     places = tuple(range(len(data.domain.names)))
     keys, original = location.key_cells(data, places, 3, "le"), ReleasedTable(data)
     imputed, cells = drawn.touched[0], set(original.cells(places).tolist())
-    assert drawn.status == (OK if len(keys.records) else NOOP)
+    assert drawn.status == (RunStatus.OK if len(keys.records) else RunStatus.NOOP)
     assert imputed[keys.records].all() and (drawn.touched == imputed).all()
     allowed = set(original.cells(places)[imputed].tolist())
     for table in drawn.tables:
@@ -277,7 +277,7 @@ def test_a_model_on_records_chosen_by_their_numbers_is_warned_of():
 @pytest.mark.parametrize("given", [{}, {"s": "1", "rule": "lt"}])
 def test_no_sensitive_record_changes_nothing_even_without_a_model(given: dict[str, str]):
     drawn = run(numbered({"K": [0] * 4 + [1] * 4}, {}), **given)
-    assert drawn.status == NOOP and len(drawn.tables) == 10 and not drawn.touched.any()
+    assert drawn.status == RunStatus.NOOP and len(drawn.tables) == 10 and not drawn.touched.any()
     assert drawn.diagnostics["warning"] == "no key cell is sensitive; every table is the original"
 
 
@@ -323,4 +323,4 @@ def test_a_model_on_too_few_imputed_records_suggests_the_other():
         "model needs at least p=1 more records than key cells (n=2, K=2): merge key categories or use fewer numeric "
         "variables; the model on all records of the donor cells can be fitted (use model_set='C')"
     )
-    assert run(data, selection="global", n_mix="1", model_set="C").status == OK
+    assert run(data, selection="global", n_mix="1", model_set="C").status == RunStatus.OK

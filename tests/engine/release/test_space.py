@@ -19,13 +19,15 @@ from engine.release.space import (
     canonical,
     complete,
     counts,
-    fault,
+    impossibility,
+    impossibility_text,
     may_merge,
     pair_bound,
     scenarios,
 )
 from engine.release.spec import AttributeSpec, ReleaseSpec, multi_kind
-from engine.sweeps.candidates import group, predicted_failures, space_of
+from engine.sweeps.candidates import group, space_of
+from engine.sweeps.remarks import PredictedFailure, predicted_failures
 from tests.examples import examples
 from tests.small_tables import Small, expand, roles_for, run, smalls
 from tests.twins.random_swap import may_swap
@@ -158,7 +160,7 @@ def test_merged_specs_release_the_same_tables(small, data):
         spec.roles
         for spec in (small.spec("".join(roles)) for roles in product("SFC", repeat=len(small.shape)))
         if {"S", "C"} <= set(spec.roles)
-        and not fault(spec, table, "strict")
+        and not impossibility(spec, table, "strict")
         and may_merge(spec, small.domain, "strict", False)
     ]
     assume(merging)
@@ -186,23 +188,24 @@ def test_merged_specs_release_the_same_tables(small, data):
         ("SUU", None),
     ],
 )
-def test_faults(roles, reason):
+def test_impossible_roles_and_levels(roles, reason):
     table, _ = Small(((0, 0, 1), (1, 1, 1), (0, 1, 1)), (2, 2, 2)).coded()
-    assert fault(AttributeSpec(names(3), roles), table, "strict") == reason
+    found = impossibility(AttributeSpec(names(3), roles), table, "strict")
+    assert (None if found is None else impossibility_text(found)) == reason
 
 
-def test_faults_under_the_loose_rule():
+def test_impossible_specs_under_the_loose_rule():
     table = full_table(2)
-    assert fault(AttributeSpec(names(2), "SF"), table, "loose") is None
-    assert fault(AttributeSpec(names(2), "SS"), table, "loose")
-    assert fault(AttributeSpec(names(2), "UF"), table, "loose")
+    assert impossibility(AttributeSpec(names(2), "SF"), table, "loose") is None
+    assert impossibility(AttributeSpec(names(2), "SS"), table, "loose")
+    assert impossibility(AttributeSpec(names(2), "UF"), table, "loose")
 
 
 @given(smalls(most_records=12), st.data(), st.sampled_from(["strict", "loose"]))
 @examples(80)
-def test_a_fault_is_never_wrong(small, data, rule):
+def test_a_spec_called_impossible_never_makes_a_swap(small, data, rule):
     roles = data.draw(roles_for(len(small.shape)))
-    if fault(small.spec(roles), small.coded()[0], rule):
+    if impossibility(small.spec(roles), small.coded()[0], rule):
         assert not any(may_swap(a, b, roles, rule) for a, b in combinations(small.records, 2))
 
 
@@ -225,8 +228,8 @@ def test_the_bound_of_the_czech_example():
     spec = AttributeSpec(plan.names, "UUUUUS")
     assert pair_bound(ReleaseSpec(spec, "0.1").structure(), table) == (260, 5)
     assert predicted_failures([ReleaseSpec(spec, str(520 / 1841))], table) == []
-    ((failing, words),) = predicted_failures([ReleaseSpec(spec, "0.1"), ReleaseSpec(spec, "0.489")], table)
-    assert failing.rate == "0.489" and words == "at most 260 pairs can differ on 'F'; 450 requested"
+    (failure,) = predicted_failures([ReleaseSpec(spec, "0.1"), ReleaseSpec(spec, "0.489")], table)
+    assert failure == PredictedFailure(ReleaseSpec(spec, "0.489"), most=260, wanted=450, attribute="F")
 
 
 def test_a_bound_within_the_cells_of_f():
@@ -235,8 +238,8 @@ def test_a_bound_within_the_cells_of_f():
     assert pair_bound(structure, small.coded()[0]) == (1 + 2, 1)
     odd = expand([(0, 0), (1, 1)], [1, 1], (2, 2))
     assert pair_bound(ReleaseSpec(odd.spec("FS"), "1").structure(), odd.coded()[0])[0] == 0
-    ((_, words),) = predicted_failures([ReleaseSpec(odd.spec("FS"), "1", "loose")], odd.coded()[0])
-    assert words.endswith("0 pairs can be formed; 1 requested") or "differ on 'B'; 1 requested" in words
+    (failure,) = predicted_failures([ReleaseSpec(odd.spec("FS"), "1", "loose")], odd.coded()[0])
+    assert (failure.most, failure.wanted) == (0, 1)
 
 
 # -- from a plan -----------------------------------------------------------------------------------------------------
@@ -291,7 +294,7 @@ def test_scenarios_and_groups():
     table = full_table(3)
     shared = scenarios([AttributeSpec(names(3), roles) for roles in ("SCU", "CSU", "SUC")], ["0.1", "0.5"])
     groups = group(list(enumerate(shared)), table)
-    assert [[place for place, _ in one.members] for one in groups] == [[0, 1, 2, 3], [4, 5]]
+    assert [[place for place, _ in one.scenarios] for one in groups] == [[0, 1, 2, 3], [4, 5]]
     assert all(one.structure is not None and one.structure.constrained for one in groups)
 
 
@@ -305,7 +308,7 @@ def test_scenarios_share_work_exactly_where_their_structures_are_equal(small, da
     for place, spec in enumerate(made):
         by_structure.setdefault(spec.structure(multi_kind(table)), []).append(place)
     groups = group(list(enumerate(made)), table)
-    assert {one.structure: [place for place, _ in one.members] for one in groups} == by_structure
+    assert {one.structure: [place for place, _ in one.scenarios] for one in groups} == by_structure
     assert [one.structure for one in groups] == list(by_structure)
 
 
@@ -322,8 +325,8 @@ def test_families_over_several_hundred_attributes():
 def test_a_space_explains_what_it_leaves_out(small):
     table, d = small.coded()[0], len(small.shape)
     found = build([AttributeSpec(small.names, "".join(roles)) for roles in product("SFCU", repeat=d)], table)
-    assert all(fault(spec, table, "strict") == reason for spec, reason in found.impossible)
-    assert not any(fault(spec, table, "strict") for spec in found.specs)
+    assert all(impossibility(spec, table, "strict") == reason for spec, reason in found.impossible)
+    assert not any(impossibility(spec, table, "strict") for spec in found.specs)
     assert len(found.specs) + len(found.merged) + len(found.impossible) == 4**d
     keys = [canonical(spec) if may_merge(spec, table.domain, "strict", False) else spec for spec in found.specs]
     assert len(set(keys)) == len(keys)

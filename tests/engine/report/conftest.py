@@ -18,8 +18,8 @@ from engine.plan.mechanism import MechanismPlan
 from engine.report.build_findings import findings
 from engine.report.describe import remade
 from engine.report.findings import Findings
+from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.study.study_map import risk_utility_map
 from engine.sweeps.remake import Remade
 from engine.sweeps.sweep import sweep
 

@@ -16,7 +16,7 @@ from engine.report.build_findings import findings
 from engine.report.describe import remade
 from engine.study.keys import key_path, read_key
 from engine.study.plan_changes import change_plan
-from engine.sweeps.rerun import reevaluate
+from engine.sweeps.recheck import recheck
 from tests.engine.report.conftest import MEASURES, Case, case_of, plan_of, raw_table
 from tests.engine.report.recount import codes, column, numbers
 
@@ -114,7 +114,7 @@ def test_departures_and_changes_are_told_without_rates(tmp_path: Path):
 
 
 def test_a_choice_of_another_candidate_is_no_recommendation_of_this_one(case: Case, tmp_path: Path):
-    label = case.study.decisions[-1].label
+    label = case.study.choices.all()[-1].label
     other = next(s for s in case.study.scenarios if s.label != label)
     other_findings = findings(case.study, remade(case.study, raw_table(), other.label, 1))
     assert (
@@ -128,11 +128,11 @@ def test_a_caution_that_fresh_runs_have_answered_is_gone(tmp_path):
     case = case_of(tmp_path, plan_of(measures=("small_cells", "hellinger"), analyses=(), edits=()))
     warned = "Its figures are those that led to the choice; it has not been run again on fresh draws."
     assert warned in case.findings.recommendation.cautions
-    reevaluate(
+    recheck(
         case.study,
         raw_table(),
         read_key(key_path(case.study.path)),
-        [case.study.find(case.study.decisions[-1].label)[0].index],
+        [case.study.find(case.study.choices.all()[-1].label)[0].index],
         3,
     )
     assert warned not in findings(case.study, case.realisation).recommendation.cautions

@@ -10,7 +10,7 @@ from engine.plan.lock import lock
 from engine.report.answers import plan_history
 from engine.report.build_findings import findings
 from engine.report.describe import remade
-from engine.study.study_map import risk_utility_map
+from engine.study.map_reader import risk_utility_map
 from engine.sweeps.sweep import sweep
 from tests.engine.report.conftest import plan_of, raw_table
 

@@ -26,8 +26,8 @@ from engine.report.findings import Findings
 from engine.report.memo import memo
 from engine.report.redaction import two_digits
 from engine.study.keys import key_path, read_key
-from engine.study.study_map import risk_utility_map
-from engine.sweeps.rerun import add_measures
+from engine.study.map_reader import risk_utility_map
+from engine.sweeps.added_measures import add_measures
 from engine.sweeps.sweep import sweep
 from tests.engine.report.conftest import Case, N, case_of, plan_of, raw_table
 
@@ -75,7 +75,7 @@ def test_counts_of_several_tables_are_means_of_whole_numbers(tmp_path: Path):
     )
     assert "means over the 2 tables" in str(memo(case.findings).sections[5])
     add_measures(case.study, raw_table(), read_key(key_path(case.study.path)), ["small_cells[n_rule=3]"], workers=1)
-    known = {(note.kind, note.measure) for note in case.study.notes(0)}
+    known = {(note.kind, note.measure) for note in case.study.notes.of(0)}
     last = len(case.study.measures) - 1
     assert known == {(NoteKind.DIAGNOSTICS, None), (NoteKind.COUNT, 0), (NoteKind.COUNT, last)}
 

@@ -13,7 +13,7 @@ from engine.plan.samples import load
 from engine.report.answers import ten_questions
 from engine.report.build_findings import findings
 from engine.report.describe import remade
-from engine.study.study_map import risk_utility_map
+from engine.study.map_reader import risk_utility_map
 from engine.sweeps.sweep import sweep
 from tests.engine.report.conftest import case_of, plan_of, raw_table
 
@@ -105,7 +105,7 @@ def test_a_candidate_named_by_hand_above_the_bound_of_the_plan_is_told(tmp_path:
 
 def test_the_certificate_is_of_the_recorded_run_and_of_no_other(tmp_path: Path) -> None:
     study = case_of(tmp_path, plan_of()).study
-    choice = study.decisions[-1]
+    choice = study.choices.all()[-1]
     other = remade(study, raw_table(), choice.label, choice.replicate + 1)
     sure = findings(study, other).certificate
     assert sure.equal < sure.figures

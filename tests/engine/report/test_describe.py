@@ -11,7 +11,7 @@ import pytest
 from engine.plan import edit_plan, samples
 from engine.plan.recode import code
 from engine.report.describe import changes, level_counts, occupancy, remade, value_counts
-from engine.study.study_map import realisation_of
+from engine.study.map_reader import realisation_of
 from engine.sweeps.sweep import sweep
 
 
@@ -45,7 +45,7 @@ def made(tmp_path_factory: pytest.TempPathFactory):
     path: Path = tmp_path_factory.mktemp("describe") / "czech.study"
     with sweep(raw, plan, path, workers=1) as study:
         scenario = study.scenarios[3]
-        replicate = realisation_of(study, study.results(), scenario.index)
+        replicate = realisation_of(study, study.runs.results(), scenario.index)
         return remade(study, raw, scenario.label, replicate), plan
 
 

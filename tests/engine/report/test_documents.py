@@ -206,7 +206,7 @@ def test_the_chair_sees_the_extent_and_the_analyst_the_names(case: Case, tmp_pat
     rate = f"{100 * float(case.realisation.spec.rate):g} %"
     assert rate in text and f"{int(case.realisation.changed.sum()):,}" in text
     text = (tmp_path / analyst[1]).read_text(encoding="utf-8")
-    label = case.study.decisions[-1].label
+    label = case.study.choices.all()[-1].label
     assert label in text and rate in text and "someuser" in text
     assert all(f"B{k}  " in text for k in range(1, 7))
     assert case.study.path.parent.name not in text

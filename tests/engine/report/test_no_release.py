@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from engine.report.no_release import considered, reason
-from engine.study.study_map import risk_utility_map
+from engine.study.map_reader import risk_utility_map
 from tests.engine.report.conftest import case_of, plan_of
 
 

@@ -11,7 +11,7 @@ import pytest
 from engine.plan.mechanism import MechanismPlan
 from engine.report.describe import remade
 from engine.report.sentences import exposed, headline
-from engine.study.study_map import risk_utility_map
+from engine.study.map_reader import risk_utility_map
 from engine.sweeps.remake import Remade
 from engine.sweeps.sweep import sweep
 from tests.engine.report.conftest import plan_of, raw_table
@@ -69,7 +69,7 @@ def test_a_count_that_neither_runs_nor_shares_give_is_not_made_up(tmp_path: Path
     mechanisms = (MechanismPlan("pram", (("theta", ("0.8",)), ("vars", ("A+B",)))),)
     plan = plan_of(keys=("B", "C", "D"), analyses=(), mechanisms=mechanisms)
     study = sweep(raw_table(), plan, tmp_path / "s.study", workers=1)
-    with study.transaction() as db:
+    with study.database.transaction() as db:
         db.execute("delete from note where measure < -1")  # as in a study whose runs noted no counts
     view = risk_utility_map(study)
     assert exposed(study, view, 0) is None

@@ -25,7 +25,7 @@ from engine.report.plan_document import plan_document
 from engine.report.slides import slides
 from engine.report.template import _environment, _hidden, text_of
 from engine.report.template_reader import FOLDER, document, texts
-from engine.study.study_map import risk_utility_map
+from engine.study.map_reader import risk_utility_map
 from tests.engine.report.conftest import Case, raw_table
 from tests.engine.report.test_plan_document import SETTINGS, full
 

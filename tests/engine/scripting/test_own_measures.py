@@ -11,7 +11,7 @@ import pytest
 import engine as sf
 from engine.measures import MEASURES, Figure
 from engine.models.record_release import RecordRelease
-from engine.study.lease import SWEEP
+from engine.study.lease import WriterTask
 from tests.engine.scripting.people import KEY, SPACE, people
 
 TWO: dict[str, Any] = {**SPACE, "swap_sizes": [1], "replicates": 2}
@@ -80,6 +80,6 @@ def test_what_is_no_figure_is_named(measured, returned, sentence):
 def test_a_study_is_complete_where_its_runs_are_whatever_became_of_a_later_start():
     with sf.sweep(people(), ["age", "sex", "race"], key=KEY, **TWO) as swaps:
         assert swaps.is_complete
-        swaps.study.acquire_lease(task=SWEEP)
-        swaps.study.release_lease("failed", "the machine was switched off")
+        swaps.study.acquire_lease(task=WriterTask.SWEEP)
+        swaps.study.lease.release("failed", "the machine was switched off")
         assert swaps.is_complete

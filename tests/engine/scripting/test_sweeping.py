@@ -246,6 +246,6 @@ def test_no_sentence_names_an_option_of_the_command_line():
 
 def test_a_choice_with_a_reason_is_recorded(swaps):
     swaps.choose(max_risk=1)
-    assert not swaps.study.decisions
+    assert not swaps.study.choices.all()
     best = swaps.choose(max_risk=1, why="most useful", by="A. Analyst")
-    assert [choice.label for choice in swaps.study.decisions] == [best.id]
+    assert [choice.label for choice in swaps.study.choices.all()] == [best.id]

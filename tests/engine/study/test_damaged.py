@@ -17,10 +17,11 @@ from engine.decision.choice import choose
 from engine.decision.states import decision_status
 from engine.report.sentences import counted_runs
 from engine.study.decision_log import entries
+from engine.study.map_reader import risk_utility_map
 from engine.study.pins import pin, pins
 from engine.study.study import Study
-from engine.study.study_map import risk_utility_map
-from engine.sweeps.rerun import add_measures, reevaluate
+from engine.sweeps.added_measures import add_measures
+from engine.sweeps.recheck import recheck
 from engine.sweeps.sweep import sweep
 from tests.engine.small_studies import RAW, keyed, plan_of, table_of
 from tests.small_tables import KEY
@@ -31,7 +32,7 @@ def whole(tmp_path_factory) -> Path:
     """A study with everything that a study can hold, in one file."""
     path = keyed(tmp_path_factory.mktemp("whole") / "s.study")
     with sweep(RAW, plan_of(), path, workers=1) as study:
-        reevaluate(study, RAW, KEY, [0, 3], 3)
+        recheck(study, RAW, KEY, [0, 3], 3)
         add_measures(study, RAW, KEY, ["false_zeros"], workers=1)
         view = risk_utility_map(study)
         choose(study, view, "small enough", candidate=study.scenarios[3].label, by="A. Chair")
@@ -53,10 +54,10 @@ def seen(path: Path) -> dict[str, Any]:
             "runs": table_of(study),
             "kept": [a.tobytes() for a in (*vars(view.summary).values(), view.dominance.share, view.dominance.clear)],
             "original": study.original,
-            "fresh": [column.tobytes() for column in vars(study.results("fresh")).values()],
+            "fresh": [column.tobytes() for column in vars(study.runs.results("fresh")).values()],
             "one": [counted_runs(study, place, True).tobytes() for place in range(3)],
-            "notes": [study.notes(place) for place in range(3)],
-            "choices": [vars(choice) for choice in study.decisions],
+            "notes": [study.notes.of(place) for place in range(3)],
+            "choices": [vars(choice) for choice in study.choices.all()],
             "log": [vars(entry) for entry in entries(study)],
             "state": decision_status(study).state,
             "n": study.about["n_records"],
@@ -107,7 +108,7 @@ def test_many_turned_bits(whole, tmp_path):
     rng = random.Random(6)
     bits = rng.sample(range(8 * len(content)), 400)
     with Study.open(whole) as study:
-        figures = study.results().values
+        figures = study.runs.results().values
     for value in rng.sample(figures[np.isfinite(figures) & (figures % 1 != 0)].tolist(), 60):
         at = content.find(np.array(value, ">f8").tobytes())
         assert at > 0
@@ -220,9 +221,9 @@ def test_arrays_of_other_measures_are_not_used(whole, tmp_path):
         from engine.study import aggregate_cache
 
         before = [str(call) for call in study.measures][:-1]
-        with study.transaction() as db:
+        with study.database.transaction() as db:
             aggregate_cache.store(db, "fresh runs", {"values": np.zeros((6, 4))}, before)
-        assert study.results("fresh").values.shape == (6, 5)
+        assert study.runs.results("fresh").values.shape == (6, 5)
 
 
 def test_deep_json_is_no_json():

@@ -69,7 +69,7 @@ def test_of_two_sweeps_that_begin_at_once_one_goes_on_and_the_other_says_so(tmp_
                 assert "if another process has just made it" in last or "another sweep (process" in last, words
                 assert "Traceback" not in words
         with Study.open(path) as study:
-            assert study.progress.state == "finished" and study.progress.done == len(study.results())
+            assert study.progress.state == "finished" and study.progress.done == len(study.runs.results())
 
 
 READING = """
@@ -123,7 +123,7 @@ def test_a_study_is_read_in_a_folder_that_may_not_be_written_to(tmp_path):
     path.parent.chmod(0o500)
     try:
         with Study.open(path) as study:
-            assert len(study.results()) == 80
+            assert len(study.runs.results()) == 80
     finally:
         path.parent.chmod(0o700)
 

@@ -24,7 +24,7 @@ def study(tmp_path: Path) -> Iterator[Study]:
         from engine.sweeps.candidates import scenarios_of
 
         raw, plan = load("czech")
-        made.add_scenarios(scenarios_of(plan, code(raw, plan))[0][:5])
+        made.scenario_table.add(scenarios_of(plan, code(raw, plan))[0][:5])
         yield made
 
 

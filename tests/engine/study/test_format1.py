@@ -16,10 +16,11 @@ import pytest
 from engine.cli.main import main
 from engine.common.errors import EngineError
 from engine.decision.states import decision_status
+from engine.study.map_reader import risk_utility_map
 from engine.study.pins import pins
 from engine.study.study import Study
-from engine.study.study_map import risk_utility_map
-from engine.sweeps.rerun import add_measures, reevaluate
+from engine.sweeps.added_measures import add_measures
+from engine.sweeps.recheck import recheck
 from engine.sweeps.sweep import sweep
 from tests.engine.small_studies import RAW, keyed, plan_of, table_of
 from tests.small_tables import KEY
@@ -37,18 +38,18 @@ def new(tmp_path) -> Path:
     """The same study, made today."""
     path = keyed(tmp_path / "new.study")
     with sweep(RAW, plan_of(), path, workers=1) as study:
-        reevaluate(study, RAW, KEY, [0, 3], 3)
+        recheck(study, RAW, KEY, [0, 3], 3)
         add_measures(study, RAW, KEY, ["false_zeros"], workers=1)
     return path
 
 
 def test_an_old_study_holds_what_one_made_today_holds(old, new):
     with Study.open(old) as was, Study.open(new) as now:
-        assert not was.has_sums and now.has_sums
+        assert not was.subject.has_sums and now.subject.has_sums
         assert table_of(was) == table_of(now) and was.original == now.original and was.plan == now.plan
         assert list(was.scenarios) == list(now.scenarios)
         for table in ("realisation", "fresh"):
-            assert was.results(table).values.tobytes() == now.results(table).values.tobytes()
+            assert was.runs.results(table).values.tobytes() == now.runs.results(table).values.tobytes()
         before, after = (risk_utility_map(study).summary for study in (was, now))
         assert all(a.tobytes() == b.tobytes() for a, b in zip(vars(before).values(), vars(after).values(), strict=True))
         assert was.progress.state == "finished" and was.progress.done == 80 + 6  # adding measures counted as the sweep
@@ -62,12 +63,12 @@ def test_an_old_study_goes_on(old, new):
     grown = plan_of(space={"replicates": 6}, measures=(*plan_of().measures, "false_zeros"))
     for path in (old, new):
         with sweep(RAW, grown, path, workers=1, extend=True) as study:
-            reevaluate(study, RAW, KEY, [1], 2)
+            recheck(study, RAW, KEY, [1], 2)
             add_measures(study, RAW, KEY, ["hellinger_two_way"], workers=1)
     with Study.open(old) as was, Study.open(new) as now:
-        assert table_of(was) == table_of(now) and len(was.results()) == 120
-        assert was.results("fresh").values.tobytes() == now.results("fresh").values.tobytes()
-        assert not was.has_sums
+        assert table_of(was) == table_of(now) and len(was.runs.results()) == 120
+        assert was.runs.results("fresh").values.tobytes() == now.runs.results("fresh").values.tobytes()
+        assert not was.subject.has_sums
 
 
 def spoil(path: Path) -> None:
@@ -82,7 +83,7 @@ def test_a_study_that_lacks_a_measure_in_places_says_so_and_is_mended(old, new, 
     with Study.open(old) as study:
         assert len(risk_utility_map(study).scenarios) == 20, "what the sweep found is whole"
         with pytest.raises(EngineError) as got:
-            study.results("fresh")
+            study.runs.results("fresh")
         assert str(got.value) == (
             "3 fresh runs of study 'old.study' lack false_zeros: they were made while it was being added; "
             "adding it again fills the gap"
@@ -90,7 +91,7 @@ def test_a_study_that_lacks_a_measure_in_places_says_so_and_is_mended(old, new, 
         assert add_measures(study, RAW, KEY, ["false_zeros"], workers=1) == ["false_zeros"]
         assert add_measures(study, RAW, KEY, ["false_zeros"], workers=1) == []
         with Study.open(new) as now:
-            assert study.results("fresh").values.tobytes() == now.results("fresh").values.tobytes()
+            assert study.runs.results("fresh").values.tobytes() == now.runs.results("fresh").values.tobytes()
             assert study.measures == now.measures and study.plan == now.plan
     assert main(["show", str(old)]) == 0
 

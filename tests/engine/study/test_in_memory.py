@@ -8,9 +8,9 @@ from engine.common.errors import EngineError, UsageError
 from engine.study.decision_log import entries, verify
 from engine.study.keys import key_path, read_key
 from engine.study.log_seal import WHOLE, seal_words
+from engine.study.map_reader import risk_utility_map
 from engine.study.pins import pin, pins
 from engine.study.study import Study
-from engine.study.study_map import risk_utility_map
 from engine.sweeps.sweep import open_sweep, sweep
 from tests.engine.small_studies import RAW, keyed, plan_of, swept, table_of
 from tests.small_tables import KEY
@@ -76,8 +76,8 @@ def test_saved_it_is_a_study_like_any_other(study, tmp_path):
         assert seal_words(saved) == WHOLE
     grown = plan_of(space={"replicates": 5})
     with sweep(RAW, grown, path, extend=True, workers=1) as more:
-        assert len(more.results()) == 100 and more.progress.state == "finished"
-    assert len(study.results()) == 80
+        assert len(more.runs.results()) == 100 and more.progress.state == "finished"
+    assert len(study.runs.results()) == 80
 
 
 def test_saving_replaces_nothing(study, tmp_path):
@@ -123,7 +123,7 @@ def test_it_is_gone_on_with_while_it_is_open(tmp_path):
         assert table_of(study) == swept(path, plan_of(space={"replicates": 5}))
         with pytest.raises(UsageError, match="the key is not the one"):
             open_sweep(RAW, None, study, key=bytes(16))
-        study.results()  # a refusal leaves it open
+        study.runs.results()  # a refusal leaves it open
 
 
 def test_a_key_that_is_given_is_kept_beside_a_file(tmp_path):
@@ -135,4 +135,4 @@ def test_a_key_that_is_given_is_kept_beside_a_file(tmp_path):
 def test_closed_it_says_so(study):
     study.close()
     with pytest.raises(EngineError, match="study 'in memory' is closed"):
-        study.results()
+        study.runs.results()

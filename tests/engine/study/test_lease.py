@@ -14,10 +14,11 @@ from engine.cli.main import main
 from engine.common.errors import EngineError
 from engine.common.os_support import hostname, process_birth
 from engine.plan.samples import load
-from engine.study import lease
 from engine.study.keys import key_path, read_key
+from engine.study.lease import Writer, WriterTask
 from engine.study.study import Study
-from engine.sweeps.rerun import add_measures, reevaluate
+from engine.sweeps.added_measures import add_measures
+from engine.sweeps.recheck import recheck
 from engine.sweeps.sweep import sweep
 from tests.engine.small_studies import RAW, ROOT, keyed, plan_of, swept, table_of
 from tests.small_tables import KEY
@@ -31,7 +32,7 @@ def path(tmp_path) -> Path:
 
 def pretend(study: Study, pid: int, born: str, *, host: str = "", silent: float = 0, task: str = "sweep") -> None:
     """Let another process be the writer."""
-    with study.transaction() as db:
+    with study.database.transaction() as db:
         db.execute(
             "update run set state = ?, pid = ?, host = ?, born = ?, beat = ?, task = ?",
             ("running" if task == "sweep" else "finished", pid, host or hostname(), born, time.time() - silent, task),
@@ -46,15 +47,15 @@ def test_a_process_that_got_the_number_of_a_dead_sweep_holds_nothing(path):
         with pytest.raises(EngineError, match=rf"another sweep \(process {os.getppid()}\) is writing 's.study'; wait"):
             study.acquire_lease(10, 0)
         pretend(study, os.getppid(), process_birth(os.getppid()).rpartition(" ")[0] + " 12345")
-        assert study.progress.state == "cancelled" and study.writer is None
+        assert study.progress.state == "cancelled" and study.lease.writer is None
         study.acquire_lease(10, 0)
-        study.release_lease("cancelled")
+        study.lease.release("cancelled")
 
 
 def test_a_process_that_got_the_number_of_this_one_before_it_holds_nothing(path):
     with sweep(RAW, plan_of(), path, workers=1) as study:
         pretend(study, os.getpid(), process_birth(os.getpid()).rpartition(" ")[0] + " 12345", silent=5)
-        assert study.progress.state == "cancelled" and study.writer is None
+        assert study.progress.state == "cancelled" and study.lease.writer is None
 
 
 def test_a_lease_of_which_nobody_knows_more_expires(path):
@@ -68,7 +69,7 @@ def test_a_lease_of_which_nobody_knows_more_expires(path):
             pretend(study, pid, born, host=host, silent=seconds - 5)
             assert study.progress.state == "running", (pid, born)
             pretend(study, pid, born, host=host, silent=seconds + 5)
-            assert study.progress.state == "cancelled" and study.writer is None
+            assert study.progress.state == "cancelled" and study.lease.writer is None
 
 
 def test_a_process_is_told_from_a_later_one_with_its_number():
@@ -90,14 +91,14 @@ def test_every_writer_is_refused_beside_another(path, task):
         with pytest.raises(EngineError, match=words):
             add_measures(study, RAW, KEY, ["false_zeros"], workers=1)
         with pytest.raises(EngineError, match=words):
-            reevaluate(study, RAW, KEY, [0], 2)
+            recheck(study, RAW, KEY, [0], 2)
         with pytest.raises(EngineError, match=words):
-            study.add_results([(0, 9, 0, 2, *[0.1] * len(study.measures))])
-        assert table_of(study) == before and not len(study.results("fresh"))
+            study.runs.add([(0, 9, 0, 2, *[0.1] * len(study.measures))])
+        assert table_of(study) == before and not len(study.runs.results("fresh"))
         assert study.plan.space.replicates == 4
         # what lies in tables of its own is free
-        choice = study.decide(study.scenarios[0], 1, "by hand", "small", {})
-        assert study.decisions == [choice]
+        choice = study.choices.record(study.scenarios[0], 1, "by hand", "small", {})
+        assert study.choices.all() == [choice]
 
 
 @pytest.mark.slow
@@ -118,25 +119,25 @@ def test_fresh_runs_asked_for_while_measures_are_added_spoil_nothing(tmp_path):
     assert "another process that adds measures (process" in said[0].stderr
     assert main(["recheck", str(path), "--data", "czech", "--replicates", "3"]) == 0
     with Study.open(path) as study:
-        assert not any(study.gaps("fresh", k) for k in range(len(study.measures)))
-        assert len(study.results("fresh")) and study.results("fresh").values.shape[1] == len(study.measures)
+        assert not any(study.runs.gaps("fresh", k) for k in range(len(study.measures)))
+        assert len(study.runs.results("fresh")) and study.runs.results("fresh").values.shape[1] == len(study.measures)
 
 
 def test_measures_added_to_an_unfinished_study_leave_it_unfinished(path):
     def on_progress(done: int, total: int) -> None:
         if done:
             with Study.open(path) as other:
-                other.cancel()
+                other.lease.cancel()
 
     sweep(RAW, plan_of(space={"replicates": 200}), path, workers=1, on_progress=on_progress).close()
     with Study.open(path) as study:
         before = study.progress
         assert before.state == "cancelled" and 0 < before.done < before.total == 4000
         add_measures(study, RAW, KEY, ["false_zeros"], workers=1)
-        reevaluate(study, RAW, KEY, [0], 2)
+        recheck(study, RAW, KEY, [0], 2)
         assert study.progress == before
     with sweep(RAW, None, path, workers=1) as study:
-        assert study.progress.state == "finished" and len(study.results()) == 4000
+        assert study.progress.state == "finished" and len(study.runs.results()) == 4000
 
 
 def test_a_plan_written_while_measures_are_added_stays(path):
@@ -161,8 +162,8 @@ def test_a_writer_whose_lease_was_taken_stops(path):
         study.acquire_lease(100, 0)
         pretend(study, os.getppid(), process_birth(os.getppid()))
         with pytest.raises(EngineError, match="another sweep"):
-            study.beat(5)
-        study.release_lease("finished")
+            study.lease.beat(5)
+        study.lease.release("finished")
         assert study.progress.state == "running", "the lease of the other stays"
 
 
@@ -177,29 +178,30 @@ def test_who_is_at_work_is_shown_and_asked_to_stop(path, capsys):
         assert main(["cancel", str(path)]) == 0
         who = f"a process that makes fresh runs (process {os.getppid()})"
         assert capsys.readouterr().out.startswith(f"asked {who} to stop after what it is doing")
-        assert study.asked_to_stop
+        assert study.lease.asked_to_stop
         assert main(["status", str(path)]) == 0
         assert capsys.readouterr().out.endswith(f"at work: {who}; last heard from 3 s ago; it was asked to stop\n")
 
 
 def test_fresh_runs_stop_when_asked_to(path, monkeypatch):
     swept(path, plan_of())
-    monkeypatch.setattr("engine.sweeps.workers.TASK", 1)
+    monkeypatch.setattr("engine.sweeps.workers.BATCH_SIZE", 1)
     with Study.open(path) as study:
-        added = study.add_results
+        added = study.runs.add
 
         def and_cancel(*given, **more):
-            study.cancel()
+            study.lease.cancel()
             return added(*given, **more)
 
-        monkeypatch.setattr(study, "add_results", and_cancel)
+        monkeypatch.setattr(study.runs, "add", and_cancel)
         with pytest.raises(EngineError, match="stopped by request; what is done is kept"):
-            reevaluate(study, RAW, KEY, [0, 1], 9)
+            recheck(study, RAW, KEY, [0, 1], 9)
         monkeypatch.undo()
-        assert 0 < len(study.results("fresh")) < 18 and study.writer is None
-        reevaluate(study, RAW, KEY, [0, 1], 9)
-        assert len(study.results("fresh")) == 18
+        assert 0 < len(study.runs.results("fresh")) < 18 and study.lease.writer is None
+        recheck(study, RAW, KEY, [0, 1], 9)
+        assert len(study.runs.results("fresh")) == 18
 
 
-def test_tasks_have_words():
-    assert set(lease.TASKS) == {lease.SWEEP, lease.MEASURE, lease.RECHECK}
+def test_every_task_of_a_writer_has_words():
+    for task in WriterTask:
+        assert str(Writer(task, 7, "elsewhere", 0.0, False)).endswith(" (process 7 on elsewhere)")

@@ -17,12 +17,14 @@ from hypothesis import strategies as st
 from engine.common.errors import UsageError
 from engine.frontier.tradeoff import hypervolume
 from engine.measures import MEASURES as MEASURES_BY_NAME
-from engine.release.results import FAILED, OK
+from engine.release.results import RunStatus
 from engine.study.live_frontier import _loss as loss_of
 from engine.study.live_frontier import live_frontier
+from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.study.study_map import risk_utility_map
 from tests.engine.frontier.test_risk_utility_map import ROWS, study_of
+
+OK, FAILED = RunStatus.OK, RunStatus.FAILED
 
 MEASURES = ("small_cells", "hellinger", "entropy_change")
 
@@ -82,7 +84,7 @@ def test_the_same_runs_in_another_order_are_level(tmp_path):
 def test_more_runs_under_one_reference_are_ahead_or_level(tmp_path):
     with study_of(tmp_path, [(0, 1, OK, 2, 0.3, 0.5, 0.1)]) as study:
         first = live_frontier(study, reference=(1.0, 1.0))
-        study.add_results([(1, 1, OK, 2, 0.2, 0.6, 0.1), (2, 1, OK, 2, 0.1, 0.9, None)])
+        study.runs.add([(1, 1, OK, 2, 0.2, 0.6, 0.1), (2, 1, OK, 2, 0.1, 0.9, None)])
         second = live_frontier(study, reference=first.reference)
         assert first.volume == pytest.approx(0.7 * 0.5) and second.volume == pytest.approx(0.35 + 0.1 * 0.4 + 0.1 * 0.1)
         assert live_frontier(study).reference == (0.3, 0.9), "the worst so far"
@@ -112,7 +114,7 @@ def test_every_direction_is_turned_as_measures_turn_it():
 def test_the_area_is_a_share_of_the_rectangle_of_all_means(tmp_path):
     with study_of(tmp_path, [(0, 1, OK, 2, 0.4, 0.2, 0.0), (1, 1, OK, 2, 0.2, 0.4, 0.0)]) as study:
         assert live_frontier(study).area == 0.0, "two corners of the rectangle and nothing between them"
-        study.add_results([(2, 1, OK, 2, 0.25, 0.25, 0.0)])
+        study.runs.add([(2, 1, OK, 2, 0.25, 0.25, 0.0)])
         assert live_frontier(study).area == pytest.approx(0.15 * 0.15 / 0.2**2)
     (tmp_path / "empty").mkdir()
     with study_of(tmp_path / "empty", []) as study:

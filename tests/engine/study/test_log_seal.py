@@ -18,9 +18,9 @@ from engine.decision.choice import choose
 from engine.decision.states import decide, decision_status, withhold
 from engine.study.decision_log import append, entries, entry_digest, verify
 from engine.study.log_seal import WHOLE, check_seal, key_at_hand, seal_words
+from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.study.study_map import risk_utility_map
-from engine.sweeps.rerun import reevaluate
+from engine.sweeps.recheck import recheck
 from engine.sweeps.sweep import sweep
 from tests.engine.household_survey import approved, label_of, plan
 
@@ -62,7 +62,7 @@ def test_every_step_is_sealed(path: Path, home: tuple[Path, RawTable]) -> None:
         assert not any("unsealed" in entry.detail for entry in entries(study))
         decide(study, "released", "Ada")
         assert seal_words(study) == WHOLE
-        length, seal = study.rows("select length, seal from log_seal")[0]
+        length, seal = study.database.rows("select length, seal from log_seal")[0]
         assert length == len(entries(study)) and len(bytes.fromhex(seal)) == 64
     key = path.with_name("household.study.key").read_text().strip()
     assert key.encode() not in path.read_bytes() and bytes.fromhex(key) not in path.read_bytes()
@@ -86,7 +86,7 @@ def test_a_log_that_was_cut_is_refused(path: Path, home: tuple[Path, RawTable], 
         ):
             with pytest.raises(EngineError, match=words):
                 step()
-        assert len(study.decisions) == 1 and len(entries(study)) == n - 1
+        assert len(study.choices.all()) == 1 and len(entries(study)) == n - 1
     assert not (tmp_path / "out").exists()
 
 
@@ -146,7 +146,7 @@ def test_a_key_that_lies_elsewhere_or_is_another_one(path: Path, home: tuple[Pat
             n = len(entries(study))
             append(study, "blocked", {"why": "x"})
     with Study.open(path) as study:
-        reevaluate(study, home[1], bytes.fromhex(right), [0], 2)
+        recheck(study, home[1], bytes.fromhex(right), [0], 2)
         assert entries(study)[-1].detail["unsealed"] == [n - 1, n + 1] and seal_words(study) == WHOLE
 
 

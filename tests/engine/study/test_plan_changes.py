@@ -107,7 +107,7 @@ def test_a_change_undoes_none_that_another_process_made_meanwhile(study: Study) 
 
 
 def test_no_other_runs_are_asked_for_while_another_process_is_the_writer(study: Study) -> None:
-    with study.transaction() as db:
+    with study.database.transaction() as db:
         about = ("measure", os.getppid(), hostname(), process_birth(os.getppid()), time.time())
         db.execute("update run set task = ?, pid = ?, host = ?, born = ?, beat = ?", about)
     with pytest.raises(EngineError, match="another process that adds measures"):

@@ -9,11 +9,13 @@ from collections.abc import Iterator
 import pytest
 
 from engine.plan import SpacePlan
-from engine.release.results import FAILED, OK, Note, NoteKind
+from engine.release.results import Note, NoteKind, RunStatus
 from engine.release.spec import ReleaseSpec
 from engine.study.study import Study
 from tests.engine.small_studies import ROOT
 from tests.small_tables import Small
+
+OK, FAILED = RunStatus.OK, RunStatus.FAILED
 
 STATEMENT = re.compile(
     r"\s*(select\b.*\bfrom\b|insert\s+(or\s+\w+\s+)?into\b|update\s+\w+\s+set\b|delete\s+from\b|pragma\s+\w"
@@ -50,8 +52,8 @@ def sql_in(source: str) -> Iterator[str]:
     [
         "import sqlite3",
         "from sqlite3 import connect",
-        "rows = study.rows('select count(*) from fresh')",
-        'study.rows(f"""\n  select {x} from {table}""")',
+        "rows = study.database.rows('select count(*) from fresh')",
+        'study.database.rows(f"""\n  select {x} from {table}""")',
         "q = 'INSERT OR IGNORE INTO pin VALUES (1)'.lower(), 'update run set cancel=1'",
         "q = 'delete from note', 'pragma quick_check', 'create table x (a)', 'alter table x add column y'",
         "db.executemany(q, ())",
@@ -88,18 +90,18 @@ def study():
     plan = SMALL.plan(space=SpacePlan(swap_sizes=(1,), rates=("0.1",), replicates=3))
     about = {"attributes": list(SMALL.names), "measures": ["small_cells", "hellinger"], "n_records": 2}
     with Study.create_in_memory(plan, about, {"small_cells": 0.5, "hellinger": 0.0}) as made:
-        made.add_scenarios(SPECS)
+        made.scenario_table.add(SPECS)
         yield made
 
 
 def test_runs_are_counted_by_what_they_are(study):
-    study.add_results([(0, 1, OK, 2, 0.1, 0.1), (0, 2, FAILED, 2, 0.1, 0.1), (2, 1, OK, 2, 0.1, 0.1)])
-    study.add_results([(1, 10, OK, 2, 0.1, 0.1), (1, 11, OK, 2, 0.1, 0.1)], table="fresh")
+    study.runs.add([(0, 1, OK, 2, 0.1, 0.1), (0, 2, FAILED, 2, 0.1, 0.1), (2, 1, OK, 2, 0.1, 0.1)])
+    study.runs.add([(1, 10, OK, 2, 0.1, 0.1), (1, 11, OK, 2, 0.1, 0.1)], table="fresh")
     labels = study.scenarios.labels()
-    assert study.n_runs() == 3 and study.n_runs("fresh") == 2
-    assert study.n_runs(up_to=1) == 2 and study.n_runs(status=FAILED) == 1
-    assert study.n_runs(labels=labels[:1]) == 2 and study.n_runs("fresh", labels=labels[1:], up_to=10) == 1
-    assert study.n_runs(labels=[]) == 0 and study.n_decisions == 0
+    assert study.runs.count() == 3 and study.runs.count("fresh") == 2
+    assert study.runs.count(up_to=1) == 2 and study.runs.count(status=FAILED) == 1
+    assert study.runs.count(labels=labels[:1]) == 2 and study.runs.count("fresh", labels=labels[1:], up_to=10) == 1
+    assert study.runs.count(labels=[]) == 0 and study.choices.count() == 0
 
 
 def test_notes_come_back_as_what_they_are(study):
@@ -110,17 +112,29 @@ def test_notes_come_back_as_what_they_are(study):
         Note(0, 1, NoteKind.FIGURE, 0, "why"),
         Note(0, 2, NoteKind.FIGURE, 1, "because"),
     ]
-    study.add_results([(0, 1, OK, 2, None, 0.1), (0, 2, OK, 2, 0.1, None)], reversed(notes))
-    assert study.notes(0) == notes and study.notes(1) == []
-    assert study.notes_on(0, NoteKind.COUNT) == notes[1:2] and study.notes_on(1) == notes[4:]
-    stored = study.rows("select measure from note order by replicate, measure")
+    study.runs.add([(0, 1, OK, 2, None, 0.1), (0, 2, OK, 2, 0.1, None)], reversed(notes))
+    assert study.notes.of(0) == notes and study.notes.of(1) == []
+    assert study.notes.on(0, NoteKind.COUNT) == notes[1:2] and study.notes.on(1) == notes[4:]
+    stored = study.database.rows("select measure from note order by replicate, measure")
     assert stored == [(-3,), (-2,), (-1,), (0,), (1,)], "the format of a study stays"
 
 
 def test_a_study_without_sql_says_what_it_holds(study):
-    study.reuse(scenarios := study.scenarios)
+    study.scenario_table.reuse(scenarios := study.scenarios)
     assert study.scenarios is scenarios
-    study.add_scenarios([ReleaseSpec(SMALL.spec("SFU"), "0.1")])
+    study.scenario_table.add([ReleaseSpec(SMALL.spec("SFU"), "0.1")])
     assert study.scenarios is not scenarios and len(study.scenarios) == 4
-    study.reuse(scenarios)  # read before the study had grown
+    study.scenario_table.reuse(scenarios)  # read before the study had grown
     assert len(study.scenarios) == 4
+
+
+def test_statuses_are_stored_as_numbers(study):
+    study.runs.add([(0, replicate, status, 2, 0.1, 0.1) for replicate, status in enumerate(RunStatus, 1)])
+    assert study.database.rows("select status from realisation order by replicate") == [(0,), (1,), (2,), (3,)]
+    assert [RunStatus(status).word for status in study.runs.results().status] == ["ok", "failed", "noop", "partial"]
+
+
+def test_a_study_is_one_class_made_of_parts(study):
+    assert Study.__mro__ == (Study, object)
+    for name, part in vars(study).items():
+        assert name == "key" or (type(part).__mro__[1:] == (object,) and type(part).__module__ != Study.__module__)

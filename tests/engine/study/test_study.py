@@ -16,13 +16,15 @@ from engine.common.errors import EngineError, UsageError
 from engine.common.os_support import hostname
 from engine.common.stored_values import sums_of
 from engine.plan import SpacePlan
-from engine.release.results import OK
+from engine.release.results import RunStatus
 from engine.release.spec import ReleaseSpec
 from engine.study.keys import key_path, read_key, read_or_make_key
 from engine.study.study import Study
 from tests import needs
 from tests.examples import examples
 from tests.small_tables import Small
+
+OK = RunStatus.OK
 
 SMALL = Small(((0, 0, 0), (1, 1, 1)), (2, 2, 2))
 SPECS = [ReleaseSpec(SMALL.spec(roles), rate) for roles in ("SUU", "USU", "UUS") for rate in ("0.1", "0.2")]
@@ -32,7 +34,7 @@ ABOUT = {"attributes": list(SMALL.names), "measures": ["small_cells", "hellinger
 def create(path) -> Study:
     plan = SMALL.plan(space=SpacePlan(swap_sizes=(1,), rates=("0.1", "0.2"), replicates=3))
     study = Study.create(path, plan, ABOUT, {"small_cells": 0.5, "hellinger": 0.0})
-    study.add_scenarios(SPECS)
+    study.scenario_table.add(SPECS)
     return study
 
 
@@ -121,7 +123,7 @@ def test_a_read_only_study(study):
     with Study.open(study.path) as readable:
         assert len(readable.scenarios) == 6
         with pytest.raises(EngineError, match="is read-only; copy it to a folder you may write to"):
-            readable.cancel()
+            readable.lease.cancel()
 
 
 # -- scenarios and results -------------------------------------------------------------------------------------------
@@ -130,7 +132,7 @@ def test_a_read_only_study(study):
 def test_ids_stay_whatever_is_added(study):
     labels = {s.spec: s.label for s in study.scenarios}
     more = [ReleaseSpec(SMALL.spec(roles), "0.3") for roles in ("SUU", "SFU")]
-    study.add_scenarios([*reversed(SPECS), *more, more[0]])
+    study.scenario_table.add([*reversed(SPECS), *more, more[0]])
     assert len(study.scenarios) == 8 and [s.index for s in study.scenarios] == list(range(8))
     assert {s.spec: s.label for s in study.scenarios[:6]} == labels
     assert len({s.label for s in study.scenarios}) == 8
@@ -140,13 +142,13 @@ def test_ids_stay_whatever_is_added(study):
 
 def test_results_come_back_as_they_were(study):
     rows = [(1, 2, OK, 4, 0.1, None), (0, 1, OK, 2, 1 / 3, 5e-324), (1, 1, 1, 0, -0.0, 1e300)]
-    study.add_results(rows)
-    study.add_results([(0, 1, 1, 9, 9.0, 9.0)])
-    results = study.results()
+    study.runs.add(rows)
+    study.runs.add([(0, 1, 1, 9, 9.0, 9.0)])
+    results = study.runs.results()
     assert results.scenario.tolist() == [0, 1, 1] and results.replicate.tolist() == [1, 1, 2]
     assert results.status.tolist() == [OK, 1, OK] and results.changed.tolist() == [2, 0, 4]
     np.testing.assert_array_equal(results.values, [[1 / 3, 5e-324], [0, 1e300], [0.1, np.nan]])
-    assert len(study.results("fresh")) == 0
+    assert len(study.runs.results("fresh")) == 0
     assert study.original == {"small_cells": 0.5, "hellinger": 0.0}
 
 
@@ -154,8 +156,8 @@ def test_results_come_back_as_they_were(study):
 @examples(12)
 def test_replicates_done_counts_those_without_a_gap(tmp_path_factory, runs):
     with create(tmp_path_factory.mktemp("held") / "s") as study:
-        study.add_results([(place, replicate, OK, 2, 0.1, 0.1) for place, replicate in runs])
-        for place, got in enumerate(study.replicates_done()):
+        study.runs.add([(place, replicate, OK, 2, 0.1, 0.1) for place, replicate in runs])
+        for place, got in enumerate(study.runs.replicates_done()):
             wanted = 0
             while (place, wanted + 1) in runs:
                 wanted += 1
@@ -164,22 +166,22 @@ def test_replicates_done_counts_those_without_a_gap(tmp_path_factory, runs):
 
 def test_a_failed_transaction_changes_nothing(study):
     with pytest.raises(EngineError):
-        study.add_results([(0, 1, OK, 2, 0.1, 0.1), (0, 2, OK, 2, 0.1)])
-    assert len(study.results()) == 0
-    study.add_results([(0, 1, OK, 2, 0.1, 0.1)])
-    with pytest.raises(ZeroDivisionError), study.transaction() as db:
+        study.runs.add([(0, 1, OK, 2, 0.1, 0.1), (0, 2, OK, 2, 0.1)])
+    assert len(study.runs.results()) == 0
+    study.runs.add([(0, 1, OK, 2, 0.1, 0.1)])
+    with pytest.raises(ZeroDivisionError), study.database.transaction() as db:
         db.execute("delete from realisation")
         raise ZeroDivisionError
-    assert len(study.results()) == 1
+    assert len(study.runs.results()) == 1
 
 
 def test_measures_by_name(study):
-    assert study.measure_index("hellinger") == 1 == study.measure_index(" hellinger ")
-    assert study.measure_index("small_cells[n_rule=3]") == 0
+    assert study.subject.measure_index("hellinger") == 1 == study.subject.measure_index(" hellinger ")
+    assert study.subject.measure_index("small_cells[n_rule=3]") == 0
     with pytest.raises(UsageError, match=r"the study has no measure 'total_variation'\."):
-        study.measure_index("total_variation")
+        study.subject.measure_index("total_variation")
     with pytest.raises(UsageError, match="unknown measure 'helinger'"):
-        study.measure_index("helinger")
+        study.subject.measure_index("helinger")
 
 
 def test_finding_a_candidate(study):
@@ -195,7 +197,7 @@ def test_finding_a_candidate(study):
 
 
 def pretend(study: Study, pid: int, host: str, beat: float) -> None:
-    with study.transaction() as db:
+    with study.database.transaction() as db:
         db.execute("update run set state = 'running', pid = ?, host = ?, beat = ?", (pid, host, beat))
 
 
@@ -204,15 +206,15 @@ def test_the_lease(study):
 
     assert study.progress.state == "new"
     study.acquire_lease(10, 0)
-    assert study.progress.state == "running" and not study.beat(4) and study.progress.done == 4
+    assert study.progress.state == "running" and not study.lease.beat(4) and study.progress.done == 4
     study.acquire_lease(10, 4)
-    study.cancel()
-    assert study.beat(5)
-    study.release_lease("cancelled", "cancelled by request")
+    study.lease.cancel()
+    assert study.lease.beat(5)
+    study.lease.release("cancelled", "cancelled by request")
     assert study.progress.state == "cancelled"
     study.acquire_lease(10, 5)
-    assert not study.beat(5), "an old request to cancel does not stop a new sweep"
-    study.release_lease("finished")
+    assert not study.lease.beat(5), "an old request to cancel does not stop a new sweep"
+    study.lease.release("finished")
 
     # a living process of this machine, a dead one, and one that is silent on another machine
     pretend(study, os.getppid(), hostname(), time.time())
@@ -235,29 +237,29 @@ def test_a_sweep_releases_only_its_own_lease(study):
     import time
 
     pretend(study, os.getppid(), hostname(), time.time())
-    study.release_lease("finished")
+    study.lease.release("finished")
     assert study.progress.state == "running"
 
 
 def test_a_reader_sees_whole_transactions_beside_a_writer(study):
     with Study.open(study.path) as reader:
-        with study.transaction() as db:
+        with study.database.transaction() as db:
             row = [0.0, 1, 0, 2, 0.1, 0.2]
             values = (*row, *sums_of(np.array([row])))
             db.execute("insert into realisation values (?, ?, ?, ?, ?, ?, ?)", values)
-            assert len(reader.results()) == 0, "not yet"
-        assert len(reader.results()) == 1
-        study.beat(1)
+            assert len(reader.runs.results()) == 0, "not yet"
+        assert len(reader.runs.results()) == 1
+        study.lease.beat(1)
         assert reader.progress.done == 1
 
 
 def test_a_reader_meets_scenarios_that_were_added_after_it_opened(study):
     with Study.open(study.path) as reader:
         assert len(reader.scenarios) == 6
-        study.add_scenarios([ReleaseSpec(SMALL.spec("SFU"), "0.1")])
-        study.add_results([(6, 1, OK, 2, 0.1, 0.2)])
+        study.scenario_table.add([ReleaseSpec(SMALL.spec("SFU"), "0.1")])
+        study.runs.add([(6, 1, OK, 2, 0.1, 0.2)])
         with Study.open(study.path) as later:
-            assert len(later.scenarios) == 7 and later.replicates_done().tolist() == [0] * 6 + [1]
+            assert len(later.scenarios) == 7 and later.runs.replicates_done().tolist() == [0] * 6 + [1]
 
 
 # -- the key ---------------------------------------------------------------------------------------------------------
@@ -309,7 +311,7 @@ def test_scenarios_at_hand_are_those_in_the_file(tmp_path):
         with Study.open(made.path) as read:
             assert read.scenarios == made.scenarios
         extra = [ReleaseSpec(specs[0].attributes, rate) for rate in ("0.7", "0.70", "0.8")]
-        made.add_scenarios([*specs, *extra, *extra])
+        made.scenario_table.add([*specs, *extra, *extra])
         assert [s.spec for s in made.scenarios] == [*specs, extra[0], extra[2]]
         with Study.open(made.path) as read:
             assert read.scenarios == made.scenarios
@@ -317,7 +319,7 @@ def test_scenarios_at_hand_are_those_in_the_file(tmp_path):
 
 def test_a_study_that_nobody_holds_is_closed(study):
     held = Study.open(study.path)
-    connection = held._db
+    connection = held.database.connection
     del held
     gc.collect()
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):

@@ -20,11 +20,12 @@ from engine.frontier.tradeoff import hypervolume
 from engine.measures import call
 from engine.plan import Plan, edit_plan, plan_from_toml, plan_to_toml
 from engine.plan.samples import load
-from engine.release.results import FAILED, Results
+from engine.release.results import Results, RunStatus
+from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.study.study_map import risk_utility_map
 from engine.sweeps.adaptive import judge, looks
-from engine.sweeps.rerun import add_measures, reevaluate
+from engine.sweeps.added_measures import add_measures
+from engine.sweeps.recheck import recheck
 from engine.sweeps.runner import FRESH_FROM
 from engine.sweeps.sweep import sweep
 from tests import needs
@@ -42,7 +43,7 @@ def path(tmp_path) -> Path:
 
 
 def fresh_of(study: Study) -> list[tuple]:
-    results = study.results("fresh")
+    results = study.runs.results("fresh")
     return [*zip(results.scenario.tolist(), results.replicate.tolist(), results.values.tolist(), strict=True)]
 
 
@@ -62,7 +63,7 @@ def made(means: list[tuple[float, float]], spread: float, n: int, failed: tuple[
     about = spread * (np.arange(n) - (n - 1) / 2)
     rows = [(s, r + 1, risk + about[r], loss + about[-1 - r]) for s, (risk, loss) in enumerate(means) for r in range(n)]
     scenario, replicate, risk, loss = map(np.array, zip(*rows, strict=True))
-    status = np.where(np.isin(scenario, failed), FAILED, 0)
+    status = np.where(np.isin(scenario, failed), RunStatus.FAILED, 0)
     return Results(scenario, replicate, status, np.ones(len(rows), int), np.column_stack([risk, loss]))
 
 
@@ -116,13 +117,13 @@ def test_unequal_replicates_and_fresh_finalists(path, tmp_path):
     ticks: list[tuple[int, int]] = []
     plan = plan_of(space=ADAPTIVE)
     with sweep(RAW, plan, path, workers=1, on_progress=lambda *t: ticks.append(t)) as study:
-        held = study.replicates_done()
+        held = study.runs.replicates_done()
         assert set(held.tolist()) <= {4, 8, 16, 20} and len(set(held.tolist())) > 1
         view = risk_utility_map(study)
         np.testing.assert_array_equal(view.summary.counted + view.summary.failed, held)
         on = view.dominance.undominated
         assert on.any() and (held[on] == 20).all(), "whoever may be recommended was run in full"
-        fresh = study.results("fresh")
+        fresh = study.runs.results("fresh")
         assert sorted(set(fresh.scenario.tolist())) == np.flatnonzero(on).tolist() and len(fresh) == 20 * on.sum()
         assert fresh.replicate.min() == FRESH_FROM
         assert study.progress.state == "finished" and study.progress.done == study.progress.total == held.sum() + len(
@@ -218,10 +219,10 @@ def test_killed_and_resumed_it_is_the_study_it_would_have_been(path, tmp_path):
 def test_means_errors_and_shares_with_unequal_replicates(path):
     with sweep(RAW, plan_of(space=ADAPTIVE), path, workers=1) as study:
         view = risk_utility_map(study)
-        results = study.results()
-        least = int(study.replicates_done().min())
+        results = study.runs.results()
+        least = int(study.runs.replicates_done().min())
         for place in range(len(study.scenarios)):
-            mine = results.values[(results.scenario == place) & (results.status != FAILED)]
+            mine = results.values[(results.scenario == place) & (results.status != RunStatus.FAILED)]
             np.testing.assert_allclose(view.summary.mean[place], mine.mean(axis=0))
             np.testing.assert_allclose(
                 view.summary.se[place], mine.std(axis=0, ddof=1) / np.sqrt(len(mine)), atol=1e-18
@@ -233,27 +234,27 @@ def test_means_errors_and_shares_with_unequal_replicates(path):
 
 def test_extending_adding_and_rechecking(path, tmp_path):
     with sweep(RAW, plan_of(space=ADAPTIVE), path, workers=1) as study:
-        few = study.replicates_done()
+        few = study.runs.replicates_done()
         assert add_measures(study, RAW, KEY, ["false_zeros"], workers=1) == ["false_zeros"]
-        assert not np.isnan(study.results().values[:, study.measure_index("false_zeros")]).any()
-        assert not np.isnan(study.results("fresh").values[:, study.measure_index("false_zeros")]).any()
-        np.testing.assert_array_equal(study.replicates_done(), few)
-        finalists = sorted(set(study.results("fresh").scenario.tolist()))
-        reevaluate(study, RAW, KEY, finalists[:1], 30)
-        assert (study.results("fresh").scenario == finalists[0]).sum() == 30
+        assert not np.isnan(study.runs.results().values[:, study.subject.measure_index("false_zeros")]).any()
+        assert not np.isnan(study.runs.results("fresh").values[:, study.subject.measure_index("false_zeros")]).any()
+        np.testing.assert_array_equal(study.runs.replicates_done(), few)
+        finalists = sorted(set(study.runs.results("fresh").scenario.tolist()))
+        recheck(study, RAW, KEY, finalists[:1], 30)
+        assert (study.runs.results("fresh").scenario == finalists[0]).sum() == 30
         fresh = risk_utility_map(study, fresh=True)
         assert fresh.summary.counted[finalists[0]] == 30 and fresh.summary.counted[finalists[1]] == 20
         plan = study.plan
     grown = replace(plan, space=replace(plan.space, rates=(*plan.space.rates, "0.2")))
     with sweep(RAW, grown, path, workers=1, extend=True) as study:
-        assert len(study.scenarios) > len(few) and study.replicates_done().min() < 20
-        more = study.replicates_done()[: len(few)]
+        assert len(study.scenarios) > len(few) and study.runs.replicates_done().min() < 20
+        more = study.runs.replicates_done()[: len(few)]
         assert (more >= few).all()
     everything = replace(grown, space=replace(grown.space, adaptive=False))
     with pytest.raises(UsageError, match=r"space.adaptive: the study has yes, asked no"):
         sweep(RAW, everything, path, workers=1)
     with sweep(RAW, everything, path, workers=1, extend=True) as study:
-        assert (study.replicates_done() == 20).all()
+        assert (study.runs.replicates_done() == 20).all()
         rows = table_of(study)
     with sweep(RAW, everything, keyed(tmp_path / "once.study"), workers=1) as study:
         assert table_of(study) == rows
@@ -264,8 +265,8 @@ def test_the_command_shows_how_often_each_was_run(tmp_path, capsys):
     command = ["sweep", "czech", "--study", str(path), "--swap-sizes", "1,2", "--rates", "0.02,0.1"]
     assert main([*command, "--adaptive", "--replicates", "12", "--screen", "3", "--workers", "1"]) == 0
     with Study.open(path) as study:
-        assert study.plan.space.adaptive and study.plan.space.screen == 3 and study.replicates_done().min() == 3
-        held = study.replicates_done().tolist()
+        assert study.plan.space.adaptive and study.plan.space.screen == 3 and study.runs.replicates_done().min() == 3
+        held = study.runs.replicates_done().tolist()
     capsys.readouterr()
     assert main(["show", str(path)]) == 0
     assert "replicates" in capsys.readouterr().out.splitlines()[2]
@@ -325,10 +326,10 @@ def test_the_recommended_scenario_against_five_hundred_fresh_replicates(tmp_path
         with sweep(raw, plan, path, workers=1) as study:
             view = risk_utility_map(study)
             again = risk_utility_map(study, fresh=True)
-            saved.append(1 - study.replicates_done().mean() / 20)
+            saved.append(1 - study.runs.replicates_done().mean() / 20)
             place = view.under_bound(float(np.median(view.risk_loss[view.frontier()])))
-            reevaluate(study, raw, bytes([seed]) * 16, [place], 520)
-            results = study.results("fresh")
+            recheck(study, raw, bytes([seed]) * 16, [place], 520)
+            results = study.runs.results("fresh")
             truth = results.values[(results.scenario == place) & (results.replicate >= FRESH_FROM + 20)]
             assert len(truth) == 500
             for found, summary in ((own, view.summary), (fresh, again.summary)):

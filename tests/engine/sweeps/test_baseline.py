@@ -9,7 +9,7 @@ import pytest
 from engine.plan import edit_plan
 from engine.plan.recode import code
 from engine.plan.samples import load
-from engine.sweeps.baseline import doing_nothing
+from engine.sweeps.baseline import original_figure
 from engine.sweeps.sweep import sweep
 
 
@@ -21,6 +21,6 @@ def test_it_is_the_studys_own_figure(tmp_path: Path) -> None:
     with sweep(raw, plan, tmp_path / "c.study", workers=1) as study:
         originals = study.original
     data = code(raw, plan)
-    assert doing_nothing(plan, data, "small_cells[n_rule=5]") == pytest.approx(originals["small_cells[n_rule=5]"])
-    assert doing_nothing(plan, data, "hellinger") == 0
-    assert doing_nothing(plan, data, "distance_linkage") is None
+    assert original_figure(plan, data, "small_cells[n_rule=5]") == pytest.approx(originals["small_cells[n_rule=5]"])
+    assert original_figure(plan, data, "hellinger") == 0
+    assert original_figure(plan, data, "distance_linkage") is None

@@ -17,8 +17,8 @@ from engine.plan import MechanismPlan
 from engine.plan.recode import code
 from engine.study.study import Study
 from engine.sweeps import cluster as cluster_module
-from engine.sweeps.cluster import LoadedQuestion, Message, check_address, members, run_message, versions
-from engine.sweeps.evaluator import Evaluator, question, stream_keys
+from engine.sweeps.cluster import LoadedQuestion, TaskMessage, check_address, run_message, versions, worker_threads
+from engine.sweeps.evaluator import Evaluator, question_of, stream_keys
 from engine.sweeps.sweep import sweep
 from frontier_app.session.launch import free_port
 from tests.engine.small_studies import RAW, a_task, plan_of
@@ -67,7 +67,7 @@ def test_what_is_no_address_is_refused(address):
 
 @dataclass
 class Known:
-    """A client that knows these members."""
+    """A client that knows these worker_threads."""
 
     scheduler: str
     workers: tuple[str, ...] = ()
@@ -80,11 +80,11 @@ class Known:
 
 
 def test_no_unencrypted_member_may_be_elsewhere():
-    assert members(Known("tls://10.0.0.1:1", ("tls://10.0.0.2:1",))) == {"tls://10.0.0.2:1": 2}
-    assert members(Known("tcp://127.0.0.1:1", ("tcp://127.0.0.1:2", "tcp://127.0.0.1:3"))).keys()
+    assert worker_threads(Known("tls://10.0.0.1:1", ("tls://10.0.0.2:1",))) == {"tls://10.0.0.2:1": 2}
+    assert worker_threads(Known("tcp://127.0.0.1:1", ("tcp://127.0.0.1:2", "tcp://127.0.0.1:3"))).keys()
     for known in (Known("tcp://10.0.0.1:1"), Known("tcp://127.0.0.1:1", ("tcp://127.0.0.1:2", "tcp://10.0.0.2:1"))):
         with pytest.raises(EngineError, match="is not encrypted and listens to other hosts"):
-            members(known)
+            worker_threads(known)
 
 
 def test_workers_are_either_here_or_there(tmp_path):
@@ -171,7 +171,7 @@ def test_the_question_sent_holds_no_record():
     base = plan_of()
     plan = replace(base, data=replace(base.data, carry=("note",)))
     data = code(raw, plan)
-    asked = question(plan, data)
+    asked = question_of(plan, data)
     packed = pickle.dumps(LoadedQuestion(asked))
     again = pickle.loads(packed).question
     assert again.data is None and b"LEVELA0" in packed, "levels are needed, records are not"
@@ -182,37 +182,37 @@ def test_the_question_sent_holds_no_record():
     for column in data.codes:
         assert np.ascontiguousarray(column).tobytes() not in packed
     # the same check sees records where a mechanism needs them
-    with_records = question(replace(plan, mechanisms=(MechanismPlan.of("rds", {"s": "3"}),)), data)
+    with_records = question_of(replace(plan, mechanisms=(MechanismPlan.of("rds", {"s": "3"}),)), data)
     assert b"SECRET" in pickle.dumps(LoadedQuestion(with_records))
 
 
 def test_a_message_carries_derived_keys_and_never_shows_them():
-    asked, bundle = a_task(plan_of())
-    keys = [stream_keys(task, asked, KEY) for task in bundle]
-    message = Message(bundle, keys)
+    asked, batch = a_task(plan_of())
+    keys = [stream_keys(task, asked, KEY) for task in batch]
+    message = TaskMessage(batch, keys)
     packed = pickle.dumps((message, LoadedQuestion(asked)))
     assert KEY not in packed and KEY.hex().encode() not in packed
     assert all(one in packed for task in keys for one in task)
-    assert repr(message) == f"<{len(bundle)} tasks>" == str(message) and repr(LoadedQuestion(asked)) == "<question>"
+    assert repr(message) == f"<{len(batch)} tasks>" == str(message) and repr(LoadedQuestion(asked)) == "<question>"
     assert "b'" not in repr((message, LoadedQuestion(asked)))
 
 
 @pytest.mark.parametrize("mechanisms", [(), (MechanismPlan.of("rds", {"s": ["3", "9"]}),)])
 def test_derived_keys_do_what_the_study_key_does(mechanisms):
-    asked, bundle = a_task(plan_of(mechanisms=mechanisms))
-    wanted = Evaluator(asked, KEY).run_all(bundle)
+    asked, batch = a_task(plan_of(mechanisms=mechanisms))
+    wanted = Evaluator(asked, KEY).run_all(batch)
     loaded = pickle.loads(pickle.dumps(LoadedQuestion(asked)))
-    got = run_message(loaded, Message(bundle, [stream_keys(task, asked, KEY) for task in bundle]), versions())
+    got = run_message(loaded, TaskMessage(batch, [stream_keys(task, asked, KEY) for task in batch]), versions())
     assert not isinstance(got, str)
     assert got.rows.tobytes() == wanted.rows.tobytes() and got.notes == wanted.notes
 
 
 def test_a_worker_says_what_is_wrong_without_showing_anything():
-    asked, bundle = a_task(plan_of())
-    assert run_message(LoadedQuestion(asked), Message(bundle, []), "swap-frontier 0") == (
+    asked, batch = a_task(plan_of())
+    assert run_message(LoadedQuestion(asked), TaskMessage(batch, []), "swap-frontier 0") == (
         f"a worker of the cluster has {versions()}; wanted swap-frontier 0"
     )
     assert (
-        run_message(LoadedQuestion(asked), Message(bundle, []), versions())
+        run_message(LoadedQuestion(asked), TaskMessage(batch, []), versions())
         == "a worker of the cluster failed with IndexError"
     )

@@ -127,7 +127,7 @@ def test_an_encrypted_cluster(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_workers_die_and_join_and_the_study_equals_the_serial_one(grid, tmp_path, monkeypatch):
-    monkeypatch.setattr("engine.sweeps.workers.TASK", 60)
+    monkeypatch.setattr("engine.sweeps.workers.BATCH_SIZE", 60)
     for _ in range(3):
         grid.add()
     seen: list[tuple[int, int]] = []
@@ -144,7 +144,7 @@ def test_workers_die_and_join_and_the_study_equals_the_serial_one(grid, tmp_path
     plan = plan_of(space=LONG)
     with sweep(RAW, plan, study_at(tmp_path, "c"), cluster=grid.address, on_progress=on_progress) as study:
         assert study.progress.state == "finished" and study.progress.done == 8000
-        rows = len(study.results())
+        rows = len(study.runs.results())
         found = table_of(study)
     assert grid.workers[0].wait(timeout=10) != 0, "a worker was killed on the way"
     assert seen[0] == (0, 8000) and seen[-1] == (8000, 8000) and len(seen) > 50
@@ -159,7 +159,7 @@ def test_workers_die_and_join_and_the_study_equals_the_serial_one(grid, tmp_path
 
 @pytest.mark.slow
 def test_the_only_worker_dies_with_what_it_knew_and_another_comes(grid, tmp_path, monkeypatch):
-    monkeypatch.setattr("engine.sweeps.workers.TASK", 60)
+    monkeypatch.setattr("engine.sweeps.workers.BATCH_SIZE", 60)
     grid.add()
 
     def on_progress(done: int, total: int) -> None:
@@ -171,16 +171,16 @@ def test_the_only_worker_dies_with_what_it_knew_and_another_comes(grid, tmp_path
     # in stages: what is asked of the cluster follows from what it answered
     plan = plan_of(space={"replicates": 100, "swap_sizes": (), "search": True, "budget": 60})
     with sweep(RAW, plan, study_at(tmp_path, "c"), cluster=grid.address, on_progress=on_progress) as study:
-        found, fresh = table_of(study), len(study.results("fresh"))
+        found, fresh = table_of(study), len(study.runs.results("fresh"))
     assert len(grid.workers) == 2
     with sweep(RAW, plan, study_at(tmp_path, "one"), workers=1) as study:
-        assert found == table_of(study) and fresh == len(study.results("fresh"))
+        assert found == table_of(study) and fresh == len(study.runs.results("fresh"))
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows freezes no process; run the tests on Linux or macOS")
 def test_a_frozen_worker_keeps_its_own_bundles_waiting_and_no_others(grid, tmp_path, monkeypatch):
-    monkeypatch.setattr("engine.sweeps.workers.TASK", 60)
+    monkeypatch.setattr("engine.sweeps.workers.BATCH_SIZE", 60)
     monkeypatch.setattr(cluster_module, "_SILENT", 2.0)
     for _ in range(2):
         grid.add()
@@ -227,7 +227,7 @@ from engine.sweeps.sweep import sweep
 from tests.engine.small_studies import RAW, plan_of
 from engine.common.errors import EngineError
 
-engine.sweeps.workers.TASK = 60
+engine.sweeps.workers.BATCH_SIZE = 60
 if __name__ == "__main__":
     try:
         sweep(RAW, plan_of(space={"replicates": 400}), sys.argv[1], cluster=sys.argv[2],
@@ -269,7 +269,7 @@ def test_a_sweep_on_a_cluster_is_cancelled_with_and_without_workers(grid, tmp_pa
         ticks.append(done)
         if len(ticks) == 3:  # nobody works: time passes all the same
             with Study.open(path) as other:
-                other.cancel()
+                other.lease.cancel()
 
     said: list[str] = []
     with sweep(RAW, plan_of(), path, cluster=grid.address, on_progress=cancel, announce=said.append) as study:
@@ -280,12 +280,12 @@ def test_a_sweep_on_a_cluster_is_cancelled_with_and_without_workers(grid, tmp_pa
     ]
     grid.add()
     with sweep(RAW, None, path, cluster=grid.address) as study:
-        assert study.progress.state == "finished" and len(study.results()) == 80
+        assert study.progress.state == "finished" and len(study.runs.results()) == 80
 
 
 @pytest.mark.slow
 def test_a_lost_scheduler_gets_one_sentence_and_nothing_is_lost(grid, tmp_path, monkeypatch):
-    monkeypatch.setattr("engine.sweeps.workers.TASK", 60)
+    monkeypatch.setattr("engine.sweeps.workers.BATCH_SIZE", 60)
     grid.add()
     path = study_at(tmp_path, "c")
 
@@ -298,8 +298,8 @@ def test_a_lost_scheduler_gets_one_sentence_and_nothing_is_lost(grid, tmp_path, 
     with pytest.raises(EngineError, match="the cluster's scheduler does not answer any more"):
         sweep(RAW, plan_of(space=LONG), path, cluster=grid.address, on_progress=on_progress)
     with Study.open(path) as study:
-        assert study.progress.state == "failed" and 0 < len(study.results()) < 8000
+        assert study.progress.state == "failed" and 0 < len(study.runs.results()) < 8000
     with suppress(IndexError):
         grid.workers[0].kill()
     with sweep(RAW, None, path, workers=1) as study:
-        assert len(study.results()) == 8000
+        assert len(study.runs.results()) == 8000

@@ -89,4 +89,4 @@ def test_extending_refuses_less_and_other(path):
             swept(path, plan_of(**parts), extend=True)
         assert words in str(got.value) and "can be added" not in str(got.value)
     with Study.open(path) as study:
-        assert study.plan == plan_of() and len(study.results()) == 80
+        assert study.plan == plan_of() and len(study.runs.results()) == 80

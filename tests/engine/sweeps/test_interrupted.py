@@ -62,7 +62,7 @@ def test_a_killed_sweep_resumes_where_it_was(path, tmp_path):
     finally:
         end(process)
     with Study.open(path) as study:
-        held = len(study.results())
+        held = len(study.runs.results())
         assert 0 < held < 4000 and study.progress.state == "cancelled"
     ticks: list[tuple[int, int]] = []
     with sweep(RAW, None, path, workers=1, on_progress=lambda *t: ticks.append(t)) as study:
@@ -111,19 +111,19 @@ def test_readers_beside_the_writer_and_no_second_writer(path):
     try:
         wait_for(process, 1)
         with Study.open(path) as reader:
-            first = len(reader.results())
+            first = len(reader.runs.results())
             assert reader.progress.state == "running" and reader.progress.total == 4000
             with pytest.raises(EngineError, match=rf"another sweep \(process {process.pid}\) is writing 's.study'"):
                 swept(path)
             wait_for(process, first + 1)
-            assert len(reader.results()) > first
+            assert len(reader.runs.results()) > first
             # cancelled from outside, everything done is kept
-            reader.cancel()
+            reader.lease.cancel()
         assert process.wait(timeout=30) == 0
         with Study.open(path) as study:
             progress = study.progress
             assert progress.state == "cancelled" and progress.message == "cancelled by request"
-            assert first < len(study.results()) == progress.done < 4000
+            assert first < len(study.runs.results()) == progress.done < 4000
     finally:
         end(process)
 
@@ -145,7 +145,7 @@ def test_a_full_disk_gives_one_sentence_and_a_study_that_goes_on(path, monkeypat
 
     def small_disk(where):
         study = opened(where)
-        study._db.execute("pragma max_page_count = 20")
+        study.database.connection.execute("pragma max_page_count = 20")
         return study
 
     monkeypatch.setattr(Study, "open", small_disk)
@@ -157,6 +157,6 @@ def test_a_full_disk_gives_one_sentence_and_a_study_that_goes_on(path, monkeypat
     )
     monkeypatch.undo()
     with Study.open(path) as study:
-        held = len(study.results())
+        held = len(study.runs.results())
         assert study.progress.state in ("failed", "cancelled", "running") and held < 2000
     assert len(swept(path)) == 2000

@@ -17,6 +17,7 @@ from engine.plan.dependencies import decided_among
 from engine.plan.recode import code
 from engine.plan.samples import load
 from engine.release.records import ReleasedTable
+from engine.release.results import RunStatus
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.report.document import Bullets
 from engine.report.plan_counts import count_plan
@@ -37,7 +38,7 @@ def raw(tmp_path_factory: pytest.TempPathFactory) -> RawTable:
 def _released(data: Microdata, source: np.ndarray, *moved: str) -> Remade:
     roles = "".join("S" if name in moved else "U" for name in data.domain.names)
     spec = ReleaseSpec(AttributeSpec(data.domain.names, roles), "0.05", "strict")
-    return Remade(data, spec, (ReleasedTable(data, source, data.domain.indices(moved)),), 0, {}, bytes(32))
+    return Remade(data, spec, (ReleasedTable(data, source, data.domain.indices(moved)),), RunStatus.OK, {}, bytes(32))
 
 
 def test_a_recode_of_which_one_side_may_be_swapped_is_named(raw: RawTable) -> None:

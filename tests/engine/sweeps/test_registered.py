@@ -35,7 +35,7 @@ def swept(folder, name, **options):
     raw, plan = load("czech")
     plan = replace(plan, measures=("small_cells", "touched_cells"), space=replace(plan.space, replicates=2))
     with sweep(raw, plan, folder / name, **options) as study:
-        return study.results()
+        return study.runs.results()
 
 
 def test_a_registered_measure_gives_the_same_figures_in_other_processes(own, tmp_path):

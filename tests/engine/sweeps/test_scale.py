@@ -22,8 +22,9 @@ from engine.release.results import StoredResults
 from engine.release.spec import AttributeSpec, pairs_wanted
 from engine.study.aggregate_cache import invalidate
 from engine.study.live_frontier import live_frontier
+from engine.study.map_reader import risk_utility_map
+from engine.study.runs import Runs
 from engine.study.study import Study
-from engine.study.study_map import risk_utility_map
 from engine.sweeps import cell_evaluator
 from engine.sweeps.candidates import Group, group
 from engine.sweeps.evaluator import Evaluator, Question, Task
@@ -105,16 +106,16 @@ def test_the_size_of_a_batch_changes_no_bit(dense, expected, cells, monkeypatch)
 
 def test_a_candidate_alone_has_the_bits_it_has_among_its_splits_and_rates(dense, expected):
     for one in islice(all_groups(dense), 0, None, 7):
-        for member in one.members:
+        for member in one.scenarios:
             alone = Evaluator(asked(dense), KEY).run(Group(one.structure, (member,)), (2,)).rows
             np.testing.assert_array_equal(alone[0], expected[2 * member[0] + 1])
 
 
 def test_some_members_of_a_group_give_those_rows_and_no_others(dense, expected):
-    most = max(all_groups(dense), key=lambda one: len(one.members))
-    some = Group(most.structure, most.members[1::4])
+    most = max(all_groups(dense), key=lambda one: len(one.scenarios))
+    some = Group(most.structure, most.scenarios[1::4])
     rows = in_order(Evaluator(asked(dense), KEY).run(some, (1,)).rows)
-    np.testing.assert_array_equal(rows, expected[[2 * place for place, _ in sorted(some.members)]])
+    np.testing.assert_array_equal(rows, expected[[2 * place for place, _ in sorted(some.scenarios)]])
 
 
 # -- many attributes, few of the possible cells ----------------------------------------------------------------------
@@ -202,7 +203,7 @@ def same(a, b) -> None:
 @pytest.mark.parametrize("partial", [False, True])
 def test_what_is_kept_equals_what_realisations_add_up_to(study, partial):
     measures = [one.measure for one in study.measures]
-    results = study.results()
+    results = study.runs.results()
     assert (results.status == 1).any(), "no failed runs: nothing to leave out"
     for _ in range(2):
         view = risk_utility_map(study, allow_partial=partial)
@@ -217,7 +218,7 @@ def test_a_map_of_a_finished_sweep_reads_no_realisation(study, monkeypatch):
     def refuse(*args):
         raise AssertionError("realisations were read")
 
-    monkeypatch.setattr(Study, "results", refuse)
+    monkeypatch.setattr(Runs, "results", refuse)
     view = risk_utility_map(study)
     assert isinstance(view.results, StoredResults) and len(view.results) == 3 * len(study.scenarios)
     with pytest.raises(AssertionError, match="were read"):
@@ -227,39 +228,39 @@ def test_a_map_of_a_finished_sweep_reads_no_realisation(study, monkeypatch):
 def test_what_is_kept_goes_with_every_change(study):
     before = risk_utility_map(study)
     width = len(study.measures)
-    study.add_results([(0, 99, 0, 4, *([0.5] * width))])
+    study.runs.add([(0, 99, 0, 4, *([0.5] * width))])
     after = risk_utility_map(study)
     assert after.summary.counted[0] == before.summary.counted[0] + 1
-    same(after.summary, summarise(study.results(), [m.measure for m in study.measures], len(study.scenarios)))
+    same(after.summary, summarise(study.runs.results(), [m.measure for m in study.measures], len(study.scenarios)))
 
 
 def test_scenarios_kept_as_columns_equal_those_in_the_rows(study):
     with Study.open(study.path) as now:
-        assert now.load_cached("scenario"), "the writer keeps them"
-        assert now.n_scenarios == len(now.scenarios) == len(now._read_scenarios())
-        assert now.scenarios == now._read_scenarios() == study.scenarios
+        assert now.cache.load("scenario"), "the writer keeps them"
+        assert now.n_scenarios == len(now.scenarios) == len(now.scenario_table.read())
+        assert now.scenarios == now.scenario_table.read() == study.scenarios
         assert now.scenarios[-1] == now.scenarios[len(now.scenarios) - 1]
         assert now.scenarios[1:3] == list(now.scenarios)[1:3]
         with pytest.raises(IndexError):
             now.scenarios[len(now.scenarios)]
         new = replace(now.scenarios[0].spec, rate="0.5")
-        now.add_scenarios([new])
-        assert now.load_cached("scenario") is None
+        now.scenario_table.add([new])
+        assert now.cache.load("scenario") is None
         assert now.scenarios[-1].spec == new
 
 
 def test_fresh_runs_leave_what_rests_on_the_sweep(study):
     width = len(study.measures)
-    study.add_results([(0, 99, 0, 4, *([0.5] * width))], table="fresh")
-    assert study.load_cached("realisation runs") and study.load_cached("scenario")
+    study.runs.add([(0, 99, 0, 4, *([0.5] * width))], table="fresh")
+    assert study.cache.load("realisation runs") and study.cache.load("scenario")
     assert len(risk_utility_map(study, fresh=True).results) == 1
-    study.add_results([(0, 100, 0, 4, *([0.5] * width))], table="fresh")
-    assert len(study.results("fresh")) == 2 and len(risk_utility_map(study, fresh=True).results) == 2
+    study.runs.add([(0, 100, 0, 4, *([0.5] * width))], table="fresh")
+    assert len(study.runs.results("fresh")) == 2 and len(risk_utility_map(study, fresh=True).results) == 2
 
 
 def test_a_growing_frontier_is_the_same_from_what_is_kept(study):
     known = live_frontier(study)
-    with study.transaction() as db:
+    with study.database.transaction() as db:
         invalidate(db, "realisation")
     added = live_frontier(study)
     assert known.scenarios.tolist() == added.scenarios.tolist() and known.runs == added.runs
@@ -269,9 +270,9 @@ def test_a_growing_frontier_is_the_same_from_what_is_kept(study):
 def test_nothing_is_kept_of_a_study_that_changes_meanwhile(study, tmp_path):
     def work():
         with Study.open(study.path) as other:
-            other.add_results([(0, 98, 0, 4, *([0.5] * len(study.measures)))])
+            other.runs.add([(0, 98, 0, 4, *([0.5] * len(study.measures)))])
         return {"n": np.array(1)}
 
-    assert study.cached("x", work, study.data_version)["n"] == 1
-    assert study.cached("x", lambda: {"n": np.array(2)}, study.data_version)["n"] == 2
-    assert study.cached("x", lambda: {"n": np.array(3)}, study.data_version)["n"] == 2
+    assert study.cache.get("x", work, study.database.data_version)["n"] == 1
+    assert study.cache.get("x", lambda: {"n": np.array(2)}, study.database.data_version)["n"] == 2
+    assert study.cache.get("x", lambda: {"n": np.array(3)}, study.database.data_version)["n"] == 2

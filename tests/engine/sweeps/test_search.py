@@ -16,9 +16,9 @@ from engine.plan.recode import code
 from engine.plan.samples import load
 from engine.release.space import canonical
 from engine.release.spec import RANDOM_SWAP
+from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.study.study_map import risk_utility_map
-from engine.sweeps.evaluator import question
+from engine.sweeps.evaluator import question_of
 from engine.sweeps.probe import estimate
 from engine.sweeps.search import SearchReport, search_of
 from engine.sweeps.sweep import sweep
@@ -135,13 +135,13 @@ def test_the_study_holds_what_was_looked_at(tmp_path):
         assert study.progress.message.startswith("looked at 40 of 107 specs (37.4 %); the last fifth")
         view = risk_utility_map(study)
         on = view.dominance.undominated
-        assert (study.replicates_done()[on] == 8).all() and study.replicates_done().min() == 4
-        assert set(study.results("fresh").scenario.tolist()) == set(np.flatnonzero(on).tolist())
-        asked = question(plan, code(RAW, plan))
+        assert (study.runs.replicates_done()[on] == 8).all() and study.runs.replicates_done().min() == 4
+        assert set(study.runs.results("fresh").scenario.tolist()) == set(np.flatnonzero(on).tolist())
+        asked = question_of(plan, code(RAW, plan))
         from tests.small_tables import rows
 
         wanted = rows(asked, [s.spec for s in study.scenarios], [1, 2, 3, 4])
-        results = study.results()
+        results = study.runs.results()
         first = results.replicate <= 4
         assert results.values[first].tobytes() == np.ascontiguousarray(wanted[:, 4:]).tobytes()
 
@@ -194,7 +194,7 @@ def test_beside_other_mechanisms(tmp_path):
     with sweep(RAW, plan, keyed(tmp_path / "s.study"), workers=1) as study:
         names = [s.spec.mechanism for s in study.scenarios]
         assert names.count("rds") == 2 and names.count(RANDOM_SWAP) == 30
-        assert study.replicates_done().min() >= 4
+        assert study.runs.replicates_done().min() >= 4
 
 
 def test_a_search_needs_a_risk_and_a_utility(tmp_path):

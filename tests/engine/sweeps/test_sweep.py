@@ -18,11 +18,11 @@ from engine.mechanisms import MECHANISMS
 from engine.mechanisms.key_swaps import RDS
 from engine.plan import MechanismPlan
 from engine.plan.recode import code
-from engine.release.results import FAILED, NOOP
+from engine.release.results import RunStatus
 from engine.study.keys import key_path, read_key
 from engine.sweeps import probe
 from engine.sweeps.candidates import scenarios_of
-from engine.sweeps.evaluator import Evaluator, question
+from engine.sweeps.evaluator import Evaluator, question_of
 from engine.sweeps.probe import estimate
 from engine.sweeps.sweep import sweep
 from tests.engine.small_studies import RAW, SHAPE, SMALL, keyed, plan_of, swept
@@ -40,11 +40,11 @@ def test_a_sweep_is_its_evaluations(path):
     ticks: list[tuple[int, int]] = []
     said: list[str] = []
     with sweep(RAW, plan, path, workers=1, on_progress=lambda *t: ticks.append(t), announce=said.append) as study:
-        results = study.results()
+        results = study.runs.results()
         assert study.progress.state == "finished"
         specs = [s.spec for s in study.scenarios]
         assert len(specs) == 20 and len(results) == 80 == study.progress.done
-        asked = question(plan, code(RAW, plan))
+        asked = question_of(plan, code(RAW, plan))
         wanted = rows(asked, specs, [1, 2, 3, 4])
         got = np.column_stack([results.scenario, results.replicate, results.status, results.changed, results.values])
         assert got.tobytes() == wanted.tobytes()
@@ -62,9 +62,9 @@ def test_workers_change_nothing(path, tmp_path):
 
 def test_undefined_and_failed_runs_are_kept_as_such(path):
     with sweep(RAW, plan_of(space={"rates": ("0.0001", "1")}), path, workers=1) as study:
-        results = study.results()
-        assert {NOOP, FAILED} <= set(results.status.tolist())
-        assert (results.changed[results.status == NOOP] == 0).all()
+        results = study.runs.results()
+        assert {RunStatus.NOOP, RunStatus.FAILED} <= set(results.status.tolist())
+        assert (results.changed[results.status == RunStatus.NOOP] == 0).all()
         everybody = results.changed == len(SMALL.records)
         assert (np.isnan(results.values[:, 0]) == everybody).all()
 
@@ -74,10 +74,10 @@ def test_edit_failures_are_counted_wherever_rules_are_declared(path):
     edits = (EditRule("never", (("A", ("v0",)), ("B", ("v1",)))),)
     with sweep(RAW, plan_of(edits=edits), path, workers=1) as study:
         assert "edit_failures" in [str(call) for call in study.measures]
-        place = study.measure_index("edit_failures")
+        place = study.subject.measure_index("edit_failures")
         before = sum(record[0] == 0 and record[1] == 1 for record in SMALL.records)
         assert study.original["edit_failures"] == before
-        assert study.results().values[:, place].min() >= 0
+        assert study.runs.results().values[:, place].min() >= 0
 
 
 def test_other_data_are_refused(path):
@@ -195,14 +195,14 @@ def test_a_probe_runs_many_candidates_together(monkeypatch):
     monkeypatch.setattr(time, "perf_counter", lambda: next(moments) / 1000)
     plan = plan_of(space={"replicates": 500})
     estimate(plan, code(RAW, plan))
-    assert max(len(group.members) * len(numbers) for tasks in ran for group, numbers in tasks) > 50
+    assert max(len(group.scenarios) * len(numbers) for tasks in ran for group, numbers in tasks) > 50
 
 
 def test_measures_are_asked_once_however_written(path):
     plan = plan_of(measures=("small_cells[n_rule=3]", "hellinger", "small_cells"))
     with sweep(RAW, plan, path, workers=1) as study:
         assert [str(call) for call in study.measures] == ["small_cells", "hellinger"]
-        assert study.results().values.shape[1] == 2
+        assert study.runs.results().values.shape[1] == 2
 
 
 def test_runs_over_records_are_reported_a_few_at_a_time_and_fitted_once(path, monkeypatch):

@@ -22,8 +22,8 @@ from engine.report.findings import BOARD
 from engine.report.map_frame import staircase
 from engine.report.map_words import bars_words
 from engine.report.words import about, bar
+from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.study.study_map import risk_utility_map
 from frontier_app.charts import board_map
 from frontier_app.session import workspace
 from frontier_app.session.workspace import Workspace
@@ -81,7 +81,7 @@ def test_a_decision_to_release_nothing(swept: Callable[..., Workspace]):
     at = swept()
     with recommend(at) as study:
         withhold(study, "Ada", "too risky")
-        label = study.decisions[-1].label
+        label = study.choices.all()[-1].label
     made = board(at)
     said = words(made)
     assert made.title[0].value == "No release" and "Decided by Ada on" in said and "too risky" in said
@@ -94,7 +94,7 @@ def test_a_decision_to_release_nothing(swept: Callable[..., Workspace]):
 def test_a_bundle_alone_shows_the_board_and_the_glossary_only(swept: Callable[..., Workspace], tmp_path: Path):
     at = swept()
     with recommend(at) as study:
-        choice = study.decisions[-1]
+        choice = study.choices.all()[-1]
         found = findings(study, remade(study, samples.load("czech")[0], choice.label, choice.replicate))
     bundle = tmp_path / "member"
     bundle.mkdir()
@@ -117,7 +117,7 @@ def test_a_bundle_alone_shows_the_board_and_the_glossary_only(swept: Callable[..
 def test_the_map_holds_the_letters_and_no_names(swept: Callable[..., Workspace]):
     at = swept()
     with recommend(at) as study:
-        choice = study.decisions[-1]
+        choice = study.choices.all()[-1]
         found = findings(study, remade(study, samples.load("czech")[0], choice.label, choice.replicate))
         labels = [s.label for s in study.scenarios]
     for dark in (False, True):
@@ -139,7 +139,7 @@ def test_the_map_holds_the_letters_and_no_names(swept: Callable[..., Workspace])
 def test_letters_of_one_place_on_the_map_do_not_cover_each_other(swept: Callable[..., Workspace]):
     at = swept()
     with recommend(at) as study:
-        choice = study.decisions[-1]
+        choice = study.choices.all()[-1]
         found = findings(study, remade(study, samples.load("czech")[0], choice.label, choice.replicate))
     own = next(c for c in found.map.candidates if c.recommended)
     two = tuple(replace(own, letter=letter, recommended=False) for letter in ("X", "Y"))
@@ -158,7 +158,7 @@ def test_the_command_opens_a_bundle_and_refuses_another_folder(
 
     at = swept()
     with recommend(at) as study:
-        choice = study.decisions[-1]
+        choice = study.choices.all()[-1]
         found = findings(study, remade(study, samples.load("czech")[0], choice.label, choice.replicate))
     opened: list[Path | None] = []
 
@@ -178,7 +178,7 @@ def test_the_command_opens_a_bundle_and_refuses_another_folder(
 def test_hostile_texts_of_a_bundle_stay_text(swept: Callable[..., Workspace], tmp_path: Path):
     at = swept()
     with recommend(at) as study:
-        choice = study.decisions[-1]
+        choice = study.choices.all()[-1]
         found = findings(study, remade(study, samples.load("czech")[0], choice.label, choice.replicate))
     bad = "see http://evil.example/a or www.evil.example, me@evil.example :material/home:\n\n# big\n1. one"
     hostile = replace(
@@ -202,7 +202,7 @@ def test_hostile_texts_of_a_bundle_stay_text(swept: Callable[..., Workspace], tm
 def test_the_average_stands_beside_the_run_and_its_error_is_explained(swept: Callable[..., Workspace]):
     at = swept()
     with recommend(at) as study:
-        choice = study.decisions[-1]
+        choice = study.choices.all()[-1]
         found = findings(study, remade(study, samples.load("czech")[0], choice.label, choice.replicate))
     row = found.measures[0]
     assert row.chosen_by and row.mean is not None
@@ -218,7 +218,7 @@ def test_the_average_stands_beside_the_run_and_its_error_is_explained(swept: Cal
 def test_a_bar_within_the_rounding_of_its_figure_is_not_drawn_and_that_is_said(swept: Callable[..., Workspace]):
     at = swept()
     with recommend(at) as study:
-        choice = study.decisions[-1]
+        choice = study.choices.all()[-1]
         found = findings(study, remade(study, samples.load("czech")[0], choice.label, choice.replicate))
     first, *rest = found.map.candidates
     plain = tuple(replace(c, risk=5.5, risk_se=0.25, utility=0.1105, utility_se=0.0008) for c in (first, *rest))

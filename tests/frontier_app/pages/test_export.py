@@ -22,9 +22,9 @@ from engine.decision.states import decide, withhold
 from engine.plan import PublishPlan
 from engine.plan.samples import load
 from engine.study.keys import key_path, read_key
+from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.study.study_map import risk_utility_map
-from engine.sweeps.rerun import reevaluate
+from engine.sweeps.recheck import recheck
 from frontier_app.session import exports, workspace
 from frontier_app.session.workspace import Workspace
 from tests.frontier_app.elements import leads_to
@@ -38,7 +38,7 @@ def at(swept: Callable[..., Workspace]) -> Workspace:
     with Study.open(made.folder / "study-1.study") as study:
         view = risk_utility_map(study)
         place = int(view.frontier()[0])
-        reevaluate(study, load("czech")[0], read_key(key_path(study.path)), [place], 2)
+        recheck(study, load("czech")[0], read_key(key_path(study.path)), [place], 2)
         choose(study, view, "safe", candidate=study.scenarios[place].label, by="Ada")
     return made
 

@@ -10,8 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.study.study_map import risk_utility_map
 from frontier_app.charts import candidate_labels
 from frontier_app.charts import candidate_map as drawing
 from frontier_app.session import jobs

@@ -17,7 +17,7 @@ from engine.plan import plan_from_toml, plan_to_toml
 from engine.plan.lock import lock
 from engine.plan.samples import open_data
 from engine.study.study import Study
-from engine.sweeps.rerun import reevaluate
+from engine.sweeps.recheck import recheck
 from frontier_app.session.workspace import Workspace
 from tests.frontier_app import hostile_names
 from tests.frontier_app.conftest import APP, to_page
@@ -153,10 +153,10 @@ def words() -> str:
 def test_names_in_what_the_board_answers(workspace: Workspace):
     assert workspace.study is not None
     with Study.open(workspace.study) as study:
-        place = study.find(study.decisions[-1].label)[0].index
+        place = study.find(study.choices.all()[-1].label)[0].index
         raw = open_data(workspace.about["data"])[0]
         key = bytes.fromhex((workspace.folder / "study-1.study.key").read_text())
-        reevaluate(study, raw, key, [place], 2)
+        recheck(study, raw, key, [place], 2)
         for state, more in (
             ("submitted", {}),
             ("returned", {"why": words()}),

@@ -16,9 +16,9 @@ from engine.plan.lock import lock
 from engine.plan.samples import load
 from engine.study.decision_log import append, entries
 from engine.study.keys import key_path, read_key
+from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.study.study_map import risk_utility_map
-from engine.sweeps.rerun import reevaluate
+from engine.sweeps.recheck import recheck
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets import candidate_card
 from tests.frontier_app.elements import has_button, leads_to, press
@@ -47,7 +47,7 @@ def recommend(at: Workspace, *, fresh: bool = True) -> str:
         view = risk_utility_map(study)
         place = int(view.frontier()[1])
         if fresh:
-            reevaluate(study, load("czech")[0], read_key(key_path(study.path)), [place], 3)
+            recheck(study, load("czech")[0], read_key(key_path(study.path)), [place], 3)
         choose(study, view, "safe enough", candidate=study.scenarios[place].label, by="Ada")
         return study.scenarios[place].label
 
@@ -173,7 +173,9 @@ def test_a_text_that_tells_how_many_records_change_is_not_recorded(at: Workspace
     made.number_input(key="recommend-bound").set_value(1.0).run()
     with study_of(at) as study:
         view = risk_utility_map(study)
-        changed = study.rows("select changed from realisation where scenario = ?", (view.under_bound(1.0),))[0][0]
+        changed = study.database.rows("select changed from realisation where scenario = ?", (view.under_bound(1.0),))[
+            0
+        ][0]
     why = f"only {changed} records are changed"
     made.text_area(key="recommend-why-0-none").set_value(why).run()
     made.text_input(key="recommend-by").set_value("Ada").run()
@@ -181,11 +183,11 @@ def test_a_text_that_tells_how_many_records_change_is_not_recorded(at: Workspace
     press(made, "record-choice")
     assert any(words_said in one.value for one in made.error)
     with study_of(at) as study:
-        assert study.decisions == []
+        assert study.choices.all() == []
     label = recommend(at)
     with study_of(at) as study:
         place = study.find(label)[0].index
-        changed = study.rows("select changed from realisation where scenario = ?", (place,))[0][0]
+        changed = study.database.rows("select changed from realisation where scenario = ?", (place,))[0][0]
         decide(study, "submitted", "Ada")
     made = opened(at)
     made.text_input(key="decide-approve-by").set_value("Board")
@@ -244,7 +246,7 @@ def test_a_study_without_its_data(at: Workspace):
 
 def test_a_log_that_was_cut_is_said(at: Workspace):
     recommend(at)
-    with study_of(at) as study, study.transaction() as db:
+    with study_of(at) as study, study.database.transaction() as db:
         db.execute("delete from log where number = (select max(number) from log)")
     made = opened(at)
     assert not made.exception and any("decision log was cut" in one.value for one in made.error)
@@ -252,7 +254,7 @@ def test_a_log_that_was_cut_is_said(at: Workspace):
 
 def test_a_broken_log_is_said(at: Workspace):
     recommend(at)
-    with study_of(at) as study, study.transaction() as db:
+    with study_of(at) as study, study.database.transaction() as db:
         db.execute("update log set by = 'Eve' where event = 'chosen'")
     made = opened(at)
     assert not made.exception and any("log is broken" in error.value for error in made.error)

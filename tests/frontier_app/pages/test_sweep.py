@@ -14,8 +14,8 @@ from engine.plan.differences import _LISTS, _PARTS
 from engine.plan.lock import lock
 from engine.plan.samples import load
 from engine.study.decision_log import entries
+from engine.study.map_reader import objective_indices
 from engine.study.study import Study
-from engine.study.study_map import objective_indices
 from frontier_app.session import jobs
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets.plan_status import _LABELS
@@ -122,6 +122,6 @@ def test_a_stop_is_answered_at_once(swept: Callable[..., Workspace]) -> None:
         made.button(key="stop-sweep").click().run()
         stop = made.button(key="stop-sweep")
         assert not made.exception and stop.disabled and stop.label == "Stopping…"
-        assert study.beat(40), "the writer is told"
+        assert study.lease.beat(40), "the writer is told"
         assert jobs.status(at).state == "stopping"
-        study.release_lease("cancelled")
+        study.lease.release("cancelled")

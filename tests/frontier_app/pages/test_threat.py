@@ -28,9 +28,9 @@ from engine.plan.lock import lock
 from engine.plan.samples import load
 from engine.study.decision_log import entries
 from engine.study.keys import key_path, read_key
+from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.study.study_map import risk_utility_map
-from engine.sweeps.rerun import reevaluate
+from engine.sweeps.recheck import recheck
 from engine.sweeps.sweep import sweep
 from frontier_app.pages.threat.intruder import visible
 from frontier_app.session import state, workspace
@@ -384,6 +384,6 @@ def test_before_a_submission_it_is_said_of_the_candidate_itself(tmp_path: Path) 
             label = next(s.label for s in study.scenarios if str(s.spec.attributes) == f"{attribute}:S")
             choose(study, view, "it is safe", candidate=label, by="Ada")
             assert (title in seen()) == named
-        reevaluate(study, raw, read_key(key_path(study.path)), [study.find(label)[0].index], 2)
+        recheck(study, raw, read_key(key_path(study.path)), [study.find(label)[0].index], 2)
         decide(study, "submitted", "Ada")
     assert title not in seen(), "the board has it now"

@@ -76,8 +76,8 @@ def test_a_stop_before_the_sweep_listens_is_not_lost(monkeypatch: pytest.MonkeyP
     assert at.study is not None
     with Study.open(at.study) as study:
         study.acquire_lease(100, 40)
-        assert not study.beat(40) and jobs.status(at).state == "stopping" and study.beat(40)
-        study.release_lease("cancelled")
+        assert not study.lease.beat(40) and jobs.status(at).state == "stopping" and study.lease.beat(40)
+        study.lease.release("cancelled")
     (at.folder / "job.json").unlink()
     assert jobs.status(at).state == "cancelled"
 

@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 from engine.decision.choice import choose
 from engine.decision.states import withhold
 from engine.frontier.neighbours import lettered
+from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.study.study_map import risk_utility_map
 from frontier_app.session.state import Look
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets.recommendation import letters, rule
@@ -39,7 +39,7 @@ def wanted(at: Workspace) -> dict[str, str]:
     """Letters as the memo has them, by label: of what is recorded, else of what the plan's rule picks."""
     with study_of(at) as study:
         view = risk_utility_map(study)
-        place = study.find(study.decisions[-1].label)[0].index if study.decisions else view.under_bound(0.2)
+        place = study.find(study.choices.all()[-1].label)[0].index if study.choices.all() else view.under_bound(0.2)
         return {view.scenarios[i].label: letter for letter, i in lettered(view, place).items()}
 
 

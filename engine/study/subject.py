@@ -6,19 +6,17 @@ import json
 import sqlite3
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.common.stored_values import from_json, is_number, is_texts, is_whole, sum_of
 from engine.measures import MeasureCall, call
 from engine.plan import Plan, plan_from_toml
-from engine.study.database import Connection
-from engine.study.lease import Leased
+from engine.study.database import Database
 
 FORMATS = (1, 2)
 """Formats that are read; 2 has check sums."""
-ABOUT = "create table about (name text primary key, value text, crc integer) without rowid"
+SCHEMA = "create table about (name text primary key, value text, crc integer) without rowid"
 _TABLES = ("about", "scenario", "realisation", "fresh", "run", "note", "decision")
 _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "plan": (lambda value: isinstance(value, str), "a plan"),
@@ -44,23 +42,23 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
 class _About(dict[str, Any]):
     """What a study tells about itself, by name; a name that is missing is that of a damaged study."""
 
-    def __init__(self, study: Leased) -> None:
+    def __init__(self, database: Database) -> None:
         super().__init__()
-        self._study = study
+        self._database = database
 
     def __missing__(self, name: str) -> Any:
-        raise self._study.damaged(f"it does not say its '{name}'")
+        raise self._database.damaged(f"it does not say its '{name}'")
 
 
-class Described(Leased):
-    """A study that says what it is about; plan and measures are parsed once, until :meth:`_reread_about`."""
+class Subject:
+    """What a study is about; plan and measures are parsed once, until :meth:`refresh`."""
 
-    def __init__(self, path: Path | None, connection: Connection) -> None:
-        super().__init__(path, connection)
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._plan: Plan | None = None
         self._measures: tuple[MeasureCall, ...] | None = None
 
-    def _reread_about(self) -> None:
+    def refresh(self) -> None:
         """Parse plan and measures again when they are next asked for."""
         self._plan = self._measures = None
 
@@ -70,44 +68,43 @@ class Described(Leased):
         return self._format() > 1
 
     def _format(self) -> int:
-        rows = self.rows("select value from about where name = 'format'")
+        rows = self._database.rows("select value from about where name = 'format'")
         try:
             return int(from_json(rows[0][0]))
         except (IndexError, ValueError, TypeError, OverflowError):
-            raise self.damaged("it does not say its format") from None
+            raise self._database.damaged("it does not say its format") from None
 
-    def check_kind(self) -> None:
+    def check(self) -> None:
         """Refuse (:class:`EngineError`) a file of another format, one without its tables, and one whose values about
         itself are not of their kind."""
         version = self._format()
         if version not in FORMATS:
-            raise EngineError(
-                f"study '{self.name}' has format {version}, this version reads format {' and '.join(map(str, FORMATS))}"
-            )
+            read = " and ".join(map(str, FORMATS))
+            raise EngineError(f"study '{self._database.name}' has format {version}, this version reads format {read}")
         for table in _TABLES:
-            if not self.has_table(table):
-                raise self.damaged(f"its table '{table}' is missing")
-        _ = self.about, self.measures, self._run()
+            if not self._database.has_table(table):
+                raise self._database.damaged(f"its table '{table}' is missing")
+        _ = self.about, self.measures
 
     @property
     def about(self) -> dict[str, Any]:
         """What the study tells about data, key check and version, by name; each value fits its check sum and is of its
         kind."""
         sums = self.has_sums
-        about = _About(self)
-        for name, value, *crc in self.rows(f"select name, value{', crc' if sums else ''} from about"):
+        about = _About(self._database)
+        for name, value, *crc in self._database.rows(f"select name, value{', crc' if sums else ''} from about"):
             if sums and crc != [sum_of([name, value])]:
-                raise self.damaged(f"its '{name}' does not fit its check sum")
+                raise self._database.damaged(f"its '{name}' does not fit its check sum")
             try:
                 about[name] = from_json(value)
             except ValueError:
-                raise self.damaged(f"its '{name}' cannot be read") from None
+                raise self._database.damaged(f"its '{name}' cannot be read") from None
         for name, (fits, what) in _KINDS.items():
             if name in about and not fits(about[name]):
-                raise self.damaged(f"its '{name}' is not {what}")
+                raise self._database.damaged(f"its '{name}' is not {what}")
         return about
 
-    def put_about(self, db: sqlite3.Connection, values: Mapping[str, Any]) -> None:
+    def put(self, db: sqlite3.Connection, values: Mapping[str, Any]) -> None:
         """Replace values of :attr:`about`, in a transaction of the caller's."""
         put_about(db, values, self.has_sums)
 
@@ -137,7 +134,7 @@ class Described(Leased):
         figures = {name: float("nan") if value is None else float(value) for name, value in about["original"].items()}
         for name in about["measures"]:
             if name not in figures:
-                raise self.damaged(f"it has no figure of the unaltered data for '{name}'")
+                raise self._database.damaged(f"it has no figure of the unaltered data for '{name}'")
         return figures
 
     def measure_index(self, text: str) -> int:

@@ -20,15 +20,15 @@ def objective_indices(study: Study, risk: str | None = None, utility: str | None
     """Return the columns of the risk and the utility measure: as asked, else as the plan's decision says, else the
     first of each kind; :class:`UsageError` where there is none."""
     indices = []
-    for kind, asked in (
+    for kind, named in (
         ("risk", risk or study.plan.decision.risk),
         ("utility", utility or study.plan.decision.utility),
     ):
-        if asked:
-            index = study.measure_index(asked)
+        if named:
+            index = study.subject.measure_index(named)
             got = study.measures[index].measure.kind
             if got != kind:
-                raise UsageError(f"'{asked}' is a measure of {got}, wanted one of {kind}")
+                raise UsageError(f"'{named}' is a measure of {got}, wanted one of {kind}")
         else:
             first = next((i for i, call in enumerate(study.measures) if call.measure.kind == kind), None)
             if first is None:
@@ -43,7 +43,7 @@ def objective_indices(study: Study, risk: str | None = None, utility: str | None
 def objective_set(study: Study, texts: Sequence[str]) -> tuple[int, ...]:
     """Return the columns of two or more different measures that together define a frontier; :class:`UsageError`
     otherwise."""
-    indices = tuple(study.measure_index(text) for text in texts)
+    indices = tuple(study.subject.measure_index(text) for text in texts)
     if len(indices) < 2 or len(set(indices)) < len(indices):
         raise UsageError(f"objectives == {','.join(texts)}, must name two or more different measures")
     return indices
@@ -66,14 +66,14 @@ def risk_utility_map(
     has just filled it.
     """
     together = objective_set(study, objectives) if objectives else ()
-    for kind, asked in (("risk", risk), ("utility", utility)):
+    for kind, named in (("risk", risk), ("utility", utility)):
         first = next((str(study.measures[k]) for k in together if study.measures[k].measure.kind == kind), None)
-        if asked is None and first:
+        if named is None and first:
             risk, utility = (first, utility) if kind == "risk" else (risk, first)
     indices = objective_indices(study, risk, utility)
     together = together or indices
     table: RunTable = "fresh" if fresh else "realisation"
-    cached = partial(study.cached, since=study.data_version, as_writer=as_writer)
+    cached = partial(study.cache.get, since=study.database.data_version, as_writer=as_writer)
     if as_writer:
         cached("scenario", study.scenarios.arrays)
     results, summary = _summary(study, table, allow_partial, cached, as_writer)
@@ -98,7 +98,7 @@ def remapped(study: Study, view: RiskUtilityMap, risk: str | None = None, utilit
     grown since."""
     indices = objective_indices(study, risk, utility)
     _refuse_mixture(study, view.summary, indices)
-    cached = partial(study.cached, since=study.data_version)
+    cached = partial(study.cache.get, since=study.database.data_version)
     certainty = _dominance(study, "realisation", view.summary, view.results, indices, view.allow_partial, cached)
     return replace(view, risk=indices[0], utility=indices[1], objectives=indices, dominance=certainty)
 
@@ -116,7 +116,7 @@ def _summary(
     read: list[Results] = []
 
     def compute() -> Arrays:
-        read.append(study.results(table, as_writer=as_writer))
+        read.append(study.runs.results(table, as_writer=as_writer))
         return vars(summarise(read[0], measures, n, allow_partial))
 
     # fresh runs are few: adding them up takes less than what their means would take in the study
@@ -128,10 +128,10 @@ def _summary(
 
     def again() -> Results:
         if path is None:
-            results = study.results(table)
+            results = study.runs.results(table)
         else:  # the study that the map came from may be closed by now
             with Study.open(path) as now:
-                results = now.results(table)
+                results = now.runs.results(table)
         # it may have grown since
         return replace(results, values=results.values[:, : len(measures)])
 

@@ -1,0 +1,109 @@
+"""Add measures to a study: its runs are remade from their streams and measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Unpack
+
+import numpy as np
+
+from engine.common.errors import EngineError
+from engine.data.microdata import RawTable
+from engine.measures import MeasureCall, call
+from engine.plan.recode import code
+from engine.release.spec import ReleaseSpec
+from engine.study.lease import WriterTask
+from engine.study.runs import TABLES, RunTable
+from engine.study.study import Study
+from engine.sweeps.candidates import Group, group
+from engine.sweeps.evaluator import Question, question_of
+from engine.sweeps.runner import RunOptions, announce_compilation
+from engine.sweeps.sweep import check_options, check_same, open_executor
+from engine.sweeps.workers import BATCH_SIZE, TaskBatch
+
+
+def add_measures(
+    study: Study,
+    raw: RawTable,
+    key: bytes,
+    texts: Sequence[str],
+    **options: Unpack[RunOptions],
+) -> list[str]:
+    """Add measures to a study by remaking its runs from the same streams; returns the names of those added.
+
+    Figures stored before stay as they are.  Killed or cancelled half-way, the study is as it was.  Of measures that the
+    study has already, those runs are remade that lack them (:meth:`engine.study.runs.Runs.gaps`).
+    """
+    check_options(options)
+    check_same(study, raw, key)
+    study.acquire_lease(task=WriterTask.MEASURE)
+    try:
+        known = [str(c) for c in study.measures]
+        calls = [call(text) for text in dict.fromkeys(str(call(text)) for text in texts)]
+        new = [c for c in calls if str(c) not in known]
+        old = [c for c in calls if str(c) in known]
+        added = []
+        for c in old:
+            k = known.index(str(c))
+            runs = {table: np.array(study.runs.gaps(table, k), np.int64).reshape(-1, 2) for table in TABLES}
+            if any(map(len, runs.values())):
+                _fill(study, _question(study, raw, [c]), key, [k], runs, **options)
+                added.append(str(c))
+        if new:
+            runs = {table: study.runs.keys(table) for table in TABLES}
+            question = _question(study, raw, new)
+            _fill(study, question, key, study.runs.begin_measures(new), runs, **options)
+            study.finish_measures(new, question.original())
+        return added + [str(c) for c in new]
+    finally:
+        study.lease.release()
+
+
+def _question(study: Study, raw: RawTable, calls: Sequence[MeasureCall]) -> Question:
+    """The question that asks these measures of a study's data."""
+    plan = replace(study.plan, measures=tuple(dict.fromkeys((*study.plan.measures, *map(str, calls)))))
+    return question_of(plan, code(raw, plan), calls)
+
+
+def _fill(
+    study: Study,
+    question: Question,
+    key: bytes,
+    columns: Sequence[int],
+    runs: Mapping[RunTable, np.ndarray],
+    **options: Unpack[RunOptions],
+) -> None:
+    """Fill columns of these ``runs`` (scenario, replicate; by table) with the measures of a question."""
+    done, total, on_progress = 0, sum(map(len, runs.values())), options.get("on_progress")
+    announce_compilation(options.get("announce"))
+    with open_executor(question, key, total, **options) as executor:
+        for table, keys in runs.items():
+            groups = group([(s.index, s.spec) for s in study.scenarios], question.table)
+            for outcome in executor.run(_batches(groups, keys)):
+                notes = [
+                    note if note.measure is None else note._replace(measure=columns[note.measure])
+                    for note in outcome.notes
+                ]
+                study.runs.update(columns, outcome.rows, notes, table)
+                done += len(outcome.rows)
+                if on_progress:
+                    on_progress(done, total)
+                if study.lease.beat():
+                    raise EngineError("cancelled; the study is as it was before")
+
+
+def _batches(groups: Sequence[Group], runs: np.ndarray) -> Iterator[TaskBatch]:
+    """Batches of tasks that remake exactly these runs (scenario, replicate)."""
+    replicates_of: dict[int, list[int]] = {}
+    for index, replicate in runs.tolist():
+        replicates_of.setdefault(index, []).append(replicate)
+    for shared in groups:
+        by_replicates: dict[tuple[int, ...], list[tuple[int, ReleaseSpec]]] = {}
+        for index, spec in shared.scenarios:
+            if index in replicates_of:
+                by_replicates.setdefault(tuple(replicates_of[index]), []).append((index, spec))
+        for replicates, scenarios in by_replicates.items():
+            step = max(1, BATCH_SIZE // len(scenarios))
+            for first in range(0, len(replicates), step):
+                yield [(Group(shared.structure, tuple(scenarios)), replicates[first : first + step])]

@@ -1,0 +1,42 @@
+"""Recheck scenarios of a study: run them on fresh replicates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.common.errors import EngineError, UsageError
+from engine.data.microdata import RawTable
+from engine.plan.recode import code
+from engine.release.spec import MOST_REPLICATES
+from engine.study.decision_log import append
+from engine.study.lease import WriterTask
+from engine.study.study import Study
+from engine.sweeps.candidates import group
+from engine.sweeps.evaluator import question_of
+from engine.sweeps.runner import FRESH_FROM
+from engine.sweeps.sweep import check_same
+from engine.sweeps.workers import SerialExecutor, task_batches
+
+
+def recheck(study: Study, raw: RawTable, key: bytes, indices: Sequence[int], replicates: int) -> None:
+    """Run some scenarios (by index) on fresh replicates, kept apart from those that led to the choice; fresh runs that
+    the study holds already are not made again.  Stops early, keeping everything, when the study is cancelled."""
+    if replicates < 2:
+        raise UsageError(f"replicates == {replicates}, must be at least 2 for a standard error.")
+    if replicates > MOST_REPLICATES:
+        raise UsageError(f"replicates == {replicates}, must be at most {MOST_REPLICATES:,}.")
+    check_same(study, raw, key)
+    wanted = set(indices)
+    study.acquire_lease(task=WriterTask.RECHECK)
+    try:
+        question = question_of(study.plan, code(raw, study.plan), study.measures)
+        groups = group([(s.index, s.spec) for s in study.scenarios if s.index in wanted], question.table)
+        done = study.runs.replicates_done("fresh", FRESH_FROM - 1)
+        for outcome in SerialExecutor(question, key).run(task_batches(groups, done, replicates, FRESH_FROM - 1)):
+            study.runs.add(outcome.rows, outcome.notes, table="fresh")
+            if study.lease.beat():
+                raise EngineError("stopped by request; what is done is kept")
+    finally:
+        study.lease.release()
+    labels = [study.scenarios[index].label for index in sorted(wanted)]
+    append(study, "rechecked", {"candidates": labels, "replicates": replicates})

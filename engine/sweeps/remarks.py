@@ -1,0 +1,108 @@
+"""Remarks on the candidates of a plan before they are run: typed values, and their words for the analyst."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from engine.data.table import ContingencyTable
+from engine.plan import Plan
+from engine.release.space import Impossibility, Space, impossibility_text, pair_bound
+from engine.release.spec import AttributeSpec, ReleaseSpec, multi_kind, pairs_wanted
+
+_NAMED = 3
+
+
+class RemarkKind(StrEnum):
+    """What a remark is about."""
+
+    MERGED = "equivalent to another spec"
+    MANY_MERGED = "number of equivalent specs"
+    IMPOSSIBLE = "cannot work"
+    MANY_IMPOSSIBLE = "number of specs that cannot work"
+    ZERO_RATE = "rate rounds to zero"
+
+
+@dataclass(frozen=True)
+class Remark:
+    """One remark with its figures; a field that its kind does not need is empty.
+
+    ``spec`` is left out: it is the same release as ``same_as``, or impossible for a ``reason``; or ``n`` specs are.  At
+    ``rate`` no record of ``n`` would be swapped.
+    """
+
+    kind: RemarkKind
+    spec: AttributeSpec | None = None
+    same_as: AttributeSpec | None = None
+    reason: Impossibility | None = None
+    rate: str = ""
+    n: int = 0
+
+
+@dataclass(frozen=True)
+class PredictedFailure:
+    """A scenario whose rate asks for more pairs (``wanted``) than can exist (``most``); ``attribute`` is the one on
+    which no more of them can differ, empty where the number of records alone sets the bound."""
+
+    spec: ReleaseSpec
+    most: int
+    wanted: int
+    attribute: str
+
+
+def space_remarks(plan: Plan, space: Space, n_records: int) -> list[Remark]:
+    """Remarks on a listed space: merged specs, impossible ones, rates that round to zero."""
+    remarks = [Remark(RemarkKind.MERGED, spec, same_as=earlier) for spec, earlier in space.merged[:_NAMED]]
+    if space.n_merged > _NAMED:
+        remarks.append(Remark(RemarkKind.MANY_MERGED, n=space.n_merged))
+    remarks += [Remark(RemarkKind.IMPOSSIBLE, spec, reason=reason) for spec, reason in space.impossible[:_NAMED]]
+    if space.n_impossible > _NAMED:
+        remarks.append(Remark(RemarkKind.MANY_IMPOSSIBLE, n=space.n_impossible))
+    return [*remarks, *zero_rates(plan, n_records)]
+
+
+def zero_rates(plan: Plan, n_records: int) -> list[Remark]:
+    """Remarks on the rates at which no record would be swapped."""
+    return [
+        Remark(RemarkKind.ZERO_RATE, rate=rate, n=n_records)
+        for rate in plan.space.rates
+        if pairs_wanted(rate, n_records)[0] == 0
+    ]
+
+
+def predicted_failures(scenarios: Sequence[ReleaseSpec], table: ContingencyTable) -> list[PredictedFailure]:
+    """Scenarios whose rate asks for more pairs than can exist."""
+    several_kinds, bounds = multi_kind(table), {}
+    failures = []
+    for spec in scenarios:
+        structure = spec.structure(several_kinds)
+        if structure not in bounds:
+            bounds[structure] = pair_bound(structure, table)
+        most, place = bounds[structure]
+        wanted = pairs_wanted(spec.rate, table.n_records)[1]
+        if wanted > most:
+            failures.append(PredictedFailure(spec, most, wanted, table.domain.names[place] if place >= 0 else ""))
+    return failures
+
+
+def remark_text(remark: Remark) -> str:
+    """A remark for the analyst, in one sentence."""
+    match remark.kind:
+        case RemarkKind.MERGED:
+            return f"'{remark.spec}' is equivalent to '{remark.same_as}' (swap of complement) and was skipped"
+        case RemarkKind.MANY_MERGED:
+            return f"{remark.n:,} equivalent specs were skipped in all"
+        case RemarkKind.IMPOSSIBLE:
+            assert remark.reason is not None
+            return f"'{remark.spec}' cannot work: {impossibility_text(remark.reason)}"
+        case RemarkKind.MANY_IMPOSSIBLE:
+            return f"{remark.n:,} specs cannot work in all"
+        case RemarkKind.ZERO_RATE:
+            return f"rate {remark.rate} of {remark.n:,} records rounds to zero: nothing would be swapped"
+
+
+def failure_text(failure: PredictedFailure) -> str:
+    """The reason why a scenario is predicted to fail."""
+    limit = f"differ on '{failure.attribute}'" if failure.attribute else "be formed"
+    return f"at most {failure.most} pairs can {limit}; {failure.wanted} requested"
