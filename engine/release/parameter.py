@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, Literal
 
 from engine.common.errors import UsageError
 from engine.data.microdata import Microdata
 from engine.release.spec import ReleaseSpec
 
-KINDS = ("decimal", "whole", "choice", "names", "text", "truth")
-
-
+ParameterKind = Literal["decimal", "whole", "choice", "names", "text", "truth"]
+"""What a parameter's text is: a number, a whole one, one of its choices, names joined by +, any text, or yes or no."""
 _MOST_DIGITS = 18
 
 
@@ -26,7 +25,7 @@ class Parameter:
     """
 
     name: str
-    kind: str
+    kind: ParameterKind
     default: str | None
     meaning: str
     low: str | None = None
