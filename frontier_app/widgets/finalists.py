@@ -23,8 +23,8 @@ def finalists(view: RiskUtilityMap, rule: Rule) -> None:
     at = now.workspace
     st.subheader("Finalists on fresh replicates", anchor=False)
     st.caption(
-        "Whoever looks best among many candidates was partly lucky. Fresh replicates, which had no part in finding"
-        " them, say what is left; the sweep's own figures stay as they are."
+        "A candidate that looks best among many was partly lucky. Fresh replicates had no part in finding it and show"
+        " it without that luck. The figures of the sweep stay as they are."
     )
     if now.raw is None or at is None:
         elements.needs_data("Fresh replicates are drawn from")

@@ -17,15 +17,15 @@ from frontier_app.wording import text
 from frontier_app.wording.markup import markdown
 
 PARAMETERS = {
-    "n_rule": "small means fewer records than",
-    "summary": "where there are several, take the",
-    "s": "sensitive key cells have at most so many records",
-    "rule": "le: s or fewer; lt: fewer than s",
+    "n_rule": "Small means fewer records than",
+    "summary": "Of several figures, take the",
+    "s": "Most records in a sensitive cell of the keys",
+    "rule": "Sensitive: s records or fewer (le), or fewer than s (lt)",
     "k": "k",
-    "analysis": "declared analysis",
-    "target": "attribute that the intruder wants to know",
-    "file": "file that the intruder has",
-    "numeric": "numeric columns that are linked too",
+    "analysis": "Declared analysis",
+    "target": "Attribute that the intruder wants to know",
+    "file": "File that the intruder has",
+    "numeric": "Numeric columns that are linked too",
 }
 
 
@@ -33,8 +33,14 @@ RULES = ("le", "lt")
 
 
 NEEDS = {
-    "counts": ("from tables of counts – microseconds each", "tabulates; hardly adds to the time of a sweep"),
-    "records": ("from the records – milliseconds and more", "works on every record; a sweep takes longer with it"),
+    "counts": (
+        "from tables of counts – microseconds each",
+        "They tabulate and hardly add to the time of a sweep.",
+    ),
+    "records": (
+        "from the records – milliseconds and more",
+        "They work on every record, so a sweep takes longer.",
+    ),
 }
 
 
@@ -77,7 +83,7 @@ def measures(base: Plan, tag: str, analyses: list[str], wrong: InputErrors) -> l
         value=", ".join(further),
         key=f"measures-{tag}",
         placeholder="such as small_cells[n_rule=5] or hellinger[attributes=A+B]",
-        help="The same measure again with other parameters or over other attributes",
+        help="Write a measure again with other parameters or over other attributes.",
     )
     # A comma may stand inside the brackets too.
     variants = [name for name in re.split(r",(?![^\[]*\])", line) if name.strip()]

@@ -134,12 +134,12 @@ def _searched(plan: Plan, data: Microdata) -> int:
     if of < _COUNTABLE:
         st.caption(
             f"The complete space has {of:,} distinct swaps, {of * len(space.rates):,} scenarios at these rates; the"
-            f" search looks at {100 * looked / max(1, of * len(space.rates)):.3g} % of them at most."
+            f" search tries at most {100 * looked / max(1, of * len(space.rates)):.3g} % of them."
         )
     else:
         st.caption(
-            f"The complete space has a number of distinct swaps with {len(str(of))} digits; the search looks at"
-            f" {text.plural(looked, 'scenario')} at most, and cannot say how much of the frontier they are."
+            f"The number of distinct swaps in the complete space has {len(str(of))} digits. The search tries at most"
+            f" {text.plural(looked, 'scenario')} and cannot say how much of the frontier it finds."
         )
     return looked
 
@@ -201,8 +201,8 @@ def _more(n: int) -> None:
 def _foreseen(plan: Plan, swaps: Space | Counted, data: Microdata, n_scenarios: int) -> None:
     if n_scenarios > _FORESEEN:
         st.caption(
-            f"Whether a swap finds enough pairs of records at every rate is looked at beforehand for up to"
-            f" {_FORESEEN:,} scenarios. These are more: the sweep tells it of each."
+            f"For up to {_FORESEEN:,} scenarios this page says whether a swap finds enough pairs of records at every"
+            " rate. This plan has more; the sweep says it of each."
         )
         return
     now = state.get()

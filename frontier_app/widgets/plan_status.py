@@ -108,7 +108,7 @@ def show(plan: Plan) -> None:
     path = actions.own_study()
     if path is None:
         st.success(
-            "Nothing has been run with this plan yet: what you say here is said before any result is seen.",
+            "Nothing has been run with this plan yet. What you enter now is settled before any result is seen.",
             icon=":material/check_circle:",
         )
         return
@@ -119,8 +119,8 @@ def show(plan: Plan) -> None:
     others = {name: sentence for name, sentence in changes.items() if name not in free}
     if not changes:
         st.info(
-            f"Results exist already: {progress.done:,} runs in {path.name}. What you change here from now on is changed"
-            " after results were seen. It is allowed, and the study's decision log says so.",
+            f"Results exist already: {progress.done:,} runs in {path.name}. A change from now on comes after results"
+            " were seen. It is allowed, and the decision log of the study records it.",
             icon=":material/history:",
         )
         return

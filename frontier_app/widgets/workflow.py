@@ -167,7 +167,7 @@ def _fresh_runs(study: Study, view: RiskUtilityMap, index: int) -> None:
     labels = [view.scenarios[i].label for i in letters.values()]
     explanation, number, button = st.columns([5, 2, 3], vertical_alignment="bottom")
     explanation.markdown(
-        "Whoever looks best among many candidates was partly lucky. Before anything is submitted, the recommendation"
+        "A candidate that looks best among many was partly lucky. Before anything is submitted, the recommendation"
         f" and its {text.plural(len(labels) - 1, 'neighbour')} are run again on replicates that had no part in finding"
         " them."
     )
@@ -277,8 +277,8 @@ def history(study: Study) -> None:
         compare_table.listing(("No.", "When", "Who", "What", "Details"), rows, "The decision log, newest entry first")
     )
     st.caption(
-        "Entries are chained by their digests: one that was changed, put in, or taken out from between others shows."
-        f" The program overwrites none. {seal_words(study)}"
+        "Each entry holds the digest of the one before it, so a changed, inserted or removed entry shows."
+        f" The program overwrites no entry. {seal_words(study)}"
     )
 
 

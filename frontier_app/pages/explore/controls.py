@@ -130,17 +130,19 @@ def _mechanism(view: RiskUtilityMap) -> None:
     _, names = candidate_labels.forms(view)
     alone = view.scenarios[0].spec.mechanism
     look = state.get().look
-    options: list[str | None] = [None, *names] if names else [alone]
+    options: list[str | None] = [None, *names]
+    if not names:
+        st.caption(f"Mechanism: {mechanisms.title(alone)}")
+        return
     picked = st.selectbox(
         "Mechanism",
         options,
         index=options.index(look.mechanism) if look.mechanism in options else 0,
         format_func=lambda name: mechanisms.title(name) if name else "All mechanisms",
         key="look-mechanism",
-        disabled=not names,
         help="Show the candidates of one mechanism. Those that are hidden still count: the frontier is that of all.",
     )
-    if names and picked != look.mechanism:
+    if picked != look.mechanism:
         state.look(mechanism=picked)
         st.rerun()
 

@@ -34,7 +34,7 @@ _WHAT = {
     "pooled": "All rates together, with one frontier (Gomatam, Karr and Sanil 2005, figure 4).",
     "labelled": "Every candidate labelled by what it swaps (Gomatam, Karr and Sanil 2005, figure 5).",
     "runs": "Every run instead of means, one attribute highlighted (Gomatam, Karr and Sanil 2005, figure 7). A run is"
-    " one realisation; scenarios are compared by means: the luckiest run is luck.",
+    " one realisation. Scenarios are compared by their means, since the best run is partly luck.",
     "measures": "",
 }
 

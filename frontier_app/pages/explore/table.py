@@ -58,10 +58,10 @@ def table(view: RiskUtilityMap, rule: Rule, pins: dict[int, Pin]) -> None:
     labels = [view.scenarios[i].label for i in indices.tolist()]
     at = candidate_map.index_of(view, now.selected) if now.selected else None
     if at is not None and now.selected not in labels:
-        caption += f" {now.selected}, the candidate at hand, is not among them."
+        caption += f" {now.selected}, the selected candidate, is not among them."
     elif at is not None:
         # said and not shown as a chosen row: a table that begins with one lets no other be chosen (Streamlit 1.67)
-        caption += f" {now.selected}, the candidate at hand, is row {labels.index(str(now.selected)) + 1}."
+        caption += f" {now.selected}, the selected candidate, is row {labels.index(str(now.selected)) + 1}."
     if caption:
         st.caption(caption)
     if not labels:

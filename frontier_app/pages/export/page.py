@@ -257,7 +257,7 @@ def _missing(status: DecisionStatus) -> str:
         "returned": "The board has returned it; it has to be submitted again, or another release recommended.",
     }
     return (
-        f"Not yet for the public: that needs an approved recommendation, and this one is"
+        "A public bundle needs an approved recommendation, and this one is"
         f" {'a draft' if status.state == 'draft' else status.state}. {steps[status.state]}"
     )
 

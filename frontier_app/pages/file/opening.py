@@ -84,7 +84,7 @@ def _sample(sample: Sample) -> None:
     st.markdown(markdown("**{}** :gray-badge[synthetic]" if sample.synthetic else "**{}**", sample.name))
     st.caption(f"{upper_first(sample.about)}. {sample.n_records:,} records, {sample.n_attributes} attributes.")
     if not sample.here:
-        st.caption(markdown("Add it with *frontier datasets add {}*.", sample.name))
+        st.caption(markdown("The command *frontier datasets add {}* adds it.", sample.name))
     elif st.button(
         f"Open {sample.name}",
         type="primary" if sample.name == _FIRST else "secondary",
@@ -132,8 +132,8 @@ def _path(take: Callable[[str], None]) -> None:
         st.markdown(markdown("**A file where it lies**"))
         st.caption(
             markdown(
-                "To open a file of this machine by its path, without a copy and of any size, come back by the address"
-                " that *frontier app* printed. This page was reached without it, so it might be somebody else's."
+                "To open a file of this machine by its path, without a copy and of any size, open the address"
+                " that *frontier app* printed. You reached this page without it, so you may be somebody else."
             )
         )
         return

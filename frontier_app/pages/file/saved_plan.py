@@ -18,7 +18,7 @@ def plan_file() -> None:
         plan_approval.save_plan(
             now.workspace, "Save the plan", "plan-download", "The plan as a text file, which the command line reads too"
         )
-    st.caption("A plan that was made for other data is used as it is; what does not fit is said above the columns.")
+    st.caption("A plan for other data is used as it is. This page then says above the columns what does not fit.")
     upload = st.file_uploader("Use a plan.toml", type=["toml"], key=f"plan-file-{now.version}")
     if upload is not None:
         try:

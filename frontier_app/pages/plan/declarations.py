@@ -15,20 +15,20 @@ from frontier_app.widgets.input_errors import InputErrors
 
 def declared(base: Plan, tag: str, data: Microdata, wrong: InputErrors) -> Plan:
     """The plan with what a person declares about the data: numbers and forbidden combinations."""
-    st.subheader("Numbers, and what must not occur", anchor=False)
+    st.subheader("Numeric columns and forbidden combinations", anchor=False)
     stays = rules.numbers_from(base, data.raw.names)
     numeric = st.multiselect(
         "Columns used as numbers",
         list(dict.fromkeys((*stays, *base.data.numeric))),
         default=list(base.data.numeric),
         key=f"numeric-{tag}",
-        placeholder="those that the analyses use",
-        help="Raw columns with numbers that stay in a release, such as an income: for measures of means and"
-        " correlations, and for mechanisms that model numbers.",
+        placeholder="the columns that the analyses use",
+        help="Raw columns with numbers that stay in a release, such as an income. Measures of means and correlations"
+        " use them, and so do mechanisms that model numbers.",
     )
     column = st.column_config
     with st.expander(
-        f"Combinations that must not occur ({len(base.edits)} in the plan)",
+        f"Forbidden combinations ({len(base.edits)} in the plan)",
         expanded=bool(base.edits),
         icon=":material/rule:",
     ):

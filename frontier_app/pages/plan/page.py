@@ -67,7 +67,7 @@ def _inputs(base: Plan, tag: str, data: Microdata) -> tuple[Plan | None, EngineE
             rule = space.rule(base, tag)
             plan = replace(plan, space=replace(plan.space, rule=rule))
         entries = protection.grids(base, picked, tag, wrong)
-        st.subheader("How much, how often" if swaps else "How often", anchor=False)
+        st.subheader("Rates and replicates" if swaps else "Replicates", anchor=False)
         rates, replicates = _amounts(base, tag, swaps, wrong)
         plan = wrong.attempt(lambda: _stages(plan, base, tag, replicates), plan)
         plan = wrong.attempt(lambda: declarations.declared(plan, tag, data, wrong), plan)

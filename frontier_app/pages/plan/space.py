@@ -25,10 +25,10 @@ _ABOUT = {
     "paper": "Every single attribute and every pair is swapped, all others are unconstrained: the candidates of"
     " Gomatam, Karr and Sanil (2005).",
     "all": "Every way to give the attributes the roles S, F, C and U; equivalent ones are run once.",
-    "sizes": "Every choice of so many attributes is swapped together; all others are unconstrained.",
-    "search": "The frontier of the complete space is looked for, from good candidates to their neighbours: for spaces"
-    " too large to try whole. The study says how much of the space it looked at.",
-    "listed": "Exactly the swaps below.",
+    "sizes": "Every choice of the given number of attributes is swapped together; all others are unconstrained.",
+    "search": "A search goes from good candidates to their neighbours in the complete space. It suits spaces that are"
+    " too large to be tried whole. The study says how much of the space the search has tried.",
+    "listed": "The swaps below are tried, and no others.",
 }
 PARTS = {
     "swap": "may be swapped",
@@ -76,7 +76,7 @@ def inputs(base: Plan, tag: str) -> Plan:
         chosen = replace(chosen, all_specs=True)
     elif preset == "search":
         budget = st.number_input(
-            "Scenarios to look at, at most",
+            "Most scenarios to try",
             1,
             10_000_000,
             base.space.budget,

@@ -33,7 +33,7 @@ _RULES = {
     "hand": "A candidate that I name",
     "plan": "The plan's own rule",
     "bound": "The most useful release within a risk bound",
-    "slope": "The best trade of risk against use",
+    "slope": "The best trade of risk against utility",
     "nothing": "No release: nothing is published",
 }
 
@@ -162,7 +162,7 @@ def _number(label: str, name: str, start: float | None, note: str) -> float | No
 
 def _at_hand(view: RiskUtilityMap, index: int | None, letters: dict[int, str]) -> None:
     if index is None:
-        st.markdown(markdown("#### No candidate at hand\nIts figures will be shown here."))
+        st.markdown(markdown("#### No candidate is chosen\nIts figures will be shown here."))
         return
     scenario, summary = view.scenarios[index], view.summary
     st.markdown(markdown("#### {}", candidate_card.name_of(view, index, letters)))

@@ -31,7 +31,7 @@ _TYPES = {"new": "new", "series": "one of a series", "re-release": "a release ag
 def inputs(base: Plan, plan: Plan, tag: str, wrong: InputErrors) -> Plan:
     """The plan with its cover; an approval leaves it open."""
     st.subheader("Who asks", anchor=False)
-    st.caption("The cover of the memo to the board. All of it may be empty, and completed later.")
+    st.caption("This is the cover of the memo to the board. You can leave it empty and complete it later.")
     old = base.about
     values: dict[str, Any] = {}
     columns = st.columns(4)

@@ -49,7 +49,7 @@ def inputs(base: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
         disclosure_warnings.shown(plan)
     threat = base.threat
     intruder = st.text_area(
-        "Who that could be, and how they would go about it",
+        "Who the intruder could be, and how they would proceed",
         threat.intruder,
         key=f"threat-intruder-{tag}",
         disabled=fixed,
@@ -63,8 +63,8 @@ def inputs(base: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
         disabled=fixed,
         height=68,
         placeholder="Voter register of 2024: name, address, age, sex",
-        help="In words. How a file that you hold matches a release is measured by 'Links to an external file' among the"
-        " measures on the page Plan.",
+        help="Describe them in words. The measure 'Links to an external file' on the page Plan says how well a file"
+        " that you hold matches a release.",
     )
     harm = st.text_area(
         "What a disclosure would do to a person",
@@ -112,7 +112,7 @@ def _exposed(plan: Plan) -> None:
     exposure = key_table.of(plan)
     if exposure is None:
         st.warning(
-            f"{len(plan.keys)} keys are more than anybody knows; on so many every record is alone.",
+            f"{len(plan.keys)} keys are more than anybody knows. On so many keys every record is alone.",
             icon=":material/warning:",
         )
         return

@@ -19,8 +19,7 @@ def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) ->
     read-only where ``fixed``."""
     st.subheader("What is said in public", anchor=False)
     st.caption(
-        "The paragraph on methods that goes with the released file. Neither the swapped variables nor the exact"
-        " rate are ever in it."
+        "A paragraph on methods goes with the released file. It never names the swapped variables or the exact rate."
     )
     old = base.publish
     first, second, third = st.columns(3)
@@ -56,7 +55,7 @@ def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) ->
         "wording": wording,
     }
     if ranged and not range_words.strip():
-        st.caption("Until the range is given, the share is withheld.")
+        st.caption("The share is withheld until the range is given.")
         values |= {"rate_policy": "withhold"}
     values["include"] = _included(base, tag, fixed)
     return wrong.attempt(lambda: replace(plan, publish=PublishPlan(**values)), plan)

@@ -20,7 +20,7 @@ from frontier_app.wording.markup import markdown
 RULES = {
     "none": "Not settled yet",
     "bound": "The most useful release within a risk bound",
-    "slope": "The best trade of risk against use",
+    "slope": "The best trade of risk against utility",
 }
 
 
@@ -30,7 +30,7 @@ def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) ->
     calls = [call(name) for name in plan.measures]
     old = base.decision
     risk = _measure("Risk is judged by", "risk", calls, old.risk, tag, fixed)
-    utility = _measure("Use is judged by", "utility", calls, old.utility, tag, fixed)
+    utility = _measure("Utility is judged by", "utility", calls, old.utility, tag, fixed)
     if risk is None or utility is None:
         st.info(
             "The plan has no measure of risk or none of utility; choose them on the page Plan.", icon=":material/info:"
@@ -51,11 +51,12 @@ def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) ->
         bound = _bound(old, risk, tag, fixed, wrong)
     elif rule == "slope":
         typed = st.text_input(
-            "How much more risk one more unit of use is worth (slope)",
+            "Additional risk accepted for one more unit of utility (slope)",
             old.slope or "",
             key=f"slope-{tag}",
             disabled=fixed,
-            help="A candidate is better than another when it gains more use, times this number, than it adds risk.",
+            help="A candidate is better than another when its gain in utility, times this number, exceeds its"
+            " additional risk.",
         )
         slope = typed.strip() or None
     realisation = _realisation(old, tag, fixed)
@@ -143,7 +144,7 @@ def _doing_nothing(plan: Plan, risk: MeasureCall) -> None:
         st.caption(remedies.error_text(error))
         return
     if figure is None:
-        st.caption("This measure works on records; what it says of doing nothing is known once a sweep has begun.")
+        st.caption("This measure works on records. A sweep computes its figure for doing nothing when it begins.")
     else:
         st.markdown(markdown("Doing nothing has a risk of **{}** ({}).", text.figure(figure), risk.measure.unit))
 
@@ -167,7 +168,7 @@ def _realisation(old: DecisionPlan, tag: str, fixed: bool) -> str:
 
 def tolerances(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
     """The plan with its tolerances."""
-    st.subheader("From when a difference is pointed out", anchor=False)
+    st.subheader("Tolerances: larger differences are pointed out", anchor=False)
     old = base.tolerances
     first, second, third, fourth = st.columns(4)
     change = first.text_input(
@@ -178,7 +179,7 @@ def tolerances(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors
         help="Relative: 10 points out 20 % that became 22 %.",
     )
     least = second.number_input(
-        "…resting on more records than",
+        "and only where it rests on more records than",
         0,
         None,
         old.min_n,

@@ -33,16 +33,16 @@ def inputs(base: Plan, tag: str, fixed: bool) -> Plan:
     left, right = st.columns([2, 3], gap="large")
     with left:
         st.markdown(markdown("**Tables** that users make"))
-        st.caption("Named in the memo to the board.")
+        st.caption("The memo to the board names them.")
         tables = _tables(base, tag, fixed)
     plan = replace(base, tables=tables) if tables != base.tables else base
     with right:
         st.markdown(markdown("**Regressions** that users run"))
         st.caption(
             markdown(
-                "Written as *outcome \\~ first + second*. Attributes enter as categories, other columns as numbers, and"
-                " the numbers behind a cut attribute as NAME_raw. Each is run on the original and on every release by"
-                " the measures of analyses on the page Plan."
+                "Write a formula as *outcome \\~ first + second*. Attributes enter as categories, other columns as"
+                " numbers, and the numbers behind a cut attribute as NAME_raw. The measures of analyses on the page"
+                " Plan run each regression on the original and on every release."
             )
         )
         declared = _analyses(plan, tag, fixed, columns)

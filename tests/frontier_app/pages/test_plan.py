@@ -175,7 +175,7 @@ def test_a_departure_from_an_approved_plan_is_named() -> None:
 
 def test_a_search_says_how_much_it_looks_at() -> None:
     made = _preset(_on_plan(), "search")
-    next(box for box in made.number_input if box.label == "Scenarios to look at, at most").set_value(300).run()
+    next(box for box in made.number_input if str(box.key).startswith("budget-")).set_value(300).run()
     assert _plan(made).space.search and _plan(made).space.budget == 300
     assert {m.label: m.value for m in made.metric}["Scenarios"] == "≤ 300"
     assert any("2,817 distinct swaps" in part.value for part in made.caption)
@@ -311,7 +311,7 @@ def test_a_short_plan_is_not_warned_about() -> None:
 def test_a_space_beyond_counting_is_said_by_its_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan_size, "_COUNTABLE", 10)
     made = _preset(_on_plan(), "search")
-    assert any("with 4 digits; the search looks at 3,000 scenarios at most" in part.value for part in made.caption)
+    assert any("has 4 digits. The search tries at most 3,000 scenarios" in part.value for part in made.caption)
 
 
 def test_only_some_attributes_may_be_swapped_in_one_step() -> None:
@@ -333,6 +333,6 @@ def test_only_my_attributes_leaves_no_size_that_is_too_large() -> None:
 def test_a_measure_is_explained_with_its_own_parameter() -> None:
     made = _on_plan()
     assert any("fewer than 3 together" in part.value for part in made.caption)
-    next(box for box in made.number_input if box.label == "small means fewer records than").set_value(5).run()
+    next(box for box in made.number_input if "small_cells-n_rule" in str(box.key)).set_value(5).run()
     assert any("fewer than 5 together" in part.value for part in made.caption)
     assert not any("n_rule" in part.value for part in made.caption)

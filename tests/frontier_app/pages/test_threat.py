@@ -87,11 +87,11 @@ def test_with_nothing_open_it_says_what_to_do() -> None:
 def test_the_threat_is_said_before_results_and_survives_leaving() -> None:
     made = _sample()
     assert "before any result is seen" in made.success[0].value
-    _box(made, "Who that could be").set_value("a colleague").run()
+    _box(made, "Who the intruder").set_value("a colleague").run()
     _box(made, "Public or commercial").set_value("register\n\nregister\nvoters").run()
     assert _plan(made).threat == ThreatPlan("a colleague", ("register", "voters"), "")
     _to(_to(made, "glossary"))
-    assert _box(made, "Who that could be").value == "a colleague"
+    assert _box(made, "Who the intruder").value == "a colleague"
     assert _box(made, "Public or commercial").value == "register\nvoters"
 
 
@@ -268,7 +268,7 @@ def test_what_was_approved_is_read_only_with_number_and_name() -> None:
     made = _sample()
     _set(made, lock=lock(_plan(made), "DRB-7", "Grace").lock)
     assert any("DRB-7" in info.value and "Grace" in info.value for info in made.info)
-    fixed = ("Answers that", "Who that", "Risk is judged", "Rule", "Change of a share", "Which of its runs")
+    fixed = ("Answers that", "Who the intruder", "Risk is judged", "Rule", "Change of a share", "Which of its runs")
     assert all(_box(made, label).disabled for label in fixed)
     assert not _box(made, "Survey").disabled
     made.toggle(key="deviate").set_value(True).run()
