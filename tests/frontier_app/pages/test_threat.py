@@ -123,7 +123,7 @@ def test_bound_and_slope_and_tolerances() -> None:
     assert any("Of all 1,841 records that would be 3." in c.value for c in made.caption)
     assert any("Doing nothing has a risk of **0.002716**" in m.value for m in made.markdown)
     _box(made, "Rule").set_value("slope").run()
-    _box(made, "How much more risk").set_value("0.5").run()
+    _box(made, "Additional risk accepted").set_value("0.5").run()
     assert (_plan(made).decision.max_risk, _plan(made).decision.slope) == (None, "0.5")
     _box(made, "Change of a share").set_value("12.5").run()
     assert _plan(made).tolerances.change == "0.125"
@@ -295,7 +295,7 @@ def test_what_is_said_in_public_is_kept_and_a_range_needs_its_words() -> None:
     _box(made, "Title of the released file").set_value("Car workers 1981").run()
     _box(made, "Share of records in swaps").set_value("range").run()
     assert not made.error and _plan(made).publish.rate_policy == "withhold"
-    assert any("Until the range is given" in caption.value for caption in made.caption)
+    assert any("withheld until" in caption.value for caption in made.caption)
     _box(made, "The range, in words").set_value("1.9 to 2.1 percent").run()
     assert any("at least twice the lower" in error.value for error in made.error)
     assert _plan(made).publish.rate_range == ""
