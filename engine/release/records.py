@@ -13,6 +13,7 @@ import numpy as np
 
 from engine.common.cache import Cache
 from engine.common.errors import UsageError, did_you_mean
+from engine.common.raw_values import numbers
 from engine.data.microdata import Microdata
 
 if TYPE_CHECKING:
@@ -75,11 +76,11 @@ class ReleasedTable(Cache):
         for what, codes, size in wanted:
             if problem := _index_problem(what, codes, n, size):
                 return problem
-        for column, numbers in self._numbers.items():
+        for column, values in self._numbers.items():
             if column not in self.data.raw.columns:
                 return f"a table has numbers for '{column}', which is no column of the data"
-            if np.shape(numbers) != (n,) or np.asarray(numbers).dtype.kind not in "iuf":
-                return f"the numbers of '{column}' are of shape {np.shape(numbers)}, must be {n:,} numbers"
+            if np.shape(values) != (n,) or np.asarray(values).dtype.kind not in "iuf":
+                return f"the numbers of '{column}' are of shape {np.shape(values)}, must be {n:,} numbers"
         return ""
 
     def cells(self, attributes: Sequence[int]) -> np.ndarray:
@@ -108,8 +109,6 @@ class ReleasedTable(Cache):
         return self.cached(("numeric", column), lambda: self._numeric(column))
 
     def _numeric(self, column: str) -> np.ndarray:
-        from engine.common.raw_values import numbers
-
         raw = self.data.raw.columns.get(column)
         if raw is None:
             raise UsageError(f"unknown column '{column}'.{did_you_mean(column, self.data.raw.names)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
@@ -46,6 +47,20 @@ def table_of(study: Study) -> list[tuple]:
 def swept(path: Path, plan: Plan | None = None, **how) -> list[tuple]:
     with sweep(RAW, plan, path, **{"workers": 1, **how}) as study:
         return table_of(study)
+
+
+def sweep_with_stops(plan: Plan, path: Path, stops: Sequence[int]) -> None:
+    """Fill a study that is interrupted after each of these numbers of runs and resumed every time."""
+    for stop in (*stops, None):
+
+        def on_progress(done: int, total: int, stop: int | None = stop) -> None:
+            if stop is not None and done >= stop:
+                raise KeyboardInterrupt
+
+        try:
+            sweep(RAW, plan, path, workers=1, on_progress=on_progress).close()
+        except KeyboardInterrupt:
+            assert stop is not None
 
 
 def a_task(plan: Plan, replicates: tuple[int, ...] = (1, 2)) -> tuple[Question, TaskBatch]:

@@ -9,12 +9,15 @@ import pytest
 
 from engine.common.errors import UsageError
 from engine.decision.choice import choose
-from engine.plan import DecisionPlan, SpacePlan
+from engine.plan import DecisionPlan, SpacePlan, edit_plan
+from engine.plan.samples import load
 from engine.release.results import RunStatus
 from engine.release.spec import ReleaseSpec
 from engine.study.decision_log import entries
 from engine.study.map_reader import objective_indices, realisation_of, risk_utility_map
 from engine.study.study import Study
+from engine.sweeps.recheck import recheck
+from engine.sweeps.sweep import sweep
 from tests.small_tables import Small
 
 OK, FAILED, NOOP = RunStatus.OK, RunStatus.FAILED, RunStatus.NOOP
@@ -233,11 +236,6 @@ def test_equal_sums_in_other_last_bits_are_no_reason_to_do_nothing(tmp_path):
 
 def test_a_choice_says_what_to_bear_in_mind(tmp_path):
     """The bound is on the mean: a run above it, a mean near it and fresh figures are told, never hidden."""
-    from engine.plan import edit_plan
-    from engine.plan.samples import load
-    from engine.sweeps.recheck import recheck
-    from engine.sweeps.sweep import sweep
-
     raw, plan = load("czech")
     (tmp_path / "s.study.key").write_text("0123456789abcdef" * 2)
     with sweep(raw, edit_plan(plan, rates=["0.02", "0"], replicates=6), tmp_path / "s.study", workers=1) as study:

@@ -13,6 +13,7 @@ from engine.common.errors import UsageError
 from engine.data.domain import Attribute, Domain
 from engine.plan import SpacePlan
 from engine.plan.recode import code
+from engine.plan.samples import load
 from engine.release.space import (
     build,
     by_swap_sizes,
@@ -221,8 +222,6 @@ def test_no_run_forms_more_pairs_than_the_bound(small, data, rule):
 
 def test_the_bound_of_the_czech_example():
     """F has 260 records of its rarer level, so rates above 520/1841 must fail."""
-    from engine.plan.samples import load
-
     raw, plan = load("czech")
     table = code(raw, plan).table
     spec = AttributeSpec(plan.names, "UUUUUS")

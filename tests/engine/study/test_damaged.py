@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 from engine.common.errors import EngineError
+from engine.common.stored_values import from_json
 from engine.decision.choice import choose
 from engine.decision.states import decision_status
 from engine.report.sentences import counted_runs
+from engine.study import aggregate_cache
 from engine.study.decision_log import entries
 from engine.study.map_reader import risk_utility_map
 from engine.study.pins import pin, pins
@@ -218,8 +220,6 @@ def test_arrays_of_other_measures_are_not_used(whole, tmp_path):
     path = keyed(tmp_path / "s.study")
     path.write_bytes(whole.read_bytes())
     with Study.open(path) as study:
-        from engine.study import aggregate_cache
-
         before = [str(call) for call in study.measures][:-1]
         with study.database.transaction() as db:
             aggregate_cache.store(db, "fresh runs", {"values": np.zeros((6, 4))}, before)
@@ -227,8 +227,6 @@ def test_arrays_of_other_measures_are_not_used(whole, tmp_path):
 
 
 def test_deep_json_is_no_json():
-    from engine.common.stored_values import from_json
-
     for text in (DEEP, "{", None, b"{}", "9" * 5000):
         with pytest.raises(ValueError):
             from_json(text)

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from engine.common.errors import EngineError, UsageError
+from engine.plan.recode import code
 from engine.plan.samples import load
 from engine.study import decision_log
 from engine.study.pins import pin, pins, unpin
 from engine.study.study import Study
+from engine.sweeps.candidates import scenarios_of
 
 
 @pytest.fixture
@@ -20,9 +22,6 @@ def study(tmp_path: Path) -> Iterator[Study]:
     _, plan = load("czech")
     about = {"measures": ["small_cells"], "attributes": list(plan.names)}
     with Study.create(tmp_path / "s.study", plan, about, {"small_cells": 0.1}) as made:
-        from engine.plan.recode import code
-        from engine.sweeps.candidates import scenarios_of
-
         raw, plan = load("czech")
         made.scenario_table.add(scenarios_of(plan, code(raw, plan))[0][:5])
         yield made

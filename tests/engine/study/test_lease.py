@@ -16,6 +16,7 @@ from engine.common.os_support import hostname, process_birth
 from engine.plan.samples import load
 from engine.study.keys import key_path, read_key
 from engine.study.lease import Writer, WriterTask
+from engine.study.plan_changes import change_plan
 from engine.study.study import Study
 from engine.sweeps.added_measures import add_measures
 from engine.sweeps.recheck import recheck
@@ -143,8 +144,6 @@ def test_measures_added_to_an_unfinished_study_leave_it_unfinished(path):
 def test_a_plan_written_while_measures_are_added_stays(path):
     from dataclasses import replace
 
-    from engine.study.plan_changes import change_plan
-
     swept(path, plan_of())
     with Study.open(path) as study:
 
@@ -177,7 +176,7 @@ def test_who_is_at_work_is_shown_and_asked_to_stop(path, capsys):
         pretend(study, os.getppid(), process_birth(os.getppid()), silent=3, task="recheck")
         assert main(["cancel", str(path)]) == 0
         who = f"a process that makes fresh runs (process {os.getppid()})"
-        assert capsys.readouterr().out.startswith(f"asked {who} to stop after what it is doing")
+        assert capsys.readouterr().out.startswith(f"asked {who} to stop after its current runs")
         assert study.lease.asked_to_stop
         assert main(["status", str(path)]) == 0
         assert capsys.readouterr().out.endswith(f"at work: {who}; last heard from 3 s ago; it was asked to stop\n")

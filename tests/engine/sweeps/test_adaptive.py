@@ -29,7 +29,7 @@ from engine.sweeps.recheck import recheck
 from engine.sweeps.runner import FRESH_FROM
 from engine.sweeps.sweep import sweep
 from tests import needs
-from tests.engine.small_studies import RAW, ROOT, end, keyed, plan_of, table_of, wait_for
+from tests.engine.small_studies import RAW, ROOT, end, keyed, plan_of, sweep_with_stops, table_of, wait_for
 from tests.small_tables import KEY
 
 ADAPTIVE = {"swap_sizes": (1, 2), "rates": ("0.05", "0.1", "0.3"), "replicates": 20, "adaptive": True}
@@ -148,16 +148,7 @@ def test_workers_and_resumption_change_nothing(path, tmp_path):
     with sweep(RAW, plan, path, workers=1) as study:
         wanted, fresh = table_of(study), fresh_of(study)
     other = keyed(tmp_path / "r.study")
-    for stop_at in (30, 200, 260, None):
-
-        def on_progress(done: int, total: int, stop_at: int | None = stop_at) -> None:
-            if stop_at is not None and done >= stop_at:
-                raise KeyboardInterrupt
-
-        try:
-            sweep(RAW, plan, other, workers=1, on_progress=on_progress).close()
-        except KeyboardInterrupt:
-            assert stop_at is not None
+    sweep_with_stops(plan, other, stops=(30, 200, 260))
     with Study.open(other) as study:
         assert study.progress.state == "finished"
         assert table_of(study) == wanted and fresh_of(study) == fresh

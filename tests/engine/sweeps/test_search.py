@@ -15,16 +15,16 @@ from engine.plan import MechanismPlan, Plan, edit_plan, plan_from_toml, plan_to_
 from engine.plan.recode import code
 from engine.plan.samples import load
 from engine.release.space import canonical
-from engine.release.spec import RANDOM_SWAP
+from engine.release.spec import RANDOM_SWAP, AttributeSpec
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.probe import estimate
 from engine.sweeps.search import SearchReport, search_of
 from engine.sweeps.sweep import sweep
-from tests.engine.small_studies import RAW, keyed, plan_of, table_of
+from tests.engine.small_studies import RAW, keyed, plan_of, sweep_with_stops, table_of
 from tests.engine.sweeps.test_adaptive import fresh_of
-from tests.small_tables import KEY, Small
+from tests.small_tables import KEY, Small, rows
 
 SEARCH = {"swap_sizes": (), "search": True, "budget": 80, "rates": ("0.1", "0.3"), "replicates": 8}
 
@@ -78,8 +78,6 @@ def test_no_spec_is_looked_at_twice_and_none_that_is_the_same():
     roles = run_through(begun(budget=10_000))
     assert len(roles) == len(set(roles))
     names = begun().table.domain.names
-    from engine.release.spec import AttributeSpec
-
     classes = [canonical(AttributeSpec(names, text)).roles for text in roles]
     assert len(set(classes)) == len(classes) == 107, "with budget enough the whole space of four attributes"
 
@@ -138,8 +136,6 @@ def test_the_study_holds_what_was_looked_at(tmp_path):
         assert (study.runs.replicates_done()[on] == 8).all() and study.runs.replicates_done().min() == 4
         assert set(study.runs.results("fresh").scenario.tolist()) == set(np.flatnonzero(on).tolist())
         asked = question_of(plan, code(RAW, plan))
-        from tests.small_tables import rows
-
         wanted = rows(asked, [s.spec for s in study.scenarios], [1, 2, 3, 4])
         results = study.runs.results()
         first = results.replicate <= 4
@@ -151,16 +147,7 @@ def test_stopped_and_resumed_it_is_the_study_it_would_have_been(tmp_path):
     with sweep(RAW, plan, keyed(tmp_path / "once.study"), workers=1) as study:
         wanted, fresh, labels = table_of(study), fresh_of(study), [s.label for s in study.scenarios]
     path = keyed(tmp_path / "often.study")
-    for stop_at in (1, 60, 150, 330, None):
-
-        def on_progress(done: int, total: int, stop_at: int | None = stop_at) -> None:
-            if stop_at is not None and done >= stop_at:
-                raise KeyboardInterrupt
-
-        try:
-            sweep(RAW, plan, path, workers=1, on_progress=on_progress).close()
-        except KeyboardInterrupt:
-            assert stop_at is not None
+    sweep_with_stops(plan, path, stops=(1, 60, 150, 330))
     with Study.open(path) as study:
         assert study.progress.state == "finished"
         assert [s.label for s in study.scenarios] == labels

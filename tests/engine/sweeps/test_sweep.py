@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from engine.common.errors import EngineError, UsageError
-from engine.data.microdata import EditRule
+from engine.data.microdata import EditRule, RawColumn, RawTable
 from engine.mechanisms import MECHANISMS
 from engine.mechanisms.key_swaps import RDS
 from engine.plan import MechanismPlan
@@ -143,8 +143,6 @@ def test_no_value_of_a_record_is_in_the_study(path):
     """Levels may stand in the plan only where the plan itself declares them."""
     marked = Small(SMALL.records, SHAPE).raw()
     import pyarrow as pa
-
-    from engine.data.microdata import RawColumn, RawTable
 
     secret = {
         name: RawColumn(name, pa.array([f"SECRET{name}{i}" for i in range(len(column.values))]), column.codes)
