@@ -80,11 +80,8 @@ class RiskUtilityMap:
         the earlier spec."""
         best = best_under_bound(self.risk_loss, self.utility_loss, bound)
         if best is None:
-            if np.isnan(self.risk_loss).all():
-                raise UsageError(
-                    "no candidate has a completed run, so none can be chosen unless failed runs count too",
-                    Remedy.FAILED_RUNS,
-                )
+            if np.isnan(self.risk_loss).all() or np.isnan(self.utility_loss).all():
+                raise self._none_to_choose()
             least = int(np.nanargmin(self.risk_loss))
             raise UsageError(
                 f"no candidate has risk at or below {bound:g}; the smallest is {self.risk_loss[least]:.4g}, that of"
@@ -97,11 +94,18 @@ class RiskUtilityMap:
         edge's."""
         best = supporting_line(self.risk_loss, self.utility_loss, slope)
         if not best:
-            raise UsageError(
+            raise self._none_to_choose()
+        return best
+
+    def _none_to_choose(self) -> UsageError:
+        if not self.summary.counted.any():
+            return UsageError(
                 "no candidate has a completed run, so none can be chosen unless failed runs count too",
                 Remedy.FAILED_RUNS,
             )
-        return best
+        undefined = [k for k in (self.risk, self.utility) if np.isnan(self.summary.loss[:, k]).all()]
+        names = " and ".join(f"'{self.measures[k]}'" for k in undefined or (self.risk, self.utility))
+        return UsageError(f"no candidate has figures of {names} in all its runs, so none can be chosen by them")
 
     def beaten_by_original(self, index: int, slope: float) -> tuple[float, float] | None:
         """The straight sums DR − slope·DU of a scenario and of the unaltered data, where by them doing nothing is

@@ -50,6 +50,14 @@ def test_a_figure_that_cannot_be_formed_is_warned_of_with_its_reason(measured, e
     assert int(swaps.to_frame(runs=True)["own"].isna().sum()) == 4
 
 
+@pytest.mark.parametrize("rule", [{"max_risk": 1}, {"slope": 1}], ids=str)
+def test_none_is_chosen_by_a_measure_without_figures(measured, rule):
+    with pytest.warns(sf.UndefinedFigureWarning, match="measure 'own' is undefined in 12 of 12 runs"):
+        swaps = measured(lambda release: Figure(float("nan"), "nothing to compare"))
+    with pytest.raises(sf.UsageError, match="no candidate has figures of 'own' in all its runs, so none can be chosen"):
+        swaps.choose(**rule)
+
+
 @pytest.mark.parametrize("error", [KeyError("pay"), TypeError("pay"), IndexError("pay"), AttributeError("pay")])
 def test_a_bug_is_an_error_that_names_the_measure(measured, error):
     def figure(release: RecordRelease) -> Figure:
