@@ -101,8 +101,8 @@ def _read_map(path: Path) -> dict[str, Any]:
         raise damaged from None
     if OLD_ID not in table.column_names:
         raise UsageError(
-            "the plan of this release declares no id, so the records of another file cannot be found again; name it as "
-            "id in [data] and export again"
+            "the plan of this release declares no id, so no record of another file can be found in it; name the id "
+            "column in [data] of the plan and export again"
         )
     indices = [name for name in table.column_names if name == ROW or name.startswith(FROM)]
     kinds = {OLD_ID: (pa.types.is_string, pa.types.is_large_string), **dict.fromkeys(indices, (pa.types.is_integer,))}

@@ -68,10 +68,10 @@ ADVICE: dict[Attack, str] = {
 
 def _guess_keys(source: ExportSource) -> dict[str, Any]:
     """Whether the study key or the secret of the row order can be guessed."""
-    for what, secret in (("the study key", source.key), ("the secret of the row order", source.rows.secret)):
+    for description, secret in (("the study key", source.key), ("the secret of the row order", source.rows.secret)):
         why = weakness(secret, _SEEDS_COMPARED)
         if why:
-            return {"succeeded": True, "why": f"{what} can be guessed: {why}"}
+            return {"succeeded": True, "why": f"{description} can be guessed: {why}"}
     return {"succeeded": False, "seeds": _SEEDS_COMPARED}
 
 
@@ -168,13 +168,13 @@ def _guess_order(source: ExportSource) -> dict[str, Any]:
     result: dict[str, Any] = {"succeeded": False}
     sequences = [("the order of rows", order), ("the order of new ids", np.argsort(source.rows.ids))]
     sequences.append(("the order of new ids in the release", np.argsort(source.rows.ids[order])))
-    for what, sequence in sequences:
+    for description, sequence in sequences:
         n_neighbours = int((np.abs(np.diff(sequence)) == 1).sum())
         correlation = abs(float(np.corrcoef(np.arange(len(sequence)), sequence)[0, 1])) if n > 2 else 0.0
         errors = correlation * np.sqrt(max(n - 1, 1))
-        result[what] = {"neighbours_kept": n_neighbours, "correlation": round(correlation, 6)}
+        result[description] = {"neighbours_kept": n_neighbours, "correlation": round(correlation, 6)}
         if n_neighbours >= _NEIGHBOURS or errors > _CORRELATED:
-            return {**result, "succeeded": True, "why": f"{what} keeps something of the original order"}
+            return {**result, "succeeded": True, "why": f"{description} keeps something of the original order"}
     for seed in range(200 if n <= 100_000 else 20):
         for permuted in (
             np.random.default_rng(seed).permutation(n),

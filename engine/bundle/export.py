@@ -105,10 +105,10 @@ def _check_approved(study: Study, include: tuple[str, ...]) -> None:
     """Refuse to release more in public than the plan says that the board approved."""
     beyond = [role for role in include if role not in study.plan.publish.include]
     if beyond:
-        words = ", ".join(f'"{role}"' for role in (*study.plan.publish.include, *beyond))
+        roles = ", ".join(f'"{role}"' for role in (*study.plan.publish.include, *beyond))
         raise UsageError(
             f"the board has not approved that the {' and the '.join(beyond)} be released: a public bundle holds what "
-            f"the approved plan says. Write include = [{words}] in [publish] of the plan (dashboard: Threat and uses, "
+            f"the approved plan says. Write include = [{roles}] in [publish] of the plan (dashboard: Threat and uses, "
             "What is said in public), and submit the recommendation again; an analyst's bundle may hold more"
         )
 
@@ -145,8 +145,8 @@ def _check_range(source: ExportSource) -> None:
     share = Decimal(spec.rate) if complete_swap else float(source.remade.changed.mean())
     if not rate_range(text).holds(share):
         raise UsageError(
-            f"the plan tells the public '{text}', and the share of records concerned in this release lies outside; "
-            "change the range in what is said in public, or withhold it"
+            f"the plan tells the public '{text}', and the share of records concerned in this release is outside this "
+            "range; change the range in what is said in public, or withhold it"
         )
 
 
@@ -211,7 +211,7 @@ def _write(source: ExportSource, out: Path, tier: str, tiers: tuple[Tier, ...], 
     try:
         append(source.study, "exported", detail)
     except EngineError as error:
-        raise EngineError(f"'{out.name}' is complete, but the decision log could not say so: {error}") from None
+        raise EngineError(f"'{out.name}' is complete, but the decision log could not record it: {error}") from None
     return out
 
 

@@ -73,8 +73,8 @@ def _check_public(folder: Path, source: ExportSource) -> None:
     if text != methods_of(source) + "\n":
         _refuse(Tier.PUBLIC, METHODS, "other words than those on the methods")
     publish = source.study.plan.publish
-    for words in (publish.title, publish.wording, publish.rate_range):
-        _check_text(Tier.PUBLIC, METHODS, words, source)
+    for text in (publish.title, publish.wording, publish.rate_range):
+        _check_text(Tier.PUBLIC, METHODS, text, source)
 
 
 def _check_member(folder: Path, source: ExportSource) -> None:

@@ -52,5 +52,5 @@ def _check_internal(bundle: Path, manifest: Mapping[str, Any]) -> None:
         raise EngineError(f"the bundle's {SUMS} is missing or damaged, so nobody can tell what was changed in it")
     for name in changed_internal_files(bundle, manifest):
         raise EngineError(
-            f"'{name}' of the bundle is not what was written: it was changed, added or removed; nothing was computed"
+            f"'{name}' of the bundle was changed, added or removed after the export; nothing was computed"
         )

@@ -46,7 +46,7 @@ class Secret:
     not within a longer one.  ``inside`` says that the internal folder of an analyst's bundle may hold it.
     """
 
-    what: str
+    description: str
     forms: tuple[bytes, ...]
     metadata: bool = False
     word: bool = False
@@ -93,17 +93,17 @@ def search_of(source: ExportSource, out: Path) -> Search:
     secrets += local_names(exempt)
     secrets += _secrets_of_name("the name of the original file", source.raw.source, exempt)
     secrets += _secrets_of_name("the name of the study file", source.study.path.name, exempt)
-    for what, name in (("data", Path(source.raw.source).stem), ("study", source.study.path.stem)):
+    for kind, name in (("data", Path(source.raw.source).stem), ("study", source.study.path.stem)):
         if not name.isalpha():  # a plain word, such as employment, is no name in a text about employment
-            secrets += _secrets_of_name(f"the name of the {what} file", name, exempt)
+            secrets += _secrets_of_name(f"the name of the {kind} file", name, exempt)
     return Search(tuple(dict.fromkeys(secrets)), source)
 
 
 def local_names(exempt: frozenset[str] = frozenset()) -> list[Secret]:
     """Paths and names of this machine and of its user; names that are one of the words ``exempt`` are left out."""
     secrets = [secret for path in filter(None, (Path.cwd(), home())) for secret in _secrets_of_path(path)]
-    for what, name in _user_and_host():
-        secrets += _secrets_of_name(what, name, exempt)
+    for description, name in _user_and_host():
+        secrets += _secrets_of_name(description, name, exempt)
     return list(dict.fromkeys(secrets))
 
 
@@ -128,8 +128,9 @@ def scan(folder: Path, tier: Tier, search: Search) -> None:
                     continue
                 if secret.found_in(part, *allowed):
                     raise Refused(
-                        f"the {tier} bundle was refused: '{part.where}' holds {secret.what}; nothing was written",
-                        f"{tier}: {secret.what}",
+                        f"the {tier} bundle was refused: '{part.where}' holds {secret.description}; nothing was "
+                        "written",
+                        f"{tier}: {secret.description}",
                     )
     check_fields(folder, tier, search.source)
 
@@ -203,7 +204,7 @@ def _words_of_release(source: ExportSource) -> frozenset[str]:
     return frozenset(words)
 
 
-def _secrets_of_name(what: str, name: str, exempt: frozenset[str]) -> list[Secret]:
+def _secrets_of_name(description: str, name: str, exempt: frozenset[str]) -> list[Secret]:
     """A name in all bytes when it is long, only in fields that describe a file when it is short or a common word."""
     name = name.strip()
     if len(name) < 3:
@@ -212,4 +213,4 @@ def _secrets_of_name(what: str, name: str, exempt: frozenset[str]) -> list[Secre
     forms = forms_of_text(name) if len(name) >= LONG else (name.encode(), name.encode("utf-16-le"))
     if common and len(name) < LONG:
         return []
-    return [Secret(what, forms, metadata=common or len(name) < LONG, word=True)]
+    return [Secret(description, forms, metadata=common or len(name) < LONG, word=True)]

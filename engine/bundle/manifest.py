@@ -142,7 +142,7 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
         raise EngineError(f"'{path.name}' is no manifest of an export: it lacks '{missing[0]}'")
     for name, type_of_field in _TYPES.items():
         if name in manifest and not fits(manifest[name], type_of_field):
-            raise EngineError(f"'{path.name}' is damaged: '{name}' does not hold what it should")
+            raise EngineError(f"'{path.name}' is damaged: the field '{name}' does not have its type")
     if any(len(pair) != 2 for pair in manifest["params"]):
         raise EngineError(f"'{path.name}' is damaged: 'params' does not hold pairs of name and value")
     for field, folder in (("sha256", "a release"), ("internal", "its folder")):

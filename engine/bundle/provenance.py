@@ -48,7 +48,7 @@ def compare(bundle: Path, tier: Tier, study: Path | None) -> tuple[tuple[str, ..
         return (), ""
     if study is not None or studies:
         names = " or ".join(f"'{name}'" for name in dict.fromkeys(studies.values() if study is None else [study.name]))
-        return (f"no export that the decision log of {names} holds wrote it: it was changed, or is another's",), ""
+        return (f"the decision log of {names} records no such bundle: it was changed, or belongs to another study",), ""
     return _compare_with_analyst(bundle, tier, digest)
 
 

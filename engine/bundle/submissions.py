@@ -120,7 +120,7 @@ def differences(old: Submission, new: Submission) -> list[str]:
     """One sentence for each change: of the plan first, then of every fact.  Submissions of two kinds are compared by
     their plans alone."""
     if old.kind != new.kind and not (old.plan and new.plan):
-        raise UsageError(f"a {old.kind} and a {new.kind} hold nothing that could be compared; give two of a kind")
+        raise UsageError(f"a {old.kind} and a {new.kind} hold nothing that could be compared; give two of one kind")
     sentences = []
     if old.plan and new.plan:
         changes = plan_differences(old.plan, new.plan, ours="was", theirs="is")

@@ -72,7 +72,7 @@ def verify(path: str | Path, study: str | Path | None = None) -> list[CheckResul
         results.append(_check_provenance(bundle, tier, None if study is None else Path(study)))
     if len(bundles) > 1 or folder not in bundles.values():
         beside = [spelt(p.name) for p in islice(folder.iterdir(), _MOST_BESIDE) if p not in bundles.values()]
-        problems = tuple(f"'{name}' does" for name in beside)
+        problems = tuple(f"'{name}' lies beside them" for name in beside)
         results.append(CheckResult(ALL, "nothing lies beside the bundles", problems))
     if {Tier.ANALYST, Tier.PUBLIC} <= set(bundles):
         results.append(CheckResult(ALL, "the release is the same in every bundle", tuple(_same_release(bundles))))
@@ -99,7 +99,7 @@ def _problems(check: Callable[[Contents], Iterator[str]], files: Contents) -> It
         problems = check(files)
         yield from islice(problems, _MOST_PROBLEMS)
         if next(problems, None) is not None:
-            yield f"there are more than these {_MOST_PROBLEMS:,}"
+            yield f"there are more problems than these {_MOST_PROBLEMS:,}"
     except EngineError as error:
         yield str(error)
     except (OSError, ValueError, RecursionError):
@@ -139,7 +139,7 @@ def _local_names(files: Contents) -> Iterator[str]:
         for part in parts_of(files.folder / name):
             for secret in secrets:
                 if secret.found_in(part, contact):
-                    yield f"'{part.where}' holds {secret.what}"
+                    yield f"'{part.where}' holds {secret.description}"
 
 
 def _contact(bundle: Path) -> str:

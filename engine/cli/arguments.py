@@ -52,7 +52,7 @@ def cut(text: str) -> tuple[str, list[float]]:
         raise argparse.ArgumentTypeError(f"{shown(text)} is no cut; write COLUMN=EDGE,EDGE such as Age=25,55") from None
 
 
-def whole(text: str) -> int:
+def whole_number(text: str) -> int:
     """A whole number of at most nine digits."""
     if not WHOLE.fullmatch(text):
         raise argparse.ArgumentTypeError(f"{shown(text)} is no whole number of at most nine digits")
@@ -70,7 +70,7 @@ def port(text: str) -> int:
 
 
 def _within(text: str, low: int, high: int, range_text: str) -> int:
-    value = whole(text)
+    value = whole_number(text)
     if not low <= value <= high:
         raise argparse.ArgumentTypeError(f"{shown(text)}: {range_text}")
     return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from engine.cli.arguments import WHOLE, cut, measures, names, shown, whole
+from engine.cli.arguments import WHOLE, cut, measures, names, shown, whole_number
 from engine.common.errors import UsageError
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _add_space(group: argparse._ArgumentGroup) -> None:
         help="look for the frontier of all roles of all attributes, without trying every one (implies --adaptive)",
     )
     group.add_argument(
-        "--budget", type=whole, metavar="N", help="the most scenarios of the random swap that --search looks at"
+        "--budget", type=whole_number, metavar="N", help="the most scenarios of the random swap that --search looks at"
     )
     group.add_argument(
         "--adaptive",
@@ -97,7 +97,9 @@ def _add_space(group: argparse._ArgumentGroup) -> None:
         help="run few replicates of scenarios that others clearly dominate and all of the rest; then fresh ones of "
         "the frontier",
     )
-    group.add_argument("--screen", type=whole, metavar="N", help="replicates that every scenario gets (--adaptive)")
+    group.add_argument(
+        "--screen", type=whole_number, metavar="N", help="replicates that every scenario gets (--adaptive)"
+    )
     group.add_argument(
         "--spec", action="append", metavar="SPEC", help='one spec in text form, such as "Age:S Race:F" (repeatable)'
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from engine.cli.arguments import whole
+from engine.cli.arguments import whole_number
 from engine.cli.objectives import add_objective_options, map_of
 from engine.cli.parser import DATA_HELP, add_command
 from engine.cli.show import print_table
@@ -24,7 +24,7 @@ def add_commands(commands: Commands) -> None:
         "--candidate", action="append", metavar="ID", help="a scenario (repeatable; default: the frontier)"
     )
     recheck.add_argument(
-        "--replicates", type=whole, default=100, metavar="N", help="fresh runs per scenario (default 100)"
+        "--replicates", type=whole_number, default=100, metavar="N", help="fresh runs per scenario (default 100)"
     )
     recheck.add_argument("--key-file", metavar="PATH")
     add_objective_options(recheck)

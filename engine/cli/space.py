@@ -6,7 +6,7 @@ import argparse
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from engine.cli.arguments import whole
+from engine.cli.arguments import whole_number
 from engine.cli.parser import DATA_HELP, add_command
 from engine.cli.plan_options import add_plan_options, plan_of
 from engine.common.output import say
@@ -25,7 +25,7 @@ def add_commands(commands: Commands) -> None:
     space = add_command(commands, "space", run_space, "count the candidates of a plan and estimate the time of a sweep")
     space.add_argument("data", metavar="DATA", help=DATA_HELP)
     add_plan_options(space)
-    space.add_argument("--replicates", type=whole, metavar="N", help="runs per scenario")
+    space.add_argument("--replicates", type=whole_number, metavar="N", help="runs per scenario")
 
 
 def run_space(args: argparse.Namespace) -> None:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.cli.arguments import whole, workers
+from engine.cli.arguments import whole_number, workers
 from engine.cli.parser import DATA_HELP, add_command
 from engine.cli.plan_options import add_plan_options, plan_of
 from engine.common.output import say
@@ -24,7 +24,7 @@ def add_commands(commands: Commands) -> None:
     sweep.add_argument("data", metavar="DATA", help=DATA_HELP)
     sweep.add_argument("--study", required=True, metavar="PATH", help="the study file to make or to resume")
     add_plan_options(sweep)
-    sweep.add_argument("--replicates", type=whole, metavar="N", help="runs per scenario (default 20)")
+    sweep.add_argument("--replicates", type=whole_number, metavar="N", help="runs per scenario (default 20)")
     sweep.add_argument("--key-file", metavar="PATH", help="the study key (default: STUDY.key, made when absent)")
     sweep.add_argument("--workers", type=workers, metavar="N", help="processes (default: as many as pay off)")
     sweep.add_argument(

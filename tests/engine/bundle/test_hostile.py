@@ -91,7 +91,7 @@ def test_what_is_no_plain_file_is_a_finding_and_never_opened(
 def test_a_link_to_a_bundle_is_no_bundle(every: Path, tmp_path: Path, name: str) -> None:
     shutil.copytree(every / "public", tmp_path / "public")
     (tmp_path / name).symlink_to(every / name)
-    assert f"'{name}' does" in [text for one in verify(tmp_path) for text in one.problems]
+    assert f"'{name}' lies beside them" in [text for one in verify(tmp_path) for text in one.problems]
 
 
 def test_more_files_than_any_bundle_has_are_not_counted(tmp_path: Path) -> None:

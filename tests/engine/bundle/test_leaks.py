@@ -298,7 +298,9 @@ def test_a_leak_leaves_nothing_and_is_logged(home, tmp_path: Path, monkeypatch: 
 def test_the_search_knows_names_of_this_machine(reopened: ExportSource, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("USER", "bartholomew")
     search = search_of(replace(reopened), tmp_path / "out")
-    assert any(s.what == "the user's name" and b"bartholomew" in s.forms and not s.metadata for s in search.secrets)
+    assert any(
+        s.description == "the user's name" and b"bartholomew" in s.forms and not s.metadata for s in search.secrets
+    )
 
 
 def test_large_files_are_searched_in_pieces_that_overlap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

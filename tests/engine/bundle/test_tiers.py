@@ -178,7 +178,7 @@ def test_the_log_says_that_a_bundle_is_there_only_when_it_is(
 
         monkeypatch.setattr(module, "append", full)
         out = tmp_path / "second"
-        with pytest.raises(EngineError, match="'second' is complete, but the decision log could not say so: the disk"):
+        with pytest.raises(EngineError, match="but the decision log could not record it: the disk"):
             export(study, home[1], None, out, formats=("csv",))
         assert last()[0] == "exporting" and not any(one.problems for one in verify(out))
 
@@ -240,7 +240,7 @@ def test_a_range_that_does_not_hold_the_rate_is_told_to_nobody(home: tuple[Path,
     with Study.open(copied(home, tmp_path)) as study:
         publish = replace(study.plan.publish, rate_policy="range", rate_range="between 1 and 5 percent")
         change_plan(study, replace(study.plan, publish=publish), why="to say more", by="Ada")
-        with pytest.raises(UsageError, match="the share of records concerned in this release lies outside"):
+        with pytest.raises(UsageError, match="the share of records concerned in this release is outside this range"):
             export(study, home[1], None, tmp_path / "out", tier="member")
         assert export(study, home[1], None, tmp_path / "out", formats=("csv",)).is_dir()
 

@@ -28,8 +28,8 @@ from tests.engine.household_survey import PLAN, label_of, plan, swept, text
 
 pytestmark = pytest.mark.slow  # whole bundles are made
 
-NOT_EXPORTED = "no export that the decision log of 'odd.study' holds wrote it: it was changed, or is another's"
-NOT_TOGETHER = "it is not the one that was written with the analyst's bundle beside it"
+NOT_EXPORTED = "the decision log of 'odd.study' records no such bundle: it was changed, or belongs to another study"
+NOT_TOGETHER = "it is not the bundle that was written with the analyst's bundle beside it"
 
 
 def wrong(path: Path) -> list[str]:
@@ -221,7 +221,7 @@ def test_bundles_that_do_not_belong_together(every: Path, tmp_path: Path) -> Non
     write_sums(both / "public")
     assert wrong(both) == [NOT_TOGETHER, "'release.csv' of the analyst's bundle differs from that of the public one"]
     (both / "notes.txt").write_text("x")
-    assert "'notes.txt' does" in wrong(both)
+    assert "'notes.txt' lies beside them" in wrong(both)
 
 
 def exported(path: Path, study: Path | None = None) -> dict[str, str]:
@@ -248,11 +248,9 @@ def test_a_figure_that_was_changed_with_the_digests_is_seen_beside_the_study(
     other_figure(bundle)
     (said,) = exported(bundle).values()
     assert wrong(bundle) == [] and said.startswith("from the bundle alone nobody can tell; name the study")
-    assert exported(bundle, study) == {
-        "member": "no export that the decision log of 'household.study' holds wrote it: it was changed, or is another's"
-    }
+    assert exported(bundle, study) == {"member": NOT_EXPORTED.replace("odd", "household")}
     shutil.copy(study, tmp_path / "beside.study")
-    assert "decision log of 'beside.study' holds wrote it" in exported(bundle)["member"]
+    assert "decision log of 'beside.study' records no such bundle" in exported(bundle)["member"]
     (tmp_path / "beside.study").write_bytes(b"no study")
     assert exported(bundle)["member"].startswith("from the bundle alone")
     assert "no study" in exported(bundle, tmp_path / "beside.study")["member"]
@@ -328,7 +326,7 @@ def test_a_manifest_leads_to_no_file_outside(every: Path, tmp_path: Path) -> Non
     with pytest.raises(EngineError, match="cannot be one of a release"):
         read_manifest(copy)
     manifest(sha256={}, plan=7)(copy)
-    with pytest.raises(EngineError, match="'plan' does not hold what it should"):
+    with pytest.raises(EngineError, match="the field 'plan' does not have its type"):
         read_manifest(copy)
 
 
