@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.measures.association import _associations
+from engine.measures.association import Statistic, _associations
 from engine.measures.distortion import Distance, two_way_figures
 from engine.measures.pairs import PairMargins, pair_margins
 from engine.release.batch import ReleaseBatch
@@ -20,7 +20,7 @@ def symmetric(margins: PairMargins, figures: np.ndarray, diagonal: np.ndarray) -
     return matrix
 
 
-def association_matrix(batch: ReleaseBatch, statistic: str = "cramers_v", which: str = "change") -> np.ndarray:
+def association_matrix(batch: ReleaseBatch, statistic: Statistic = "cramers_v", which: str = "change") -> np.ndarray:
     """Associations of all pairs as symmetric matrices, shape ``(candidates, attributes, attributes)``.
 
     ``which`` is change (original less released, signed, diagonal 0), original or released (diagonal NaN: an attribute

@@ -17,14 +17,14 @@ from engine.common.wording import first_twice
 
 LevelKind = Literal["value", "skip", "missing"]
 KINDS: tuple[LevelKind, LevelKind, LevelKind] = ("value", "skip", "missing")
-"""What a level stands for: a real answer, a question validly skipped, an answer that is missing."""
+"""Kinds of levels: a real answer, a question validly skipped, an answer that is missing."""
 
 
 @dataclass(frozen=True)
 class Attribute:
     """One coded attribute.
 
-    ``levels`` are labels in declared order (a level's code is its place); ``kinds`` has one of :data:`KINDS` per level;
+    ``levels`` are labels in declared order (a level's code is its index); ``kinds`` has one of :data:`KINDS` per level;
     ``columns`` are the raw columns that move as a block.  ``exact`` says that equal level means equal raw values, which
     is what makes exchanging the complement of a spec the same exchange (it is false once values are merged or cut).
     """
@@ -99,15 +99,15 @@ class Domain:
         return len(self.attributes)
 
     @cached_property
-    def _place(self) -> dict[str, int]:
-        return {name: place for place, name in enumerate(self.names)}
+    def _index_of(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self.names)}
 
     def index(self, name: str) -> int:
         """Place of the attribute called ``name``; an unknown name is a usage error with a suggestion."""
-        place = self._place.get(name)
-        if place is None:
+        index = self._index_of.get(name)
+        if index is None:
             raise UsageError(f"unknown attribute '{name}'.{did_you_mean(name, self.names)}")
-        return place
+        return index
 
     def indices(self, names: tuple[str, ...]) -> tuple[int, ...]:
         """Places of several attributes, in the order asked for."""

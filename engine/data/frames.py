@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SOURCE = "DataFrame"
-"""What a study says its records came from, where they came from a DataFrame."""
+"""Source that a study names for records of a DataFrame."""
 
 
 def table_of_frame(frame: pd.DataFrame, source: str = SOURCE) -> RawTable:

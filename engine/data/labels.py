@@ -62,11 +62,11 @@ class ColumnLabels:
         return self.label_of.get(raw) or raw
 
     def missing_among(self, raw: Iterable[str]) -> tuple[str, ...]:
-        """Which of these raw values are declared missing, in their order, by name or by range."""
+        """Those of the raw values that are declared missing, in their order, by name or by range."""
         return tuple(value for value in raw if value in self.missing or self._in_range(value))
 
     def missing_mask(self, values: pa.Array) -> np.ndarray:
-        """Which values are declared missing, by name or by range; shape ``(len(values),)``."""
+        """Mask of values that are declared missing, by name or by range; shape ``(len(values),)``."""
         mask = text_mask(values, self.missing)
         if self.missing_ranges:
             figures = numbers(values)

@@ -54,34 +54,34 @@ _WORD_BITS = 62
 
 @dataclass(frozen=True)
 class Packing:
-    """How level codes are packed into words, a group of bits per attribute.
+    """Layout of level codes in machine words, a field of bits per attribute.
 
-    ``places`` holds the word, the shift and the mask (before shifting) of each attribute; ``bits`` are in use in the
+    ``fields`` holds the word, the shift and the mask (before shifting) of each attribute; ``bits`` are in use in the
     last of ``n_words`` words.
     """
 
-    places: tuple[tuple[int, int, int], ...]
+    fields: tuple[tuple[int, int, int], ...]
     n_words: int
     bits: int
 
     @classmethod
     def of(cls, shape: Sequence[int]) -> Packing:
         """The packing of attributes with so many levels each."""
-        places = []
+        fields = []
         word = shift = 0
         for size in shape:
             bits = max(1, (size - 1).bit_length())
             if shift + bits > _WORD_BITS:
                 word, shift = word + 1, 0
-            places.append((word, shift, (1 << bits) - 1))
+            fields.append((word, shift, (1 << bits) - 1))
             shift += bits
-        return cls(tuple(places), word + 1, shift)
+        return cls(tuple(fields), word + 1, shift)
 
     def mask(self, attributes: Sequence[int]) -> np.ndarray:
         """Words with all bits of some attributes set, shape ``(n_words,)``."""
         mask = np.zeros(self.n_words, np.int64)
         for j in attributes:
-            word, shift, bit_mask = self.places[j]
+            word, shift, bit_mask = self.fields[j]
             mask[word] |= bit_mask << shift
         return mask
 
@@ -116,14 +116,14 @@ class ContingencyTable:
 
     @cached_property
     def packing(self) -> Packing:
-        """How cells are packed into words."""
+        """Layout of cells in machine words."""
         return Packing.of(self.domain.shape)
 
     @cached_property
     def words(self) -> np.ndarray:
         """The cells, packed: shape ``(m, packing.n_words)``."""
         words = np.zeros((len(self), self.packing.n_words), np.int64)
-        for j, (word, shift, _) in enumerate(self.packing.places):
+        for j, (word, shift, _) in enumerate(self.packing.fields):
             words[:, word] |= self.cells[:, j].astype(np.int64) << shift
         return words
 

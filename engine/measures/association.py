@@ -8,6 +8,7 @@ has one level.  Changes are original less release: positive where an association
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -17,7 +18,8 @@ from engine.measures.distortion import check_summary
 from engine.measures.pairs import PairMargins, largest_over_pairs, mean_over_pairs, pair_margins
 from engine.release.batch import ReleaseBatch
 
-STATISTICS = ("cramers_v", "contingency")
+Statistic = Literal["cramers_v", "contingency"]
+STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
 _MOST_CELLS = 1 << 22  # most cells of two-way tables that are held at once
 
 
@@ -49,7 +51,7 @@ def phi_squared(counts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.n
     return phi2, np.minimum(*used) - 1
 
 
-def strength(phi2: np.ndarray, free: np.ndarray, statistic: str) -> np.ndarray:
+def strength(phi2: np.ndarray, free: np.ndarray, statistic: Statistic) -> np.ndarray:
     """Cramér's V or the contingency coefficient from what :func:`phi_squared` gives; in [0, 1]."""
     if statistic == "cramers_v":
         result: np.ndarray = np.minimum(1.0, np.sqrt(np.divide(phi2, free, out=np.zeros_like(phi2), where=free > 0)))
@@ -62,7 +64,7 @@ def strength(phi2: np.ndarray, free: np.ndarray, statistic: str) -> np.ndarray:
     )
 
 
-def association_change(batch: ReleaseBatch, statistic: str) -> np.ndarray:
+def association_change(batch: ReleaseBatch, statistic: Statistic) -> np.ndarray:
     """Original less released association of every pair of attributes, shape ``(candidates, pairs)``, pairs in order.
 
     In [-1, 1]; exactly 0 for a pair whose table did not change.
@@ -72,7 +74,7 @@ def association_change(batch: ReleaseBatch, statistic: str) -> np.ndarray:
     return result
 
 
-def _associations(batch: ReleaseBatch, statistic: str) -> tuple[np.ndarray, np.ndarray]:
+def _associations(batch: ReleaseBatch, statistic: Statistic) -> tuple[np.ndarray, np.ndarray]:
     """Associations before, shape ``(pairs,)``, and after, shape ``(candidates, pairs)``."""
     margins = pair_margins(batch)
     old, new = margins.own.cached("phi squared", lambda: _phi_of_pairs(margins))
@@ -83,7 +85,7 @@ Phi = tuple[np.ndarray, np.ndarray]
 
 
 def _phi_of_pairs(margins: PairMargins) -> tuple[Phi, Phi]:
-    """What :func:`phi_squared` gives for every pair before, and for every candidate and pair after."""
+    """Results of :func:`phi_squared` for every pair before, and for every candidate and pair after."""
     n_pairs, sizes = len(margins.pairs), np.array(margins.sizes, np.int64).reshape(-1, 2)
     length = sizes.prod(axis=1)
     if (length > _MOST_CELLS).any():
@@ -119,7 +121,7 @@ def _phi_of_pairs(margins: PairMargins) -> tuple[Phi, Phi]:
     return before, (margins.per_pair(after[0]), margins.per_pair(after[1]))
 
 
-def _summarised(statistic: str, statistic_name: str) -> Callable[..., np.ndarray]:
+def _summarised(statistic: Statistic, statistic_name: str) -> Callable[..., np.ndarray]:
     def compute(batch: ReleaseBatch, summary: str) -> np.ndarray:
         if len(batch.shape) < 2:
             return np.full(len(batch), np.nan)

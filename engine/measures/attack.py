@@ -161,7 +161,7 @@ class _Odds:
 
 
 class Success(NamedTuple):
-    """What an attack achieves on all targets: expected numbers of correct attributions, of confident ones and of both,
+    """Results of an attack on all targets: expected numbers of correct attributions, of confident ones and of both,
     how many of the confident ones the intruder expects to be correct, and the expected hits of guessing."""
 
     correct: float

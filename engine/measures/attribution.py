@@ -7,6 +7,8 @@ Exploration", Privacy in Statistical Databases (2018), doi:10.1007/978-3-319-997
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 import numpy as np
 
 from engine.common.errors import UsageError, did_you_mean
@@ -15,12 +17,13 @@ from engine.data.table import occupied
 from engine.measures.base import Measure
 from engine.release.batch import ReleaseBatch, unpack
 
-UNMATCHED = ("zero", "skip")
+Unmatched = Literal["zero", "skip"]
+UNMATCHED: tuple[Unmatched, ...] = get_args(Unmatched)
 _AT_ONCE = 1 << 16  # sums that are formed together: few enough to stay in the processor's cache
 
 
 def correct_attribution(
-    batch: ReleaseBatch, domain: Domain, places: tuple[int, ...], target: str, unmatched: str
+    batch: ReleaseBatch, domain: Domain, places: tuple[int, ...], target: str, unmatched: Unmatched
 ) -> np.ndarray:
     """Mean over the original records of the share of released records with the same keys that have the record's target.
 
@@ -31,7 +34,7 @@ def correct_attribution(
     return batch.own.cached(("attribution", places, t, unmatched), lambda: _attribution(batch, places, t, unmatched))
 
 
-def _attribution(batch: ReleaseBatch, places: tuple[int, ...], t: int, unmatched: str) -> np.ndarray:
+def _attribution(batch: ReleaseBatch, places: tuple[int, ...], t: int, unmatched: Unmatched) -> np.ndarray:
     joint = tuple(sorted({*places, t}))
     margin = batch.project(joint)
     key_positions = [joint.index(j) for j in joint if j != t]
@@ -69,7 +72,7 @@ def _attribution(batch: ReleaseBatch, places: tuple[int, ...], t: int, unmatched
 
 
 def attribution_gain(
-    batch: ReleaseBatch, domain: Domain, places: tuple[int, ...], target: str, unmatched: str
+    batch: ReleaseBatch, domain: Domain, places: tuple[int, ...], target: str, unmatched: Unmatched
 ) -> np.ndarray:
     """:func:`correct_attribution` less the baseline: the same for an intruder who knows the original shares of the
     target's levels and no keys, which is the sum of their squares.

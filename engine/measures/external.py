@@ -7,17 +7,23 @@ plan gives the file's name alone, since folders would be stored in the study and
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from engine.common.errors import NoRecords, UsageError, did_you_mean
+from engine.common.os_support import external_file
+from engine.common.raw_values import texts
 from engine.data.domain import Domain
+from engine.data.io import sniff
+from engine.data.io.readers import read_table
 from engine.data.table import occupied
 from engine.measures.base import Measure
 from engine.release.batch import ReleaseBatch, unpack
 
-ZERO = ("safe", "literal")
+Zero = Literal["safe", "literal"]
+ZERO: tuple[Zero, ...] = get_args(Zero)
 _LISTED = 8
 
 
@@ -30,7 +36,7 @@ class External(NamedTuple):
 
 
 def external_links(
-    batch: ReleaseBatch, domain: Domain, places: tuple[int, ...], file: str, beta: int, zero: str
+    batch: ReleaseBatch, domain: Domain, places: tuple[int, ...], file: str, beta: int, zero: Zero
 ) -> np.ndarray:
     """Share of released records ``r`` with ``n(r) <= beta``, ``n(r)`` being the number of external records equal to
     ``r`` on the common attributes (eq. 7).
@@ -77,8 +83,6 @@ def _matches(
 
 def located(file: str) -> str:
     """The path of an external file that a plan names; a name with folders in it is refused."""
-    from engine.common.os_support import external_file
-
     if file in (".", "..") or "/" in file or "\\" in file or ":" in file:
         raise UsageError(
             "an external file is given by its name alone, without folders, which would be stored in the study; put it "
@@ -99,9 +103,6 @@ def read_external(file: str, domain: Domain, places: tuple[int, ...]) -> Externa
     Refuses a file that shares no attribute with them or has values that are no levels (:class:`UsageError`).  A file
     without records is fine: nothing can be linked to it.
     """
-    from engine.common.raw_values import texts
-    from engine.data.io.readers import read_table
-
     try:
         table = read_table(file)
     except NoRecords:
@@ -141,10 +142,6 @@ def _common(names: tuple[str, ...], source: str, domain: Domain, places: tuple[i
 
 
 def _without_records(file: str, domain: Domain, places: tuple[int, ...]) -> External:
-    from pathlib import Path
-
-    from engine.data.io import sniff
-
     names, _ = sniff.header(Path(file))
     common = _common(tuple(names), Path(file).name, domain, places)
     return External(common, np.zeros((0, len(common)), np.int32), np.zeros(0, np.int64))

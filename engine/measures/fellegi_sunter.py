@@ -27,7 +27,7 @@ _LEAST = 1e-6  # m and u stay this far from 0 and 1
 
 
 class Linkage(NamedTuple):
-    """What EM found: per variable, the probability of agreement for links (m) and for other pairs (u)."""
+    """Estimates of EM: per variable, the probability of agreement for links (m) and for other pairs (u)."""
 
     m: np.ndarray
     u: np.ndarray
@@ -35,7 +35,7 @@ class Linkage(NamedTuple):
 
     @property
     def weights(self) -> np.ndarray:
-        """What agreement on each variable adds over disagreement, ``log(m/u) - log((1-m)/(1-u))``, in whole units.
+        """Weight of agreement on each variable over disagreement, ``log(m/u) - log((1-m)/(1-u))``, in whole units.
 
         A variable on which links agree no more often than other pairs weighs nothing.
         """

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -27,12 +28,14 @@ from engine.models.loglinear import Counts, Fit, FullTable, cell_numbers, fit, p
 from engine.models.loglinear_search import CRITERIA, search
 from engine.release.batch import ReleaseBatch, unpack
 
-MODES = ("fixed", "refit", "refit_full")
-ZEROS = ("smooth", "error")
+Mode = Literal["fixed", "refit", "refit_full"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+Zero = Literal["smooth", "error"]
+ZEROS: tuple[Zero, ...] = get_args(Zero)
 
 
 def du_llm(
-    batch: ReleaseBatch, domain: Domain, attributes: tuple[int, ...], model: str, mode: str, zero: str
+    batch: ReleaseBatch, domain: Domain, attributes: tuple[int, ...], model: str, mode: Mode, zero: Zero
 ) -> np.ndarray:
     """Log-likelihood of the original's model on the released table less that on the original; higher is better.
 
@@ -59,7 +62,7 @@ def du_llm(
 
 
 def du_llm_per_record(
-    batch: ReleaseBatch, domain: Domain, attributes: tuple[int, ...], model: str, mode: str, zero: str
+    batch: ReleaseBatch, domain: Domain, attributes: tuple[int, ...], model: str, mode: Mode, zero: Zero
 ) -> np.ndarray:
     """:func:`du_llm` divided by the number of records: comparable between files of different size.  Higher is
     better."""
@@ -71,8 +74,8 @@ def du_llm_per_record(
 
 def _counts(batch: ReleaseBatch) -> Counts:
     """The original table on the batch's attributes, whose cells come first in the batch's index."""
-    words = batch.index_words[: len(batch.original)]
-    cells = np.column_stack([unpack(words, place) for place in batch.layout])
+    packed = batch.index_words[: len(batch.original)]
+    cells = np.column_stack([unpack(packed, layout) for layout in batch.layout])
     return batch.shared.cached("log-linear counts", lambda: Counts(cells, batch.original, batch.shape))
 
 
@@ -83,22 +86,22 @@ def _fit(counts: Counts, model: str, names: Sequence[str]) -> Fit:
 # -- parameters as they were -----------------------------------------------------------------------------------------
 
 
-def _fixed(batch: ReleaseBatch, fitted: Fit, zero: str) -> np.ndarray:
+def _fixed(batch: ReleaseBatch, fitted: Fit, zero: Zero) -> np.ndarray:
     """Sum over touched cells of (after - before) log p.
 
     The parts of log p are rounded to multiples of a power of two small enough not to matter, and added as integers: so
     margins that are kept cancel to exactly 0, in any order and any company.
     """
     few = len(batch.index_words) <= len(batch.cell)
-    words = batch.index_words if few else batch.index_words[batch.cell]
+    packed = batch.index_words if few else batch.index_words[batch.cell]
     at = batch.cell if few else np.arange(len(batch.cell))
-    columns = [unpack(words, place) for place in batch.layout]
+    columns = [unpack(packed, index) for index in batch.layout]
     bits = _bits(batch.n_records, sum(float(np.abs(term.values).max(initial=0)) for term in fitted.terms))
-    log_p, impossible = np.zeros(len(words), np.int64), np.zeros(len(words), bool)
+    log_p, impossible = np.zeros(len(packed), np.int64), np.zeros(len(packed), bool)
     for term in fitted.terms:
-        place = term.places(columns)
-        log_p += np.append(_rounded(term.values, bits), 0)[place]
-        impossible |= place < 0
+        index = term.indices(columns)
+        log_p += np.append(_rounded(term.values, bits), 0)[index]
+        impossible |= index < 0
     change = batch.after - batch.before
     figures = _sums(batch, change * log_p[at], bits)
     worst = batch.total(batch.after * impossible[at]) > 0

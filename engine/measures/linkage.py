@@ -40,12 +40,12 @@ class LinkRows(NamedTuple):
 
     @property
     def original(self) -> np.ndarray:
-        """How many original records have each row."""
+        """Number of original records of each row."""
         return np.bincount(self.row_of_original, minlength=len(self.categories))
 
     @property
     def released(self) -> np.ndarray:
-        """How many released records have each row."""
+        """Number of released records of each row."""
         return np.bincount(self.row_of_released, minlength=len(self.categories))
 
     def true_pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -7,6 +7,8 @@ most ``s`` records (``rule`` "le") or fewer than ``s`` ("lt"); "lt" with ``s`` i
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 import numpy as np
 
 from engine.common.errors import UsageError, did_you_mean
@@ -14,16 +16,18 @@ from engine.measures.base import Figure, Measure, Parameter
 from engine.models.record_release import RecordRelease
 from engine.release.batch import ReleaseBatch
 
-RULES = ("le", "lt")
-DENOMINATORS = ("sensitive", "nonempty")
+SensitivityRule = Literal["le", "lt"]
+RULES: tuple[SensitivityRule, ...] = get_args(SensitivityRule)
+Denominator = Literal["sensitive", "nonempty"]
+DENOMINATORS: tuple[Denominator, ...] = get_args(Denominator)
 
 
-def largest_sensitive(s: int, rule: str) -> int:
+def largest_sensitive(s: int, rule: SensitivityRule) -> int:
     """The largest size of a sensitive cell."""
     return s if rule == "le" else s - 1
 
 
-def r_original(counts: np.ndarray, s: int = 3, rule: str = "le") -> int:
+def r_original(counts: np.ndarray, s: int = 3, rule: SensitivityRule = "le") -> int:
     """R(orig), the expected re-identifications in the unaltered data: every record of a sensitive cell of ``m`` counts
     ``1/m``, so it is the number of sensitive cells.
 
@@ -32,7 +36,7 @@ def r_original(counts: np.ndarray, s: int = 3, rule: str = "le") -> int:
     return int(np.count_nonzero((counts > 0) & (counts <= largest_sensitive(s, rule))))
 
 
-def r1(batch: ReleaseBatch, s: int, rule: str) -> np.ndarray:
+def r1(batch: ReleaseBatch, s: int, rule: SensitivityRule) -> np.ndarray:
     """R1: ``1/m`` summed over the records that kept their key cell while its released size ``m`` is sensitive.
 
     From 0 to the number of key cells; lower is better; the unaltered data have R(orig).
@@ -49,7 +53,7 @@ def _r1(batch: ReleaseBatch, largest: int) -> np.ndarray:
     return result
 
 
-def r1_share(batch: ReleaseBatch, s: int, rule: str) -> np.ndarray:
+def r1_share(batch: ReleaseBatch, s: int, rule: SensitivityRule) -> np.ndarray:
     """R1 / R(orig), which is 1 - P1 and the form for frontiers.
 
     At least 0; lower is better; above 1 when swapping makes more cells sensitive than it empties; NaN without a
@@ -58,7 +62,7 @@ def r1_share(batch: ReleaseBatch, s: int, rule: str) -> np.ndarray:
     return _ratio(r1(batch, s, rule), r_original(batch.original, s, rule))
 
 
-def p1(batch: ReleaseBatch, s: int, rule: str, denominator: str) -> np.ndarray:
+def p1(batch: ReleaseBatch, s: int, rule: SensitivityRule, denominator: Denominator) -> np.ndarray:
     """Protection P1 = 1 - R1 / R(orig).
 
     At most 1; higher is safer; negative when cells that were not sensitive become so.  With ``denominator`` "nonempty"
@@ -67,7 +71,7 @@ def p1(batch: ReleaseBatch, s: int, rule: str, denominator: str) -> np.ndarray:
     return 1 - _ratio(r1(batch, s, rule), _divisor(batch.original, s, rule, denominator))
 
 
-def _divisor(counts: np.ndarray, s: int, rule: str, denominator: str) -> int:
+def _divisor(counts: np.ndarray, s: int, rule: SensitivityRule, denominator: Denominator) -> int:
     return r_original(counts, s, rule) if denominator == "sensitive" else int(np.count_nonzero(counts))
 
 
@@ -75,7 +79,7 @@ def _ratio(figures: np.ndarray, divisor: int) -> np.ndarray:
     return figures / divisor if divisor else np.full(len(figures), np.nan)
 
 
-def r2(release: RecordRelease, places: tuple[int, ...], s: int, rule: str) -> Figure:
+def r2(release: RecordRelease, places: tuple[int, ...], s: int, rule: SensitivityRule) -> Figure:
     """R2: what the D tables of a release give away jointly.
 
     ``e_ik`` is the number of tables that put record ``i`` into key cell ``k``, and ``u_k`` the number of records that
@@ -85,7 +89,9 @@ def r2(release: RecordRelease, places: tuple[int, ...], s: int, rule: str) -> Fi
     return Figure(float(_joint_risk(release, places, largest_sensitive(s, rule)).sum()), _tables(release))
 
 
-def p2(release: RecordRelease, places: tuple[int, ...], s: int, rule: str, denominator: str) -> Figure:
+def p2(
+    release: RecordRelease, places: tuple[int, ...], s: int, rule: SensitivityRule, denominator: Denominator
+) -> Figure:
     """Protection P2 = 1 - R2 / R(orig), with ``denominator`` as in :func:`p1`; NaN when the divisor is 0."""
     sizes = release.original.cached(
         ("key cell sizes", places), lambda: np.unique(release.original.cells(places), return_counts=True)[1]

@@ -16,7 +16,7 @@ import numpy as np
 from engine.common.errors import UsageError, did_you_mean
 from engine.measures.base import Figure, Measure
 from engine.models.analyses import Compared, chosen, compare
-from engine.models.combining import DF
+from engine.models.combining import DF, DegreesOfFreedom
 from engine.models.record_release import RecordRelease
 from engine.models.regression import WHY
 from engine.plan.analysis import ALL
@@ -74,7 +74,7 @@ class Joined:
         return results
 
     def remarks(self) -> list[str]:
-        """What cannot be compared, in words; the first of the lost ones by name."""
+        """Notes on coefficients that cannot be compared; the first of the lost ones by name."""
         remarks = []
         lost = np.flatnonzero(self.lost)
         if len(lost):
@@ -88,7 +88,7 @@ class Joined:
         return remarks
 
 
-def joined(release: RecordRelease, analysis: str, df: str = DF[0]) -> Joined | None:
+def joined(release: RecordRelease, analysis: str, df: DegreesOfFreedom = DF[0]) -> Joined | None:
     """The analysis of that name, or all of them, on a release; None where the plan declares none."""
     analyses = chosen(release.plan, analysis)
     return Joined([compare(release, declared, df) for declared in analyses]) if analyses else None
@@ -109,7 +109,7 @@ def _overlaps(results: Joined) -> tuple[np.ndarray, list[str]]:
     return overlap, notes
 
 
-def ci_overlap(release: RecordRelease, places: tuple[int, ...], analysis: str, df: str) -> Figure:
+def ci_overlap(release: RecordRelease, places: tuple[int, ...], analysis: str, df: DegreesOfFreedom) -> Figure:
     """Mean overlap J of the 95 % intervals of all coefficients, before and after.  At most 1, higher is better;
     negative where intervals are disjoint.
 
@@ -135,7 +135,7 @@ def ci_overlap(release: RecordRelease, places: tuple[int, ...], analysis: str, d
     return _figure(float(np.nanmean(overlap)), notes)
 
 
-def ci_disjoint(release: RecordRelease, places: tuple[int, ...], analysis: str, df: str) -> Figure:
+def ci_disjoint(release: RecordRelease, places: tuple[int, ...], analysis: str, df: DegreesOfFreedom) -> Figure:
     """Number of coefficients whose 95 % intervals before and after do not overlap (J < 0).  Lower is better."""
     results = joined(release, analysis, df)
     if results is None:

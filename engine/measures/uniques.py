@@ -37,10 +37,10 @@ def unchanged_uniques(batch: ReleaseBatch) -> np.ndarray:
 def k_anonymity(batch: ReleaseBatch, k: int) -> np.ndarray:
     """Number of released records in key cells of fewer than ``k`` records.  A count; lower is better; 0 means that the
     release is k-anonymous."""
-    return batch.own.cached(("below k", k), lambda: _below(batch, k))
+    return batch.own.cached(("below k", k), lambda: _records_below(batch, k))
 
 
-def _below(batch: ReleaseBatch, k: int) -> np.ndarray:
+def _records_below(batch: ReleaseBatch, k: int) -> np.ndarray:
     base = int(batch.original[batch.original < k].sum())
     return base + batch.total(batch.after * (batch.after < k) - batch.before * (batch.before < k))
 

@@ -90,7 +90,7 @@ def prepare(setting: Setting) -> Prepared:
     warnings: list[str] = []
     if not rows.full.shape[1]:
         warnings.append("no column to model the strata with; every record has the same chance to move")
-    chosen = _given(setting["pairs"], rows.names)
+    chosen = _pairs_by_hand(setting["pairs"], rows.names)
     separated = 0
     if chosen is None:
         distances, separated = _distances(rows, setting["distance"])
@@ -153,7 +153,7 @@ def greedy(distances: np.ndarray, odd: str) -> list[tuple[int, int, int]]:
     return pairs
 
 
-def _given(text: str, names: tuple[str, ...]) -> list[tuple[int, int, int]] | None:
+def _pairs_by_hand(text: str, names: tuple[str, ...]) -> list[tuple[int, int, int]] | None:
     """Pairs written by hand, ``one ~ other; third ~ fourth``, or None where there are none."""
     if not text.strip():
         return None

@@ -189,7 +189,7 @@ def find_runs(
 def measure_runs(
     runs: np.ndarray, at: Integer, n_runs: Integer, start: np.ndarray, reach: np.ndarray, offset: np.ndarray
 ) -> np.int64:
-    """How many positions the runs ``at .. at + n_runs - 1`` hold, used ones included.
+    """Number of positions in the runs ``at .. at + n_runs - 1``, used ones included.
 
     ``reach[r]`` receives how many lie in run ``r`` and those before it; what is added to such a number to make it a
     position goes to ``offset[r]``.

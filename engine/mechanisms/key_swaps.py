@@ -46,7 +46,7 @@ class NumberOrWord(Parameter):
 
     @property
     def wanted(self) -> str:
-        """What it must be, in words."""
+        """The values that are allowed, in words."""
         return f"{super().wanted} or {self.choices[0]}"
 
     def value(self, canonical: str) -> Any:
@@ -135,7 +135,7 @@ def check_rds(values: Mapping[str, Any]) -> None:
 
 
 def initiators(setting: Setting, n_sensitive: int) -> int:
-    """How many initiators: ``n_init``, or ``floor(rate·n + 1/2)`` exactly; the rate ``s2`` is the share of sensitive
+    """Number of initiators: ``n_init``, or ``floor(rate·n + 1/2)`` exactly; the rate ``s2`` is the share of sensitive
     records."""
     texts, n = dict(setting.texts), setting.data.n_records
     if texts["n_init"] != "rate":
@@ -146,7 +146,7 @@ def initiators(setting: Setting, n_sensitive: int) -> int:
 
 
 def prepare_rds(setting: Setting) -> Prepared:
-    """What replicates of RDS share.  Refuses more initiators than records."""
+    """Prepare RDS once for all replicates.  Refuses more initiators than records."""
     prepared = prepare(setting, setting["partner_pool"] == "other_cell")
     initiators(setting, len(prepared.keys.records))
     return prepared
@@ -178,7 +178,7 @@ def check_dds(values: Mapping[str, Any]) -> None:
 
 
 def prepare_dds(setting: Setting) -> Prepared:
-    """What replicates of DDS share."""
+    """Prepare DDS once for all replicates."""
     return prepare(setting, True)
 
 

@@ -24,8 +24,8 @@ from engine.release.results import RunStatus
 
 
 class Prepared(NamedTuple):
-    """What all tables share: key cells, sensitive records, and (where there are any) the model, whitened numbers ``v``
-    and diagnostics of the fit."""
+    """Preparation that all tables share: key cells, sensitive records, and (where there are any) the model, whitened
+    numbers ``v`` and diagnostics of the fit."""
 
     keys: location.KeyCells
     sensitive: np.ndarray

@@ -18,7 +18,7 @@ _SEGMENT = 1 << 20  # distances held at once (8 MB)
 
 
 class Choice(NamedTuple):
-    """What one sensitive record may mix with: ``records``, nearest cell first, and where each cell ``ends`` in them."""
+    """Records that one sensitive record may mix with: ``records``, nearest cell first; cells' ``ends`` in them."""
 
     records: np.ndarray
     ends: np.ndarray

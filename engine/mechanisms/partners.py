@@ -30,7 +30,7 @@ def plant(tree: np.ndarray, pool: np.ndarray) -> int:
 
 @kernel
 def ahead(tree: np.ndarray, p: Integer) -> int:
-    """How many of positions ``0..p-1`` are in the pool."""
+    """Number of positions among ``0..p-1`` that are in the pool."""
     count = 0
     while p > 0:
         count += tree[p]

@@ -87,7 +87,7 @@ def pipeline(name: str, title: str, when: str, steps: Sequence[Mechanism]) -> Me
     if repeated is not None:
         raise UsageError(f"pipeline '{name}': several steps have a parameter '{repeated}'")
 
-    def part(setting: Setting, step: Mechanism, data: Microdata) -> Setting:
+    def setting_of_step(setting: Setting, step: Mechanism, data: Microdata) -> Setting:
         own_names = {parameter.name for parameter in step.parameters}
         values = {key: value for key, value in setting.values.items() if key in own_names}
         texts = tuple((key, text) for key, text in setting.texts if key in own_names)
@@ -101,17 +101,17 @@ def pipeline(name: str, title: str, when: str, steps: Sequence[Mechanism]) -> Me
     def prepare(setting: Setting) -> Any:
         """The first step's fit; later steps are tried on the original, so that what they refuse is refused early."""
         for step in steps[1:]:
-            step.prepare(part(setting, step, setting.data))
-        return steps[0].prepare(part(setting, steps[0], setting.data))
+            step.prepare(setting_of_step(setting, step, setting.data))
+        return steps[0].prepare(setting_of_step(setting, steps[0], setting.data))
 
     def draw(prepared: Any, setting: Setting, derived: bytes) -> Drawn:
-        first = steps[0].draw_replicate(prepared, part(setting, steps[0], setting.data), derived)
+        first = steps[0].draw_replicate(prepared, setting_of_step(setting, steps[0], setting.data), derived)
         tables, touched, statuses = list(first.tables), first.touched, [first.status]
         diagnostics = {f"{steps[0].name}.{key}": value for key, value in first.diagnostics.items()}
         for k, step in enumerate(steps[1:], 1):
             released, touched_by_step = [], []
             for d, table in enumerate(tables):
-                step_setting = part(setting, step, as_microdata(table))
+                step_setting = setting_of_step(setting, step, as_microdata(table))
                 drawn = step.draw_replicate(step.prepare(step_setting), step_setting, derive(derived, "step", (k, d)))
                 released += [compose(table, later) for later in drawn.tables]
                 touched_by_step.append(drawn.touched | touched[d])

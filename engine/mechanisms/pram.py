@@ -34,7 +34,7 @@ class Variable(NamedTuple):
 
     ``places`` are its attributes, ``cells`` (K, attributes) the level codes of its categories, ``x`` (n,) each record's
     category, ``counts`` (K,) the records of each.  ``leave`` (K,) holds the probabilities of the invariant matrix to
-    leave a category; ``given`` is a matrix (K, K) that was given instead.  One of the two is None.
+    leave a category; ``given_matrix`` is a matrix (K, K) that was given instead.  One of the two is None.
     """
 
     name: str
@@ -43,13 +43,13 @@ class Variable(NamedTuple):
     x: np.ndarray
     counts: np.ndarray
     leave: np.ndarray | None
-    given: np.ndarray | None
+    given_matrix: np.ndarray | None
 
     @property
     def matrix(self) -> np.ndarray:
         """The transition matrix, shape ``(K, K)``."""
-        if self.given is not None:
-            return self.given
+        if self.given_matrix is not None:
+            return self.given_matrix
         assert self.leave is not None
         return spread(self.leave)
 
@@ -58,12 +58,12 @@ class Variable(NamedTuple):
         """Probability to leave each category, shape ``(K,)``."""
         if self.leave is not None:
             return self.leave
-        assert self.given is not None
-        return 1 - np.diagonal(self.given)
+        assert self.given_matrix is not None
+        return 1 - np.diagonal(self.given_matrix)
 
 
 class Prepared(NamedTuple):
-    """What all replicates share."""
+    """Variables with their matrices, and diagnostics, which all replicates share."""
 
     variables: list[Variable]
     about: dict[str, float | str]
@@ -143,8 +143,8 @@ def _variable(setting: Setting, places: tuple[int, ...], matrices: Mapping[str, 
             cells = np.stack(np.unravel_index(np.arange(size), shape), axis=1)
             x = np.ravel_multi_index(tuple(columns), shape)
         else:
-            what = "levels" if len(places) == 1 else "cells"
-            raise UsageError(f"matrix has {len(one_matrix.rows)} rows but '{name}' has {size} {what}")
+            noun = "levels" if len(places) == 1 else "cells"
+            raise UsageError(f"matrix has {len(one_matrix.rows)} rows but '{name}' has {size} {noun}")
     else:
         cells, x = occupied(columns, shape, data.n_records)
     if len(cells) < 2:
@@ -155,15 +155,15 @@ def _variable(setting: Setting, places: tuple[int, ...], matrices: Mapping[str, 
     if one_matrix is None:
         return Variable(name, places, cells, x, counts, leaving(counts, setting["theta"]), None)
     labels = ["|".join(a.levels[c] for a, c in zip(attributes, row, strict=True)) for row in cells.tolist()]
-    what = "levels" if len(places) == 1 else "cells" if setting["domain"] == "full" else "observed cells"
-    return Variable(name, places, cells, x, counts, None, checked(one_matrix, name, labels, what))
+    noun = "levels" if len(places) == 1 else "cells" if setting["domain"] == "full" else "observed cells"
+    return Variable(name, places, cells, x, counts, None, checked(one_matrix, name, labels, noun))
 
 
 def _drift(variable: Variable) -> float:
     """Total variation between expected and original margin; 0 for an invariant matrix, up to rounding."""
-    if variable.given is None:
+    if variable.given_matrix is None:
         return 0.0
-    gap = float(np.abs(variable.counts @ variable.given - variable.counts).sum()) / 2 / variable.counts.sum()
+    gap = float(np.abs(variable.counts @ variable.given_matrix - variable.counts).sum()) / 2 / variable.counts.sum()
     return gap if gap > 1e-12 else 0.0
 
 

@@ -39,7 +39,7 @@ class Level(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """What all replicates share: key cells, model variables, levels, and diagnostics."""
+    """Preparation that all replicates share: key cells, model variables, levels, and diagnostics."""
 
     keys: location.KeyCells
     numbers: location.Variables | None

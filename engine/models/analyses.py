@@ -15,7 +15,7 @@ from engine.common.blas_threads import one_thread
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.models import statsmodels_fit
 from engine.models.columns import numbers_of, numeric_columns, strata_names
-from engine.models.combining import combine, mean_over_releases
+from engine.models.combining import DegreesOfFreedom, combine, mean_over_releases
 from engine.models.formulas import Design, design
 from engine.models.outcomes import Rows
 from engine.models.record_release import RecordRelease
@@ -47,7 +47,7 @@ class Fitted(NamedTuple):
 
 @dataclass(frozen=True)
 class _Input:
-    """What a fit is made from: outcome, matrix, weights, stratum of every row, and how many records it stands for."""
+    """Input of a fit: outcome, matrix, weights, and of every row its stratum and the records that it stands for."""
 
     y: np.ndarray
     x: np.ndarray
@@ -59,11 +59,11 @@ class _Input:
         """Whether the fits must be the same."""
         return all(
             a is b or (a is not None and b is not None and np.array_equal(a, b))
-            for a, b in zip(self._parts, other._parts, strict=True)
+            for a, b in zip(self._arrays, other._arrays, strict=True)
         )
 
     @property
-    def _parts(self) -> tuple[np.ndarray | None, ...]:
+    def _arrays(self) -> tuple[np.ndarray | None, ...]:
         return self.y, self.cells, self.counts, self.weights, self.x
 
     def rows(self, cell: int) -> _Input:
@@ -93,8 +93,8 @@ class Ready:
     strata: tuple[str, ...]
     names: tuple[str, ...]
     places: tuple[int, ...]
-    given: _Input
-    parts: tuple[_Input, ...]
+    fit_input: _Input
+    strata_inputs: tuple[_Input, ...]
     fitted: Fitted
     reported: bool
 
@@ -126,7 +126,7 @@ def check(plan: Plan, data: Microdata, wanted_names: Iterable[str] = ()) -> None
     numeric_columns(plan, data)
     original = ReleasedTable(data)
     for analysis in plan.analyses:
-        _given(design(analysis, original, plan), original, original, _places(analysis, data))
+        _input_of(design(analysis, original, plan), original, original, _places(analysis, data))
 
 
 def chosen(plan: Plan, name: str) -> tuple[AnalysisPlan, ...]:
@@ -144,7 +144,7 @@ def _places(analysis: AnalysisPlan, data: Microdata) -> tuple[int, ...]:
     return tuple(sorted(data.domain.indices(analysis.by)))
 
 
-def _given(ready: Design, table: ReleasedTable, original: ReleasedTable, places: tuple[int, ...]) -> _Input:
+def _input_of(ready: Design, table: ReleasedTable, original: ReleasedTable, places: tuple[int, ...]) -> _Input:
     """The rows that a fit is made from; records that miss a number or have no weight stay out.
 
     Where attributes are all that is used, rows are the distinct cells with their counts.
@@ -191,14 +191,14 @@ def ready(analysis: AnalysisPlan, original: ReleasedTable, plan: Plan, reported:
 
 def _ready(analysis: AnalysisPlan, original: ReleasedTable, plan: Plan, reported: bool) -> Ready:
     prepared, places = design(analysis, original, plan), _places(analysis, original.data)
-    fit_input = _given(prepared, original, original, places)
+    fit_input = _input_of(prepared, original, original, places)
     if not len(fit_input.y):
         raise EngineError(f"analysis '{analysis.name}': no record has all that it uses")
     cells = np.unique(fit_input.cells) if fit_input.cells is not None else np.zeros(1, np.int64)
     strata = strata_names(original.data, places, cells) if places else [""]
     names = tuple(f"{s}: {name}" if s else name for s in strata for name in prepared.model.parameters)
     strata_inputs = tuple(fit_input.rows(cell) for cell in cells.tolist())
-    fitted = _stack([_solve(part, prepared.model, reported) for part in strata_inputs])
+    fitted = _stack([_solve(stratum_input, prepared.model, reported) for stratum_input in strata_inputs])
     return Ready(
         prepared, tuple(cells.tolist()), tuple(strata), names, places, fit_input, strata_inputs, fitted, reported
     )
@@ -230,12 +230,12 @@ def fit(ready: Ready, table: ReleasedTable, original: ReleasedTable) -> Fitted:
 
 
 def _fit(ready: Ready, table: ReleasedTable, original: ReleasedTable) -> Fitted:
-    fit_input = _given(ready.design, table, original, ready.places)
-    if fit_input.equals(ready.given):
+    fit_input = _input_of(ready.design, table, original, ready.places)
+    if fit_input.equals(ready.fit_input):
         return ready.fitted
     model, solved = ready.design.model, []
     k = len(model.parameters)
-    for s, (cell, before) in enumerate(zip(ready.cells, ready.parts, strict=True)):
+    for s, (cell, before) in enumerate(zip(ready.cells, ready.strata_inputs, strict=True)):
         stratum_input = fit_input.rows(cell)
         old = Solved(
             ready.fitted.estimate[s * k : s * k + k],
@@ -249,7 +249,9 @@ def _fit(ready: Ready, table: ReleasedTable, original: ReleasedTable) -> Fitted:
     return _stack(solved)
 
 
-def compare(release: RecordRelease, analysis: AnalysisPlan, df: str = "reiter", reported: bool = False) -> Compared:
+def compare(
+    release: RecordRelease, analysis: AnalysisPlan, df: DegreesOfFreedom = "reiter", reported: bool = False
+) -> Compared:
     """An analysis on the original and on a release, combined over its tables.
 
     ``reported`` asks for the figures that a person is shown: all of them are statsmodels'.
@@ -257,7 +259,7 @@ def compare(release: RecordRelease, analysis: AnalysisPlan, df: str = "reiter", 
     return release.cached(("compared", analysis, df, reported), lambda: _compare(release, analysis, df, reported))
 
 
-def _compare(release: RecordRelease, analysis: AnalysisPlan, df: str, reported: bool) -> Compared:
+def _compare(release: RecordRelease, analysis: AnalysisPlan, df: DegreesOfFreedom, reported: bool) -> Compared:
     prepared = ready(analysis, release.original, release.plan, reported)
     fits = [fit(prepared, table, release.original) for table in release.tables]
     before = prepared.fitted

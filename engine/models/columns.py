@@ -21,7 +21,7 @@ RAW = "_raw"
 
 
 class Variable(NamedTuple):
-    """What a name stands for: the place of an attribute, or a raw column read as numbers."""
+    """Meaning of a name: the place of an attribute, or a raw column read as numbers."""
 
     attribute: int | None
     column: str | None
@@ -80,8 +80,8 @@ def numbers_of(table: ReleasedTable, original: ReleasedTable, column: str, plan:
     base = original.cached(("numbers", column), lambda: _numbers(original, column, plan))
     if column in table._numbers:
         changed = table.numeric(column)
-        gone = np.isnan(base)
-        return np.where(gone, np.nan, changed) if gone.any() else changed
+        missing = np.isnan(base)
+        return np.where(missing, np.nan, changed) if missing.any() else changed
     for j, attribute in enumerate(table.data.domain.attributes):
         if column in attribute.columns and j in table._replaced:
             return _drawn_anew(table, j, column, plan)
@@ -94,13 +94,13 @@ def _drawn_anew(table: ReleasedTable, j: int, column: str, plan: Plan) -> np.nda
     """Numbers behind levels that a mechanism drew: they exist only where every level is one number, or a code for
     missing (NaN)."""
     attribute = table.data.domain.attributes[j]
-    gone = missing_values(plan, column, table.data.raw.columns[column].about).missing_among(attribute.levels)
-    figures = [level for level in attribute.levels if level not in gone]
+    missing_levels = missing_values(plan, column, table.data.raw.columns[column].about).missing_among(attribute.levels)
+    figures = [level for level in attribute.levels if level not in missing_levels]
     if not (attribute.exact and len(attribute.columns) == 1 and all(is_number(level) for level in figures)):
         raise EngineError(
             f"attribute '{attribute.name}' was drawn anew, so the release holds no numbers for column '{column}'"
         )
-    result: np.ndarray = np.array([np.nan if level in gone else float(level) for level in attribute.levels])[
+    result: np.ndarray = np.array([np.nan if level in missing_levels else float(level) for level in attribute.levels])[
         table.codes(j)
     ]
     return result
@@ -136,7 +136,7 @@ def known_numbers(table: ReleasedTable, column: str, plan: Plan) -> np.ndarray:
 
 
 def _missing(table: ReleasedTable, column: str, about: ColumnLabels) -> np.ndarray:
-    """Which records hold no value in a raw column, or one that ``about`` declares missing; shape ``(n_records,)``."""
+    """Mask of records without a value in a raw column, or with one that ``about`` declares missing."""
     raw = table.data.raw.columns[column]
     missing = np.append(about.missing_mask(raw.values), True)[raw.codes]
     result: np.ndarray = (

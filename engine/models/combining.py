@@ -5,13 +5,14 @@ Reiter (2003), Inference for partially synthetic, public use microdata sets, Sur
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
 
-DF = ("reiter", "printed")
+DegreesOfFreedom = Literal["reiter", "printed"]
+DF: tuple[DegreesOfFreedom, ...] = get_args(DegreesOfFreedom)
 """Degrees of freedom: Reiter's, or as printed in Little and Liu (an erratum: 1 + 1/gamma, squared)."""
 
 
@@ -34,7 +35,10 @@ def mean_over_releases(values: np.ndarray) -> np.ndarray:
 
 
 def combine(
-    estimates: np.ndarray, variances: np.ndarray, complete_df: np.ndarray | float = np.inf, df: str = "reiter"
+    estimates: np.ndarray,
+    variances: np.ndarray,
+    complete_df: np.ndarray | float = np.inf,
+    df: DegreesOfFreedom = "reiter",
 ) -> Combined:
     """Combine ``(D, m)`` estimates and their variances.
 

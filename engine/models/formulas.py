@@ -39,7 +39,7 @@ class _Factor:
 
 @dataclass(frozen=True)
 class Design:
-    """What turns a released table into ``(y, X)``: factors, and the terms that they make."""
+    """Prepared formula that turns a released table into ``(y, X)``: factors, and the terms that they make."""
 
     analysis: AnalysisPlan
     plan: Plan
@@ -51,7 +51,7 @@ class Design:
 
     @property
     def model(self) -> Model:
-        """What is fitted on the matrix."""
+        """The model that is fitted on the matrix."""
         return Model(self.analysis.model, float(self.analysis.tau or MEDIAN), self.levels, self.names)
 
     def numbers(self, table: ReleasedTable, original: ReleasedTable) -> dict[str, np.ndarray]:

@@ -279,7 +279,7 @@ def log_weights(theta: Theta, t: np.ndarray) -> np.ndarray:
 
 
 def checks(v: np.ndarray, x: np.ndarray, sizes: np.ndarray) -> dict[str, float]:
-    """How well the model fits: p-values of Mardia's skewness and kurtosis of what is left within cells, and of Box's M
+    """Checks of the model's fit: p-values of Mardia's skewness and kurtosis of residuals within cells, and of Box's M
     for one covariance matrix; NaN where too few records allow a test.
 
     ``v`` (n, p) are numbers in any units.  Small p-values speak against the model.  Residuals of a cell of ``m``

@@ -142,8 +142,8 @@ def pieces(text: str) -> list[list[str]]:
         terms = re.findall(r"\[([^\[\]]*)\]", text)
     else:
         terms = text.split("+")
-    pieces_found = [[word.strip() for word in re.split(r"[,*]", term)] for term in terms]
-    if not all(word for piece in pieces_found for word in piece):
+    pieces_found = [[name.strip() for name in re.split(r"[,*]", term)] for term in terms]
+    if not all(name for piece in pieces_found for name in piece):
         raise UsageError(f"the model '{text}' has an empty term; write for example [ABCE][ADE][BF] or Age*Sex+Race.")
     return pieces_found
 
@@ -203,16 +203,16 @@ class Term:
         return keys[order], order
 
     @cached_property
-    def _place(self) -> np.ndarray:
-        place = np.full(math.prod(self.sizes), -1, np.int64)
-        place[self._keys[0]] = self._keys[1]
-        return place
+    def _index_of(self) -> np.ndarray:
+        index = np.full(math.prod(self.sizes), -1, np.int64)
+        index[self._keys[0]] = self._keys[1]
+        return index
 
-    def places(self, columns: Sequence[np.ndarray]) -> np.ndarray:
-        """Where each row of a table (one column per attribute of the model) is listed; -1 where it is not."""
+    def indices(self, columns: Sequence[np.ndarray]) -> np.ndarray:
+        """Index in ``cells`` of each row of a table (one column per attribute of the model); -1 where it is absent."""
         numbers = cell_numbers([columns[j] for j in self.attributes], self.sizes)
         if math.prod(self.sizes) <= _DENSE:
-            result: np.ndarray = self._place[numbers]
+            result: np.ndarray = self._index_of[numbers]
             return result
         keys, order = self._keys
         at = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
@@ -251,7 +251,7 @@ class Fit:
         """Log of the fitted probability of cells given by level codes, one column per attribute; -inf where it is 0."""
         total = np.full(len(columns[0]), self.constant)
         for term in self.terms:
-            at = term.places(columns)
+            at = term.indices(columns)
             total += np.where(at >= 0, term.values[at], -np.inf)
         return total
 

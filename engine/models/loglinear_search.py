@@ -163,10 +163,10 @@ class _Task:
             return self.counts.n_log_n(tuple(self.free[v] for v in _members(vertices)))
         return self.counts.cached(
             ("fitted", tuple(self.free), vertices, tuple(complete_sets)),
-            lambda: self._part(complete, complete_sets, vertices),
+            lambda: self._fit_part(complete, complete_sets, vertices),
         )
 
-    def _part(self, complete: np.ndarray, complete_sets: list[int], vertices: int) -> float:
+    def _fit_part(self, complete: np.ndarray, complete_sets: list[int], vertices: int) -> float:
         for s in complete_sets:
             piece = _reached(complete, vertices & ~s)
             if piece | s != vertices:
@@ -181,7 +181,7 @@ class _Task:
 
     @staticmethod
     def _bounds(chordal: np.ndarray, likelihood: np.ndarray) -> np.ndarray:
-        """Of every graph, -2 times the least likelihood of a chordal graph that holds it."""
+        """For every graph, -2 times the least likelihood of a chordal graph that holds it."""
         least = np.where(chordal, likelihood, np.inf)
         for bit in range(len(least).bit_length() - 1):
             halves = least.reshape(-1, 2, 1 << bit)
@@ -211,7 +211,7 @@ class _Task:
         while True:
             for pair in remaining:
                 if _may_add(near, *pair) and self._cells(near, *pair) <= largest_clique:
-                    _join(near, *pair)
+                    _connect(near, *pair)
                     remaining.remove(pair)
                     break
             else:
@@ -237,7 +237,7 @@ class _Task:
         return math.prod(self.counts.shape[self.free[v]] for v in (near[a] & near[b]) | {a, b})
 
     def _price_of(self, near: list[set[int]], a: int, b: int) -> float:
-        """What the edge between a and b adds to the score, given the neighbours that they share."""
+        """Change of the score by the edge between a and b, given the neighbours that they share."""
         shared = near[a] & near[b]
 
         def n_log_n(extra: set[int]) -> float:
@@ -254,9 +254,9 @@ class _Task:
             for a, b in combinations(range(len(near)), 2):
                 if b in near[a]:
                     if _is_complete(near, near[a] & near[b]):
-                        steps.append((-self._price_of(near, a, b), (a, b), _part))
+                        steps.append((-self._price_of(near, a, b), (a, b), _disconnect))
                 elif _may_add(near, a, b) and self._cells(near, a, b) <= largest_clique:
-                    steps.append((self._price_of(near, a, b), (a, b), _join))
+                    steps.append((self._price_of(near, a, b), (a, b), _connect))
             least = min((change for change, _, _ in steps), default=0.0)
             if least >= -TIE:
                 return near
@@ -310,12 +310,12 @@ def _reached(complete: np.ndarray, vertices: int) -> int:
 # -- graphs as sets of neighbours ------------------------------------------------------------------------------------
 
 
-def _join(near: list[set[int]], a: int, b: int) -> None:
+def _connect(near: list[set[int]], a: int, b: int) -> None:
     near[a].add(b)
     near[b].add(a)
 
 
-def _part(near: list[set[int]], a: int, b: int) -> None:
+def _disconnect(near: list[set[int]], a: int, b: int) -> None:
     near[a].discard(b)
     near[b].discard(a)
 

@@ -35,7 +35,7 @@ _OPERATORS: dict[type, Any] = {
 
 
 class Rows(NamedTuple):
-    """What a formula is evaluated on: records of a table, or its distinct cells; ``codes(j)`` are an attribute's."""
+    """Rows to evaluate a formula on: records of a table, or its distinct cells; ``codes(j)`` are an attribute's."""
 
     domain: Domain
     n: int

@@ -46,7 +46,7 @@ def condition(*matrices: np.ndarray) -> float:
     return float(np.prod([np.linalg.cond(matrix) for matrix in matrices]))
 
 
-def _words(number: float) -> str:
+def _power_of_ten(number: float) -> str:
     if not np.isfinite(number):
         return "infinite"
     mantissa, power = f"{number:.0e}".split("e")
@@ -60,12 +60,12 @@ def _inverses(matrices: Sequence[np.ndarray], shape: Sequence[int]) -> list[np.n
     condition_number = condition(*matrices)
     if not condition_number <= MOST:
         raise EngineError(
-            f"transition matrix is nearly singular (cond {_words(condition_number)}); counts cannot be corrected"
+            f"transition matrix is nearly singular (cond {_power_of_ten(condition_number)}); counts cannot be corrected"
         )
     return [np.linalg.inv(matrix) for matrix in matrices]
 
 
-def _along(matrices: Sequence[np.ndarray], values: np.ndarray) -> np.ndarray:
+def _times(matrices: Sequence[np.ndarray], values: np.ndarray) -> np.ndarray:
     """``values`` (K1, ..., Km) times each matrix along its axis: ``Σ values[k1, ...] M1[k1, l1] ...``."""
     for axis, matrix in enumerate(matrices):
         values = np.moveaxis(np.tensordot(values, matrix, axes=([axis], [0])), -1, axis)
@@ -96,7 +96,7 @@ def counts(released: np.ndarray, *matrices: np.ndarray) -> Estimate:
     """
     observed = np.asarray(released, float)
     inverses = _inverses(matrices, observed.shape)
-    raw = _along(inverses, observed)
+    raw = _times(inverses, observed)
     inverse = kronecker(inverses)
     covariance = (inverse.T * observed.ravel()) @ inverse - np.diag(raw.ravel())
     return Estimate(raw, _clipped(raw), covariance)

@@ -13,8 +13,8 @@ import numpy as np
 FAST = ("linear", "logistic", "poisson")
 """Families that :func:`solve` knows."""
 OK, ALIASED, SEPARATED, FEW = range(4)
-"""Why a coefficient has no figure: it has one; columns depend on each other or are empty; no finite estimate exists
-(separation) or none was found; too few records."""
+"""Reasons why a coefficient has no figure: none, it has one; columns depend on each other or are empty; no finite
+estimate exists (separation) or none was found; too few records."""
 WHY = ("", "not estimable", "separated or not converged", "too few records")
 
 _RANK = 1e-9
@@ -220,8 +220,8 @@ def _likelihood(
 
 
 def unsettled(step: np.ndarray, information: np.ndarray, n: int) -> np.ndarray:
-    """Which coefficients Newton's next step still moves, or share in a direction about which the data say next to
-    nothing any more."""
+    """Mask of coefficients that Newton's next step still moves, or that share in a direction with next to no
+    information left."""
     sizes, directions = np.linalg.eigh(information)
     blind = directions[:, sizes < _BLIND * n]
     return np.asarray(~(np.abs(step) < _MOVING) | (np.einsum("ij,ij->i", blind, blind) > _MOVING**2))

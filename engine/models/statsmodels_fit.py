@@ -33,7 +33,7 @@ _SMALLEST_ALPHA = 1e-6  # a negative binomial with less is a Poisson: its disper
 
 
 class Model(NamedTuple):
-    """What is fitted: the family, the quantile (of a quantile regression), the names of the outcome's levels (where
+    """A model to fit: the family, the quantile (of a quantile regression), the names of the outcome's levels (where
     each has parameters), and the names of the matrix's columns."""
 
     family: Family
@@ -146,7 +146,7 @@ def _negative_binomial(problem: Scaled, y: np.ndarray) -> Solved:
     if not fit.estimate[k] > _SMALLEST_ALPHA:
         fit.moving[k] = True
     slopes = problem.solved(fit.estimate[:k], fit.variance[:k], np.inf, fit.moving[:k])
-    return _joined(slopes, _plain(fit, slice(k, k + 1)))
+    return _joined(slopes, _without_column(fit, slice(k, k + 1)))
 
 
 def _multinomial(model: Model, problem: Scaled, y: np.ndarray) -> Solved:
@@ -193,7 +193,7 @@ def _ordered(model: Model, problem: Scaled, y: np.ndarray) -> Solved:
     if slopes.why[0] != OK:  # other columns add up to the ones
         thresholds = nothing(len(model.levels) - 1, int(slopes.why[0]))
     else:
-        fitted_cuts = _plain(fit, slice(k, None))
+        fitted_cuts = _without_column(fit, slice(k, None))
         at = [(i, low) for i, low in enumerate(present[:-1].tolist()) if present[i + 1] == low + 1]
         for values, fitted_values in zip(
             thresholds[:2] + thresholds[3:], fitted_cuts[:2] + fitted_cuts[3:], strict=True
@@ -229,7 +229,7 @@ def _unsettled(k: int) -> _Fit:
     return _Fit(np.full(k, np.nan), np.full(k, np.nan), np.ones(k, bool))
 
 
-def _plain(fit: _Fit, which: slice) -> Solved:
+def _without_column(fit: _Fit, which: slice) -> Solved:
     """Parameters that belong to no column."""
     lost = fit.moving[which]
     estimate, se = np.where(lost, np.nan, fit.estimate[which]), np.where(lost, np.nan, np.sqrt(fit.variance[which]))

@@ -106,24 +106,24 @@ def _from_csv(text: str) -> dict[str, Any]:
     return _shaped({"levels": levels, "rows": [rows[level] for level in levels]}, "")
 
 
-def checked(given: Given, name: str, labels: Sequence[str], what: str = "levels") -> np.ndarray:
+def checked(entered: Given, name: str, labels: Sequence[str], noun: str = "levels") -> np.ndarray:
     """A given matrix in the order of ``labels``, shape ``(K, K)``, rows summing to 1.
 
     Refuses another size, other labels, negative entries (below -1e-12; what is above is rounding and becomes 0) and
     rows whose sum is off by more than 1e-9.
     """
     size = len(labels)
-    if len(given.rows) != size:
-        raise UsageError(f"matrix has {len(given.rows)} rows but '{name}' has {size} {what}")
+    if len(entered.rows) != size:
+        raise UsageError(f"matrix has {len(entered.rows)} rows but '{name}' has {size} {noun}")
     order = np.arange(size)
-    if given.levels is not None:
-        if len(given.levels) != size:
-            raise UsageError(f"matrix has {size} rows but names {len(given.levels)} levels")
-        for level in given.levels:
+    if entered.levels is not None:
+        if len(entered.levels) != size:
+            raise UsageError(f"matrix has {size} rows but names {len(entered.levels)} levels")
+        for level in entered.levels:
             if level not in labels:
                 raise UsageError(f"matrix names '{level}', which '{name}' has not.{did_you_mean(level, labels)}")
-        order = np.array([given.levels.index(label) for label in labels])
-    for label, row in zip(given.levels or labels, given.rows, strict=True):
+        order = np.array([entered.levels.index(label) for label in labels])
+    for label, row in zip(entered.levels or labels, entered.rows, strict=True):
         if len(row) != size:
             raise UsageError(f"row '{label}' of the transition matrix has {len(row)} entries, not {size}")
         if min(row) < _NEGATIVE:
@@ -131,7 +131,7 @@ def checked(given: Given, name: str, labels: Sequence[str], what: str = "levels"
         total = float(sum((Decimal(str(entry)) for entry in row), Decimal(0)))
         if abs(total - 1) > _SUM:
             raise UsageError(f"row '{label}' of the transition matrix sums to {total:.10g}")
-    matrix = np.maximum(np.array(given.rows), 0.0)[np.ix_(order, order)]
+    matrix = np.maximum(np.array(entered.rows), 0.0)[np.ix_(order, order)]
     result: np.ndarray = matrix / matrix.sum(axis=1, keepdims=True)
     return result
 

@@ -45,15 +45,15 @@ FAMILIES = {
 QUANTILE = "quantile"
 MEDIAN = "0.5"
 MOST_LEVELS = 30
-"""Of an outcome whose levels each have parameters of their own."""
+"""Most levels of an outcome whose levels each have parameters of their own."""
 FUNCTIONS = ("log", "log10", "exp", "sqrt", "abs", "center", "standardize")
 """Functions of numbers that a formula may call."""
 CODINGS = ("C", "Q", "I", "Treatment", "Sum")
 """Formula words: C(name, Treatment("level")), Q("odd name"), I(expression)."""
 MOST_CHARACTERS, MOST_SIGNS, MOST_BRACKETS = 20_000, 200, 20
-"""Of a formula."""
+"""Bounds of a formula."""
 ALL = "all"
-"""What a measure's parameter says for every declared analysis; no analysis may be called so."""
+"""A measure's parameter for all declared analyses; no analysis may have this name."""
 
 _WORD = re.compile(
     r"""\bQ\(\s*(?:'(?P<single>[^']*)'|"(?P<double>[^"]*)")\s*\)"""  # Q("odd name")

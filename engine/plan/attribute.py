@@ -18,7 +18,7 @@ OnMissing = Literal["refuse", "level"]
 
 @dataclass(frozen=True)
 class AttributePlan:
-    """How one attribute is coded from raw columns.
+    """Coding of one attribute from raw columns.
 
     ``columns`` move as one block; ``view`` are those whose values make the levels.  Either ``cut`` (ascending numeric
     edges, with one label more than edges) or ``merge`` (new level -> raw values) may recode a column; ``levels``

@@ -19,7 +19,7 @@ from engine.plan.proposal import Link, Proposal, ProposalKind
 from engine.plan.types import Plan, is_pattern
 
 ROLES = ("key", "swap", "analyse", "attribute", "weight", "id", "carry", "drop")
-"""What a codebook may say about a column; the first four make it an attribute."""
+"""Roles that a codebook may give a column; the first four make it an attribute."""
 _CODED = ROLES[:4]
 FIELDS = ("name", "label", "role", "block", "missing", "skip", "values", "measure")
 """Columns of a codebook table; only ``name`` must be there."""
@@ -27,7 +27,7 @@ FIELDS = ("name", "label", "role", "block", "missing", "skip", "values", "measur
 
 @dataclass(frozen=True)
 class CodebookRow:
-    """What a codebook says about one column, or about all whose names match a pattern such as ``*_WT``."""
+    """A codebook's entries for one column, or for all whose names match a pattern such as ``*_WT``."""
 
     name: str
     label: str = ""
@@ -152,8 +152,8 @@ def apply_codebook(raw: RawTable, codebook: Codebook, plan: Plan | None = None) 
 
 def _missing(column: RawColumn, row: CodebookRow) -> tuple[str, ...]:
     """The codes that a row declares missing: those it names, and those of its ranges that occur."""
-    inside = ColumnLabels(missing_ranges=row.missing_ranges).missing_among(texts(column.values))
-    return tuple(code for code in dict.fromkeys((*row.missing, *inside)) if code not in row.skip)
+    in_ranges = ColumnLabels(missing_ranges=row.missing_ranges).missing_among(texts(column.values))
+    return tuple(code for code in dict.fromkeys((*row.missing, *in_ranges)) if code not in row.skip)
 
 
 def _attributes(plan: Plan, columns: Sequence[str]) -> tuple[str, ...]:

@@ -31,17 +31,17 @@ def read_codebook(path: str | Path) -> Codebook:
     """The codebook in a .csv file; a wrong entry is a :class:`UsageError` that names the file."""
     table = read_table(path)
     file = table.source
-    known = {name.strip().casefold(): column for name, column in table.columns.items()}
-    if "name" not in known:
+    column_of = {name.strip().casefold(): column for name, column in table.columns.items()}
+    if "name" not in column_of:
         raise UsageError(
             f"file '{file}' has no column 'name'; a codebook has a row for each column of the data, under the headings "
             f"{', '.join(FIELDS)}"
         )
     fields = {}
     for field in FIELDS:
-        if field in known:
-            cell_texts = [*(text.strip() for text in texts(known[field].values)), ""]
-            fields[field] = [cell_texts[code] for code in known[field].codes]
+        if field in column_of:
+            cell_texts = [*(text.strip() for text in texts(column_of[field].values)), ""]
+            fields[field] = [cell_texts[code] for code in column_of[field].codes]
     try:
         rows = (_row({field: values[i] for field, values in fields.items()}) for i in range(table.n_records))
         return Codebook(tuple(row for row in rows if row is not None))
@@ -60,7 +60,7 @@ def _row(entry: dict[str, str]) -> CodebookRow | None:
         entry.get("block", ""),
         missing,
         _list(entry, "skip"),
-        tuple(_pair(entry["name"], part) for part in _list(entry, "values")),
+        tuple(_pair(entry["name"], pair) for pair in _list(entry, "values")),
         entry.get("measure", "").casefold(),
         ranges,
     )
@@ -69,12 +69,12 @@ def _row(entry: dict[str, str]) -> CodebookRow | None:
 def _list(entry: dict[str, str], field: str) -> tuple[str, ...]:
     text = entry.get(field, "")
     try:
-        parts = next(csv.reader([text], delimiter=";", skipinitialspace=True), [])
+        items = next(csv.reader([text], delimiter=";", skipinitialspace=True), [])
     except csv.Error:  # a line end outside of quotes, or more text than a list can be
         raise UsageError(
             f"column '{entry['name']}': {field} is no list with ; between; write a part that holds a line end in quotes"
         ) from None
-    return tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
+    return tuple(dict.fromkeys(item.strip() for item in items if item.strip()))
 
 
 def _pair(name: str, text: str) -> tuple[str, str]:
@@ -84,13 +84,13 @@ def _pair(name: str, text: str) -> tuple[str, str]:
     return re.sub(r"\\(.)", r"\1", match[1]).strip(), match[2].strip()
 
 
-def _ranges(parts: Sequence[str]) -> tuple[tuple[str, ...], tuple[tuple[float, float], ...]]:
+def _ranges(items: Sequence[str]) -> tuple[tuple[str, ...], tuple[tuple[float, float], ...]]:
     """Single codes, and ranges written as ``-99 to -90``."""
     codes, ranges = [], []
-    for part in parts:
-        ends = part.split(" to ")
+    for item in items:
+        ends = item.split(" to ")
         if len(ends) == 2 and all(is_number(end) for end in ends):
             ranges.append((float(ends[0]), float(ends[1])))
         else:
-            codes.append(part)
+            codes.append(item)
     return tuple(codes), tuple(ranges)

@@ -44,11 +44,11 @@ def is_id(column: Partition, facts: Facts) -> bool:
     if not facts.numeric:
         return named
     values = numbers(column.raw.values)
-    whole = bool((np.mod(values[np.isfinite(values)], 1) == 0).all())
+    all_whole = bool((np.mod(values[np.isfinite(values)], 1) == 0).all())
     # A household's number: whole, rising with the file and never coming back.
     in_order = np.append(values, np.nan)[column.raw.codes]
-    rising = whole and bool((in_order[1:] >= in_order[:-1]).all())
-    return rising or (named and whole)
+    rising = all_whole and bool((in_order[1:] >= in_order[:-1]).all())
+    return rising or (named and all_whole)
 
 
 def is_weight(column: Partition, facts: Facts) -> bool:

@@ -22,11 +22,11 @@ RELEASE_TYPES: tuple[ReleaseType, ...] = get_args(ReleaseType)
 RatePolicy = Literal["withhold", "range"]
 RATE_POLICIES: tuple[RatePolicy, ...] = get_args(RatePolicy)
 INCLUDE = ("weight", "id")
-"""What may be released besides the attributes and carried columns: the weight, and a new id in place of the id."""
+"""Columns that may be released besides attributes and carried ones: the weight, and a new id in place of the id."""
 
 
 def check_include(include: Iterable[str], where: str = "") -> tuple[str, ...]:
-    """What is released besides, each once in the order of :data:`INCLUDE`; ``where`` says where it was asked for."""
+    """Columns released besides, each once in the order of :data:`INCLUDE`; ``where`` says where they were asked for."""
     requested = tuple(include)
     for name in requested:
         if name not in INCLUDE:
@@ -44,7 +44,7 @@ def _strip(part: object) -> None:
 
 @dataclass(frozen=True)
 class AboutPlan:
-    """Who asks for what: the cover of the memo.  Every entry is a text and may be empty.
+    """The cover of the memo: who asks for which release.  Every entry is a text and may be empty.
 
     ``release_type`` is one of :data:`RELEASE_TYPES`, with ``changes`` since the earlier release in words;
     ``design`` says weights, strata, sampling units and households in words; ``geography`` is the smallest one released;
@@ -70,7 +70,7 @@ class AboutPlan:
 
 @dataclass(frozen=True)
 class ThreatPlan:
-    """Who might attack: ``intruder`` in words, ``public_files`` that overlap with the keys, and the ``harm`` of a
+    """The threat: ``intruder`` in words, ``public_files`` that overlap with the keys, and the ``harm`` of a
     disclosure."""
 
     intruder: str = ""
@@ -98,7 +98,7 @@ class TablePlan:
 
 @dataclass(frozen=True)
 class TolerancePlan:
-    """From where on a difference between original and release is flagged.
+    """Limits beyond which a difference between original and release is flagged.
 
     ``change`` is a relative difference of a percentage or mean (0.1 is 10 %), looked at where the original rests on
     more than ``min_n`` records; ``se`` is a shift of a coefficient in standard errors; ``se_ratio`` is a ratio of
@@ -121,7 +121,7 @@ class TolerancePlan:
 
 @dataclass(frozen=True)
 class PublishPlan:
-    """What is said in public: ``title`` of the released file, the ``rate_policy`` (one of :data:`RATE_POLICIES`) with
+    """Public statements: ``title`` of the released file, the ``rate_policy`` (one of :data:`RATE_POLICIES`) with
     ``rate_range`` such as "between 1 and 5 percent" where a range is given (:mod:`engine.plan.rate_range` says which
     may be), and further ``wording``; and what is released besides the attributes and carried columns (``include``, of
     :data:`INCLUDE`).  An approval leaves all but ``include`` open."""

@@ -19,7 +19,7 @@ def decimal_text(value: object, what: str) -> str:
     if isinstance(value, bool) or not _DECIMAL.fullmatch(text):
         raise UsageError(f"{what} is {text!r}, must be a decimal number; write it as for example 0.01")
     number = Decimal(text)
-    plain = format(number, "f")
-    if "." in plain:
-        plain = plain.rstrip("0").rstrip(".")
-    return "0" if number == 0 else plain.lstrip("+")
+    written = format(number, "f")
+    if "." in written:
+        written = written.rstrip("0").rstrip(".")
+    return "0" if number == 0 else written.lstrip("+")

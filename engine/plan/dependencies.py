@@ -36,7 +36,7 @@ class SkipPattern:
 
 @dataclass(frozen=True)
 class Dependencies:
-    """How columns depend on each other, as the records show it; columns in file order.
+    """Dependencies between columns, as the records show them; columns in file order.
 
     ``recodes`` are pairs (decider, decided); ``same`` groups of columns with the same information; ``flags`` pairs
     (column, its flag by name); ``ids`` and ``weights`` are left out of all of them.
@@ -55,7 +55,7 @@ class Dependencies:
 
     @property
     def decided(self) -> tuple[tuple[str, str], ...]:
-        """All pairs (decider, decided): ``recodes`` with every column of the same information in place of the one that
+        """All pairs (decider, decided): ``recodes`` with every column of the same information instead of the one that
         stands for it, and such columns in both directions.
 
         A gate of two answers is decided by every column that is skipped for one of them, and stands here too: it is no
@@ -110,7 +110,7 @@ def _related(
 
 def dependencies(table: RawTable) -> Dependencies:
     """Look through all columns of ``table``; some seconds for 300 columns of 20,000 records, and worth keeping."""
-    columns = {c.name: partition(c, place) for place, c in enumerate(table.columns.values())}
+    columns = {c.name: partition(c, position) for position, c in enumerate(table.columns.values())}
     n = table.n_records
     facts_of = {name: facts(column.raw, n) for name, column in columns.items()}
     constant = tuple(name for name, column in columns.items() if column.n_levels < 2)
@@ -124,13 +124,13 @@ def dependencies(table: RawTable) -> Dependencies:
     distinct = [column for column in comparable if column.name not in duplicates]
     skipped = _skip_indicators(comparable)
     deciders = [column for column in distinct if not column.nearly_unique]
-    indicators = [Partition(members[0][0].raw, z, 2, members[0][0].place) for z, members in skipped]
+    indicators = [Partition(first.raw, z, 2, first.position) for z, ((first, _), *_) in skipped]
     pairs = decided(deciders, [*distinct, *indicators], n)
     skips = tuple(_gates(pairs, skipped, len(distinct)))
     skip_codes = {(name, code) for pattern in skips for name, code in pattern.columns}
     skips_of: dict[str, list[np.ndarray]] = {}
-    for z, members in skipped:
-        for column, _ in members:
+    for z, columns_skipped in skipped:
+        for column, _ in columns_skipped:
             skips_of.setdefault(column.name, []).append(z)
     recodes = [
         (a.name, distinct[j].name)
@@ -145,7 +145,7 @@ def dependencies(table: RawTable) -> Dependencies:
         ids=ids,
         weights=weights,
         same=same,
-        recodes=tuple(sorted(set(recodes), key=lambda pair: (columns[pair[0]].place, columns[pair[1]].place))),
+        recodes=tuple(sorted(set(recodes), key=lambda pair: (columns[pair[0]].position, columns[pair[1]].position))),
         flags=tuple(flags(comparable)),
         skips=skips,
         missing=tuple(missing_codes(comparable, skip_codes)),
@@ -156,7 +156,7 @@ def _same(columns: Sequence[Partition]) -> tuple[tuple[str, ...], ...]:
     """Groups of columns that part the records alike; nearly unique ones must rise or fall together too."""
     groups: dict[bytes, list[Partition]] = {}
     for column in columns:
-        groups.setdefault(column.mark, []).append(column)
+        groups.setdefault(column.signature, []).append(column)
     same_groups = []
     for group in groups.values():
         equal_columns = [c for c in group[1:] if not c.nearly_unique or _monotone(group[0], c)]
@@ -173,12 +173,12 @@ def _monotone(a: Partition, b: Partition) -> bool:
     return bool((in_order[1:] > in_order[:-1]).all() or (in_order[1:] < in_order[:-1]).all())
 
 
-_Members = list[tuple[Partition, str | None]]  # columns with the raw value that says "skipped"
+_Skipped = list[tuple[Partition, str | None]]  # columns with the raw value that says "skipped"
 
 
-def _skip_indicators(columns: Sequence[Partition]) -> list[tuple[np.ndarray, _Members]]:
+def _skip_indicators(columns: Sequence[Partition]) -> list[tuple[np.ndarray, _Skipped]]:
     """Distinct sets of skipped records, as 0/1 codes, each with the columns skipped there."""
-    indicators: dict[bytes, tuple[np.ndarray, _Members]] = {}
+    indicators: dict[bytes, tuple[np.ndarray, _Skipped]] = {}
     for column in columns:
         for level, code in skip_like(column):
             skipped = column.codes == level
@@ -197,7 +197,7 @@ def _is_gate_of(b: Partition, a: Partition, skipped: np.ndarray) -> bool:
 
 def _gates(
     pairs: Sequence[tuple[Partition, int]],
-    gated: Sequence[tuple[np.ndarray, _Members]],
+    gated: Sequence[tuple[np.ndarray, _Skipped]],
     offset: int,
 ) -> Iterable[SkipPattern]:
     """Each set of skipped records with the plainest column that decides it."""
@@ -205,15 +205,15 @@ def _gates(
     for a, j in pairs:
         if j >= offset:
             deciders.setdefault(j - offset, []).append(a)
-    for i, (skipped, members) in enumerate(gated):
-        inside = {column.name for column, _ in members}
-        open_ = [a for a in deciders.get(i, []) if a.name not in inside]
-        columns = tuple((column.name, code) for column, code in members)
-        start = min(column.place for column, _ in members)
+    for i, (skipped, columns_skipped) in enumerate(gated):
+        names_skipped = {column.name for column, _ in columns_skipped}
+        open_ = [a for a in deciders.get(i, []) if a.name not in names_skipped]
+        columns = tuple((column.name, code) for column, code in columns_skipped)
+        start = min(column.position for column, _ in columns_skipped)
         if open_:
-            gate = min(open_, key=lambda a: (a.n_levels, a.place > start, a.place))
+            gate = min(open_, key=lambda a: (a.n_levels, a.position > start, a.position))
             closed = gate.codes[skipped == 1]
             levels = np.unique(closed)
             yield SkipPattern(gate.name, tuple(gate.read(level) for level in levels.tolist()), columns)
-        elif len(members) > 1 and all(says_skip(column, code) for column, code in members):
+        elif len(columns_skipped) > 1 and all(says_skip(column, code) for column, code in columns_skipped):
             yield SkipPattern(None, (), columns)

@@ -40,12 +40,12 @@ class PlanDifference:
 def plan_differences(
     old: Plan, new: Plan, *, ours: str = "the study has", theirs: str = "asked"
 ) -> dict[str, PlanDifference]:
-    """What differs between two plans, by entry; a lock is not looked at."""
+    """Differences of two plans, by entry; a lock is not looked at."""
     differences: dict[str, PlanDifference] = {}
     pairs: list[tuple[str, Any, Any, tuple[str, ...]]] = [("", old, new, _LISTS)]
-    for part in _PARTS:
-        a, b = getattr(old, part), getattr(new, part)
-        pairs.append((part + ".", a, b, tuple(f.name for f in fields(a) if f.name != "attributes")))
+    for section in _PARTS:
+        a, b = getattr(old, section), getattr(new, section)
+        pairs.append((section + ".", a, b, tuple(f.name for f in fields(a) if f.name != "attributes")))
     for prefix, a, b, names in pairs:
         for name in names:
             x, y = getattr(a, name), getattr(b, name)
@@ -65,7 +65,7 @@ def plan_differences(
 
 
 def deviations(approved: Plan, plan: Plan) -> dict[str, PlanDifference]:
-    """How a plan departs from the one that was approved, by entry; of replicates only fewer is a departure."""
+    """Departures of a plan from the one that was approved, by entry; of replicates only fewer is a departure."""
     differences = plan_differences(approved, plan, ours="approved was", theirs="now it is")
     fewer = plan.space.replicates < approved.space.replicates
     return {

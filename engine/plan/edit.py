@@ -76,7 +76,7 @@ def edit_plan(plan: Plan, **changes: Unpack[PlanChanges]) -> Plan:
         description["swap_sizes"] = tuple(size for size in sizes if size <= len(swappable)) or sizes[:0]
     _check_uses(plan, attributes_left)
     space = replace(plan.space, swap_sizes=(), all_specs=False, specs=(), search=False, **outside)
-    space = _replaced(space, {what: changes.get(what) for what in _SPACE_ENTRIES})
+    space = _replaced(space, {entry: changes.get(entry) for entry in _SPACE_ENTRIES})
     return replace(
         plan,
         data=_data(plan, attributes_left),
@@ -105,20 +105,20 @@ def extended_plan(old: Plan, new: Plan) -> Plan:
 def _outside(plan: Plan, changes: PlanChanges, remaining: Collection[str]) -> dict[str, Any]:
     """Attributes on which partners of every spec must be equal (fix) or differ (change); a new list wins."""
     outside: dict[str, Any] = {}
-    for what in _OUTSIDE:
-        new_list, before = changes.get(what), tuple(name for name in getattr(plan.space, what) if name in remaining)
-        outside[what] = before if new_list is None else _known(plan, new_list, what, remaining)
-    for what, other in (_OUTSIDE, _OUTSIDE[::-1]):
-        if changes.get(what) is not None and changes.get(other) is None:
-            outside[other] = tuple(name for name in outside[other] if name not in outside[what])
+    for entry in _OUTSIDE:
+        new_list, before = changes.get(entry), tuple(name for name in getattr(plan.space, entry) if name in remaining)
+        outside[entry] = before if new_list is None else _known(plan, new_list, entry, remaining)
+    for entry, other in (_OUTSIDE, _OUTSIDE[::-1]):
+        if changes.get(entry) is not None and changes.get(other) is None:
+            outside[other] = tuple(name for name in outside[other] if name not in outside[entry])
     return outside
 
 
 def _description(plan: Plan, changes: PlanChanges, remaining: Collection[str]) -> dict[str, Any]:
     """The description of the space that was asked for, or the plan's own on the attributes kept."""
     if chosen := _choice(changes):
-        return {what: value if isinstance(value, bool) else tuple(value) for what, value in chosen.items()}
-    own: dict[str, Any] = {what: getattr(plan.space, what) for what in _DESCRIPTIONS}
+        return {entry: value if isinstance(value, bool) else tuple(value) for entry, value in chosen.items()}
+    own: dict[str, Any] = {entry: getattr(plan.space, entry) for entry in _DESCRIPTIONS}
     if own["specs"]:
         own["specs"] = _specs_within(plan, remaining)
     return own
@@ -209,8 +209,8 @@ def _specs_within(plan: Plan, remaining: Collection[str]) -> tuple[str, ...]:
     return specs
 
 
-def _replaced(part: _Part, values: dict[str, Any]) -> _Part:
-    return replace(part, **{what: value for what, value in values.items() if value is not None})
+def _replaced(section: _Part, values: dict[str, Any]) -> _Part:
+    return replace(section, **{entry: value for entry, value in values.items() if value is not None})
 
 
 def _decision(plan: Plan, changes: PlanChanges) -> DecisionPlan:
@@ -226,4 +226,4 @@ def _decision(plan: Plan, changes: PlanChanges) -> DecisionPlan:
         )
     if changes.get("max_risk") is not None or changes.get("slope") is not None:
         decision = replace(decision, max_risk=changes.get("max_risk"), slope=changes.get("slope"))
-    return _replaced(decision, {what: changes.get(what) for what in ("risk", "utility", "realisation")})
+    return _replaced(decision, {entry: changes.get(entry) for entry in ("risk", "utility", "realisation")})

@@ -11,12 +11,12 @@ from engine.plan.mechanism import MechanismPlan
 def entry_words(value: object) -> str:
     """The value of an entry as people write it; an empty one is ``nothing``."""
     if isinstance(value, tuple):
-        apart = ", " if all(isinstance(one, str | int) for one in value) else "; "
-        return apart.join(map(_one, value)) or "nothing"
-    return "nothing" if value is None or value == "" else _one(value)
+        apart = ", " if all(isinstance(item, str | int) for item in value) else "; "
+        return apart.join(map(_item_words, value)) or "nothing"
+    return "nothing" if value is None or value == "" else _item_words(value)
 
 
-def _one(value: object) -> str:
+def _item_words(value: object) -> str:
     if isinstance(value, AnalysisPlan):
         by = f", by {' and '.join(value.by)}" if value.by else ""
         return f"{value.name} ({value.family_words}{', weighted' if value.weighted else ''}): {value.formula}{by}"

@@ -24,7 +24,7 @@ _SAMPLE = 2000  # distinct values that decide whether a long column is numeric
 
 @dataclass(frozen=True)
 class Facts:
-    """What a column looks like, missing values aside; ``labelled`` says that the file names its values one by one."""
+    """Facts about a column's values, missing ones aside; ``labelled``: the file names its values one by one."""
 
     n_distinct: int
     n_missing: int
@@ -86,7 +86,7 @@ def guess_plan(
             raise UsageError(f"cut names '{name}', which is not among the attributes; add it to them")
     named = tuple(attributes) if attributes is not None else tuple(cut)
     claimed = {name: f"attribute '{name}'" for name in named}
-    claimed |= {column: what for what, column in (("weight", weight), ("id", id)) if column is not None}
+    claimed |= {column: use for use, column in (("weight", weight), ("id", id)) if column is not None}
     assigned = sort_columns(claimed, carry, drop, table.names)
     if assigned.absent:
         raise UsageError(f"unknown column '{assigned.absent[0]}'.{did_you_mean(assigned.absent[0], table.names)}")
@@ -121,8 +121,8 @@ def guess_plan(
             "no column of the data looks categorical; name the attributes, and the edges of numeric ones",
             Remedy.ATTRIBUTES_AND_CUTS,
         )
-    parts = tuple(AttributePlan(name, cut=tuple(cut.get(name, ()))) for name in names)
-    return Plan(DataPlan(parts, DEFAULT_MISSING, weight, id, (*carry, *carried), tuple(drop)))
+    attribute_plans = tuple(AttributePlan(name, cut=tuple(cut.get(name, ()))) for name in names)
+    return Plan(DataPlan(attribute_plans, DEFAULT_MISSING, weight, id, (*carry, *carried), tuple(drop)))
 
 
 def _refuse_unnamed(name: str, column: RawColumn, profile: Facts) -> None:

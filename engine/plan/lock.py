@@ -50,6 +50,6 @@ def approved_plan(plan: Plan) -> Plan | None:
 
 
 def departures(plan: Plan) -> dict[str, PlanDifference]:
-    """How a locked plan departs from what was approved, by entry; nothing without a lock."""
+    """Departures of a locked plan from what was approved, by entry; none without a lock."""
     approved = approved_plan(plan)
     return {} if approved is None else deviations(approved, plan)

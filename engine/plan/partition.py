@@ -22,13 +22,13 @@ class Partition:
     """A column's partition of the records.
 
     ``codes`` are level codes 0..n_levels-1 in order of first appearance (an empty value is a level), the raw column's
-    own where these are so, and ``place`` is the column's place in the file.
+    own where these are so, and ``position`` is the column's position in the file.
     """
 
     raw: RawColumn
     codes: np.ndarray
     n_levels: int
-    place: int
+    position: int
 
     @property
     def name(self) -> str:
@@ -51,7 +51,7 @@ class Partition:
         return firsts(self.codes, self.n_levels)
 
     @property
-    def mark(self) -> bytes:
+    def signature(self) -> bytes:
         """The same for columns that part the records alike."""
         return hashlib.blake2b(smallest(self.codes, self.n_levels).tobytes(), digest_size=16).digest()
 
@@ -73,18 +73,18 @@ class Partition:
         return "" if code < 0 else texts(self.raw.values.slice(code, 1))[0]
 
 
-def partition(raw: RawColumn, place: int) -> Partition:
+def partition(raw: RawColumn, position: int) -> Partition:
     """The partition that a column makes; linear in its records."""
     n_values = len(raw.values)
-    # null has code -1, and so the last place
+    # null has code -1, and so the last index
     first = firsts(raw.codes, n_values + 1)
     order = np.argsort(first, kind="stable")
     used = order[first[order] < len(raw.codes)]
     if len(used) == n_values and (used == np.arange(n_values)).all():
-        return Partition(raw, raw.codes, n_values, place)
+        return Partition(raw, raw.codes, n_values, position)
     number = np.zeros(len(first), np.int32)
     number[used] = np.arange(len(used))
-    return Partition(raw, smallest(number, len(used))[raw.codes], len(used), place)
+    return Partition(raw, smallest(number, len(used))[raw.codes], len(used), position)
 
 
 def firsts(codes: np.ndarray, size: int | None = None) -> np.ndarray:

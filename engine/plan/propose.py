@@ -13,7 +13,7 @@ from engine.plan.types import Plan
 
 
 def propose(raw: RawTable, plan: Plan | None = None, known: Dependencies | None = None) -> list[Proposal]:
-    """What the records suggest, in the order in which it is best decided.
+    """Proposals that the records suggest, in the order in which they are best decided.
 
     With a ``plan``, only what would change it: a block between columns that are all carried needs no decision, since
     columns that stay with their record stay together.  Accepting one proposal may open another, so ask again until the

@@ -107,10 +107,7 @@ def check_edits(domain: Domain, edits: Sequence[EditRule]) -> None:
 
 
 def edit_failures(cells: np.ndarray, domain: Domain, edits: Sequence[EditRule]) -> np.ndarray:
-    """Which cells break at least one rule.
-
-    ``cells`` has shape ``(m, d)`` with level codes; returns booleans of shape ``(m,)``.
-    """
+    """Mask of the cells that break at least one rule, shape ``(m,)``; ``cells`` are level codes, shape ``(m, d)``."""
     check_edits(domain, edits)
     failed = np.zeros(len(cells), dtype=bool)
     for rule in edits:

@@ -19,6 +19,7 @@ from engine.common import resources
 from engine.common.errors import EngineError, Remedy, UsageError, did_you_mean
 from engine.common.os_support import expanded
 from engine.common.raw_values import texts
+from engine.data.io import adult, labelled_writers, writers
 from engine.data.io.readers import EXTENSIONS, read_table
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan import Plan, read_plan
@@ -39,7 +40,7 @@ class Sample:
 
     @property
     def summary(self) -> str:
-        """What it is in one line, with what to bear in mind."""
+        """One line about the sample, with what to bear in mind."""
         return f"{'SYNTHETIC ' * self.synthetic}{self.about}{'; to be added first' * (not self.bundled)}"
 
 
@@ -65,7 +66,7 @@ def load(name: str) -> tuple[RawTable, Plan]:
 
 
 def open_data(text: str) -> tuple[RawTable, Plan | None]:
-    """What the command line calls DATA: a sample's name (with its plan) or the path of a file (without one)."""
+    """Records of a sample by its name, with its plan, or of a file by its path, without one."""
     if text in _SAMPLES:
         return load(text)
     path = expanded(text)
@@ -86,8 +87,6 @@ def add(name: str, from_files: str | Path | Sequence[str | Path] | None = None) 
         raise UsageError(f"unknown sample '{name}'.{did_you_mean(name, names())}")
     if name != "cps8d":
         raise UsageError(f"the sample '{name}' needs no adding; it is there already")
-    from engine.data.io import adult
-
     if isinstance(from_files, str | Path):
         from_files = [from_files]
     if from_files is None or not list(from_files):
@@ -104,8 +103,6 @@ def write(name: str, to: str | Path) -> tuple[str, ...]:
     Returns notes on what the format could not hold; an existing file is not overwritten.
     """
     import pyarrow as pa
-
-    from engine.data.io import labelled_writers, writers
 
     path = expanded(to)
     labelled = {

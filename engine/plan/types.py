@@ -43,7 +43,7 @@ _Column = Annotated[str, Meta(min_length=1, description="the name of one column"
 
 @dataclass(frozen=True)
 class DataPlan:
-    """What becomes of every column: coded in an attribute, carried with its record, dropped, weight or id.
+    """Use of every column: coded in an attribute, carried with its record, dropped, weight or id.
 
     ``numeric`` names raw columns that measures may use as numbers (none named: those that the analyses use).
     """
@@ -159,7 +159,7 @@ class SpacePlan:
 
 @dataclass(frozen=True)
 class DecisionPlan:
-    """How one release is chosen: two measures, at most one of a bound on risk and a slope, and which realisation.
+    """Rule that chooses one release: two measures, at most one of a bound on risk and a slope, and the realisation.
 
     ``realisation`` is "first" or the number of a replicate as text.  ``risk`` and ``utility`` left out mean the first
     measure of that kind.

@@ -42,7 +42,7 @@ class AttributeView:
 
 
 def missing_mask(column: RawColumn, codes: Sequence[str]) -> np.ndarray:
-    """Which distinct values are missing: NaN, or text equal to one of ``codes``; shape ``(len(values),)``."""
+    """Mask of distinct values that are missing: NaN, or text equal to one of ``codes``; shape ``(len(values),)``."""
     result: np.ndarray = nan_mask(column.values) | text_mask(column.values, codes)
     return result
 

@@ -35,7 +35,7 @@ class CellIndex:
         self._kernels, self._wrapping = exchanges, wrapping
         self.table = table
         self.shared = Cache()
-        self.layout = table.packing.places
+        self.layout = table.packing.fields
         self.n_words = table.packing.n_words
         self.most_cells = min(math.prod(table.domain.shape), 1 << 62)
         self._bits = table.packing.bits if self.n_words == 1 else 64

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from engine.common.errors import UsageError, did_you_mean
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -20,11 +19,13 @@ class _Rule:
     cased: bool
 
 
+Form = Literal["sav", "dta", "xpt"]
+"""Formats of SPSS, Stata and SAS transport files."""
 _STATA_WORDS = (
     "_all _b byte _coef _cons double float if in int long _n _N _pi _pred _rc _skip strL using with "
     + " ".join(f"str{i}" for i in range(1, 2046))
 ).split()
-_RULES = {
+_RULES: dict[str, _Rule] = {
     "sav": _Rule(
         64,
         r"[^\W\d_]|@",
@@ -37,14 +38,12 @@ _RULES = {
 }
 
 
-def short_names(names: Sequence[str], form: str) -> dict[str, str]:
+def short_names(names: Sequence[str], form: Form) -> dict[str, str]:
     """The name of each column in a file of the form "sav", "dta" or "xpt": its own where the format takes it.
 
     A name that is too long, holds other signs or differs from an earlier one only in capitals is made anew: foreign
     signs become ``_``, and a number at the end keeps it apart.  The same names always give the same answer.
     """
-    if form not in _RULES:
-        raise UsageError(f"unknown format '{form}'.{did_you_mean(form, _RULES)}")
     rule = _RULES[form]
 
     def folded(name: str) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from engine.common.errors import EngineError
 from engine.common.raw_values import as_text, is_number, numbers
 from engine.data.io.arrow_columns import one_array, plain_values
+from engine.data.io.column_names import Form
 from engine.data.labels import ColumnLabels
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class EncodedColumn:
     tags: tuple[str, ...] = ()
 
 
-def fitting(about: ColumnLabels, form: str) -> tuple[ColumnLabels, bool]:
+def fitting(about: ColumnLabels, form: Form) -> tuple[ColumnLabels, bool]:
     """Labels no longer than the form can hold, and whether some were cut."""
     label_bytes, value_bytes = _LABEL_BYTES[form]
     label = _cut(about.label, label_bytes)
@@ -58,7 +59,7 @@ def _cut(text: str, limit: int) -> str:
     return text if len(data) <= limit else data[: limit - 3].decode(errors="ignore").rstrip() + "…"
 
 
-def encode(column: str, name: str, values: Any, about: ColumnLabels, form: str, file: str) -> EncodedColumn:
+def encode(column: str, name: str, values: Any, about: ColumnLabels, form: Form, file: str) -> EncodedColumn:
     """The column called ``column`` in the plan and ``name`` in a file of the form "sav", "dta" or "xpt".
 
     Values are never altered to fit: what the form cannot hold is an :class:`EngineError` that names ``file``.  Text
@@ -131,7 +132,7 @@ def _tagged(name: str, text_values: list[str], codes: np.ndarray, about: ColumnL
     )
 
 
-def _numbers(column: str, name: str, values: pa.Array, about: ColumnLabels, form: str, file: str) -> EncodedColumn:
+def _numbers(column: str, name: str, values: pa.Array, about: ColumnLabels, form: Form, file: str) -> EncodedColumn:
     import pyarrow as pa
 
     floats = _floats(values)
@@ -170,7 +171,7 @@ def _floats(values: pa.Array) -> np.ndarray:
     return result
 
 
-def _time(name: str, values: pa.Array, about: ColumnLabels, form: str) -> EncodedColumn:
+def _time(name: str, values: pa.Array, about: ColumnLabels, form: Form) -> EncodedColumn:
     """Dates and date-times as each format counts them."""
     import pyarrow as pa
 
@@ -185,6 +186,6 @@ def _time(name: str, values: pa.Array, about: ColumnLabels, form: str) -> Encode
     )
 
 
-def _format(about: ColumnLabels, form: str) -> str:
+def _format(about: ColumnLabels, form: Form) -> str:
     """The file's own format where it came from the same family of programs."""
     return about.format if _FORMATS[form].fullmatch(about.format) and not about.format.startswith("A") else ""

@@ -21,7 +21,7 @@ from engine.common.errors import EngineError
 from engine.common.os_support import aside
 from engine.common.raw_values import is_number
 from engine.data.io.arrow_columns import one_length
-from engine.data.io.column_names import short_names
+from engine.data.io.column_names import Form, short_names
 from engine.data.io.encoded_column import TAG, EncodedColumn, encode, fitting
 from engine.data.io.read_back import check_labelled
 from engine.data.io.sas_formats import formats_program
@@ -134,7 +134,7 @@ def write_xpt(path: str | Path, columns: Columns, labels: Mapping[str, ColumnLab
 
 
 def _frame(
-    path: str | Path, columns: Columns, labels: Mapping[str, ColumnLabels], form: str
+    path: str | Path, columns: Columns, labels: Mapping[str, ColumnLabels], form: Form
 ) -> tuple[Any, list[EncodedColumn], tuple[str, ...]]:
     """The columns as the library takes them, and notes on names and labels."""
     import pandas as pd

@@ -16,6 +16,7 @@ import numpy as np
 from engine.common.errors import EngineError
 from engine.common.os_support import arrow_file
 from engine.data.io.arrow_columns import one_array, plain_values
+from engine.data.io.column_names import Form
 from engine.data.io.truncation import refuse_cut
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _same_bits(written: pa.Array | pa.ChunkedArray, read: pa.ChunkedArray) -> bo
     return bool(a.equals(b))
 
 
-def check_labelled(temporary: Path, file: str, form: str, columns: Mapping[str, Any]) -> None:
+def check_labelled(temporary: Path, file: str, form: Form, columns: Mapping[str, Any]) -> None:
     """Refuse a file of the form "sav", "dta" or "xpt" that does not hold ``columns``, arrays by name in the file.
 
     Blanks at the end of a text are no part of it in SPSS and SAS.
@@ -116,7 +117,7 @@ def _all_blank(columns: Mapping[str, Any], start: int) -> bool:
     return all(values.dtype == object and not any(text.strip(" ") for text in values) for values in ends)
 
 
-def _same_values(written: np.ndarray, read: list[Any], form: str) -> bool:
+def _same_values(written: np.ndarray, read: list[Any], form: Form) -> bool:
     if written.dtype != object:
         return np.array_equal(written.astype(np.float64), np.array(read, np.float64), equal_nan=True)
     if any(isinstance(value, float) for value in written):  # numbers among special missings

@@ -14,6 +14,7 @@ import os
 import struct
 import subprocess
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -23,6 +24,8 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from engine.common.errors import EngineError
+from engine.data.io import statistical
+from engine.data.io.statistical import unreadable
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawColumn, RawTable
 
@@ -82,14 +85,6 @@ def _started() -> subprocess.Popen[bytes]:
         ) from None
 
 
-def unreadable(path: Path) -> EngineError:
-    """The error for a file that the library cannot read; its own message may quote a value and is not shown."""
-    return EngineError(
-        f"file '{path.name}' is no readable {path.suffix.lower()} file (corrupt, cut short or of an unknown "
-        "version); write or copy it again"
-    )
-
-
 def _messages(pipe: IO[bytes]) -> Iterator[tuple[bytes, bytes]]:
     while len(head := pipe.read(_HEAD.size)) == _HEAD.size:
         kind, length = _HEAD.unpack(head)
@@ -139,10 +134,6 @@ def _labels(about: dict[str, Any]) -> ColumnLabels:
 
 def main() -> None:
     """Read the file named on standard input, and send it to standard output."""
-    import traceback
-
-    from engine.data.io.statistical import read_statistical
-
     pipe = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # the library may print
     name, size = json.loads(sys.stdin.buffer.read())
@@ -161,7 +152,7 @@ def main() -> None:
     _limit_memory()
     try:
         send(_BEAT)
-        table = read_statistical(Path(name), lambda: send(_BEAT))
+        table = statistical.read_statistical(Path(name), lambda: send(_BEAT))
         for column in table.columns.values():
             codes = np.ascontiguousarray(column.codes)
             say(_COLUMN, {"name": column.name, "codes": codes.dtype.str, "about": asdict(column.about)})

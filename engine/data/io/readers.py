@@ -24,6 +24,7 @@ from engine.common.untrusted import kind_of
 from engine.data.grouped_columns import GroupedColumns
 from engine.data.io import sniff
 from engine.data.io.chunks import check_names, join_chunks
+from engine.data.io.reader_process import read_apart
 from engine.data.io.reread import Reread, file_state
 from engine.data.microdata import RawColumn, RawTable
 
@@ -68,8 +69,6 @@ def read_table(path_or_name: str | Path) -> RawTable:
         if path.stat().st_size == 0:
             raise EngineError(f"file '{path.name}' is empty; it needs a header line and records")
         if extension in STATISTICAL:
-            from engine.data.io.reader_process import read_apart
-
             return read_apart(path)
         return _read_parquet(path) if extension == ".parquet" else _read_csv(path)
     except OSError as error:

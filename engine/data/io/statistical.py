@@ -19,7 +19,6 @@ import numpy as np
 from engine.common.errors import EngineError, NoRecords
 from engine.common.raw_values import as_text, index_codes
 from engine.data.io.chunks import check_names, join_chunks
-from engine.data.io.reader_process import unreadable
 from engine.data.io.truncation import refuse_cut
 from engine.data.labels import MEASURES, ColumnLabels
 from engine.data.microdata import RawColumn, RawTable
@@ -96,6 +95,14 @@ def read_statistical(path: Path, beat: Callable[[], None] = lambda: None) -> Raw
         about = _about(meta, name)
         columns[name] = _column(name, chunks.pop(name), about, _time_unit(about.format, extension))
     return RawTable(columns, n_records, path.name)
+
+
+def unreadable(path: Path) -> EngineError:
+    """The error for a file that the library cannot read; its own message may quote a value and is not shown."""
+    return EngineError(
+        f"file '{path.name}' is no readable {path.suffix.lower()} file (corrupt, cut short or of an unknown "
+        "version); write or copy it again"
+    )
 
 
 def _refuse_encrypted(path: Path) -> None:

@@ -206,7 +206,7 @@ def _tried(plan: Plan) -> list[tuple[str, str, bool]]:
             results.append((analysis.name, remedies.error_text(error), False))
             continue
         lost = fit.fitted.why[fit.fitted.why != OK]
-        result = f"{text.plural(len(fit.names), 'coefficient')} from {text.plural(len(fit.given.y), 'row')} of the "
+        result = f"{text.plural(len(fit.names), 'coefficient')} from {text.plural(len(fit.fit_input.y), 'row')} of the "
         result += f"original data{f', {len(lost)} without a figure ({WHY[lost[0]]})' if len(lost) else ''}"
         all_lost = len(lost) == len(fit.names)
         results.append((analysis.name, f"analysis '{analysis.name}': {result}" if all_lost else result, not all_lost))

@@ -140,7 +140,7 @@ def test_unknown_names():
     small = Small(((0, 0), (1, 1), (0, 1)), (2, 2))
     batch = release(small, "SU", [])
     with pytest.raises(UsageError, match=r"statistic == 'cramer_v'.*Did you mean 'cramers_v'"):
-        association_matrix(batch, "cramer_v")
+        association_matrix(batch, "cramer_v")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="summary == 'median'"):
         call("contingency_change[summary=median]")
     lists = {"keys": small.names, "analyse": small.names}

@@ -136,7 +136,7 @@ def test_records_may_come_in_any_order(random, seed: int) -> None:
 
 def test_records_without_a_number_stay_out() -> None:
     release = swapped(passengers(), REG1)
-    assert len(ready(REG1, release.original, release.plan).given.y) == 714 == len(frame(release.original))
+    assert len(ready(REG1, release.original, release.plan).fit_input.y) == 714 == len(frame(release.original))
 
 
 CLASS = AnalysisPlan("class", "Pclass ~ Sex + Fare", "ordered logit")

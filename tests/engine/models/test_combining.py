@@ -95,6 +95,6 @@ def test_what_cannot_be_combined_is_refused() -> None:
     with pytest.raises(EngineError, match="no variance in any release"):
         combine(np.ones((3, 1)), np.zeros((3, 1)))
     with pytest.raises(UsageError, match=r"df == 'print', must be reiter or printed\. Did you mean 'printed'\?"):
-        combine(np.ones((3, 1)), np.ones((3, 1)), df="print")
+        combine(np.ones((3, 1)), np.ones((3, 1)), df="print")  # type: ignore[arg-type]
     with pytest.raises(EngineError, match="must be of one shape"):
         combine(np.ones((3, 1)), np.ones((2, 1)))
