@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import inspect
 import operator
+import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence, Set
 from decimal import Decimal
 from functools import wraps
 from math import isfinite
@@ -51,6 +52,10 @@ def text(name: str, value: Any) -> str:
     """A text."""
     if not isinstance(value, str):
         raise _refused(name, value, "a text such as 'a'")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{name} is {_got(value)}, which holds a half of a character and cannot be written") from None
     return value
 
 
@@ -91,7 +96,8 @@ def decimal(name: str, value: Any) -> str:
 
 def list_of(name: str, value: Any) -> list[Any]:
     """The items of a list, an array or a column; a text is no list of its letters, and a set has no order."""
-    if not isinstance(value, str | bytes | Set | Mapping) and isinstance(value, Iterable):
+    ordered = isinstance(value, KeysView) or not isinstance(value, Set)
+    if ordered and not isinstance(value, str | bytes | Mapping) and isinstance(value, Iterable):
         try:
             items = list(value)
         except TypeError:  # an array without a dimension
@@ -114,6 +120,7 @@ def texts(name: str, value: Any) -> list[str]:
     for item in items:
         if not isinstance(item, str):
             raise UsageError(f"{name} holds {_got(item)}, must hold texts such as 'a'")
+        text(f"a text of {name}", item)
     return items
 
 
@@ -134,7 +141,11 @@ def path(name: str, value: Any) -> str | Path:
 
 def _refuse_impossible(name: str, value: str | Path) -> None:
     """Refuse a path that no file of any system has."""
-    if "\0" in str(value) or any(len(part) > _LONGEST_NAME for part in Path(value).parts):
+    try:
+        possible = b"\0" not in os.fsencode(value) and all(len(part) <= _LONGEST_NAME for part in Path(value).parts)
+    except UnicodeEncodeError:
+        possible = False
+    if not possible:
         raise UsageError(f"{name} is {_got(str(value))}, which is no path of a file")
 
 

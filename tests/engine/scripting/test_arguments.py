@@ -56,6 +56,13 @@ def test_every_further_argument_has_its_check():
         ("choose", {"slope": [1]}, r"slope is \[1\], must be a number"),
         ("choose", {"max_risk": 10**400}, r"max_risk is 10+\.\.\., must be a number"),
         ("choose", {"why": 5}, "why is 5, must be a text"),
+        ("choose", {"why": "a\ud800"}, "why is 'a.ud800', which holds a half of a character"),
+        (
+            "recheck",
+            {"data": people(), "candidates": ["\ud800"]},
+            "a text of candidates is '.ud800', which holds a half",
+        ),
+        ("save", {"path": "\ud800"}, "path is '.ud800', which is no path of a file"),
         ("choose", {"max_risk": 1, "why": "so", "by": 5}, "by is 5, must be a text"),
         ("plot", {"max_risk": "a"}, "max_risk is 'a', must be a number"),
         ("plot", {"drawn": 5}, "drawn is 5, must be a text"),
@@ -138,6 +145,8 @@ def test_lists_may_be_made_as_they_are_read_and_sets_have_no_order(swaps):
     listed = {name: (item for item in SPACE[name]) for name in ("swap_sizes", "rates", "measures")}
     attributes = (name for name in ("age", "sex", "race"))
     assert sf.sweep(people(), attributes, key=KEY, **{**SPACE, **listed}).plan == swaps.plan
+    keys = dict.fromkeys(("age", "sex", "race")).keys()
+    assert sf.sweep(people(), keys, key=KEY, **SPACE).plan == swaps.plan
     with pytest.raises(sf.UsageError, match="attributes is of type set, must be a list"):
         sf.sweep(people(), {"age", "sex"})
 
