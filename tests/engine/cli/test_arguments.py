@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.cli.main import main
+from engine.bundle.tiers import ALL, Tier
+from engine.cli.main import build_parser, main
 from engine.common.errors import UsageError
 from engine.common.os_support import expanded
 from engine.measures import call
@@ -76,3 +77,9 @@ def test_parameters_are_numbers_that_can_be_written_out() -> None:
 def test_a_home_that_is_nobodys_is_a_name() -> None:
     assert expanded("~nobody-of-that-name/x").parts[0] == "~nobody-of-that-name"
     assert expanded("~/x") == Path.home() / "x"
+
+
+@pytest.mark.parametrize("tier", [*Tier, ALL])
+def test_every_tier_can_be_exported(tier: str) -> None:
+    arguments = ["export", "s.study", "--data", "czech", "--out", "out", "--tier", tier]
+    assert build_parser().parse_args(arguments).tier == tier
