@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from frontier_app.widgets.tour import STEPS
+from tests.browser.steps import KEY, ROOT, environment, injected
+from tests.browser.tour import SAME_KEY
 
 DOCS = Path(__file__).parents[1] / "docs"
 TEXT = (DOCS / "tour.md").read_text(encoding="utf-8")
@@ -47,3 +52,12 @@ def _order(taken: list[str]) -> list[str]:
 
 def test_the_risk_is_not_read_as_a_chance():
     assert "**not** the chance that somebody is identified" in TEXT
+
+
+def test_a_sweep_that_the_dashboard_starts_finds_the_key_of_the_tour(tmp_path: Path):
+    (tmp_path / "about.json").write_text("{}")
+    with injected(tmp_path, SAME_KEY):
+        env = {**environment(tmp_path), "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+        command = [sys.executable, "-P", "-m", "engine", "-"]
+        subprocess.run(command, cwd=tmp_path, env=env, input="[]", capture_output=True, text=True, timeout=60)
+    assert (tmp_path / "study-1.study.key").read_text() == KEY

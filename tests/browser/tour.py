@@ -38,15 +38,15 @@ WIDTH, HEIGHT = 1280, 800
 TALLEST = 1500
 """Pixels of a page that a picture shows at most."""
 ALPHA = "0.125"
-# Put on the path of every process that the server starts: a sweep that would make a new key finds this one.
+# Put on the path of every process that the server starts: the first sweep of a workspace, started in its folder,
+# finds this key.
 SAME_KEY = f"""import sys
 from pathlib import Path
-said = sys.orig_argv
-if "sweep" in said and "--study" in said:
-    key = Path(said[said.index("--study") + 1] + ".key")
-    if not key.exists():
-        key.write_text("{KEY}")
-        key.chmod(0o600)
+study, key = Path("study-1.study"), Path("study-1.study.key")
+started = sys.orig_argv[-3:] == ["-m", "engine", "-"] and Path("about.json").exists()
+if started and not study.exists() and not key.exists():
+    key.write_text("{KEY}")
+    key.chmod(0o600)
 """
 
 
