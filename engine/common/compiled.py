@@ -25,7 +25,7 @@ from engine.common.resources import home, user_folder_place
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 Integer = int | np.integer[Any]
-"""What kernels count with: NumPy's integers where compiled, either kind where not."""
+"""Integers of kernels: NumPy's integers where compiled, either kind where not."""
 
 
 def cache_folder() -> Path:

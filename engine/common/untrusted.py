@@ -17,9 +17,9 @@ from typing import Any, NoReturn
 from engine.common.errors import EngineError
 
 MOST_BYTES = 1 << 26
-"""How large a file that is read as a whole may be, in bytes."""
+"""Most bytes of a file that is read as a whole."""
 MOST_ENTRIES = 1 << 21
-"""How many entries a JSON or XML file may have."""
+"""Most entries of a JSON or XML file."""
 _DEEPEST = 64
 _LONGEST_NUMBER = 40  # digits: more than any figure, identity or time has
 _NAME_SURROGATE = 0x20000000  # of Windows' reparse tags: those that stand for another place, as links and junctions do

@@ -116,12 +116,13 @@ def t_thresholds(comparisons: int, confidence: float = CONFIDENCE) -> np.ndarray
 
 
 def margins(se: np.ndarray, counted: np.ndarray, i: int, quantiles: np.ndarray) -> np.ndarray:
-    """What a difference from scenario ``i`` has to exceed to be clear: Welch's t with its own degrees of freedom."""
+    """Margin that a difference from scenario ``i`` has to exceed to be clear: Welch's t with its own degrees of
+    freedom."""
     return margins_of(se, counted, i, np.arange(len(se)), quantiles)
 
 
 def margins_of(se: np.ndarray, counted: np.ndarray, i: int, others: np.ndarray, quantiles: np.ndarray) -> np.ndarray:
-    """The same for some others only, by index."""
+    """Return :func:`margins` for some others only, by index."""
     squares, mine = se[others] ** 2, se[i] ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = squares**2 / np.maximum(counted[others] - 1, 0)[:, None] + mine**2 / max(counted[i] - 1, 0)

@@ -52,7 +52,7 @@ class Parameter:
 
     @property
     def wanted(self) -> str:
-        """What a number must be, in words."""
+        """Noun for a legal number."""
         return "a whole number" if self.kind == "whole" else "a number"
 
     def _number(self, text: str) -> str:

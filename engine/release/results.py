@@ -11,7 +11,7 @@ import numpy as np
 
 
 class RunStatus(IntEnum):
-    """What became of a run; studies store the number."""
+    """Status of a run; studies store the number."""
 
     OK = 0
     """It was done."""

@@ -16,9 +16,9 @@ from engine.common.stored_values import from_json, sum_of
 from engine.release.spec import ROLES, RULES, AttributeSpec, ReleaseSpec, rate_text
 
 CODED = ("mechanism", "rate", "rule", "roles", "params")
-"""What a study says about a scenario besides its label."""
+"""Columns of a scenario besides its label."""
 LABEL = re.compile("x[0-9a-f]{3,20}")
-"""What a candidate's own id looks like."""
+"""Pattern of a candidate's id."""
 _CHUNK = 50_000  # rows read at once: Python's own objects for all of them would take many times the memory
 
 
@@ -168,7 +168,7 @@ SweepState = Literal["new", "running", "cancelled", "finished", "failed"]
 
 @dataclass(frozen=True)
 class Progress:
-    """How far the sweep is that fills a study."""
+    """Progress of the sweep that fills a study."""
 
     state: SweepState
     done: int
@@ -214,5 +214,5 @@ def _params(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def params_text(params: tuple[tuple[str, str], ...]) -> str:
-    """What :func:`_params` reads."""
+    """Return the text that :func:`_params` reads."""
     return json.dumps(params) if params else "[]"

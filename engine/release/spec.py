@@ -162,7 +162,8 @@ class Structure:
         return self.rule == "strict" and not self.constrained
 
     def stream_parts(self, domain: Domain) -> tuple[object, ...]:
-        """What identifies the structure under a study key: attributes with their levels, then the constraint sets."""
+        """Parts that identify the structure under a study key: attributes with their levels, then the constraint
+        sets."""
         attributes = tuple((a.name, a.levels, a.kinds) for a in domain.attributes)
         return (attributes, self.differ, self.equal, self.free, self.constrained, self.rule, self.same_kind)
 

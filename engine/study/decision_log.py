@@ -51,14 +51,14 @@ EVENTS: dict[Event, str] = {
     "exported": "a bundle was written",
     "blocked": "an export was refused",
 }
-"""What can be logged, in words."""
+"""Events of the log, in words."""
 
 _TABLE = (
     "create table if not exists log (number integer primary key, at text, by text, event text, detail text,"
     " previous text, digest text)"
 )
 START = "0" * 64
-"""What stands for the digest before the first entry."""
+"""Stands for the digest before the first entry."""
 _CHANGE = re.compile(r"([a-z_]+(?:\.[a-z_]+)?): (.*)", re.DOTALL)
 _UNREADABLE = "an entry of the decision log cannot be read"
 
@@ -98,7 +98,7 @@ class Entry:
 
     @property
     def changes(self) -> tuple[LoggedChange, ...]:
-        """What was changed in the plan, where the entry says so."""
+        """Changes of the plan that the entry names."""
         return tuple(LoggedChange.read(str(sentence)) for sentence in self.detail.get("what", ()))
 
     def to_dict(self) -> dict[str, Any]:

@@ -33,7 +33,7 @@ SCHEMA = (
 
 
 class WriterTask(StrEnum):
-    """What the writer of a study does."""
+    """Task of the writer of a study."""
 
     SWEEP = "sweep"
     MEASURE = "measure"

@@ -95,7 +95,8 @@ def _of_summary(summary: dict[str, np.ndarray], objectives: Sequence[int]) -> tu
 
 
 def _sums(study: Study, objectives: Sequence[int], allow_partial: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same, added up by the database and near the frontier anew: NaN where the measure is undefined in one run."""
+    """Return the same, added up by the database and near the frontier anew: NaN where the measure is undefined in one
+    run."""
     sums = ", ".join(f"count(m{k}), total({_loss(study, k)}), max(abs(m{k}))" for k in objectives)
     which = "" if allow_partial else f" where status != {RunStatus.FAILED}"
     rows = study.database.rows(

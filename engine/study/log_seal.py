@@ -75,7 +75,7 @@ def check_seal(study: Study) -> None:
 
 
 def seal_words(study: Study) -> str:
-    """What the seal says of the log, in a sentence; a log that it does not fit is refused."""
+    """Return a sentence on what the seal says of the log; a log that it does not fit is refused."""
     if not study.database.has_table("log"):
         return "The decision log is empty."
     n = int(study.database.rows("select count(*) from log")[0][0])

@@ -258,7 +258,8 @@ class Runs:
 
 
 def _of_group(data: np.ndarray, first: int, end: int) -> np.ndarray:
-    """What a check sum covers: the run's head with the first measures, else which run it is, and the measures."""
+    """Figures that a check sum covers: the run's head with the first measures, else which run it is, and the
+    measures."""
     return data[:, [*range(2 if first else 4), *range(4 + first, 4 + end)]]
 
 

@@ -141,7 +141,7 @@ class Study:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What the study tells about data, key check and version, by name (:attr:`Subject.about`)."""
+        """Facts on data, key check and version, by name (:attr:`Subject.about`)."""
         return self.subject.about
 
     @property
@@ -225,7 +225,7 @@ class Study:
 
 
 def _contents(plan: Plan, about: dict[str, Any], original: dict[str, float]) -> Callable[[sqlite3.Connection], None]:
-    """What fills the database of a new study."""
+    """Return the function that fills the database of a new study."""
     values = {
         **about,
         "format": subject.FORMATS[-1],

@@ -36,11 +36,11 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
         for name in ("source", "version", "fingerprint", "key_check")
     },
 }
-"""What a study tells about itself, by name: the check of its value, and what the value has to be."""
+"""Facts of a study, by name: the check of its value, and what the value has to be."""
 
 
 class _About(dict[str, Any]):
-    """What a study tells about itself, by name; a name that is missing is that of a damaged study."""
+    """Facts of a study, by name; a name that is missing is that of a damaged study."""
 
     def __init__(self, database: Database) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class _About(dict[str, Any]):
 
 
 class Subject:
-    """What a study is about; plan and measures are parsed once, until :meth:`refresh`."""
+    """Subject of a study; plan and measures are parsed once, until :meth:`refresh`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -88,7 +88,7 @@ class Subject:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What the study tells about data, key check and version, by name; each value fits its check sum and is of its
+        """Facts on data, key check and version, by name; each value fits its check sum and is of its
         kind."""
         sums = self.has_sums
         about = _About(self._database)

@@ -150,7 +150,7 @@ def _worked_on(plan: Plan, data: Microdata) -> tuple[tuple[int, ...], tuple[str,
 
 
 def fit_key(made: Mechanism, texts: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """What a fit depends on: scenarios that agree on it share the fit."""
+    """Key of a fit: scenarios that agree on it share the fit."""
     return (made.name, *(value for name, value in texts if name in made.fit))
 
 

@@ -33,7 +33,7 @@ class Measured(NamedTuple):
 
 
 class _GroupLayout:
-    """What all replicates of a group share: what to draw, and which candidates come of it in which order."""
+    """Layout that all replicates of a group share: what to draw, and which candidates come of it in which order."""
 
     def __init__(self, group: Group, index: CellIndex) -> None:
         batched = mechanism(group.mechanism).batched

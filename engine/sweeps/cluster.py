@@ -192,7 +192,7 @@ class ClusterExecutor:
 
 
 def _outcome(future: Future[Outcome | str]) -> Outcome:
-    """What came back from a worker; :class:`EngineError` where it is no outcome."""
+    """Outcome from a worker; :class:`EngineError` where it is no outcome."""
     from distributed import KilledWorker
 
     if future.cancelled():  # it was given up, since there is no scheduler any more
@@ -278,7 +278,7 @@ def _client(Client: Any, address: str) -> Any:
 
 
 def _why_not(error: BaseException, address: str) -> EngineError | None:
-    """What an error of Dask's, when it connects, says; None for one that is a fault of a program."""
+    """Our error for one that Dask raises when it connects; None for one that is a fault of a program."""
     certificates = "distributed.comm.tls.ca-file, distributed.comm.tls.client.cert and distributed.comm.tls.client.key"
     if isinstance(error, TypeError) and "ssl_context" in str(error):
         return UsageError(

@@ -39,7 +39,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Question:
-    """What a worker needs to know: the cell table, the measures and the plan.
+    """Content of a worker's question: the cell table, the measures and the plan.
 
     ``data`` are the records, present only when a measure or a mechanism needs them.
     """

@@ -132,7 +132,7 @@ class RecordRuns:
             return drawn, np.array(self._measure((scenario, 1), spec, drawn, []), float)
 
     def _draws(self, group: Group) -> list[Callable[[bytes], Drawn]]:
-        """What draws a replicate of each member from its derived key; members share a fit."""
+        """Functions that draw a replicate of each scenario from its derived key; the scenarios share a fit."""
         settings = [setting_of(spec, self.plan, self.original.data) for _, spec in group.scenarios]
         made = mechanism(group.mechanism)
         fit = fit_key(made, settings[0].texts)

@@ -22,7 +22,7 @@ from engine.release.spec import AttributeSpec
 MEND_IDENTIFIER = (
     "drop it, or put classes of it into the file in its place; declare it as the id only if it numbers the records"
 )
-"""What to do about a column that tells nearly every record apart."""
+"""Advice on a column that tells nearly every record apart."""
 _PAIRS_NAMED = 3
 
 
@@ -34,12 +34,12 @@ class ReleaseWarning(ABC):
     @property
     @abstractmethod
     def what(self) -> str:
-        """What is wrong, without a full stop."""
+        """Fault, without a full stop."""
 
     @property
     @abstractmethod
     def mend(self) -> str:
-        """What the analyst can do about it."""
+        """Advice for the analyst."""
 
     @property
     def refused(self) -> bool:
@@ -63,7 +63,7 @@ class Identifier(ReleaseWarning):
 
     @property
     def what(self) -> str:
-        """What is wrong, without a full stop."""
+        """Fault, without a full stop."""
         how = "is carried and" if self.carried else "belongs to an attribute and"
         return (
             f"column '{self.column}' {how} differs in {self.n_values:,} of {self.n_records:,} records: released as it "
@@ -72,7 +72,7 @@ class Identifier(ReleaseWarning):
 
     @property
     def mend(self) -> str:
-        """What the analyst can do about it."""
+        """Advice for the analyst."""
         if not self.refused:
             return "drop it, or declare it as the weight"
         return (
@@ -103,7 +103,7 @@ class FinerThanCounted(ReleaseWarning):
 
     @property
     def what(self) -> str:
-        """What is wrong, without a full stop."""
+        """Fault, without a full stop."""
         finer = []
         for key in self.keys:
             columns = ", ".join(f"'{name}' with {n:,} values" for name, n in key.columns)
@@ -115,7 +115,7 @@ class FinerThanCounted(ReleaseWarning):
 
     @property
     def mend(self) -> str:
-        """What the analyst can do about it."""
+        """Advice for the analyst."""
         return "drop what is finer, or let its own values be the levels"
 
 
@@ -127,7 +127,7 @@ class LooseRecodes(ReleaseWarning):
 
     @property
     def what(self) -> str:
-        """What is wrong, without a full stop."""
+        """Fault, without a full stop."""
         named = [f"'{decider}' decides '{decided}'" for decider, decided in self.pairs[:_PAIRS_NAMED]]
         more = len(self.pairs) - len(named)
         return (
@@ -139,7 +139,7 @@ class LooseRecodes(ReleaseWarning):
 
     @property
     def mend(self) -> str:
-        """What the analyst can do about it."""
+        """Advice for the analyst."""
         return (
             "let them move as one block (accept the suggestion under File, or name both in the columns of an"
             " attribute), or drop one"
@@ -152,7 +152,7 @@ class LooseRecodes(ReleaseWarning):
 
 
 def release_warnings(data: Microdata, plan: Plan) -> list[ReleaseWarning]:
-    """All that a release of these data would tell, known before anything is run."""
+    """Return all warnings about a release of these data, before anything is run."""
     return [*carried_identifiers(data), *finer_than_counted(data, plan.keys), *loose_recodes(data, plan)]
 
 

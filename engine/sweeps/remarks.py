@@ -15,7 +15,7 @@ _NAMED = 3
 
 
 class RemarkKind(StrEnum):
-    """What a remark is about."""
+    """Kind of a remark."""
 
     MERGED = "equivalent to another spec"
     MANY_MERGED = "number of equivalent specs"
