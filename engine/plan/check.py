@@ -18,7 +18,7 @@ from engine.plan.view import AttributeView, check_levels, view_of
 def check_plan(plan: Plan, table: RawTable) -> list[str]:
     """One sentence for each way in which ``table`` does not fit ``plan``; an empty list when it fits.
 
-    Says: columns that are missing or without a fate, levels that are new or have vanished, values of a cut column that
+    Says: columns that are missing or without a use, levels that are new or have vanished, values of a cut column that
     are no numbers, missing values where the plan refuses them, edit rules on levels that are not there.
     """
     return list(_problems(plan, table))
@@ -34,7 +34,7 @@ def _problems(plan: Plan, table: RawTable) -> Iterator[str]:
     for column in assigned.absent:
         yield f"column '{column}' ({claims[column]}) is not in the data"
     for column in assigned.unassigned:
-        yield f"column '{column}' of the data has no fate in the plan"
+        yield f"column '{column}' of the data has no use in the plan"
     levels: dict[str, tuple[str, ...]] = {}
     table.keep_in_memory(column for attribute in plan.attributes for column in attribute.columns)
     for attribute in plan.attributes:

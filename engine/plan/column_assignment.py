@@ -69,7 +69,7 @@ def _any_of(patterns: Sequence[str]) -> Callable[[str], object]:
 
 
 def check_assignment(data: DataPlan, columns: Sequence[str]) -> ColumnAssignment:
-    """:func:`assign_columns`, refusing columns that are claimed but absent and columns without a fate."""
+    """:func:`assign_columns`, refusing columns that are claimed but absent and columns without a use."""
     assigned = assign_columns(data, columns)
     if assigned.absent:
         name = assigned.absent[0]
@@ -79,7 +79,7 @@ def check_assignment(data: DataPlan, columns: Sequence[str]) -> ColumnAssignment
     if assigned.unassigned:
         n = len(assigned.unassigned)
         raise UsageError(
-            f"{count(n, 'column')} of the data without a fate in the plan: {listed(assigned.unassigned)}; "
+            f"{count(n, 'column')} of the data without a use in the plan: {listed(assigned.unassigned)}; "
             "make each an attribute, or keep it with its record with carry, or leave it out with drop"
         )
     return assigned

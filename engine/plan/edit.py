@@ -76,12 +76,13 @@ def edit_plan(plan: Plan, **changes: Unpack[PlanChanges]) -> Plan:
         description["swap_sizes"] = tuple(size for size in sizes if size <= len(swappable)) or sizes[:0]
     _check_uses(plan, attributes_left)
     space = replace(plan.space, swap_sizes=(), all_specs=False, specs=(), search=False, **outside)
-    space = _replaced(space, {entry: changes.get(entry) for entry in _SPACE_ENTRIES})
+    space = replace(_replaced(space, {entry: changes.get(entry) for entry in _SPACE_ENTRIES}), **description)
+    _refuse_idle(space, changes)
     return replace(
         plan,
         data=_data(plan, attributes_left),
         **roles,
-        space=replace(space, **description),
+        space=space,
         measures=plan.measures if measures is None else tuple(measures),
         mechanisms=plan.mechanisms if mechanisms is None else tuple(mechanisms),
         decision=_decision(plan, changes),
@@ -158,6 +159,16 @@ def _data(plan: Plan, attributes_left: set[str]) -> DataPlan:
         attributes=tuple(a for a in plan.attributes if a.name in attributes_left),
         carry=(*plan.data.carry, *(column for column in columns if column not in carried)),
     )
+
+
+def _refuse_idle(space: SpacePlan, changes: PlanChanges) -> None:
+    """Refuse an entry that the space makes no use of, rather than pass over it."""
+    for entry, counts, needed in (
+        ("budget", space.search, "search"),
+        ("screen", space.search or space.adaptive, "adaptive or search"),
+    ):
+        if changes.get(entry) is not None and not counts:
+            raise UsageError(f"{entry} has no effect without {needed}; give both or leave {entry} out")
 
 
 def _known(plan: Plan, names: Sequence[str], what: str, remaining: Collection[str] | None = None) -> tuple[str, ...]:

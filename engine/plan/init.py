@@ -9,7 +9,7 @@ from engine.plan.writing import plan_to_toml
 _HEAD = """\
 # A first plan, guessed from the columns of the data. Check every line before a study.
 #
-# Each column has one fate: part of an [[attribute]], or carry (stays with its record), drop (never leaves), weight, id.
+# Each column has one use: part of an [[attribute]], or carry (stays with its record), drop (never leaves), weight, id.
 # Weight and id follow their record and are released only where [publish] includes them.
 #
 # An attribute may have

@@ -24,7 +24,7 @@ def code(table: RawTable, plan: Plan) -> Microdata:
     """Code the records of ``table`` as ``plan`` says.
 
     Works on distinct values and then takes once per attribute, so the cost follows the records only linearly.  Refuses
-    (:class:`UsageError`) columns that are missing, claimed twice or without a fate and edit rules with unknown levels;
+    (:class:`UsageError`) columns that are missing, claimed twice or without a use and edit rules with unknown levels;
     refuses (:class:`EngineError`) missing values, non-numbers in a cut and values outside declared levels.
     """
     assigned = check_assignment(plan.data, table.names)

@@ -84,20 +84,7 @@ def described_plan(
     changes: dict[str, Any] = {name: value for name, value in options.items() if name not in _FIRST_PLAN}
     if "mechanisms" in changes:
         changes["mechanisms"] = [MechanismPlan.of(name, grid) for name, grid in changes["mechanisms"]]
-    plan = edit_plan(base, attributes=attributes, **changes)
-    _refuse_idle(plan, options)
-    return plan
-
-
-def _refuse_idle(plan: Plan, options: SweepOptions) -> None:
-    """Refuse an argument that the plan makes no use of, rather than pass over it."""
-    space = plan.space
-    for name, counts, needed in (
-        ("budget", space.search, "search=True"),
-        ("screen", space.search or space.adaptive, "adaptive=True or search=True"),
-    ):
-        if name in options and not counts:
-            raise UsageError(f"{name} has no effect without {needed}; give both or leave {name} out")
+    return edit_plan(base, attributes=attributes, **changes)
 
 
 def first_plan(data: Data, raw: RawTable, attributes: tuple[str, ...] | None, options: SweepOptions) -> Plan:

@@ -36,7 +36,8 @@ def compare(text: str, raw: RawTable, path: Path) -> tuple[str, str]:
     try:
         plan = edit_plan(plan_from_toml(text), replicates=1)
         if plan.space.adaptive or plan.space.search:
-            plan = edit_plan(plan, replicates=plan.space.screen, budget=min(plan.space.budget, 10))
+            budget = min(plan.space.budget, 10) if plan.space.search else None
+            plan = edit_plan(plan, replicates=plan.space.screen, budget=budget)
     except EngineError as error:
         return "refused", str(error)
     problems = plan_problems(plan, raw)

@@ -33,6 +33,12 @@ def test_one_way_of_describing_the_space_replaces_the_others() -> None:
         edit_plan(ABC, swap_sizes=[])
 
 
+@pytest.mark.parametrize(("idle", "needed"), [({"budget": 5}, "search"), ({"screen": 2}, "adaptive or search")])
+def test_an_entry_that_the_space_makes_no_use_of_is_refused(idle, needed) -> None:
+    with pytest.raises(UsageError, match=f"{next(iter(idle))} has no effect without {needed}; give both or leave"):
+        edit_plan(ABC, **idle)
+
+
 def test_attributes_restrict_all_lists_and_carry_the_rest() -> None:
     plan = plan_from_toml(FULL.replace("[[edit]]", "[[edit]]").split("[[edit]]")[0])
     small = edit_plan(plan, attributes=["Sex", "Age"])

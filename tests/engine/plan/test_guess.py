@@ -176,7 +176,7 @@ def test_what_a_new_file_changes() -> None:
     assert check_plan(plan, new) == [
         "column 'gone' (attribute 'Gone') is not in the data",
         "column 'scratch' (drop) is not in the data",
-        "column 'Extra' of the data has no fate in the plan",
+        "column 'Extra' of the data has no use in the plan",
         "attribute 'Sex' has 1 level ('x') not declared in the plan",
         "attribute 'Sex' has 1 level ('m') in the plan but not in the data",
         "column 'Age' is cut by numbers, but 1 value (1 record) cannot be read as one; "

@@ -182,7 +182,7 @@ def test_every_column_has_one_fate() -> None:
     assert everything.dropped == ("tmp",), "a column's own name wins over a pattern"
     assert "A" not in everything.carried
     with pytest.raises(
-        UsageError, match=r"7 columns of the data without a fate in the plan: 'note_1', .* and 2 more; make each"
+        UsageError, match=r"7 columns of the data without a use in the plan: 'note_1', .* and 2 more; make each"
     ):
         coded(table, a)
     with pytest.raises(UsageError, match="column 'note_1' matches a pattern under carry and one under drop"):

@@ -157,7 +157,7 @@ def test_a_grid_of_a_mechanism_may_be_an_array():
     assert sorted(candidate.parameters["s"] for candidate in swaps) == ["2", "3"]
 
 
-@pytest.mark.parametrize(("idle", "needed"), [({"budget": 5}, "search=True"), ({"screen": 2}, "adaptive=True")])
+@pytest.mark.parametrize(("idle", "needed"), [({"budget": 5}, "search"), ({"screen": 2}, "adaptive or search")])
 def test_an_argument_without_effect_is_refused(idle, needed):
     with pytest.raises(sf.UsageError, match=f"{next(iter(idle))} has no effect without {needed}"):
         sf.sweep(people(), ["age", "sex", "race"], key=KEY, **{**SPACE, **idle})
