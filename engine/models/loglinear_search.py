@@ -40,8 +40,8 @@ def search(
 
     Exhaustive over graphical models up to six attributes with more than one level (over decomposable ones where asked
     or where the full table has more than ten thousand cells), stepwise over decomposable ones beyond.  A model whose
-    fitting does not converge is not taken.  ``guard`` forbids cliques with more cells than there are records; by
-    default it is on in the stepwise search only.  ``hierarchical`` ends with a pass that drops highest-order terms
+    fitting does not converge is not taken.  ``guard`` forbids cliques of two or more attributes with more cells
+    than there are records; by default it is on in the stepwise search only.  ``hierarchical`` ends with a pass that drops highest-order terms
     while that improves the score.  Attributes with one level stand alone.
     """
     if criterion not in CRITERIA:
@@ -130,7 +130,10 @@ class _Task:
         gain[0] = 0
         likelihood, k = graphs.complete @ gain, graphs.complete @ weight
         largest_clique = self.counts.n_records if guard else math.inf
-        too_large = np.array([math.prod(self.counts.shape[j] for j in subset) > largest_clique for subset in subsets])
+        # an attribute alone is in every graph, however many levels it has
+        too_large = np.array(
+            [len(s) > 1 and math.prod(self.counts.shape[j] for j in s) > largest_clique for s in subsets]
+        )
         allowed = np.logical_not((graphs.complete & too_large).any(axis=1))
         scores = np.where(graphs.chordal & allowed, -2 * likelihood + self.price * k, np.inf)
         if not decomposable:

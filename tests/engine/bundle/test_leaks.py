@@ -195,7 +195,7 @@ def test_the_cover_may_name_a_survey_like_its_file_but_the_public_reads_no_files
     plan = reopened.study.plan
     named = replace(plan, about=replace(plan.about, survey=stem))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reopened.study, "_plan", named)
+        patch.setattr(reopened.study.subject, "_plan", named)
         scan(tmp_path / "member" / "bundle", Tier.MEMBER, search)
         with pytest.raises(Refused, match="the name of the data file"):
             scan(tmp_path / "public" / "bundle", Tier.PUBLIC, search)

@@ -249,11 +249,19 @@ def test_no_decomposable_model_beats_the_one_found(small, criterion, guard):
         if d == 5 and chosen % 7:  # a seventh of the 1024 is enough for a counterexample
             continue
         model = Model.of(twin.graphical(d, edges))
-        cells = max(math.prod(small.shape[j] for j in one) for one in model.generators)
+        cells = max((math.prod(small.shape[j] for j in one) for one in model.generators if len(one) > 1), default=0)
         if model.separators is not None and not (guard and cells > counts.n_records):
             least = min(least, score(fit(counts, model), criterion, counts))
     assert score(found, criterion, counts) <= least + TIE
     assert score(search(counts, criterion, guard=guard), criterion, counts) <= score(found, criterion, counts) + TIE
+
+
+def test_an_attribute_with_more_levels_than_records_forbids_no_graph():
+    """Such an attribute is in every graph; the guard is about sets of two and more."""
+    counts = counts_of(Small(((0, 0), (1, 1)), (2, 3)))
+    for decomposable in (False, True):
+        assert search(counts, "bic", decomposable=decomposable, guard=True).model.generators == ((0,), (1,))
+        assert search(counts, "bic", decomposable=decomposable, guard=False).model.generators == ((0, 1),)
 
 
 def test_equal_scores_go_to_fewer_parameters_and_then_to_the_first_name():
