@@ -40,9 +40,9 @@ def search(
 
     Exhaustive over graphical models up to six attributes with more than one level (over decomposable ones where asked
     or where the full table has more than ten thousand cells), stepwise over decomposable ones beyond.  A model whose
-    fitting does not converge is not taken.  ``guard`` forbids cliques of two or more attributes with more cells
-    than there are records; by default it is on in the stepwise search only.  ``hierarchical`` ends with a pass that drops highest-order terms
-    while that improves the score.  Attributes with one level stand alone.
+    fitting does not converge is not taken.  ``guard`` forbids cliques of two or more attributes with more cells than
+    there are records; by default it is on in the stepwise search only.  ``hierarchical`` ends with a pass that drops
+    highest-order terms while that improves the score.  Attributes with one level stand alone.
     """
     if criterion not in CRITERIA:
         raise UsageError(f"unknown criterion '{criterion}'.{did_you_mean(criterion, CRITERIA)}")
