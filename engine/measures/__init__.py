@@ -10,7 +10,9 @@ from engine.common.registry import Registry
 from engine.measures import (
     association,
     attack,
+    attribute_disclosure,
     attribution,
+    detection,
     distortion,
     edits,
     external,
@@ -23,6 +25,7 @@ from engine.measures import (
     reanalysis,
     small_cells,
     uniques,
+    unswapped_keys,
     weighted,
 )
 from engine.measures.base import (
@@ -88,6 +91,17 @@ _BUILT_IN = {
         linkage.DISTANCE_LINKAGE,
         fellegi_sunter.PROBABILISTIC_LINKAGE,
         attack.ATTACK,
+        unswapped_keys.SMALL_CELLS_UNSWAPPED,
+        unswapped_keys.UNIQUES_UNSWAPPED,
+        unswapped_keys.EXPECTED_MATCHES_UNSWAPPED,
+        unswapped_keys.SMALL_CELLS_SUBSET,
+        detection.RATE_ERROR,
+        detection.DETECTION_AUC,
+        detection.DETECTION_PRECISION,
+        detection.SMALL_CELLS_RECOGNISED,
+        detection.ALTERED_SHARE_MAX,
+        attribute_disclosure.L_DIVERSITY,
+        attribute_disclosure.T_CLOSENESS,
     )
 }
 

@@ -21,7 +21,7 @@ from engine.data.microdata import EditRule
 from engine.measures import MEASURES, call, evaluate, original_batch
 from tests.examples import examples
 from tests.small_tables import Small, release, releases, roles_for, rows, rules, run, smalls
-from tests.twins import loglinear, tables
+from tests.twins import detection, disclosure, loglinear, tables
 from tests.twins import random_swap as swap_twin
 from tests.twins.measures import TWINS as FIRST_TWINS
 from tests.twins.measures import edit_failures
@@ -29,8 +29,8 @@ from tests.twins.measures import edit_failures
 ON_COUNTS = [name for name, measure in MEASURES.items() if measure.needs == "counts"]
 READ_A_FILE = {"external_links", "external_unmatched"}  # tested with their files
 TABULAR = [name for name in ON_COUNTS if name != "edit_failures" and name not in READ_A_FILE]
-TWINS = {**FIRST_TWINS, **tables.TWINS, **loglinear.TWINS}
-ABOUT_A_TARGET = {"correct_attribution", "attribution_gain"}
+TWINS = {**FIRST_TWINS, **tables.TWINS, **loglinear.TWINS, **detection.TWINS, **disclosure.TWINS}
+ABOUT_A_TARGET = {"correct_attribution", "attribution_gain", "l_diversity", "t_closeness"}
 CALLS = {
     **{name: f"{name}[target=A]" if name in ABOUT_A_TARGET else name for name in TABULAR},
     "correct_attribution, skip": "correct_attribution[target=B;unmatched=skip]",
@@ -41,6 +41,15 @@ CALLS = {
     "r1, lt": "r1[s=4;rule=lt]",
     "p1, nonempty": "p1[denominator=nonempty]",
     "k_anonymity, k 5": "k_anonymity[k=5]",
+    "small_cells_unswapped, n_rule 5": "small_cells_unswapped[n_rule=5]",
+    "expected_matches_unswapped, n_rule 2": "expected_matches_unswapped[n_rule=2]",
+    "small_cells_subset, size 2": "small_cells_subset[size=2;n_rule=4]",
+    "l_diversity, entropy": "l_diversity[target=B;l=3;diversity=entropy]",
+    "t_closeness, ordered": "t_closeness[target=B;distance=ordered]",
+    "detection_auc, main": "detection_auc[model=main]",
+    "detection_precision, level": "detection_precision[top=0.25;model=level]",
+    "small_cells_recognised, n_rule 5": "small_cells_recognised[n_rule=5]",
+    "altered_share_max, size 3": "altered_share_max[size=3]",
     "small_cells, n_rule 2": "small_cells[n_rule=2]",
     "small_cells, n_rule 5": "small_cells[n_rule=5]",
     "hellinger_two_way, max": "hellinger_two_way[summary=max]",
@@ -68,6 +77,11 @@ def by_twin(text: str, before, after, attributes, shape) -> float:
 
 def same(a: float, b: float) -> bool:
     return (math.isnan(a) and math.isnan(b)) or a == pytest.approx(b, rel=1e-9, abs=1e-12)
+
+
+def agrees(text: str, a: float, b: float) -> bool:
+    """Equal; of two tables with changes of one size in either direction, either is the one that changed most."""
+    return same(a, b) or ("summary=max" in text and same(abs(a), abs(b)))
 
 
 @st.composite
@@ -99,12 +113,13 @@ def test_formula(case, data):
     names = data.draw(st.permutations(small.names))[: data.draw(st.integers(1, len(small.names)))]
     for text in CALLS.values():
         everything = range(len(small.shape))
-        assert same(value(text, small, batch)[0], by_twin(text, small.records, after, everything, small.shape)), text
+        wanted = by_twin(text, small.records, after, everything, small.shape)
+        assert agrees(text, value(text, small, batch)[0], wanted), text
         some = sorted(small.names.index(name) for name in names)
         got = value(with_attributes(text, names), small, batch)[0]
-        assert same(got, by_twin(text, small.records, after, some, small.shape)), (text, names)
-        # the same through the plan's list
-        assert same(value(text, small, batch, keys=tuple(names), analyse=tuple(names))[0], got)
+        assert agrees(text, got, by_twin(text, small.records, after, some, small.shape)), (text, names)
+        if call(text).measure.over != "all":  # the same through the plan's list
+            assert same(value(text, small, batch, keys=tuple(names), analyse=tuple(names))[0], got)
 
 
 @given(released(), st.data())
@@ -197,6 +212,8 @@ def test_rows_may_come_in_any_order_and_levels_may_have_any_names(case, random):
     moved = release(other, roles, [(new_place[a], new_place[b]) for a, b in pairs])
     batch = release(small, roles, pairs)
     for text in CALLS.values():
+        if "ordered" in text:  # the order of the levels is what it measures by
+            continue
         assert same(value(text, small, batch)[0], value(text, other, moved)[0]), text
 
 
@@ -331,7 +348,7 @@ def test_a_call_has_one_spelling(text, canonical):
     [
         ("", "cannot read the measure ''"),
         ("small cells", "cannot read the measure 'small cells'"),
-        ("smal_cells", "unknown measure 'smal_cells'. Did you mean 'small_cells'?"),
+        ("smal_cells", "unknown measure 'smal_cells'. Did you mean 'small_cells'"),
         ("small_cells[n_rul=3]", "measure 'small_cells' has no parameter 'n_rul'. Did you mean 'n_rule'?"),
         ("small_cells[n_rule=x]", "small_cells: n_rule == 'x', must be a whole number."),
         ("small_cells[n_rule]", "cannot read 'n_rule' in the measure 'small_cells[n_rule]'"),

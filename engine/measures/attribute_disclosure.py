@@ -1,0 +1,184 @@
+"""What key cells tell of a sensitive attribute: l-diversity and t-closeness.
+
+A. Machanavajjhala, D. Kifer, J. Gehrke and M. Venkitasubramaniam, "l-Diversity: Privacy Beyond k-Anonymity", ACM
+Transactions on Knowledge Discovery from Data 1(1), 2007; N. Li, T. Li and S. Venkatasubramanian, "t-Closeness: Privacy
+Beyond k-Anonymity and l-Diversity", ICDE 2007.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.common.errors import UsageError, did_you_mean
+from engine.data.domain import Domain
+from engine.data.table import occupied
+from engine.measures.base import Measure
+from engine.release.batch import ReleaseBatch, unpack
+
+DIVERSITIES = ("distinct", "entropy")
+DISTANCES = ("equal", "ordered")
+_ROUNDING = 1e-12
+
+
+def l_diversity(
+    batch: ReleaseBatch,
+    domain: Domain,
+    places: tuple[int, ...],
+    target: str,
+    l: int,  # noqa: E741
+    diversity: str,
+) -> np.ndarray:
+    """Share of released records in key cells that are not l-diverse in the target.
+
+    A key cell is l-diverse when its records have at least ``l`` distinct values of the target ("distinct"), or when the
+    entropy of the target among them is at least log l ("entropy"; Machanavajjhala et al. 2007, definition 4.1).  A
+    table is called l-diverse when all cells are, which hardly a file of records is; hence the share.  In [0, 1]; lower
+    is better.
+    """
+    not_diverse = _few_values if diversity == "distinct" else _little_entropy
+    return _figures(
+        batch,
+        (places, _target(domain, "l_diversity", target)),
+        lambda table: float(table.sum(axis=1)[not_diverse(table, l)].sum()) / batch.n_records,
+    )
+
+
+def _few_values(table: np.ndarray, least: int) -> np.ndarray:
+    return np.asarray((table > 0).sum(axis=1) < least)
+
+
+def _little_entropy(table: np.ndarray, least: int) -> np.ndarray:
+    shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
+    logs = np.log(np.where(shares > 0, shares, 1.0))
+    return np.asarray(-(shares * logs).sum(axis=1) < np.log(least) - _ROUNDING)
+
+
+def t_closeness(batch: ReleaseBatch, domain: Domain, places: tuple[int, ...], target: str, distance: str) -> np.ndarray:
+    """Largest distance between the distribution of the target in a key cell and that in the whole release.
+
+    The distance moves records between levels at least cost (Li, Li and Venkatasubramanian 2007): with equal costs for
+    all moves it is the total variation ("equal"), with costs that grow with the number of levels between, in their
+    declared order, it is the mean absolute difference of the cumulative shares ("ordered").  The release is t-close for
+    every t from this figure on.  In [0, 1]; lower is better.
+    """
+    far = _equal if distance == "equal" else _ordered
+    return _figures(batch, (places, _target(domain, "t_closeness", target)), lambda table: float(far(table).max()))
+
+
+def _away(table: np.ndarray) -> np.ndarray:
+    """Shares in each occupied key cell less those of all records."""
+    used = table[table.sum(axis=1) > 0]
+    return np.asarray(used / used.sum(axis=1, keepdims=True) - used.sum(axis=0) / used.sum())
+
+
+def _equal(table: np.ndarray) -> np.ndarray:
+    return np.asarray(np.abs(_away(table)).sum(axis=1) / 2)
+
+
+def _ordered(table: np.ndarray) -> np.ndarray:
+    steps = max(table.shape[1] - 1, 1)
+    return np.asarray(np.abs(np.cumsum(_away(table), axis=1)).sum(axis=1) / steps)
+
+
+class _Asked(NamedTuple):
+    """Positions of the attributes that are tabulated, and of the target, which is no key."""
+
+    places: tuple[int, ...]
+    target: int
+
+
+def _figures(
+    batch: ReleaseBatch, asked: tuple[tuple[int, ...], int], figure: Callable[[np.ndarray], float]
+) -> np.ndarray:
+    return np.array([figure(table) for table in _tables(batch, _Asked(*asked))], float)
+
+
+def _tables(batch: ReleaseBatch, asked: _Asked) -> Iterator[np.ndarray]:
+    """The released table of each candidate by key cell (rows, empty ones among them) and level of the target."""
+    joint = tuple(sorted({*asked.places, asked.target}))
+    margin = batch.project(joint)
+    keys = [k for k, j in enumerate(joint) if j != asked.target]
+    columns = [unpack(margin.index_words, margin.layout[k]) for k in keys]
+    cells, key = occupied(columns, [margin.shape[k] for k in keys], len(margin.index_words))
+    at = joint.index(asked.target)
+    levels = margin.shape[at]
+    flat = key * np.int64(levels) + unpack(margin.index_words, margin.layout[at])
+    n = len(margin.original)
+    before = np.bincount(flat[:n], weights=margin.original, minlength=len(cells) * levels)
+    first = 0
+    for last in margin.ends.tolist():
+        table = before.copy()
+        touched = slice(first, last)
+        np.add.at(table, flat[margin.cell[touched]], margin.after[touched] - margin.before[touched])
+        yield table.reshape(len(cells), levels)
+        first = last
+
+
+def _target(domain: Domain, measure: str, target: str) -> int:
+    if not target:
+        raise UsageError(f"no target is named; write for example {measure}[target=Income]")
+    return domain.index(target)
+
+
+def _check_diversity(target: str, l: int, diversity: str) -> None:  # noqa: E741
+    if l < 2:
+        raise UsageError(f"l_diversity: l == {l}, must be at least 2 values.")
+    if diversity not in DIVERSITIES:
+        raise UsageError(
+            f"l_diversity: diversity == '{diversity}', must be distinct or entropy."
+            + did_you_mean(diversity, DIVERSITIES)
+        )
+
+
+def _check_distance(target: str, distance: str) -> None:
+    if distance not in DISTANCES:
+        raise UsageError(
+            f"t_closeness: distance == '{distance}', must be equal or ordered.{did_you_mean(distance, DISTANCES)}"
+        )
+
+
+L_DIVERSITY = Measure(
+    name="l_diversity",
+    symbol="¬ℓD",
+    title="Records in key cells of little diversity",
+    kind="risk",
+    better="lower",
+    range="0 to 1",
+    unit="share of records",
+    unit_kind="share_of_records",
+    share_of="records",
+    source="Machanavajjhala et al. (2007), doi:10.1145/1217299.1217302, as a share of records",
+    meaning=(
+        "The share of released records whose key cell shows fewer than l different values of a sensitive attribute, "
+        "so that knowing the keys all but tells the value."
+    ),
+    over="keys",
+    compute=l_diversity,
+    parameters={"target": "", "l": 2, "diversity": "distinct"},
+    check=_check_diversity,
+    named=True,
+    cost="microseconds; grows with occupied key cells",
+)
+T_CLOSENESS = Measure(
+    name="t_closeness",
+    symbol="t",
+    title="Distance of key cells from the whole file",
+    kind="risk",
+    better="lower",
+    range="0 to 1",
+    unit="distance",
+    source="Li, Li and Venkatasubramanian (2007), doi:10.1109/ICDE.2007.367856",
+    meaning=(
+        "How far, at most, the values of a sensitive attribute in a key cell are distributed otherwise than in the "
+        "whole release; near 1 where a cell of one record shows a rare value."
+    ),
+    over="keys",
+    compute=t_closeness,
+    parameters={"target": "", "distance": "equal"},
+    check=_check_distance,
+    named=True,
+    cost="microseconds; grows with occupied key cells",
+)

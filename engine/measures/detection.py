@@ -1,0 +1,250 @@
+"""How far somebody can tell that, what and who was swapped, from the release and published tables of the original."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from engine.common.errors import UsageError, did_you_mean
+from engine.data.domain import Domain
+from engine.data.table import occupied
+from engine.measures.base import Measure
+from engine.measures.detection_grades import Graded, attacked, auc, graded, precision
+from engine.measures.linkage import decimal_parameter
+from engine.models.level_model import MODELS
+from engine.release.batch import ReleaseBatch, unpack
+
+
+def rate_error(batch: ReleaseBatch) -> np.ndarray:
+    """Relative error of the rate that somebody infers from two-way tables of the original and of the release.
+
+    ``|inferred - true| / true``, with the share of altered records as the true rate; 1 where no table moved.  From 0
+    on; higher is better, for the rate is worth keeping to oneself; NaN when no record is altered.
+    """
+    errors = np.full(len(batch), np.nan)
+    for i, (release, altered, inference) in enumerate(attacked(batch)):
+        rate = float(altered.sum() / release.counts.sum())
+        if rate:
+            errors[i] = abs(inference.rate - rate) / rate
+    return errors
+
+
+def detection_auc(batch: ReleaseBatch, model: str) -> np.ndarray:
+    """Chance that an altered record looks more suspect than an unaltered one, ties counted half (area under the ROC
+    curve).
+
+    The score is one minus the chance that a logit of the swapped attribute on all others, fitted to the release, gives
+    to the record's own level; ``model`` has terms for pairs of the others ("two_way"), for each by itself ("main"), or
+    none ("level").  In [0, 1]; lower is better and 0.5 is guessing; NaN when no record is altered, or all are.
+    """
+    return np.array([auc(one) for one in graded(batch, model)], float)
+
+
+def detection_precision(batch: ReleaseBatch, top: str, model: str) -> np.ndarray:
+    """Share of altered records among the ``top`` share of records that look most suspect.
+
+    Scores as in :func:`detection_auc`; the number of records is rounded up, and of equally suspect records an average
+    counts.  In [0, 1]; lower is better and the rate is guessing; NaN when no record is altered.
+    """
+    share = decimal_parameter("detection_precision", "top", top)
+    return np.array([precision(one, share) for one in graded(batch, model)], float)
+
+
+def small_cells_recognised(batch: ReleaseBatch, domain: Domain, places: tuple[int, ...], n_rule: int) -> np.ndarray:
+    """Mean probability, as somebody with the release can form it, that a record in a small key cell is unaltered.
+
+    Eq. 6 of Gomatam, Karr and Sanil (2005) counts unaltered records in small cells, which only the agency can tell;
+    here each released record of a small cell counts with its probability of being unaltered given the release, by
+    Bayes' rule with the inferred rate (:mod:`engine.models.swap_detection`), as a share of all records in small cells.
+    In [0, 1]; lower is better; 1 when nothing was detected; NaN without small cells.
+    """
+    return np.array([_recognised(one, places, n_rule) for one in graded(batch)], float)
+
+
+def _recognised(one: Graded, places: Sequence[int], n_rule: int) -> float:
+    cells, counts, shape = one.release
+    key = occupied([cells[:, j] for j in places], [shape[j] for j in places], len(cells))[1]
+    small = np.bincount(key, weights=counts)[key] < n_rule
+    records = int(counts[small].sum())
+    return float((counts * one.detection.unaltered)[small].sum()) / records if records else float("nan")
+
+
+def altered_share_max(batch: ReleaseBatch, size: int) -> np.ndarray:
+    """Largest share of altered records in any level of an attribute, as a multiple of the rate.
+
+    Levels as released, of all tabulated attributes, with ``size`` records or more.  From 0 on, and about 1 when all
+    groups carry the swap alike; lower is better; NaN when no record is altered or no level is large enough.
+    """
+    levels = [unpack(batch.index_words, place) for place in batch.layout]
+    result = np.full(len(batch), np.nan)
+    first = 0
+    for i, last in enumerate(batch.ends.tolist()):
+        part = slice(first, last)
+        first = last
+        cell, altered = batch.cell[part], (batch.after - batch.kept)[part]
+        change = (batch.after - batch.before)[part]
+        if not altered.any():
+            continue
+        largest = []
+        for j, n_levels in enumerate(batch.shape):
+            own = levels[j][cell]
+            held = _original_levels(batch, j) + np.bincount(own, weights=change, minlength=n_levels)
+            hit = np.bincount(own, weights=altered, minlength=n_levels)
+            enough = held >= max(size, 1)
+            largest += (hit[enough] / held[enough]).tolist()
+        if largest:
+            result[i] = max(largest) / (altered.sum() / batch.n_records)
+    return result
+
+
+def _original_levels(batch: ReleaseBatch, attribute: int) -> np.ndarray:
+    """Records of each level of an attribute in the original, levels that do not occur included."""
+    n = len(batch.original)
+
+    def tabulated() -> np.ndarray:
+        own = unpack(batch.index_words[:n], batch.layout[attribute])
+        return np.bincount(own, weights=batch.original, minlength=batch.shape[attribute])
+
+    return batch.shared.memo(("one-way table", attribute), tabulated)
+
+
+# -- what is registered ----------------------------------------------------------------------------------------------
+
+
+def _check_model(model: str) -> None:
+    if model not in MODELS:
+        raise UsageError(f"model == '{model}', must be two_way, main or level.{did_you_mean(model, MODELS)}")
+
+
+def _check_precision(top: str, model: str) -> None:
+    share = decimal_parameter("detection_precision", "top", top)
+    if not 0 < share <= 1:
+        raise UsageError(f"detection_precision: top == {top}, must be above 0 and at most 1, such as 0.01.")
+    _check_model(model)
+
+
+def _check_n_rule(n_rule: int) -> None:
+    if n_rule < 2:
+        raise UsageError(f"small_cells_recognised: n_rule == {n_rule}, must be at least 2.")
+
+
+def _check_size(size: int) -> None:
+    if size < 1:
+        raise UsageError(f"altered_share_max: size == {size}, must be at least 1 record.")
+
+
+_MARGINS = "least squares on two-way tables of original and release"
+_LOGIT = "logit of the swapped attribute on the others, fitted to the release"
+_COST = "tens of milliseconds; grows with occupied cells times the square of the model's terms"
+_ALTERED = "no record is altered"
+
+RATE_ERROR = Measure(
+    name="rate_error",
+    symbol="Δr̂",
+    title="Error of the rate inferred from published tables",
+    kind="risk",
+    better="higher",
+    range="0 on",
+    unit="share of the rate",
+    source=_MARGINS,
+    meaning=(
+        "How far off somebody is, as a share of the true rate, who estimates the share of altered records from two-way "
+        "tables of the original and of the release; near 0 the rate is no secret."
+    ),
+    over="all",
+    compute=rate_error,
+    undefined=_ALTERED,
+    rounding="always",
+    follows_changes=True,
+    cost="a millisecond",
+)
+DETECTION_AUC = Measure(
+    name="detection_auc",
+    symbol="AUC",
+    title="Detection of altered records",
+    kind="risk",
+    better="lower",
+    range="0 to 1",
+    unit="probability",
+    source=_LOGIT + "; area under the ROC curve (Hanley and McNeil 1982, doi:10.1148/radiology.143.1.7063747)",
+    meaning=(
+        "The probability that an altered record looks more unusual than an unaltered one to somebody who compares the "
+        "swapped value with what the other values predict; 0.5 is guessing."
+    ),
+    over="all",
+    compute=detection_auc,
+    parameters={"model": "two_way"},
+    check=_check_model,
+    undefined=_ALTERED + ", or all are",
+    rounding="always",
+    cost=_COST,
+)
+DETECTION_PRECISION = Measure(
+    name="detection_precision",
+    symbol="P@top",
+    title="Altered records among the most suspect",
+    kind="risk",
+    better="lower",
+    range="0 to 1",
+    unit="share of the most suspect records",
+    unit_kind="share",
+    share_of="the most suspect records",
+    source=_LOGIT + "; precision among the first",
+    meaning=(
+        "The share of altered records among those that look most unusual to somebody who compares the swapped "
+        "value with what the other values predict; guessing reaches the rate."
+    ),
+    over="all",
+    compute=detection_precision,
+    parameters={"top": "0.01", "model": "two_way"},
+    check=_check_precision,
+    undefined=_ALTERED,
+    rounding="always",
+    follows_changes=True,
+    cost=_COST,
+)
+SMALL_CELLS_RECOGNISED = Measure(
+    name="small_cells_recognised",
+    symbol="DR*",
+    title="Small-cell records believed unaltered",
+    kind="risk",
+    better="lower",
+    range="0 to 1",
+    unit="mean probability",
+    source="Gomatam, Karr and Sanil (2005), eq. 6, with the probability of being unaltered given the release",
+    meaning=(
+        "The mean probability, for somebody with the release and published two-way tables of the original, that a "
+        "record in a small cell (fewer than n_rule together) is unaltered; eq. 6 counts what only the agency knows."
+    ),
+    over="keys",
+    compute=small_cells_recognised,
+    parameters={"n_rule": 3},
+    check=_check_n_rule,
+    undefined="no released record stands in a small cell",
+    named=True,
+    rounding="always",
+    follows_changes=True,
+    cost=_COST,
+)
+ALTERED_SHARE_MAX = Measure(
+    name="altered_share_max",
+    symbol="a/r",
+    title="Altered share of the most altered group",
+    kind="risk",
+    better="lower",
+    range="0 on",
+    unit="multiple of the rate",
+    source="largest share of altered records in a one-way level, over the rate",
+    meaning=(
+        "How many times the overall share of altered records is reached in the group (level of an attribute with size "
+        "records or more) that carries most of the changes."
+    ),
+    over="all",
+    compute=altered_share_max,
+    parameters={"size": 45},
+    check=_check_size,
+    undefined="no record is altered, or no level has so many records",
+    rounding="always",
+    follows_changes=True,
+)

@@ -1,0 +1,330 @@
+"""Which attributes were swapped, and in how many records, as somebody infers it from two-way tables alone.
+
+An agency that publishes two-way tables of its data and later a swapped file shows both sides of the exchange.  A swap
+moves only tables between a swapped and an unswapped attribute; all others stay equal to the record.  How far the moved
+tables went towards independence tells how many records moved.  Nothing here sees records, pairs or flags.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.common.errors import UsageError
+
+Name = Hashable
+Tables = Mapping[tuple[Name, Name], np.ndarray]
+"""Counts by pair of attributes: rows are the levels of the first one, columns those of the second."""
+
+Z95 = 1.959963984540054
+_NONE = 1e-9  # a difference of shares, or a part of the records, that is rounding
+
+
+@dataclass(frozen=True)
+class AttributeRate:
+    """The rate as one swapped attribute tells it.
+
+    ``leaving`` are the estimated records that left each level (NaN where the tables do not tell); ``rate`` is the share
+    of all records that changed, ``error`` its standard error with cells taken as independent, ``low`` and ``high`` the
+    95 % interval with their dependence.  ``information`` is the weight among several attributes.
+    """
+
+    attribute: Name
+    leaving: tuple[float, ...]
+    rate: float
+    error: float
+    low: float
+    high: float
+    information: float
+
+
+@dataclass(frozen=True)
+class MarginInference:
+    """What two-way tables of the original and of the release tell.
+
+    ``attributes`` were swapped (a swap of all others that are not fixed would be the same release), ``fixed`` ones
+    moved with none of them: partners agreed on these.  ``rate`` is the estimated share of changed records with its
+    standard error (cells taken as independent) and 95 % interval ``low`` to ``high``; ``moved`` is the distance of each
+    pair of tables, the sum of absolute differences.  Where nothing moved, no attribute is named and the rate is 0.
+    """
+
+    attributes: tuple[Name, ...]
+    fixed: tuple[Name, ...]
+    rate: float
+    error: float
+    low: float
+    high: float
+    n_records: int
+    per_attribute: tuple[AttributeRate, ...]
+    moved: Mapping[tuple[Name, Name], int]
+
+    @property
+    def k(self) -> float:
+        """Estimated number of pairs that exchanged values."""
+        return self.rate * self.n_records / 2
+
+
+def two_way_tables(
+    cells: np.ndarray, counts: np.ndarray, shape: Sequence[int], names: Sequence[Name] | None = None
+) -> dict[tuple[Name, Name], np.ndarray]:
+    """All two-way tables of a table given by its ``cells`` (rows of level codes) and their ``counts``."""
+    names = range(len(shape)) if names is None else names
+    tables: dict[tuple[Name, Name], np.ndarray] = {}
+    for j, first in enumerate(names):
+        for k in range(j + 1, len(shape)):
+            flat = cells[:, j].astype(np.int64) * shape[k] + cells[:, k]
+            sums = np.bincount(flat, weights=counts, minlength=shape[j] * shape[k])
+            tables[first, names[k]] = np.rint(sums).astype(np.int64).reshape(shape[j], shape[k])
+    return tables
+
+
+def infer_from_margins(original: Tables, released: Tables, differ: Sequence[Name] = ()) -> MarginInference:
+    """Swapped attributes and rate from published two-way tables of the original and those of a release.
+
+    The swapped attributes are the fewest that leave no moved table among the others.  For level l of one of them and
+    level x of an unswapped attribute, k records leave l and as many arrive, so the cell (x, l) is expected to change by
+    ``k d(x)`` with ``d(x) = p(x | not l) - p(x | l)``; k is fitted by least squares over all x, with weights
+    ``1 / (p(x|l)(1 - p(x|l)) + p(x|not l)(1 - p(x|not l)))``, and the rate is the sum of k over levels as a share of
+    the records.  With attributes on which partners agreed (``fixed``) or are known to ``differ`` the shares are given
+    these: a linear regression of x on the level and on them, whose normal equations are two-way tables.  The 95 %
+    interval takes the dependence of the cells from the pooled correlation within levels, again from two-way tables.
+    """
+    margins = _Margins(original)
+    moved = {pair: int(np.abs(released[pair] - table).sum()) for pair, table in original.items()}
+    swapped = _fewest_covering([pair for pair, distance in moved.items() if distance], margins.names)
+    if not swapped:
+        return MarginInference((), (), 0.0, 0.0, 0.0, 0.0, margins.n, (), moved)
+    others = [name for name in margins.names if name not in swapped]
+    still = {name for name in others if not any(moved[margins.pair(s, name)] for s in swapped)}
+    known = [name for name in differ if name in others and name not in still]
+    moving = [name for name in others if name not in still]
+    after = _Margins(released)
+    fixed = tuple(name for name in others if name in still)
+    each = tuple(_rate(margins, after, _Roles(name, moving, fixed, tuple(known))) for name in swapped)
+    weights = np.array([one.information for one in each])
+    weights = weights / weights.sum() if weights.sum() > 0 else np.full(len(each), 1 / len(each))
+    rate, error, low, high = (
+        float(weights @ [getattr(one, field) for one in each]) for field in ("rate", "error", "low", "high")
+    )
+    return MarginInference(tuple(swapped), fixed, rate, error, low, high, margins.n, each, moved)
+
+
+class _Margins:
+    """Two-way tables in either direction, and the one-way tables in them."""
+
+    def __init__(self, tables: Tables) -> None:
+        if not tables:
+            raise UsageError("the rate cannot be inferred: there is no two-way table; give those of two attributes.")
+        self._tables = tables
+        self.names: list[Name] = list(dict.fromkeys(name for pair in tables for name in pair))
+        for j, first in enumerate(self.names):
+            for second in self.names[j + 1 :]:
+                if (first, second) not in tables and (second, first) not in tables:
+                    raise UsageError(f"the two-way table of '{first}' and '{second}' is missing; give all pairs.")
+        self.n = int(next(iter(tables.values())).sum())
+
+    def pair(self, first: Name, second: Name) -> tuple[Name, Name]:
+        return (first, second) if (first, second) in self._tables else (second, first)
+
+    def one_way(self, name: Name) -> np.ndarray:
+        other = next(other for other in self.names if other != name)
+        return np.asarray(self.between(name, other).sum(axis=1))
+
+    def between(self, first: Name, second: Name) -> np.ndarray:
+        """Counts by level of the first (rows) and of the second; of an attribute with itself a diagonal."""
+        if first == second:
+            return np.diag(self.one_way(first))
+        table = self._tables.get((first, second))
+        return self._tables[second, first].T if table is None else table
+
+    def blocks(self, rows: Sequence[Name], columns: Sequence[Name]) -> np.ndarray:
+        """Counts by all levels of some attributes and all levels of others."""
+        return np.block([[self.between(first, second) for second in columns] for first in rows]).astype(float)
+
+
+def _fewest_covering(moved: Sequence[tuple[Name, Name]], names: Sequence[Name]) -> list[Name]:
+    """The fewest attributes of which each moved table has one, so that the others are the largest set among which
+    nothing moved; of several such sets the one that comes first in the order of attributes."""
+    place = {name: j for j, name in enumerate(names)}
+    edges = frozenset((place[a], place[b]) for a, b in moved)
+    return [names[j] for j in _cover(edges, len(names)) or ()]
+
+
+def _cover(edges: frozenset[tuple[int, int]], most: int) -> tuple[int, ...] | None:
+    """The first of the smallest sets that meet every edge, None when it takes more than ``most``."""
+    if not edges:
+        return ()
+    ends = [j for edge in edges for j in edge]
+    busiest = min(set(ends), key=lambda j: (-ends.count(j), j))
+    near = {a + b - busiest for a, b in edges if busiest in (a, b)}
+    best: tuple[int, ...] | None = None
+    for chosen in ({busiest}, near):
+        limit = most if best is None else len(best)
+        if len(chosen) <= limit:
+            left = frozenset(edge for edge in edges if not chosen.intersection(edge))
+            rest = _cover(left, limit - len(chosen))
+            if rest is not None:
+                cover = tuple(sorted((*chosen, *rest)))
+                best = cover if best is None else min(best, cover, key=lambda some: (len(some), some))
+    return best
+
+
+# -- the rate --------------------------------------------------------------------------------------------------------
+
+
+class _Roles(NamedTuple):
+    """A swapped attribute, the attributes whose tables with it moved, those held equal, those made to differ."""
+
+    swapped: Name
+    moving: Sequence[Name]
+    fixed: Sequence[Name]
+    differ: Sequence[Name]
+
+
+class _Level(NamedTuple):
+    """One level: expected change of each cell per record that leaves, weights, shares of x among the records of the
+    level and among the others."""
+
+    change: np.ndarray
+    weight: np.ndarray
+    inside: np.ndarray
+    outside: np.ndarray
+
+    @property
+    def information(self) -> float:
+        return float(self.weight @ self.change**2)
+
+
+def _rate(before: _Margins, after: _Margins, roles: _Roles) -> AttributeRate:
+    sizes = before.one_way(roles.swapped).astype(float)
+    shares = sizes / before.n
+    levels = [_level(before, roles, level) if 0 < sizes[level] < before.n else None for level in range(len(sizes))]
+    delta = after.blocks([roles.swapped], roles.moving) - before.blocks([roles.swapped], roles.moving)
+    telling = [at for at, level in enumerate(levels) if level is not None and level.information > 0]
+    leaving = np.full(len(sizes), np.nan)
+    slopes = np.zeros_like(delta)  # of the rate, in the change of each cell
+    expected = shares * (1 - shares)
+    if not telling:
+        return AttributeRate(roles.swapped, tuple(leaving), 0.0, 0.0, 0.0, 1.0, 0.0)
+    part = expected[telling].sum() / expected.sum()
+    spread = 0.0
+    for at in telling:
+        level = levels[at]
+        assert level is not None
+        slopes[at] = level.weight * level.change / level.information
+        leaving[at] = slopes[at] @ delta[at]
+        spread += expected[at] / level.information
+    slopes /= before.n * part
+    rate = float((slopes * delta).sum())
+    # what leaves one level arrives at others, so that one level less than there are tells something of its own
+    spread *= len(telling) / max(len(telling) - 1, 1) / (expected[telling].sum() * before.n * part)
+    low, high = _interval(rate, _variance(before, roles, slopes, max(rate, 0.0)))
+    error = math.sqrt(max(rate, 0.0) * spread)
+    return AttributeRate(roles.swapped, tuple(leaving.tolist()), min(max(rate, 0.0), 1.0), error, low, high, 1 / spread)
+
+
+def _level(before: _Margins, roles: _Roles, level: int) -> _Level | None:
+    """What is expected of one level; None where the controlled attributes decide it."""
+    controls = [*roles.fixed, *roles.differ]
+    n_level = float(before.one_way(roles.swapped)[level])
+    x = before.blocks([roles.swapped], roles.moving)[level]
+    totals = np.concatenate([before.one_way(name) for name in roles.moving]).astype(float)
+    inside, outside = x / n_level, (totals - x) / (before.n - n_level)
+    if controls:
+        own = before.blocks([roles.swapped], controls)[level]
+        among, with_x = before.blocks(controls, controls), before.blocks(controls, roles.moving)
+        solved = np.linalg.lstsq(among, np.column_stack([own, with_x]), rcond=1e-10)[0]
+        left = n_level - own @ solved[:, 0]
+        if left < _NONE * before.n:
+            return None
+        slope = (x - own @ solved[:, 1:]) / left
+        change = -slope
+        if roles.differ:
+            effects = solved[:, 1:] - np.outer(solved[:, 0], slope)
+            change = change + _shift(before, roles, level, effects)
+    else:
+        change = outside - inside
+    change = np.where(np.abs(change) < _NONE, 0.0, change)
+    spread = inside * (1 - inside) + outside * (1 - outside)
+    return _Level(change, 1 / np.maximum(spread, 1 / before.n), inside, outside)
+
+
+def _shift(before: _Margins, roles: _Roles, level: int, effects: np.ndarray) -> np.ndarray:
+    """What is added to the expected change of the cells because partners differ on some attributes: records that arrive
+    have other levels of these than those that leave, and x hangs on them as ``effects`` say."""
+    controls = [*roles.fixed, *roles.differ]
+    starts = np.cumsum([0, *(len(before.one_way(name)) for name in controls)])
+    shift = np.zeros(effects.shape[1])
+    for name in roles.differ:
+        arriving, leaving = _constrained(before.between(roles.swapped, name).astype(float), level)
+        at = controls.index(name)
+        shift += (arriving - leaving) @ effects[starts[at] : starts[at + 1]]
+    return shift
+
+
+def _constrained(counts: np.ndarray, level: int) -> tuple[np.ndarray, np.ndarray]:
+    """Shares of the levels of an attribute among records that arrive at a level, and among those that leave it, when
+    partners differ on both; ``counts`` by level (rows) and by the attribute."""
+    total = counts.sum()
+    partners = total - counts.sum(axis=1, keepdims=True) - counts.sum(axis=0, keepdims=True) + counts
+    odds = np.divide(counts, partners, out=np.zeros_like(counts), where=partners > 0)
+    others = np.arange(len(counts)) != level
+    # pairs of (level, c) and (another level, c'), c' unlike c: either one drew the other
+    pairs = np.outer(odds[level], counts[others].sum(axis=0)) + np.outer(counts[level], odds[others].sum(axis=0))
+    np.fill_diagonal(pairs, 0.0)
+    whole = pairs.sum()
+    if whole <= 0:
+        nothing = np.zeros(counts.shape[1])
+        return nothing, nothing
+    return pairs.sum(axis=0) / whole, pairs.sum(axis=1) / whole
+
+
+# -- its interval ----------------------------------------------------------------------------------------------------
+
+
+def pair_shares(sizes: np.ndarray) -> np.ndarray:
+    """Share of all pairs that form between each two levels, shape ``(levels, levels)``, either order counted: a record
+    is drawn and then, uniformly, a partner of another level."""
+    others = sizes.sum() - sizes
+    odds = np.divide(sizes, others, out=np.zeros(len(sizes)), where=others > 0)
+    pairs = np.outer(odds, sizes)
+    pairs += pairs.T
+    np.fill_diagonal(pairs, 0.0)
+    total = float(pairs.sum())
+    return pairs / total if total > 0 else pairs
+
+
+def _variance(before: _Margins, roles: _Roles, slopes: np.ndarray, rate: float) -> float:
+    """Variance of the estimated rate per unit of the rate.
+
+    An exchange between levels l and m adds ``g(x of the one) - g(x of the other)`` to the estimate, where g is the
+    difference of the slopes.  The variance of g within a level has the pooled correlation of all cells within levels,
+    and that level's own variances; records are used up, hence the finite population's correction.
+    """
+    sizes = before.one_way(roles.swapped).astype(float)
+    counts = before.blocks([roles.swapped], roles.moving)
+    given = counts / np.maximum(sizes, 1)[:, None]
+    within = before.blocks(roles.moving, roles.moving) / before.n - (given.T * (sizes / before.n)) @ given
+    scale = np.sqrt(np.maximum(np.diag(within), 0))
+    inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > _NONE)
+    correlation = within * np.outer(inverse, inverse)
+    pairs = pair_shares(sizes)
+    used = np.minimum(rate * before.n * pairs.sum(axis=1) / np.maximum(sizes, 1), 1.0)
+    variance = 0.0
+    for level in np.flatnonzero(pairs.sum(axis=1)):
+        spread = np.sqrt(given[level] * (1 - given[level]))
+        steps = (slopes - slopes[level]) * spread  # g of all partners' levels, in units of the level's spread
+        each = np.einsum("mx,xy,my->m", steps, correlation, steps)
+        variance += float(pairs[level] @ each) * (1 - used[level])
+    return max(variance, 0.0) * before.n
+
+
+def _interval(rate: float, variance: float) -> tuple[float, float]:
+    """The rates from which the estimate is not 1.96 standard errors away, the error being that of the rate itself."""
+    middle = rate + Z95**2 * variance / 2
+    half = Z95 * math.sqrt(max(variance * rate + Z95**2 * variance**2 / 4, 0.0))
+    return max(0.0, middle - half), min(1.0, middle + half)

@@ -1,0 +1,288 @@
+"""What somebody recognises of a swap from the release and two-way tables of the original, step by step on records.
+
+Section by section of the definitions: which tables moved, the rate by least squares, the logit of the swapped attribute
+on the others, Bayes' rule.  ``before`` and ``after`` as in ``measures.py``; the attack reads ``before`` in two-way
+tables only.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations
+from math import ceil, exp, log, nan
+
+import numpy as np
+
+from tests.twins.measures import Record, seen
+
+Records = Sequence[Record]
+Places = Sequence[int]
+
+
+# -- 1. attributes and rate ------------------------------------------------------------------------------------------
+
+
+def moved_tables(before: Records, after: Records, attributes: Places) -> list[tuple[int, int]]:
+    pairs = combinations(attributes, 2)
+    return [pair for pair in pairs if Counter(seen(r, pair) for r in before) != Counter(seen(r, pair) for r in after)]
+
+
+def swapped_attributes(moved: Sequence[tuple[int, int]], attributes: Places) -> tuple[int, ...]:
+    """The first smallest set of which each moved table has one."""
+    for size in range(len(attributes) + 1):
+        for some in combinations(attributes, size):
+            if all(a in some or b in some for a, b in moved):
+                return some
+    raise AssertionError
+
+
+def expected_change(before: Records, s: int, level: int, x: int, value: int, fixed: Places) -> float | None:
+    """p(x | not the level) - p(x | level), given the fixed attributes: a regression over records."""
+    inside = [float(r[s] == level) for r in before]
+    outcome = [float(r[x] == value) for r in before]
+    if not fixed:
+        n = sum(inside)
+        hits = sum(a * b for a, b in zip(inside, outcome, strict=True))
+        return (sum(outcome) - hits) / (len(before) - n) - hits / n
+    dummies = np.array([[float(r[f] == v) for f in fixed for v in sorted({q[f] for q in before})] for r in before])
+    residual = np.array(inside) - dummies @ np.linalg.lstsq(dummies, np.array(inside), rcond=1e-10)[0]
+    if residual @ residual < 1e-9 * len(before):
+        return None
+    return float(-(residual @ np.array(outcome)) / (residual @ residual))
+
+
+def rate_of(before: Records, after: Records, s: int, moving: Places, fixed: Places) -> tuple[float, float]:
+    """The rate as one swapped attribute tells it, and its weight among several."""
+    n = len(before)
+    sizes = Counter(r[s] for r in before)
+    leaving, shares, spread, part = 0.0, 0.0, 0.0, 0.0
+    telling = 0
+    for level, size in sizes.items():
+        if size == n:
+            continue
+        shares += size / n * (1 - size / n)
+        top = information = 0.0
+        for x in moving:
+            for value in sorted({r[x] for r in before} | {r[x] for r in after}):
+                d = expected_change(before, s, level, x, value, fixed)
+                if d is None or abs(d) < 1e-9:
+                    continue
+                old = sum(1 for r in before if r[s] == level and r[x] == value)
+                new = sum(1 for r in after if r[s] == level and r[x] == value)
+                inside = old / size
+                outside = sum(1 for r in before if r[s] != level and r[x] == value) / (n - size)
+                weight = 1 / max(inside * (1 - inside) + outside * (1 - outside), 1 / n)
+                top += weight * (new - old) * d
+                information += weight * d**2
+        if information > 0:
+            telling += 1
+            leaving += top / information
+            part += size / n * (1 - size / n)
+            spread += size / n * (1 - size / n) / information
+    if not telling:
+        return 0.0, 0.0
+    weight = 1 / (spread * telling / max(telling - 1, 1) / (part * n * part / shares))
+    return min(max(leaving / n / (part / shares), 0.0), 1.0), weight
+
+
+@lru_cache(maxsize=64)
+def inference(
+    before: tuple[Record, ...], after: tuple[Record, ...], attributes: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...], float]:
+    """Swapped attributes, fixed ones, rate."""
+    moved = moved_tables(before, after, attributes)
+    swapped = swapped_attributes(moved, attributes)
+    if not swapped:
+        return (), (), 0.0
+    others = [j for j in attributes if j not in swapped]
+    fixed = tuple(j for j in others if not any({j, s} == set(pair) for pair in moved for s in swapped))
+    moving = [j for j in others if j not in fixed]
+    rates = [rate_of(before, after, s, moving, fixed) for s in swapped]
+    total = sum(weight for _, weight in rates)
+    if not total:
+        return swapped, fixed, sum(rate for rate, _ in rates) / len(rates)
+    return swapped, fixed, sum(rate * weight for rate, weight in rates) / total
+
+
+# -- 2. which records ------------------------------------------------------------------------------------------------
+
+
+def fitted(after: Records, s: int, others: Places, model: str, levels: int) -> list[list[float]]:
+    """Each record's chance of every level of s given the others: a multinomial logit with a coefficient for every level
+    of s and every term, a standard normal prior on each, and the shares of the levels as offset; Newton's method."""
+    n = len(after)
+    counts = Counter(r[s] for r in after)
+    present = sorted(counts)
+    sets: list[tuple[int, ...]] = []
+    if model != "level":
+        sets += [(j,) for j in others]
+    if model == "two_way":
+        sets += list(combinations(others, 2))
+    terms = [(some, cell) for some in sets for cell in sorted({seen(r, some) for r in after})]
+    design = np.array([[float(seen(r, some) == cell) for some, cell in terms] for r in after]).reshape(n, len(terms))
+    offset = np.array([log(counts[level] / n) for level in present])
+    own = np.array([[float(r[s] == level) for level in present] for r in after])
+    k, p = len(present), len(terms)
+    b = np.zeros((k, p))
+
+    def chances(b: np.ndarray) -> np.ndarray:
+        eta = offset + design @ b.T
+        odds = np.exp(eta - eta.max(axis=1, keepdims=True))
+        return odds / odds.sum(axis=1, keepdims=True)
+
+    def value(b: np.ndarray) -> float:
+        return float((own * np.log(chances(b))).sum() - (b**2).sum() / 2)
+
+    for _ in range(100 if p else 0):
+        q = chances(b)
+        gradient = ((own - q).T @ design - b).ravel()
+        hessian = np.eye(k * p)
+        for a in range(k):
+            for c in range(k):
+                weight = q[:, a] * ((a == c) - q[:, c])
+                hessian[a * p : (a + 1) * p, c * p : (c + 1) * p] += design.T @ (design * weight[:, None])
+        step = np.linalg.solve(hessian, gradient).reshape(k, p)
+        part = 1.0
+        while value(b + part * step) < value(b) - 1e-9 and part > 1e-6:
+            part /= 2
+        b = b + part * step
+        if np.abs(step).max() < 1e-11:
+            break
+    q = chances(b)
+    return [[q[i, present.index(level)] if level in present else 0.0 for level in range(levels)] for i in range(n)]
+
+
+def transfer(sizes: Sequence[int], pairs: float) -> list[list[float]]:
+    """Probability that a record of each level (rows) ends at each other one, when so many pairs form: a record is drawn
+    and, uniformly, a partner of another level."""
+    n = sum(sizes)
+
+    def odds_of(a: int, b: int) -> float:
+        if a == b or not sizes[a] or not sizes[b]:
+            return 0.0
+        return sizes[a] * sizes[b] * (1 / (n - sizes[a]) + 1 / (n - sizes[b]))
+
+    odds = [[odds_of(a, b) for b in range(len(sizes))] for a in range(len(sizes))]
+    total = sum(map(sum, odds))
+    rows = []
+    for a, size in enumerate(sizes):
+        row = [2 * pairs * odds[a][b] / total / size if size else 0.0 for b in range(len(sizes))]
+        rows.append([share / max(sum(row), 1.0) for share in row])
+    return rows
+
+
+@lru_cache(maxsize=64)
+def attack(
+    before: tuple[Record, ...],
+    after: tuple[Record, ...],
+    attributes: tuple[int, ...],
+    shape: tuple[int, ...],
+    model: str,
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Score and probability of being unaltered, by released record."""
+    n = len(after)
+    swapped, fixed, rate = inference(before, after, attributes)
+    if not swapped:
+        return (0.0,) * n, (1.0,) * n
+    others = [j for j in attributes if j not in swapped]
+    likely, odds = [1.0] * n, [0.0] * n
+    prior = min(max(rate, 1e-12), 1 - 1e-12)
+    for s in swapped:
+        chance = fitted(after, s, others, model, shape[s])
+        counts = Counter((seen(r, fixed), r[s]) for r in after)
+        strata = {stratum for stratum, _ in counts}
+        sizes = {stratum: [counts[stratum, level] for level in range(shape[s])] for stratum in strata}
+        swappable = sum(sum(sizes[f]) for f in strata if sum(size > 0 for size in sizes[f]) > 1)
+        for i, record in enumerate(after):
+            own, size = record[s], sizes[seen(record, fixed)]
+            likely[i] *= chance[i][own]
+            if sum(count > 0 for count in size) < 2:
+                odds[i] += log(1e-12)
+                continue
+            moves = transfer(size, rate * n / 2 * sum(size) / swappable)
+            matrix = np.array(moves) + np.diag([1 - sum(row) for row in moves])
+            origin = np.maximum(np.array(chance[i]) @ np.linalg.pinv(matrix, rcond=1e-6), 0)
+            arrived = sum(origin[m] * moves[m][own] for m in range(shape[s]))
+            stayed = origin[own] * (1 - sum(moves[own]))
+            odds[i] += log(max(arrived, 1e-12)) - log(max(stayed, 1e-12))
+    odds = [each - (len(swapped) - 1) * log(prior / (1 - prior)) for each in odds]
+    return tuple(1 - each for each in likely), tuple(1 / (1 + exp(min(max(each, -50), 50))) for each in odds)
+
+
+# -- 3. measures -----------------------------------------------------------------------------------------------------
+
+
+def _altered(before: Records, after: Records, attributes: Places) -> list[bool]:
+    return [seen(old, attributes) != seen(new, attributes) for old, new in zip(before, after, strict=True)]
+
+
+def rate_error(before: Records, after: Records, attributes: Places, shape: Places) -> float:
+    altered = sum(_altered(before, after, attributes))
+    if not altered:
+        return nan
+    rate = altered / len(before)
+    return abs(inference(tuple(before), tuple(after), tuple(attributes))[2] - rate) / rate
+
+
+def detection_auc(before: Records, after: Records, attributes: Places, shape: Places, model: str = "two_way") -> float:
+    score = attack(tuple(before), tuple(after), tuple(attributes), tuple(shape), model)[0]
+    altered = _altered(before, after, attributes)
+    hit = [round(s, 7) for s, a in zip(score, altered, strict=True) if a]
+    miss = [round(s, 7) for s, a in zip(score, altered, strict=True) if not a]
+    if not hit or not miss:
+        return nan
+    return sum((a > b) + (a == b) / 2 for a in hit for b in miss) / (len(hit) * len(miss))
+
+
+def detection_precision(
+    before: Records, after: Records, attributes: Places, shape: Places, top: str = "0.01", model: str = "two_way"
+) -> float:
+    score = attack(tuple(before), tuple(after), tuple(attributes), tuple(shape), model)[0]
+    altered = _altered(before, after, attributes)
+    if not any(altered):
+        return nan
+    wanted = max(1, ceil(Fraction(top) * len(after)))
+    groups: dict[float, list[bool]] = {}
+    for s, a in zip(score, altered, strict=True):
+        groups.setdefault(round(s, 7), []).append(a)
+    left, hits = wanted, 0.0
+    for s in sorted(groups, reverse=True):
+        taken = min(left, len(groups[s]))
+        hits += taken * sum(groups[s]) / len(groups[s])
+        left -= taken
+    return hits / wanted
+
+
+def small_cells_recognised(
+    before: Records, after: Records, attributes: Places, shape: Places, n_rule: int = 3
+) -> float:
+    """Eq. 6 with P(unaltered | release) in place of "unaltered"; the attack sees all attributes."""
+    unaltered = attack(tuple(before), tuple(after), tuple(range(len(shape))), tuple(shape), "two_way")[1]
+    counts = Counter(seen(r, attributes) for r in after)
+    small = [p for p, r in zip(unaltered, after, strict=True) if counts[seen(r, attributes)] < n_rule]
+    return sum(small) / len(small) if small else nan
+
+
+def altered_share_max(before: Records, after: Records, attributes: Places, shape: Places, size: int = 45) -> float:
+    altered = _altered(before, after, attributes)
+    if not any(altered):
+        return nan
+    shares = []
+    for j in attributes:
+        for level in range(shape[j]):
+            group = [a for r, a in zip(after, altered, strict=True) if r[j] == level]
+            if len(group) >= size:
+                shares.append(sum(group) / len(group))
+    return max(shares) / (sum(altered) / len(altered)) if shares else nan
+
+
+TWINS: dict[str, Callable[..., float]] = {
+    "rate_error": rate_error,
+    "detection_auc": detection_auc,
+    "detection_precision": detection_precision,
+    "small_cells_recognised": small_cells_recognised,
+    "altered_share_max": altered_share_max,
+}
