@@ -4,8 +4,8 @@
 folder; the Czech table without it) and prints, for every measure on counts, microseconds of processor time per
 candidate, the ratio to small_cells + hellinger + total_variation + entropy_change in the same run, and how many times
 faster it is than its literal twin on 400 records.  Each measure is timed on a batch that nothing has looked at yet, so
-what it could share with others counts fully; the last line is all of them together.  Times drift; the ratios are what
-to compare.
+what it could share with others counts fully; the last line is all of them together that cost microseconds by their own
+account.  Times drift; the ratios are what to compare.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from engine.release.batch import CellIndex, ReleaseBatch
 from engine.release.spec import AttributeSpec, ReleaseSpec, multi_kind, pairs_wanted
 from tests.shared import folder
 from tests.small_tables import Small, batch_of, exchange, release
+from tests.twins import disclosure, tables
 from tests.twins import random_swap as swap_twin
-from tests.twins import tables
 from tests.twins.measures import TWINS as FIRST_TWINS
 
 BASE = ("small_cells", "hellinger", "total_variation", "entropy_change")
 RATES = ("0.01", "0.1")
 MOST_TOGETHER = 10.0
-"""Largest ratio wanted of all measures on counts together to the four of BASE."""
-TWINS = {**FIRST_TWINS, **tables.TWINS}
+"""Largest ratio wanted of all measures that cost microseconds together to the four of BASE."""
+TWINS = {**FIRST_TWINS, **tables.TWINS, **disclosure.TWINS}
 REPEATS = 15
 
 
@@ -139,11 +139,12 @@ def main() -> None:
         shown = "-" if faster is None else f"{faster:,.0f}"
         print(f"{one!s:<26} {cost / n * 1e6:>8.1f} {cost / unit:>7.2f} {shown:>14}")
     unit = min(unit, seconds(base, make, data))
-    together = seconds(calls, make, data)
+    quick = [one for one in calls if one.measure.cost.startswith("microseconds")]
+    together = seconds(quick, make, data)
     print(f"{'the four of every sweep':<26} {unit / n * 1e6:>8.1f} {1:>7.2f}")
     verdict = "met" if together <= MOST_TOGETHER * unit else "MISSED"
     print(
-        f"{f'all {len(calls)} together':<26} {together / n * 1e6:>8.1f} {together / unit:>7.2f}"
+        f"{f'the {len(quick)} quick ones together':<26} {together / n * 1e6:>8.1f} {together / unit:>7.2f}"
         f"   <= {MOST_TOGETHER:g}: {verdict}"
     )
 

@@ -1,4 +1,4 @@
-"""What key cells tell of a sensitive attribute: l-diversity and t-closeness.
+"""Disclosure of a sensitive attribute by key cells: l-diversity and t-closeness.
 
 A. Machanavajjhala, D. Kifer, J. Gehrke and M. Venkitasubramaniam, "l-Diversity: Privacy Beyond k-Anonymity", ACM
 Transactions on Knowledge Discovery from Data 1(1), 2007; N. Li, T. Li and S. Venkatasubramanian, "t-Closeness: Privacy
@@ -160,7 +160,7 @@ L_DIVERSITY = Measure(
     parameters={"target": "", "l": 2, "diversity": "distinct"},
     check=_check_diversity,
     named=True,
-    cost="microseconds; grows with occupied key cells",
+    cost="a tenth of a millisecond; grows with occupied key cells",
 )
 T_CLOSENESS = Measure(
     name="t_closeness",
@@ -180,5 +180,5 @@ T_CLOSENESS = Measure(
     parameters={"target": "", "distance": "equal"},
     check=_check_distance,
     named=True,
-    cost="microseconds; grows with occupied key cells",
+    cost="a tenth of a millisecond; grows with occupied key cells",
 )

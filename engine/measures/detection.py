@@ -1,4 +1,4 @@
-"""How far somebody can tell that, what and who was swapped, from the release and published tables of the original."""
+"""Risk that a swap is recognised from the release and published tables of the original."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _check_size(size: int) -> None:
 
 _MARGINS = "least squares on two-way tables of original and release"
 _LOGIT = "logit of the swapped attribute on the others, fitted to the release"
-_COST = "tens of milliseconds; grows with occupied cells times the square of the model's terms"
+_COST = "some ten milliseconds; grows with occupied cells times the square of the model's terms"
 _ALTERED = "no record is altered"
 
 RATE_ERROR = Measure(
@@ -182,7 +182,7 @@ DETECTION_AUC = Measure(
 )
 DETECTION_PRECISION = Measure(
     name="detection_precision",
-    symbol="P@top",
+    symbol="PPV",
     title="Altered records among the most suspect",
     kind="risk",
     better="lower",
@@ -247,4 +247,5 @@ ALTERED_SHARE_MAX = Measure(
     undefined="no record is altered, or no level has so many records",
     rounding="always",
     follows_changes=True,
+    cost="a tenth of a millisecond",
 )

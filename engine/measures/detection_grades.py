@@ -1,4 +1,4 @@
-"""Grades of the attack on a swap: what somebody with the release and published tables of the original would recognise.
+"""Grades of the attack on a swap, against the truth that the agency has.
 
 The attack itself is in :mod:`engine.models.swap_detection`: it sees the released table and two-way tables of the
 original.  Here the truth, which only the agency has, grades it: the altered records of each released cell.

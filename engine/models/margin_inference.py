@@ -1,4 +1,4 @@
-"""Which attributes were swapped, and in how many records, as somebody infers it from two-way tables alone.
+"""Inference of the swapped attributes and of the rate from two-way tables alone.
 
 An agency that publishes two-way tables of its data and later a swapped file shows both sides of the exchange.  A swap
 moves only tables between a swapped and an unswapped attribute; all others stay equal to the record.  How far the moved
@@ -21,6 +21,7 @@ Tables = Mapping[tuple[Name, Name], np.ndarray]
 """Counts by pair of attributes: rows are the levels of the first one, columns those of the second."""
 
 Z95 = 1.959963984540054
+_SURE = 1e-6
 _NONE = 1e-9  # a difference of shares, or a part of the records, that is rounding
 
 
@@ -82,16 +83,25 @@ def two_way_tables(
     return tables
 
 
-def infer_from_margins(original: Tables, released: Tables, differ: Sequence[Name] = ()) -> MarginInference:
+def infer_from_margins(
+    original: Tables, released: Tables, differ: Sequence[Name] = (), permuted: bool = False
+) -> MarginInference:
     """Swapped attributes and rate from published two-way tables of the original and those of a release.
 
     The swapped attributes are the fewest that leave no moved table among the others.  For level l of one of them and
     level x of an unswapped attribute, k records leave l and as many arrive, so the cell (x, l) is expected to change by
-    ``k d(x)`` with ``d(x) = p(x | not l) - p(x | l)``; k is fitted by least squares over all x, with weights
-    ``1 / (p(x|l)(1 - p(x|l)) + p(x|not l)(1 - p(x|not l)))``, and the rate is the sum of k over levels as a share of
-    the records.  With attributes on which partners agreed (``fixed``) or are known to ``differ`` the shares are given
-    these: a linear regression of x on the level and on them, whose normal equations are two-way tables.  The 95 %
-    interval takes the dependence of the cells from the pooled correlation within levels, again from two-way tables.
+    ``k d(x)`` with ``d(x) = p(x | partners of l) - p(x | l)``: the partners have the other level where there are two,
+    else the other levels in the shares in which these form pairs with l (in proportion to their sizes, one level
+    against the rest, where values were ``permuted`` among records and not exchanged in pairs that differ).  k is fitted
+    by least squares over all x, with weights ``1 / (p(x|l)(1 - p(x|l)) + p(x|not l)(1 - p(x|not l)))``, and the rate is
+    the sum of k over levels as a share of the records.  With attributes on which partners agreed (``fixed``) or are
+    known to ``differ`` the shares are given these: a linear regression of x on the levels and on them, whose normal
+    equations are two-way tables.  The 95 % interval takes the dependence of the cells from the pooled correlation
+    within levels, again from two-way tables.
+
+    Two things are beyond two-way tables: that partners differ on several swapped attributes at once, and what x hangs
+    on beyond single attributes.  With several swapped attributes, or some that ``differ``, the estimate is off by up
+    to a tenth of the rate, which the interval does not contain.
     """
     margins = _Margins(original)
     moved = {pair: int(np.abs(released[pair] - table).sum()) for pair, table in original.items()}
@@ -104,7 +114,7 @@ def infer_from_margins(original: Tables, released: Tables, differ: Sequence[Name
     moving = [name for name in others if name not in still]
     after = _Margins(released)
     fixed = tuple(name for name in others if name in still)
-    each = tuple(_rate(margins, after, _Roles(name, moving, fixed, tuple(known))) for name in swapped)
+    each = tuple(_rate(margins, after, _Roles(name, moving, fixed, tuple(known), permuted)) for name in swapped)
     weights = np.array([one.information for one in each])
     weights = weights / weights.sum() if weights.sum() > 0 else np.full(len(each), 1 / len(each))
     rate, error, low, high = (
@@ -177,12 +187,22 @@ def _cover(edges: frozenset[tuple[int, int]], most: int) -> tuple[int, ...] | No
 
 
 class _Roles(NamedTuple):
-    """A swapped attribute, the attributes whose tables with it moved, those held equal, those made to differ."""
+    """A swapped attribute, the attributes whose tables with it moved, those held equal, those made to differ, and
+    whether values were permuted among records."""
 
     swapped: Name
     moving: Sequence[Name]
     fixed: Sequence[Name]
     differ: Sequence[Name]
+    permuted: bool
+
+    def partners(self, sizes: np.ndarray) -> np.ndarray:
+        """Shares of all exchanges between each two levels, either order counted."""
+        if not self.permuted:
+            return pair_shares(sizes)
+        both = np.outer(sizes, sizes)
+        np.fill_diagonal(both, 0.0)
+        return np.asarray(both / both.sum())
 
 
 class _Level(NamedTuple):
@@ -201,13 +221,12 @@ class _Level(NamedTuple):
 
 def _rate(before: _Margins, after: _Margins, roles: _Roles) -> AttributeRate:
     sizes = before.one_way(roles.swapped).astype(float)
-    shares = sizes / before.n
     levels = [_level(before, roles, level) if 0 < sizes[level] < before.n else None for level in range(len(sizes))]
     delta = after.blocks([roles.swapped], roles.moving) - before.blocks([roles.swapped], roles.moving)
     telling = [at for at, level in enumerate(levels) if level is not None and level.information > 0]
     leaving = np.full(len(sizes), np.nan)
     slopes = np.zeros_like(delta)  # of the rate, in the change of each cell
-    expected = shares * (1 - shares)
+    expected = roles.partners(sizes).sum(axis=1)  # of what leaves all levels, the part of each
     if not telling:
         return AttributeRate(roles.swapped, tuple(leaving), 0.0, 0.0, 0.0, 1.0, 0.0)
     part = expected[telling].sum() / expected.sum()
@@ -224,30 +243,37 @@ def _rate(before: _Margins, after: _Margins, roles: _Roles) -> AttributeRate:
     spread *= len(telling) / max(len(telling) - 1, 1) / (expected[telling].sum() * before.n * part)
     low, high = _interval(rate, _variance(before, roles, slopes, max(rate, 0.0)))
     error = math.sqrt(max(rate, 0.0) * spread)
-    return AttributeRate(roles.swapped, tuple(leaving.tolist()), min(max(rate, 0.0), 1.0), error, low, high, 1 / spread)
+    return AttributeRate(
+        roles.swapped, tuple(leaving.tolist()), min(max(rate, 0.0), 1.0), error, low, high, float(1 / spread)
+    )
 
 
 def _level(before: _Margins, roles: _Roles, level: int) -> _Level | None:
     """What is expected of one level; None where the controlled attributes decide it."""
     controls = [*roles.fixed, *roles.differ]
-    n_level = float(before.one_way(roles.swapped)[level])
-    x = before.blocks([roles.swapped], roles.moving)[level]
+    sizes = before.one_way(roles.swapped).astype(float)
+    x = before.blocks([roles.swapped], roles.moving)
     totals = np.concatenate([before.one_way(name) for name in roles.moving]).astype(float)
-    inside, outside = x / n_level, (totals - x) / (before.n - n_level)
+    inside, outside = x[level] / sizes[level], (totals - x[level]) / (before.n - sizes[level])
+    # records that arrive come from the other levels in the shares in which these find partners of this one
+    partners = roles.partners(sizes)[level]
+    contrast = partners / partners.sum()
+    contrast[level] -= 1
     if controls:
-        own = before.blocks([roles.swapped], controls)[level]
+        own = before.blocks([roles.swapped], controls)
         among, with_x = before.blocks(controls, controls), before.blocks(controls, roles.moving)
-        solved = np.linalg.lstsq(among, np.column_stack([own, with_x]), rcond=1e-10)[0]
-        left = n_level - own @ solved[:, 0]
-        if left < _NONE * before.n:
+        solved = np.linalg.lstsq(among, np.column_stack([own.T, with_x]), rcond=1e-10)[0]
+        of_levels, of_x = solved[:, : len(sizes)], solved[:, len(sizes) :]
+        left = np.diag(sizes) - own @ of_levels
+        slopes = np.linalg.pinv(left, rcond=1e-10, hermitian=True) @ np.column_stack([x - own @ of_x, left])
+        if np.abs(contrast @ slopes[:, len(totals) :] - contrast).max() > _SURE:
             return None
-        slope = (x - own @ solved[:, 1:]) / left
-        change = -slope
+        slopes = slopes[:, : len(totals)]
+        change = contrast @ slopes
         if roles.differ:
-            effects = solved[:, 1:] - np.outer(solved[:, 0], slope)
-            change = change + _shift(before, roles, level, effects)
+            change = change + _shift(before, roles, level, of_x - of_levels @ slopes)
     else:
-        change = outside - inside
+        change = contrast @ (x / np.maximum(sizes, 1)[:, None])
     change = np.where(np.abs(change) < _NONE, 0.0, change)
     spread = inside * (1 - inside) + outside * (1 - outside)
     return _Level(change, 1 / np.maximum(spread, 1 / before.n), inside, outside)
@@ -312,7 +338,7 @@ def _variance(before: _Margins, roles: _Roles, slopes: np.ndarray, rate: float) 
     scale = np.sqrt(np.maximum(np.diag(within), 0))
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > _NONE)
     correlation = within * np.outer(inverse, inverse)
-    pairs = pair_shares(sizes)
+    pairs = roles.partners(sizes)
     used = np.minimum(rate * before.n * pairs.sum(axis=1) / np.maximum(sizes, 1), 1.0)
     variance = 0.0
     for level in np.flatnonzero(pairs.sum(axis=1)):
@@ -327,4 +353,4 @@ def _interval(rate: float, variance: float) -> tuple[float, float]:
     """The rates from which the estimate is not 1.96 standard errors away, the error being that of the rate itself."""
     middle = rate + Z95**2 * variance / 2
     half = Z95 * math.sqrt(max(variance * rate + Z95**2 * variance**2 / 4, 0.0))
-    return max(0.0, middle - half), min(1.0, middle + half)
+    return float(max(0.0, middle - half)), float(min(1.0, middle + half))

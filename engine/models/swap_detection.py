@@ -1,4 +1,4 @@
-"""Which released records look swapped to somebody who holds the release and published two-way tables of the original.
+"""Detection of swapped records by somebody who holds the release and published two-way tables of the original.
 
 The swapped attributes and the rate are inferred from the tables (:mod:`engine.models.margin_inference`).  A model of
 each swapped attribute given all others is fitted to the release (:mod:`engine.models.level_model`): a record whose own

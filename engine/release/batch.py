@@ -8,7 +8,7 @@ That is all that table-based measures need; records are made only for an export 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -195,6 +195,7 @@ class ReleaseBatch:
     (None when the plan declares none).
 
     ``shared`` caches results on the original, which other batches use too; ``own`` those on these candidates.
+    ``exact`` tabulates a margin anew, of releases whose records do not all change on the same attributes.
     """
 
     original: np.ndarray
@@ -212,6 +213,7 @@ class ReleaseBatch:
     failing: np.ndarray | None = field(default=None, repr=False)
     shared: Cache = field(default_factory=Cache, repr=False)
     own: Cache = field(default_factory=Cache, repr=False)
+    exact: Callable[[tuple[int, ...]], ReleaseBatch] | None = field(default=None, repr=False)
     _margins: dict[tuple[int, ...], ReleaseBatch] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -251,6 +253,15 @@ class ReleaseBatch:
         if attributes not in self._margins:
             self._margins[attributes] = self._project(attributes)
         return self._margins[attributes]
+
+    def unaltered_on(self, attributes: Sequence[int]) -> ReleaseBatch:
+        """The margin of some attributes, in which ``kept`` and ``changed`` count a record as unaltered exactly when it
+        is so on these attributes, also where each record changes on attributes of its own.
+
+        :meth:`project` gives the same tables, and the same ``kept`` of mechanisms that exchange several attributes as
+        one.
+        """
+        return self.project(attributes) if self.exact is None else self.exact(tuple(attributes))
 
     def _project(self, attributes: tuple[int, ...]) -> ReleaseBatch:
         columns = [unpack(self.index_words, self.layout[j]) for j in attributes]

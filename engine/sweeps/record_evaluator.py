@@ -61,12 +61,14 @@ def _batch_of(release: RecordRelease, places: tuple[int, ...]) -> ReleaseBatch:
     failing = _failing(release, cells) if places == tuple(range(len(data.domain))) else None
     shared = release.original.cached(("shared", places), Cache)
     ends = np.cumsum([len(part[0]) for part in parts])
-    return release_batch(
+    batch = release_batch(
         Cells.listed(cells, counts, shape, failing, shared),
         TouchedCells.moved(ends, cell, before, gone, come),
         np.array(changed, np.int64),
         np.array(swaps, bool),
     )
+    batch.exact = lambda attributes: batch_of(release, [places[j] for j in attributes])
+    return batch
 
 
 def _failing(release: RecordRelease, cells: np.ndarray) -> np.ndarray | None:

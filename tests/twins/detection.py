@@ -39,19 +39,37 @@ def swapped_attributes(moved: Sequence[tuple[int, int]], attributes: Places) -> 
     raise AssertionError
 
 
+def partner_shares(sizes: dict[int, int], level: int) -> dict[int, float]:
+    """Pairs that a level forms with each other one, as shares of all pairs in either order: a record is drawn and,
+    uniformly, a partner of another level."""
+    n = sum(sizes.values())
+
+    def odds(a: int, b: int) -> float:
+        return 0.0 if a == b else sizes[a] * sizes[b] * (1 / (n - sizes[a]) + 1 / (n - sizes[b]))
+
+    total = sum(odds(a, b) for a in sizes for b in sizes)
+    return {other: odds(level, other) / total for other in sizes}
+
+
 def expected_change(before: Records, s: int, level: int, x: int, value: int, fixed: Places) -> float | None:
-    """p(x | not the level) - p(x | level), given the fixed attributes: a regression over records."""
-    inside = [float(r[s] == level) for r in before]
-    outcome = [float(r[x] == value) for r in before]
+    """p(x | partners of the level) - p(x | level), given the fixed attributes: a regression over records."""
+    sizes = dict(Counter(r[s] for r in before))
+    levels = sorted(sizes)
+    partners = partner_shares(sizes, level)
+    contrast = [partners[other] / sum(partners.values()) - (other == level) for other in levels]
     if not fixed:
-        n = sum(inside)
-        hits = sum(a * b for a, b in zip(inside, outcome, strict=True))
-        return (sum(outcome) - hits) / (len(before) - n) - hits / n
-    dummies = np.array([[float(r[f] == v) for f in fixed for v in sorted({q[f] for q in before})] for r in before])
-    residual = np.array(inside) - dummies @ np.linalg.lstsq(dummies, np.array(inside), rcond=1e-10)[0]
-    if residual @ residual < 1e-9 * len(before):
+        p = [sum(1 for r in before if r[s] == other and r[x] == value) / sizes[other] for other in levels]
+        return sum(a * b for a, b in zip(contrast, p, strict=True))
+    dummies = [[float(r[s] == other) for other in levels] for r in before]
+    for f in fixed:
+        values = sorted({q[f] for q in before})
+        dummies = [[*row, *(float(r[f] == v) for v in values)] for row, r in zip(dummies, before, strict=True)]
+    design = np.array(dummies)
+    wanted = np.array(contrast + [0.0] * (design.shape[1] - len(levels)))
+    inverse = np.linalg.pinv(design, rcond=1e-6)
+    if np.abs(wanted @ inverse @ design - wanted).max() > 1e-6:
         return None
-    return float(-(residual @ np.array(outcome)) / (residual @ residual))
+    return float(wanted @ inverse @ np.array([float(r[x] == value) for r in before]))
 
 
 def rate_of(before: Records, after: Records, s: int, moving: Places, fixed: Places) -> tuple[float, float]:
@@ -63,7 +81,8 @@ def rate_of(before: Records, after: Records, s: int, moving: Places, fixed: Plac
     for level, size in sizes.items():
         if size == n:
             continue
-        shares += size / n * (1 - size / n)
+        expected = sum(partner_shares(dict(sizes), level).values())
+        shares += expected
         top = information = 0.0
         for x in moving:
             for value in sorted({r[x] for r in before} | {r[x] for r in after}):
@@ -80,8 +99,8 @@ def rate_of(before: Records, after: Records, s: int, moving: Places, fixed: Plac
         if information > 0:
             telling += 1
             leaving += top / information
-            part += size / n * (1 - size / n)
-            spread += size / n * (1 - size / n) / information
+            part += expected
+            spread += expected / information
     if not telling:
         return 0.0, 0.0
     weight = 1 / (spread * telling / max(telling - 1, 1) / (part * n * part / shares))

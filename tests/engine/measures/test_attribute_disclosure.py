@@ -1,0 +1,149 @@
+"""l-diversity and t-closeness: the papers' examples, the laws, and what the comparison with the twins rejects."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.common.errors import UsageError
+from engine.measures import attribute_disclosure, call, evaluate
+from tests.examples import examples
+from tests.small_tables import Small, release, roles_for, smalls
+from tests.twins import disclosure
+from tests.twins import random_swap as swap_twin
+
+TEXTS = (
+    "l_diversity[target=A]",
+    "l_diversity[target=B;l=3]",
+    "l_diversity[target=A;diversity=entropy]",
+    "t_closeness[target=A]",
+    "t_closeness[target=B;distance=ordered]",
+)
+
+
+def figure(text: str, small: Small, batch) -> float:
+    lists = {"keys": small.names, "analyse": small.names}
+    return float(evaluate(call(text), batch, small.domain, lists)[0])
+
+
+def unaltered(small: Small):
+    return release(small, "S" + "U" * (len(small.shape) - 1), [])
+
+
+def test_t_closeness_by_the_example_of_its_paper():
+    """Li et al. (2007), section 4.2: salaries 3k to 11k, of which {3k, 4k, 5k} is .375 from the whole and {6k, 8k, 11k}
+    .167, by the ordered distance; by the equal one either is two thirds."""
+    salaries = range(9)
+    for some, ordered in (((0, 1, 2), 0.375), ((3, 5, 8), 1 / 6)):
+        records = tuple((int(salary in some), salary) for salary in salaries)
+        small = Small(tuple((group, salary) for group, salary in records), (2, 9))
+        cells = disclosure.values_by_cell(small.records, [0], 1)
+        away = attribute_disclosure._ordered(
+            np.array([[cells[group,].count(level) for level in salaries] for group in (1, 0)])
+        )
+        assert away[0] == pytest.approx(ordered)
+        assert figure("t_closeness[target=B]", small, unaltered(small)) == pytest.approx(2 / 3)
+        assert figure("t_closeness[target=B;distance=ordered]", small, unaltered(small)) == pytest.approx(max(away))
+
+
+def test_l_diversity_by_hand():
+    """A cell of two values and one of one value; entropy asks for evenness beyond that."""
+    small = Small(((0, 0), (0, 0), (0, 0), (0, 1), (1, 1), (2, 0), (2, 1)), (3, 2))
+    assert figure("l_diversity[target=B]", small, unaltered(small)) == pytest.approx(1 / 7)
+    assert figure("l_diversity[target=B;diversity=entropy]", small, unaltered(small)) == pytest.approx(5 / 7)
+    assert figure("l_diversity[target=B;l=3]", small, unaltered(small)) == 1
+
+
+@given(smalls(), st.data(), st.integers(0, 99))
+@examples(40)
+def test_laws(small, data, seed):
+    roles = data.draw(roles_for(len(small.shape)))
+    pairs = swap_twin.draw(small.records, roles, "0.5", Random(seed), "loose").pairs
+    batch = release(small, roles, pairs)
+    rising = [figure(f"l_diversity[target=A;l={l}]", small, batch) for l in (2, 3, 4)]  # noqa: E741
+    entropy = [figure(f"l_diversity[target=A;l={l};diversity=entropy]", small, batch) for l in (2, 3, 4)]  # noqa: E741
+    assert rising == sorted(rising) and entropy == sorted(entropy)
+    assert all(a <= b for a, b in zip(rising, entropy, strict=True)), "entropy l-diversity is the stronger one"
+    assert figure(f"l_diversity[target=A;l={small.shape[0] + 1}]", small, batch) == 1
+    # who knows nothing is in one cell with everybody, which is as close as can be
+    assert figure("t_closeness[target=A;attributes=A]", small, batch) == 0
+    if small.shape[0] == 2:
+        two = [figure(f"t_closeness[target=A;distance={distance}]", small, batch) for distance in ("equal", "ordered")]
+        assert two[0] == pytest.approx(two[1])
+
+
+def agrees() -> bool:
+    random = Random(6)
+    for _ in range(40):
+        d = random.randint(2, 4)
+        shape = tuple(random.randint(2, 4) for _ in range(d))
+        records = tuple(tuple(random.randrange(size) for size in shape) for _ in range(random.randint(6, 30)))
+        roles = "S" + "U" * (d - 1)
+        small, pairs = Small(records, shape), swap_twin.draw(records, roles, "0.4", random, "loose").pairs
+        after, batch = swap_twin.exchange(records, pairs, roles), release(small, roles, pairs)
+        for text in TEXTS:
+            asked = call(text)
+            wanted = disclosure.TWINS[asked.measure.name](records, after, range(d), shape, **asked.values)
+            if figure(text, small, batch) != pytest.approx(wanted, rel=1e-9, abs=1e-12):
+                return False
+    return True
+
+
+def test_the_twins_agree():
+    assert agrees()
+
+
+_few, _little, _equal, _ordered = (
+    attribute_disclosure._few_values,
+    attribute_disclosure._little_entropy,
+    attribute_disclosure._equal,
+    attribute_disclosure._ordered,
+)
+MUTANTS = {
+    "at most l values are few": ("_few_values", lambda table, least: _few(table, least + 1)),
+    "entropy against l and not its logarithm": (
+        "_little_entropy",
+        lambda table, least: _little(table, math.exp(least)),
+    ),
+    "the sum and not half of it": ("_equal", lambda table: 2 * _equal(table)),
+    "ordered distances over all levels": (
+        "_ordered",
+        lambda table: _ordered(table) * (table.shape[1] - 1) / table.shape[1],
+    ),
+    "equal distances for ordered ones": ("_ordered", _equal),
+    "the mean cell in place of the farthest": ("_equal", lambda table: np.array([_equal(table).mean()])),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_the_twins_reject(name, monkeypatch):
+    monkeypatch.setattr(attribute_disclosure, *MUTANTS[name])
+    assert not agrees()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("l_diversity[l=1]", "l_diversity: l == 1, must be at least 2 values"),
+        ("l_diversity[diversity=entropie]", "must be distinct or entropy. Did you mean 'entropy'?"),
+        ("t_closeness[distance=order]", "must be equal or ordered. Did you mean 'ordered'?"),
+    ],
+)
+def test_wrong_parameters(text, message):
+    with pytest.raises(UsageError) as got:
+        call(text)
+    assert message in str(got.value)
+
+
+@pytest.mark.parametrize("name", ["l_diversity", "t_closeness"])
+def test_a_target_must_be_named_and_known(name):
+    small = Small(((0, 0), (1, 1)), (2, 2))
+    with pytest.raises(UsageError, match="no target is named; write for example"):
+        figure(name, small, unaltered(small))
+    with pytest.raises(UsageError, match="unknown attribute 'Z'"):
+        figure(f"{name}[target=Z]", small, unaltered(small))
