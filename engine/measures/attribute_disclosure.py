@@ -35,8 +35,8 @@ def l_diversity(
 
     A key cell is l-diverse when its records have at least ``l`` distinct values of the target ("distinct"), or when the
     entropy of the target among them is at least log l ("entropy"; Machanavajjhala et al. 2007, definition 4.1).  A
-    table is called l-diverse when all cells are, which hardly a file of records is; hence the share.  In [0, 1]; lower
-    is better.
+    table is called l-diverse when all cells are, which hardly a file of records is; hence the share.  By entropy a
+    target of two values reaches ``l=2`` in evenly divided cells only.  In [0, 1]; lower is better.
     """
     not_diverse = _few_values if diversity == "distinct" else _little_entropy
     return _figures(
