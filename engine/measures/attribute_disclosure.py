@@ -64,8 +64,10 @@ def t_closeness(batch: ReleaseBatch, domain: Domain, places: tuple[int, ...], ta
     declared order, it is the mean absolute difference of the cumulative shares ("ordered").  The release is t-close for
     every t from this figure on.  In [0, 1]; lower is better.
     """
-    far = _equal if distance == "equal" else _ordered
-    return _figures(batch, (places, _target(domain, "t_closeness", target)), lambda table: float(far(table).max()))
+    distances = _equal if distance == "equal" else _ordered
+    return _figures(
+        batch, (places, _target(domain, "t_closeness", target)), lambda table: float(distances(table).max())
+    )
 
 
 def _away(table: np.ndarray) -> np.ndarray:

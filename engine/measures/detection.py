@@ -38,7 +38,7 @@ def detection_auc(batch: ReleaseBatch, model: str) -> np.ndarray:
     to the record's own level; ``model`` has terms for pairs of the others ("two_way"), for each by itself ("main"), or
     none ("level").  In [0, 1]; lower is better and 0.5 is guessing; NaN when no record is altered, or all are.
     """
-    return np.array([auc(one) for one in graded(batch, model)], float)
+    return np.array([auc(attack) for attack in graded(batch, model)], float)
 
 
 def detection_precision(batch: ReleaseBatch, top: str, model: str) -> np.ndarray:
@@ -48,7 +48,7 @@ def detection_precision(batch: ReleaseBatch, top: str, model: str) -> np.ndarray
     counts.  In [0, 1]; lower is better and the rate is guessing; NaN when no record is altered.
     """
     share = decimal_parameter("detection_precision", "top", top)
-    return np.array([precision(one, share) for one in graded(batch, model)], float)
+    return np.array([precision(attack, share) for attack in graded(batch, model)], float)
 
 
 def small_cells_recognised(batch: ReleaseBatch, domain: Domain, places: tuple[int, ...], n_rule: int) -> np.ndarray:
@@ -59,15 +59,15 @@ def small_cells_recognised(batch: ReleaseBatch, domain: Domain, places: tuple[in
     Bayes' rule with the inferred rate (:mod:`engine.models.swap_detection`), as a share of all records in small cells.
     In [0, 1]; lower is better; 1 when nothing was detected; NaN without small cells.
     """
-    return np.array([_recognised(one, places, n_rule) for one in graded(batch)], float)
+    return np.array([_recognised(attack, places, n_rule) for attack in graded(batch)], float)
 
 
-def _recognised(one: Graded, places: Sequence[int], n_rule: int) -> float:
-    cells, counts, shape = one.release
+def _recognised(attack: Graded, places: Sequence[int], n_rule: int) -> float:
+    cells, counts, shape = attack.release
     key = occupied([cells[:, j] for j in places], [shape[j] for j in places], len(cells))[1]
     small = np.bincount(key, weights=counts)[key] < n_rule
     records = int(counts[small].sum())
-    return float((counts * one.detection.unaltered)[small].sum()) / records if records else float("nan")
+    return float((counts * attack.detection.unaltered)[small].sum()) / records if records else float("nan")
 
 
 def altered_share_max(batch: ReleaseBatch, size: int) -> np.ndarray:
@@ -89,10 +89,10 @@ def altered_share_max(batch: ReleaseBatch, size: int) -> np.ndarray:
         largest = []
         for j, n_levels in enumerate(batch.shape):
             own = levels[j][cell]
-            held = _original_levels(batch, j) + np.bincount(own, weights=change, minlength=n_levels)
-            hit = np.bincount(own, weights=altered, minlength=n_levels)
-            enough = held >= max(size, 1)
-            largest += (hit[enough] / held[enough]).tolist()
+            records = _original_levels(batch, j) + np.bincount(own, weights=change, minlength=n_levels)
+            altered_records = np.bincount(own, weights=altered, minlength=n_levels)
+            enough = records >= max(size, 1)
+            largest += (altered_records[enough] / records[enough]).tolist()
         if largest:
             result[i] = max(largest) / (altered.sum() / batch.n_records)
     return result
@@ -106,7 +106,7 @@ def _original_levels(batch: ReleaseBatch, attribute: int) -> np.ndarray:
         own = unpack(batch.index_words[:n], batch.layout[attribute])
         return np.bincount(own, weights=batch.original, minlength=batch.shape[attribute])
 
-    return batch.shared.memo(("one-way table", attribute), tabulated)
+    return batch.shared.cached(("one-way table", attribute), tabulated)
 
 
 # -- what is registered ----------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ def _check_size(size: int) -> None:
 
 _MARGINS = "least squares on two-way tables of original and release"
 _LOGIT = "logit of the swapped attribute on the others, fitted to the release"
-_COST = "some ten milliseconds; grows with occupied cells times the square of the model's terms"
+_COST = "ten milliseconds; grows with occupied cells times the square of the model's terms"
 _ALTERED = "no record is altered"
 
 RATE_ERROR = Measure(

@@ -40,17 +40,17 @@ class Graded(NamedTuple):
 def attacked(batch: ReleaseBatch) -> list[tuple[Release, np.ndarray, MarginInference]]:
     """Every candidate of a batch over all its attributes: its released table, the altered records of each cell, and
     what is inferred from two-way tables; done once for all measures."""
-    return batch.own.memo(("attacked",), lambda: _attacked(batch))
+    return batch.own.cached(("attacked",), lambda: _attacked(batch))
 
 
 def graded(batch: ReleaseBatch, model: str = "two_way") -> list[Graded]:
     """The attack on every candidate of a batch with a model of the swapped attributes, beside the truth."""
-    return batch.own.memo(("graded", model), lambda: _graded(batch, model))
+    return batch.own.cached(("graded", model), lambda: _graded(batch, model))
 
 
 def _graded(batch: ReleaseBatch, model: str) -> list[Graded]:
     cells = _original_cells(batch)
-    batch.shared.memo(("size of the model", model), lambda: check_size(cells, batch.shape, model))
+    batch.shared.cached(("size of the model", model), lambda: check_size(cells, batch.shape, model))
     return [
         Graded(release, inference, detect(inference, release, model, batch.shared), altered)
         for release, altered, inference in attacked(batch)
@@ -59,7 +59,7 @@ def _graded(batch: ReleaseBatch, model: str) -> list[Graded]:
 
 def _attacked(batch: ReleaseBatch) -> list[tuple[Release, np.ndarray, MarginInference]]:
     cells = _original_cells(batch)
-    tables = batch.shared.memo(("two-way tables",), lambda: two_way_tables(cells, batch.original, batch.shape))
+    tables = batch.shared.cached(("two-way tables",), lambda: two_way_tables(cells, batch.original, batch.shape))
     results, first = [], 0
     for last in batch.ends.tolist():
         release, altered = _released(batch, slice(first, last), cells)
@@ -75,7 +75,7 @@ def _original_cells(batch: ReleaseBatch) -> np.ndarray:
         words = batch.index_words[: len(batch.original)]
         return np.column_stack([unpack(words, place) for place in batch.layout])
 
-    return batch.shared.memo(("codes of the original",), unpacked)
+    return batch.shared.cached(("codes of the original",), unpacked)
 
 
 def _released(batch: ReleaseBatch, touched: slice, cells: np.ndarray) -> tuple[Release, np.ndarray]:
@@ -94,10 +94,10 @@ def _released(batch: ReleaseBatch, touched: slice, cells: np.ndarray) -> tuple[R
     return Release(codes[order], counts[order], tuple(batch.shape)), altered[order]
 
 
-def auc(one: Graded, within: np.ndarray | None = None) -> float:
+def auc(attack: Graded, within: np.ndarray | None = None) -> float:
     """Area under the ROC curve of the scores, over the cells where ``within`` is true (default: all); NaN when these
     hold no altered record, or no other."""
-    groups = _by_score(one, within)
+    groups = _by_score(attack, within)
     altered, unaltered = groups.altered, groups.counts - groups.altered
     pairs = altered.sum() * unaltered.sum()
     if not pairs:
@@ -106,17 +106,17 @@ def auc(one: Graded, within: np.ndarray | None = None) -> float:
     return float((altered * (below + unaltered / 2)).sum() / pairs)
 
 
-def precision(one: Graded, top: Decimal | float, within: np.ndarray | None = None) -> float:
+def precision(attack: Graded, top: Decimal | float, within: np.ndarray | None = None) -> float:
     """Share of altered records among the ``top`` share of records by score; NaN when no record is altered."""
-    groups = _by_score(one, within)
+    groups = _by_score(attack, within)
     if not groups.altered.sum():
         return float("nan")
     exact = Decimal(str(top)) * int(groups.counts.sum())
-    wanted = max(1, int(exact.to_integral_value(rounding="ROUND_CEILING")))
-    last = int(np.searchsorted(np.cumsum(groups.counts), wanted))
+    cut = max(1, int(exact.to_integral_value(rounding="ROUND_CEILING")))
+    last = int(np.searchsorted(np.cumsum(groups.counts), cut))
     ahead = int(groups.counts[:last].sum())
-    hits = groups.altered[:last].sum() + (wanted - ahead) * groups.altered[last] / groups.counts[last]
-    return float(hits / wanted)
+    hits = groups.altered[:last].sum() + (cut - ahead) * groups.altered[last] / groups.counts[last]
+    return float(hits / cut)
 
 
 class Calibration(NamedTuple):
@@ -131,17 +131,17 @@ class Calibration(NamedTuple):
 
 
 def calibration(
-    one: Graded, bounds: Sequence[float] = (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 1)
+    attack: Graded, bounds: Sequence[float] = (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 1)
 ) -> list[Calibration]:
     """Mean probability of being altered, as the attack has it, against the truth, by range of the probability."""
-    counts, probability = one.release.counts, 1 - one.detection.unaltered
+    counts, probability = attack.release.counts, 1 - attack.detection.unaltered
     rows = []
     for low, high in pairwise(bounds):
         inside = (probability >= low) & ((probability < high) | (high == bounds[-1]))
         records = int(counts[inside].sum())
         if records:
             mean = float((counts * probability)[inside].sum() / records)
-            rows.append(Calibration(low, high, records, mean, float(one.altered[inside].sum() / records)))
+            rows.append(Calibration(low, high, records, mean, float(attack.altered[inside].sum() / records)))
     return rows
 
 
@@ -154,13 +154,13 @@ class AlteredShare(NamedTuple):
     share: float
 
 
-def altered_by_level(one: Graded) -> list[AlteredShare]:
+def altered_by_level(attack: Graded) -> list[AlteredShare]:
     """Share of altered records in every released level of every attribute, in the order of the domain."""
-    cells, counts, shape = one.release
+    cells, counts, shape = attack.release
     rows = []
     for j, n_levels in enumerate(shape):
         records = np.bincount(cells[:, j], weights=counts, minlength=n_levels)
-        altered = np.bincount(cells[:, j], weights=one.altered, minlength=n_levels)
+        altered = np.bincount(cells[:, j], weights=attack.altered, minlength=n_levels)
         rows += [
             AlteredShare(j, level, int(records[level]), float(altered[level] / records[level]))
             for level in np.flatnonzero(records).tolist()
@@ -175,12 +175,12 @@ class _Groups(NamedTuple):
     altered: np.ndarray
 
 
-def _by_score(one: Graded, within: np.ndarray | None) -> _Groups:
-    inside = np.ones(len(one.altered), bool) if within is None else within
-    score = np.round(one.detection.score[inside], _DIGITS)
+def _by_score(attack: Graded, within: np.ndarray | None) -> _Groups:
+    inside = np.ones(len(attack.altered), bool) if within is None else within
+    score = np.round(attack.detection.score[inside], _DIGITS)
     distinct, group = np.unique(-score, return_inverse=True)
     sums = [
         np.bincount(group, weights=values[inside], minlength=len(distinct))
-        for values in (one.release.counts, one.altered)
+        for values in (attack.release.counts, attack.altered)
     ]
     return _Groups(*sums)

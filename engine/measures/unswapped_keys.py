@@ -15,7 +15,7 @@ import numpy as np
 from engine.common.errors import UsageError
 from engine.data.table import occupied
 from engine.measures.base import Measure
-from engine.measures.risk import small_cells
+from engine.measures.small_cells import small_cells
 from engine.release.batch import ReleaseBatch, unpack
 
 MOST_SUBSETS = 2000
@@ -66,8 +66,8 @@ def small_cells_subset(batch: ReleaseBatch, size: int, n_rule: int) -> np.ndarra
             f"{MOST_SUBSETS:,}; name fewer keys with attributes=ATTRIBUTE+ATTRIBUTE, or a smaller size."
         )
     worst = np.full(len(batch), np.nan)
-    for some in combinations(range(keys), size):
-        worst = np.fmax(worst, _small_cells(batch, some, n_rule))
+    for subset in combinations(range(keys), size):
+        worst = np.fmax(worst, _small_cells(batch, subset, n_rule))
     return worst
 
 
@@ -103,7 +103,7 @@ def _original_counts(batch: ReleaseBatch, keys: tuple[int, ...]) -> np.ndarray:
         cells, inverse = occupied(columns, [batch.shape[j] for j in keys], n)
         return np.bincount(inverse, weights=batch.original, minlength=len(cells))
 
-    return batch.shared.memo(("counts of the original", keys), tabulated)
+    return batch.shared.cached(("counts of the original", keys), tabulated)
 
 
 def _check_n_rule(n_rule: int) -> None:

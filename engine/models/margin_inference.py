@@ -114,13 +114,14 @@ def infer_from_margins(
     moving = [name for name in others if name not in still]
     after = _Margins(released)
     fixed = tuple(name for name in others if name in still)
-    each = tuple(_rate(margins, after, _Roles(name, moving, fixed, tuple(known), permuted)) for name in swapped)
-    weights = np.array([one.information for one in each])
-    weights = weights / weights.sum() if weights.sum() > 0 else np.full(len(each), 1 / len(each))
+    estimates = tuple(_rate(margins, after, _Roles(name, moving, fixed, tuple(known), permuted)) for name in swapped)
+    weights = np.array([estimate.information for estimate in estimates])
+    weights = weights / weights.sum() if weights.sum() > 0 else np.full(len(estimates), 1 / len(estimates))
     rate, error, low, high = (
-        float(weights @ [getattr(one, field) for one in each]) for field in ("rate", "error", "low", "high")
+        float(weights @ [getattr(estimate, field) for estimate in estimates])
+        for field in ("rate", "error", "low", "high")
     )
-    return MarginInference(tuple(swapped), fixed, rate, error, low, high, margins.n, each, moved)
+    return MarginInference(tuple(swapped), fixed, rate, error, low, high, margins.n, estimates, moved)
 
 
 class _Margins:
@@ -176,10 +177,10 @@ def _cover(edges: frozenset[tuple[int, int]], most: int) -> tuple[int, ...] | No
         limit = most if best is None else len(best)
         if len(chosen) <= limit:
             left = frozenset(edge for edge in edges if not chosen.intersection(edge))
-            rest = _cover(left, limit - len(chosen))
-            if rest is not None:
-                cover = tuple(sorted((*chosen, *rest)))
-                best = cover if best is None else min(best, cover, key=lambda some: (len(some), some))
+            remaining = _cover(left, limit - len(chosen))
+            if remaining is not None:
+                cover = tuple(sorted((*chosen, *remaining)))
+                best = cover if best is None else min(best, cover, key=lambda covering: (len(covering), covering))
     return best
 
 
@@ -344,8 +345,8 @@ def _variance(before: _Margins, roles: _Roles, slopes: np.ndarray, rate: float) 
     for level in np.flatnonzero(pairs.sum(axis=1)):
         spread = np.sqrt(given[level] * (1 - given[level]))
         steps = (slopes - slopes[level]) * spread  # g of all partners' levels, in units of the level's spread
-        each = np.einsum("mx,xy,my->m", steps, correlation, steps)
-        variance += float(pairs[level] @ each) * (1 - used[level])
+        variances = np.einsum("mx,xy,my->m", steps, correlation, steps)
+        variance += float(pairs[level] @ variances) * (1 - used[level])
     return max(variance, 0.0) * before.n
 
 

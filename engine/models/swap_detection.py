@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from engine.common.cache import Cache
 from engine.common.errors import UsageError
-from engine.common.memo import Memory
 from engine.data.table import occupied
 from engine.models.level_model import MOST_TERMS, Design, design_of, fit_levels, n_terms
 from engine.models.margin_inference import MarginInference, Tables, infer_from_margins, pair_shares, two_way_tables
@@ -53,7 +53,7 @@ def infer_from_release(original: Tables, release: Release) -> MarginInference:
 
 
 def detect(
-    inference: MarginInference, release: Release, model: str = "two_way", memory: Memory | None = None
+    inference: MarginInference, release: Release, model: str = "two_way", memory: Cache | None = None
 ) -> Detection:
     """Score the records of a release, once it is inferred which attributes were swapped and how many records.
 
@@ -69,7 +69,7 @@ def detect(
     sizes = [release.shape[j] for j in others]
     patterns, pattern = occupied([release.cells[:, j] for j in others], sizes, n)
     totals = np.bincount(pattern, weights=release.counts, minlength=len(patterns))
-    design = _design(patterns, totals, sizes, model, Memory() if memory is None else memory)
+    design = _design(patterns, totals, sizes, model, Cache() if memory is None else memory)
     strata = _strata(release, [int(str(name)) for name in inference.fixed])
     likely, odds = np.ones(n), np.zeros(n)
     for j in swapped:
@@ -94,11 +94,11 @@ def check_size(cells: np.ndarray, shape: Sequence[int], model: str) -> None:
         )
 
 
-def _design(patterns: np.ndarray, totals: np.ndarray, sizes: Sequence[int], model: str, memory: Memory) -> Design:
+def _design(patterns: np.ndarray, totals: np.ndarray, sizes: Sequence[int], model: str, memory: Cache) -> Design:
     # the unswapped attributes of all releases of one spec are the same, so their design is
     digest = hashlib.blake2b(patterns.tobytes() + totals.tobytes()).digest()
     name = ("design", model, patterns.shape, digest)
-    return memory.memo(name, lambda: design_of(patterns, totals, sizes, model))
+    return memory.cached(name, lambda: design_of(patterns, totals, sizes, model))
 
 
 def _strata(release: Release, fixed: Sequence[int]) -> np.ndarray:

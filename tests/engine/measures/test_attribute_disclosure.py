@@ -108,7 +108,7 @@ MUTANTS = {
     "at most l values are few": ("_few_values", lambda table, least: _few(table, least + 1)),
     "entropy against l and not its logarithm": (
         "_little_entropy",
-        lambda table, least: _little(table, math.exp(least)),
+        lambda table, least: _little(table, round(math.exp(least))),
     ),
     "the sum and not half of it": ("_equal", lambda table: 2 * _equal(table)),
     "ordered distances over all levels": (

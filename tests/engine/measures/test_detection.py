@@ -23,7 +23,7 @@ from engine.measures.detection_grades import (
     graded,
     precision,
 )
-from engine.models import level_model, swap_detection
+from engine.models import level_model, margin_inference, swap_detection
 from engine.models.margin_inference import two_way_tables
 from engine.models.swap_detection import Detection, Release
 from engine.release.batch import ReleaseBatch
@@ -111,7 +111,8 @@ def test_a_swap_of_independent_attributes_cannot_be_detected():
     """Over releases the mean area under the curve is a half, within four standard errors; with attributes that hang
     together it is far above."""
     rng = np.random.default_rng(12)
-    independent, dependent = [], []
+    independent: list[float] = []
+    dependent: list[float] = []
     for _ in range(40):
         columns = [rng.integers(0, size, 600) for size in (2, 3, 3)]
         alone = Small(tuple(zip(*(c.tolist() for c in columns), strict=True)), (2, 3, 3))
@@ -163,7 +164,7 @@ def test_grades_by_hand():
     assert one.rate == 0.2
     # the altered record above beats 7 and ties with 1, the one below loses to 1 and ties with 7
     assert auc(one) == pytest.approx((7 + 0.5 + 3.5) / 16)
-    assert precision(one, 0.2) == 0.5 and precision(one, "0.01") == 0.5
+    assert precision(one, 0.2) == 0.5 and precision(one, 0.01) == 0.5
     assert precision(one, 0.3) == pytest.approx((1 + 1 / 8) / 3), "a record of the tie is altered in one of eight"
     assert precision(one, 1) == 0.2
     assert auc(one, np.array([True, False, False])) == 0.5
@@ -226,7 +227,7 @@ def test_the_twins_agree():
     assert agrees()
 
 
-_by_score, _pair_shares = detection_grades._by_score, swap_detection.pair_shares
+_by_score, _pair_shares = detection_grades._by_score, margin_inference.pair_shares
 MUTANTS = {
     "ties are broken by the order of cells": (detection_grades, "_DIGITS", -1),
     "main effects in place of pairs": (

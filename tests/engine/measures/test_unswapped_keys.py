@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.common.errors import UsageError
-from engine.measures import call, evaluate, unswapped_keys
+from engine.measures import call, evaluate, small_cells, unswapped_keys
 from engine.sweeps.record_evaluator import figure as on_records
 from tests.examples import examples
 from tests.record_releases import released
@@ -114,7 +114,7 @@ def test_the_twins_agree():
     assert agrees()
 
 
-_small_cells = unswapped_keys.small_cells
+_small_cells = small_cells.small_cells
 MUTANTS = {
     "no key is swapped": ("_swaps", lambda batch: np.zeros_like(batch.swaps)),
     "keys that nobody changed are swapped too": ("_swaps", lambda batch: batch.swaps),

@@ -157,6 +157,7 @@ def test_the_mean_estimate_is_the_rate():
     assert near_the_truth("A:S D:C", ("D",), within=0.05)
 
 
+_Roles, _rate = margin_inference._Roles, margin_inference._rate
 MUTANTS: dict[str, tuple[str, Callable, str, tuple[str, ...]]] = {
     "fixed attributes are taken as free": (
         "_Roles",
@@ -177,7 +178,6 @@ MUTANTS: dict[str, tuple[str, Callable, str, tuple[str, ...]]] = {
         (),
     ),
 }
-_Roles, _rate = margin_inference._Roles, margin_inference._rate
 
 
 def _half(one):
