@@ -70,10 +70,10 @@ def _recognised(attack: Graded, places: Sequence[int], n_rule: int) -> float:
     return float((counts * attack.detection.unaltered)[small].sum()) / records if records else float("nan")
 
 
-def altered_share_max(batch: ReleaseBatch, size: int) -> np.ndarray:
+def altered_share_max(batch: ReleaseBatch, least: int) -> np.ndarray:
     """Largest share of altered records in any level of an attribute, as a multiple of the rate.
 
-    Levels as released, of all tabulated attributes, with ``size`` records or more.  From 0 on, and about 1 when all
+    Levels as released, of all tabulated attributes, with ``least`` records or more.  From 0 on, and about 1 when all
     groups carry the swap alike; lower is better; NaN when no record is altered or no level is large enough.
     """
     levels = [unpack(batch.index_words, place) for place in batch.layout]
@@ -91,7 +91,7 @@ def altered_share_max(batch: ReleaseBatch, size: int) -> np.ndarray:
             own = levels[j][cell]
             records = _original_levels(batch, j) + np.bincount(own, weights=change, minlength=n_levels)
             altered_records = np.bincount(own, weights=altered, minlength=n_levels)
-            enough = records >= max(size, 1)
+            enough = records >= max(least, 1)
             largest += (altered_records[enough] / records[enough]).tolist()
         if largest:
             result[i] = max(largest) / (altered.sum() / batch.n_records)
@@ -129,9 +129,9 @@ def _check_n_rule(n_rule: int) -> None:
         raise UsageError(f"small_cells_recognised: n_rule == {n_rule}, must be at least 2.")
 
 
-def _check_size(size: int) -> None:
-    if size < 1:
-        raise UsageError(f"altered_share_max: size == {size}, must be at least 1 record.")
+def _check_least(least: int) -> None:
+    if least < 1:
+        raise UsageError(f"altered_share_max: least == {least}, must be at least 1 record.")
 
 
 _MARGINS = "least squares on two-way tables of original and release"
@@ -237,13 +237,13 @@ ALTERED_SHARE_MAX = Measure(
     unit="multiple of the rate",
     source="largest share of altered records in a one-way level, over the rate",
     meaning=(
-        "How many times the overall share of altered records is reached in the group (level of an attribute with size "
-        "records or more) that carries most of the changes."
+        "How many times the overall share of altered records is reached in the group (level of an attribute that holds "
+        "at least as many records as least says) that carries most of the changes."
     ),
     over="all",
     compute=altered_share_max,
-    parameters={"size": 45},
-    check=_check_size,
+    parameters={"least": 45},
+    check=_check_least,
     undefined="no record is altered, or no level has so many records",
     rounding="always",
     follows_changes=True,

@@ -239,14 +239,12 @@ def _rate(before: _Margins, after: _Margins, roles: _Roles) -> AttributeRate:
         leaving[at] = slopes[at] @ delta[at]
         spread += expected[at] / level.information
     slopes /= before.n * part
-    rate = float((slopes * delta).sum())
+    rate = min(max(float((slopes * delta).sum()), 0.0), 1.0)
     # what leaves one level arrives at others, so that one level less than there are tells something of its own
     spread *= len(telling) / max(len(telling) - 1, 1) / (expected[telling].sum() * before.n * part)
-    low, high = _interval(rate, _variance(before, roles, slopes, max(rate, 0.0)))
-    error = math.sqrt(max(rate, 0.0) * spread)
-    return AttributeRate(
-        roles.swapped, tuple(leaving.tolist()), min(max(rate, 0.0), 1.0), error, low, high, float(1 / spread)
-    )
+    low, high = _interval(rate, _variance(before, roles, slopes, rate))
+    error, information = math.sqrt(rate * spread), float(1 / spread)
+    return AttributeRate(roles.swapped, tuple(leaving.tolist()), rate, error, low, high, information)
 
 
 def _level(before: _Margins, roles: _Roles, level: int) -> _Level | None:

@@ -26,6 +26,11 @@ PARAMETERS = {
     "target": "Attribute that the intruder wants to know",
     "file": "File that the intruder has",
     "numeric": "Numeric columns that are linked too",
+    "size": "Number of keys that the intruder knows",
+    "top": "Share of the records that are taken as most suspect",
+    "least": "Fewest records of a group that is looked at",
+    "l": "Fewest values of the target that a cell should show",
+    "diversity": "Diversity",
 }
 
 
@@ -34,8 +39,8 @@ RULES = ("le", "lt")
 
 NEEDS = {
     "counts": (
-        "from tables of counts – microseconds each",
-        "They tabulate and hardly add to the time of a sweep.",
+        "from tables of counts – microseconds to milliseconds each",
+        "They tabulate; most hardly add to the time of a sweep, and each says its cost.",
     ),
     "records": (
         "from the records – milliseconds and more",

@@ -49,7 +49,7 @@ CALLS = {
     "detection_auc, main": "detection_auc[model=main]",
     "detection_precision, level": "detection_precision[top=0.25;model=level]",
     "small_cells_recognised, n_rule 5": "small_cells_recognised[n_rule=5]",
-    "altered_share_max, size 3": "altered_share_max[size=3]",
+    "altered_share_max, least 3": "altered_share_max[least=3]",
     "small_cells, n_rule 2": "small_cells[n_rule=2]",
     "small_cells, n_rule 5": "small_cells[n_rule=5]",
     "hellinger_two_way, max": "hellinger_two_way[summary=max]",

@@ -285,7 +285,7 @@ def small_cells_recognised(
     return sum(small) / len(small) if small else nan
 
 
-def altered_share_max(before: Records, after: Records, attributes: Places, shape: Places, size: int = 45) -> float:
+def altered_share_max(before: Records, after: Records, attributes: Places, shape: Places, least: int = 45) -> float:
     altered = _altered(before, after, attributes)
     if not any(altered):
         return nan
@@ -293,7 +293,7 @@ def altered_share_max(before: Records, after: Records, attributes: Places, shape
     for j in attributes:
         for level in range(shape[j]):
             group = [a for r, a in zip(after, altered, strict=True) if r[j] == level]
-            if len(group) >= size:
+            if len(group) >= least:
                 shares.append(sum(group) / len(group))
     return max(shares) / (sum(altered) / len(altered)) if shares else nan
 

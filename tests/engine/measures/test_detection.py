@@ -39,7 +39,7 @@ TEXTS = (
     "detection_auc[model=main]",
     "detection_precision[top=0.25]",
     "small_cells_recognised[n_rule=5]",
-    "altered_share_max[size=3]",
+    "altered_share_max[least=3]",
 )
 
 
@@ -136,7 +136,7 @@ def test_without_a_swap_nothing_is_recognised():
     for text in TEXTS[:4]:
         assert math.isnan(figure(text, batch, small)[0])
     assert figure("small_cells_recognised[n_rule=5]", batch, small)[0] == 1
-    assert math.isnan(figure("altered_share_max[size=3]", batch, small)[0])
+    assert math.isnan(figure("altered_share_max[least=3]", batch, small)[0])
 
 
 def test_a_swap_that_moves_no_table_is_guessed_at():
@@ -196,7 +196,7 @@ def test_laws_of_the_grades(small, data):
     assert sum(row.records for row in calibration(one)) == len(small.records)
     if one.rate:
         assert precision(one, 1) == pytest.approx(one.rate)
-        assert figure("altered_share_max[size=1]", batch, small)[0] >= 1 - 1e-12
+        assert figure("altered_share_max[least=1]", batch, small)[0] >= 1 - 1e-12
         if one.rate < 1:
             assert 0 <= auc(one) <= 1
     assert attacked(batch)[0][0].counts.sum() == len(small.records)
@@ -284,7 +284,7 @@ def test_the_twins_reject_a_rule_that_takes_n_rule_records_as_small(monkeypatch)
         ("detection_precision[top=0]", "detection_precision: top == 0, must be above 0 and at most 1"),
         ("detection_precision[top=x]", "detection_precision: top"),
         ("small_cells_recognised[n_rule=1]", "small_cells_recognised: n_rule == 1, must be at least 2"),
-        ("altered_share_max[size=0]", "altered_share_max: size == 0, must be at least 1"),
+        ("altered_share_max[least=0]", "altered_share_max: least == 0, must be at least 1"),
     ],
 )
 def test_wrong_parameters(text, message):
