@@ -20,16 +20,17 @@ from tests.papers import (
     rows_maps,
     rows_smike,
 )
+from tests.papers.row import Row
 from tests.shared import folder
 
-Rows = list[dict[str, Any]]
+Rows = list[Row]
 
 
 class Source(NamedTuple):
-    """One function of rows: its paper, the key of its tolerances, what it needs from the shared folder."""
+    """One function of rows: its paper, its part of the paper, what it needs from the shared folder."""
 
     paper: str
-    key: str
+    part: str
     files: tuple[str, ...]
     make: Callable[[bool], Rows]
 
@@ -57,24 +58,15 @@ SOURCES = (
     Source(NISS, "swapping as a decision", (CPS,), lambda quick: rows_decision.rows_cps(quick)),
     Source(NISS, "swapping as a decision", (), lambda quick: rows_decision.rows_czech(quick)),
     Source(NISS, "not reproduced", (), lambda quick: not_reproduced.DECISION),
+    Source(SWAPS, "sensitivity", (), lambda quick: rows_smike.sensitivity_rows(quick)),
     Source(SWAPS, "key swaps", (), lambda quick: rows_key_swaps.rows_003(quick)),
     Source(SMIKE, "SMIKe", (), lambda quick: rows_smike.rows(quick)),
+    Source(SMIKE, "study I", (), lambda quick: rows_smike.study_rows(quick)),
     Source(SMIKE, "not reproduced", (), lambda quick: not_reproduced.SMIKE),
     Source(BESIDE, "beside independent", (), lambda quick: rows_decision.rows_models()),
     Source(BESIDE, "beside independent", (CZECH_THERE,), lambda quick: rows_decision.rows_elsewhere(quick)),
     Source(BESIDE, "beside independent", (CPS, CPS_THERE), lambda quick: rows_decision.rows_elsewhere_cps(quick)),
 )
-
-
-def once(found: list[tuple[Source, Rows]]) -> list[tuple[Source, Rows]]:
-    """Without rows that an earlier source has under the same name with the same published figure."""
-    seen: set[tuple[str, str]] = set()
-    out = []
-    for source, made in found:
-        kept = [row for row in made if (row["row"], str(row["published"])) not in seen]
-        seen |= {(row["row"], str(row["published"])) for row in kept}
-        out.append((source, kept))
-    return out
 
 
 def listed() -> list[tuple[Source, Rows]]:
@@ -85,7 +77,7 @@ def listed() -> list[tuple[Source, Rows]]:
     with ExitStack() as stack:
         for module, name, fake in _fakes():
             stack.enter_context(patch.object(module, name, fake))
-        return once([(source, source.make(True)) for source in SOURCES])
+        return [(source, source.make(True)) for source in SOURCES]
 
 
 def _fakes() -> list[tuple[Any, str, Callable[..., Any]]]:
@@ -95,12 +87,12 @@ def _fakes() -> list[tuple[Any, str, Callable[..., Any]]]:
         return lambda *given: rng.random(shape)
 
     def tables(names: Any) -> Callable[..., Any]:
-        return lambda sets: {name: (rng.random((3, 5)), rng.random((3, 5))) for name in names}
+        return lambda *given: {name: (rng.random((3, 5)), rng.random((3, 5))) for name in names}
 
-    def realise(*given: Any) -> rows_group_swap.Found:
+    def realise(*given: Any) -> rows_group_swap.Realised:
         overlaps: dict[str, np.ndarray] = defaultdict(lambda: rng.random((3, 5)))
         places: dict[str, list[str]] = defaultdict(lambda: [rows_group_swap.SEX])
-        return rows_group_swap.Found(overlaps, places, rng.random((3, 6, 4)), rng.random((3, 6, 4, 4)), {})
+        return rows_group_swap.Realised(overlaps, places, rng.random((3, 6, 4)), rng.random((3, 6, 4, 4)), {})
 
     def swapped(replicates: int) -> tuple[list[str], np.ndarray]:
         letters = rows_decision.LETTERS
@@ -122,10 +114,9 @@ def _fakes() -> list[tuple[Any, str, Callable[..., Any]]]:
     return [
         (rows_maps, "simulate", tables(rows_maps.PUBLISHED)),
         (rows_key_swaps, "simulate", tables(rows_key_swaps.TABLE_2)),
-        (rows_key_swaps, "sensitivity", of(3, 2, 8)),
-        (rows_key_swaps, "protection", lambda sets: {k: rng.random((3, 2, 8)) for k in ("RDS", "DDS", "PRAM")}),
+        (rows_key_swaps, "protection", lambda *given: {k: rng.random((3, 2, 8)) for k in ("RDS", "DDS", "PRAM")}),
         (rows_smike, "sensitivity", of(3, 2, 8)),
-        (rows_smike, "protection", of(3, 2, 8)),
+        (rows_smike, "protection", of(3, 2, 2, 8)),
         (rows_smike, "study_1", of(3, 2)),
         (rows_group_swap, "realise", realise),
         (rows_group_swap, "linked", of(3)),

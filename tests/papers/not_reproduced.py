@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from tests.papers.row import Row
 
 _HOSPITALS = "not compared: neither the propensity model nor the fifth stratum's partner is published"
 _NO_DATA = "data not public here"
@@ -10,10 +10,8 @@ _P2 = (0.879, 0.835, 0.719, 0.660, 0.609, 0.615, 0.620, 0.656)
 _P2_ELSEWHERE = (0.551, 0.425, 0.309, 0.239, 0.229, 0.278, 0.367, 0.465)
 
 
-def _row(name: str, published: str, why: str, grade: str = "X") -> dict[str, Any]:
-    return {
-        "row": name, "published": published, "ours": None, "se": None, "grade": grade, "verdict": "differs", "why": why,
-    }  # fmt: skip
+def _row(name: str, published: str, why: str, grade: str = "X") -> Row:
+    return Row(name, published, None, grade, why=why)
 
 
 MAPS = [_row("table 3: ten releases of seven records", "a sample", "one illustrative draw of an unknown seed")]

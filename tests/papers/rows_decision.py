@@ -29,6 +29,7 @@ from engine.release.spec import ReleaseSpec
 from engine.sweeps.evaluator import question_of
 from tests import fit_statistics as statistics
 from tests.papers import czech
+from tests.papers.row import Row
 from tests.shared import shared_file
 from tests.small_tables import rows as runs
 
@@ -81,35 +82,31 @@ def scores(mine: np.ndarray, mean: float, spread: float, n: int) -> float:
     return gap / error if error else (inf if gap else 0.0)
 
 
-def _row(
-    name: str, published: Any, ours: Any, grade: str, verdict: str = "", why: str = "", se: float | None = None
-) -> dict[str, Any]:
-    """``verdict`` by default: agrees when the two are equal."""
-    verdict = verdict or ("agrees" if ours == published else "differs")
-    return {
-        "row": name, "published": published, "ours": ours, "se": se, "grade": grade, "verdict": verdict, "why": why,
-    }  # fmt: skip
+def _equal(name: str, published: float, ours: float, grade: str = "A", why: str = "", reading: str = "") -> Row:
+    return Row(name, published, ours, grade, units=0, why=why, reading=reading)
 
 
-def _holds(name: str, statement: str, ours: str, holds: bool, why: str = "", grade: str = "C") -> dict[str, Any]:
-    return _row(name, statement, ours, grade, "qualitative" if holds else "differs", why)
+def _holds(
+    name: str, statement: str, ours: str, holds: bool, why: str = "", grade: str = "C", reading: str = ""
+) -> Row:
+    return Row(name, statement, ours, grade, holds=holds, why=why, reading=reading)
 
 
-def rows_counts() -> list[dict[str, Any]]:
+def rows_counts() -> list[Row]:
     """Numbers of candidates, and the Czech table."""
     eight, six = tuple("ABCDEFGH"), tuple("ABCDEF")
     pairs, singles = list(by_swap_sizes(eight, eight, [1, 2])), list(by_swap_sizes(eight, eight, [1]))
     table = czech.counts()
     ones, twos = (int(np.count_nonzero(table.counts == k)) for k in (1, 2))
     out = [
-        _row("5.1: swaps of one or two of 8 attributes, per rate", 36, len(pairs), "A"),
-        _row("5.1: candidates at 3 rates", 108, len(scenarios(pairs, RATES)), "A"),
-        _row("5.2: candidates of 6 attributes at one rate", 21, len(list(by_swap_sizes(six, six, [1, 2]))), "A"),
-        _row("figure 2: single swaps at 3 rates", 24, len(scenarios(singles, ["0.01", "0.05", "0.1"])), "A"),
-        _row("5.3: runs of the single swaps, 100 each", 800, 100 * len(scenarios(singles, ["0.1"])), "A"),
-        _row("table 2: men", 1841, int(table.counts.sum()), "A"),
-        _row("table 2: cells of one", 1, ones, "A"),
-        _row("table 2: cells of two", 2, twos, "A"),
+        _equal("5.1: swaps of one or two of 8 attributes, per rate", 36, len(pairs)),
+        _equal("5.1: candidates at 3 rates", 108, len(scenarios(pairs, RATES))),
+        _equal("5.2: candidates of 6 attributes at one rate", 21, len(list(by_swap_sizes(six, six, [1, 2])))),
+        _equal("figure 2: single swaps at 3 rates", 24, len(scenarios(singles, ["0.01", "0.05", "0.1"]))),
+        _equal("5.3: runs of the single swaps, 100 each", 800, 100 * len(scenarios(singles, ["0.1"]))),
+        _equal("table 2: men", 1841, int(table.counts.sum())),
+        _equal("table 2: cells of one", 1, ones),
+        _equal("table 2: cells of two", 2, twos),
     ]
     for d in (6, 8):
         ours, near = counts(d)[2], 4**d // 2
@@ -120,14 +117,14 @@ def rows_counts() -> list[dict[str, Any]]:
     return out
 
 
-def rows_cps(quick: bool) -> list[dict[str, Any]]:
+def rows_cps(quick: bool) -> list[Row]:
     """CPS-8D: the table, and what figures 2 to 4 and 7 show; 100 runs of each candidate, 10 when quick."""
     _, data = cps()
-    occupied = "with the recode that this number helped to choose; 1,675 with the boundaries taken literally"
+    occupied = "boundaries of the recode†; 1,675 with the printed labels taken literally"
     out = [
-        _row("table 1: records of CPS-8D", 48842, data.table.n_records, "A"),
-        _row("table 1: cells of CPS-8D", 2880, int(np.prod(data.domain.shape)), "A"),
-        _row("5.1: occupied cells of CPS-8D", 1695, len(data.table), "A", why=occupied),
+        _equal("table 1: records of CPS-8D", 48842, data.table.n_records),
+        _equal("table 1: cells of CPS-8D", 2880, int(np.prod(data.domain.shape))),
+        _equal("5.1: occupied cells of CPS-8D", 1695, len(data.table), reading=occupied),
     ]
     labels, found = swapped(10 if quick else 100)
     means = found.mean(axis=2)[:, :, [DR, HD]]
@@ -142,15 +139,14 @@ def rows_cps(quick: bool) -> list[dict[str, Any]]:
         f" and is best for bounds from there up to {bound.min():.5f}" if len(bound) else ""
     )
     why += f"; in single runs, as the paper has, it is best in {wins:.0%}"
-    out.append(_row("figure 3, 2 %: best swap with DR at most 0.014", "WS", winner, "C", why=why))
+    out.append(_holds("figure 3, 2 %: best swap with DR at most 0.014", "WS", winner, winner == "WS", why))
     on = undominated(two)
     out.append(_holds("figure 3, 2 %: WS on the frontier", "yes", _word(on[ws]), bool(on[ws]), "of means"))
     e = labels.index("E")
     ten, pooled = undominated(means[:, 2]), undominated(means.reshape(-1, 2)).reshape(len(labels), 3)
     out.append(_holds("figure 3, 10 %: Edu alone on the frontier", "yes", _word(ten[e]), bool(ten[e]), "of means"))
-    out.append(
-        _holds("figure 4: it is dominated once rates are pooled", "yes", _word(not pooled[e, 2]), not pooled[e, 2])
-    )
+    beaten = not pooled[e, 2]
+    out.append(_holds("figure 4: it is dominated once rates are pooled", "yes", _word(beaten), beaten, "of means"))
     every = np.stack([undominated(means[:, r]) for r in range(3)], axis=1)
     part = bool((every | ~pooled).all())
     ours = f"{_word(part)}, {pooled.sum()} of {every.sum()}"
@@ -170,24 +166,18 @@ def rows_cps(quick: bool) -> list[dict[str, Any]]:
     order = sorted(ten_hd, key=ten_hd.__getitem__)
     shown = "HD at 10 %: " + ", ".join(f"{label} {ten_hd[label]:.3f}" for label in order)
     most, least = set(order[-2:]), set(order[:2])
-    out.append(
-        _row("swaps with most distortion", "A, I", ", ".join(sorted(most)), "C", _kind(most == {"A", "I"}), shown)
-    )
+    out.append(_holds("swaps with most distortion", "A, I", ", ".join(sorted(most)), most == {"A", "I"}, shown))
     why = f"{shown}; Race comes next after AvgHrs" if order[:3] == ["E", "H", "R"] else shown
     ours = ", ".join(sorted(least))
-    out.append(_row("swaps with least distortion", "E, R", ours, "C", _kind(least == {"E", "R"}), why))
+    out.append(_holds("swaps with least distortion", "E, R", ours, least == {"E", "R"}, why))
     return [*out, _clouds(found[single, 2][:, :, [DR, HD]])]
-
-
-def _kind(holds: bool) -> str:
-    return "qualitative" if holds else "differs"
 
 
 def _word(holds: Any) -> str:
     return "yes" if holds else "no"
 
 
-def _clouds(found: np.ndarray) -> dict[str, Any]:
+def _clouds(found: np.ndarray) -> Row:
     """Figure 7: how many runs ``(8, replicates, 2)`` lie nearest to the mean of their own attribute."""
     means = found.mean(axis=1)
     inside = found - means[:, None, :]
@@ -198,27 +188,15 @@ def _clouds(found: np.ndarray) -> dict[str, Any]:
     return _holds("figure 7: clouds of runs can be told apart", "yes", f"{own.mean():.0%}", bool(own.mean() > 0.5), why)
 
 
-def rows_czech(quick: bool) -> list[dict[str, Any]]:
+def rows_czech(quick: bool) -> list[Row]:
     """Section 5.2: the model of eq. 14, and figure 5 from means of 200 runs, 40 when quick."""
     out = []
     for criterion in ("aic", "bic"):
         found = czech.place(czech.MODELS["ABCD"], criterion)
         why = "place among all 32,768 graphical models of the printed table; the model named is not the best one"
-        out.append(_row(f"eq. 14 is the best model by {criterion.upper()}", 1, found, "X", why=why))
+        out.append(_equal(f"eq. 14 is the best model by {criterion.upper()}", 1, found, "X", why))
+    out += rows_figure_5(quick)
     simulated = czech.simulated(40 if quick else 200)
-    means = {name: np.array([by[swap].mean() for swap in czech.SWAPS]) for name, by in simulated.items()}
-    printed = {"B", "DE", "EF", "CE", "AF", "DF"}
-    for mode, said in (("fixed", "fixed"), ("refit", "refitted"), ("fullrefit", "refitted, with the coefficient")):
-        value = means[f"{mode}_ABCD"]
-        on = {czech.SWAPS[k] for k in np.flatnonzero(undominated(np.column_stack([means["DR"], -value])))}
-        why = "of means; the paper's is one run of an unknown seed"
-        there, here = (", ".join(sorted(one)) for one in (printed, on))
-        out.append(_row(f"figure 5: frontier, likelihood {said}", there, here, "X", why=why))
-        low = {czech.SWAPS[k] for k in np.argsort(value)[:2]}
-        grade = "B" if mode == "fullrefit" else "X"
-        why = "which likelihood is meant is not stated"
-        name = f"figure 5: two swaps far below all others, likelihood {said}"
-        out.append(_row(name, "BF, CF", ", ".join(sorted(low)), grade, _kind(low == {"BF", "CF"}), why))
     spreads = [float(np.median([by.std(ddof=1) for by in simulated[name].values()])) for name in ("DR", "HD")]
     why = "median standard deviation over 21 Czech swaps at 10 %; the paper says so of school data"
     ours = f"DR {spreads[0]:.4f}, HD {spreads[1]:.4f}"
@@ -226,32 +204,53 @@ def rows_czech(quick: bool) -> list[dict[str, Any]]:
     return [*out, _holds("5.3: spread of runs", "nontrivial but not dramatic", ours, holds, why)]
 
 
-def rows_models() -> list[dict[str, Any]]:
-    """Six log-linear models of the Czech table beside an independent implementation; tolerance 0.02."""
+def rows_figure_5(quick: bool) -> list[Row]:
+    """Figure 5 from means of 200 runs, 40 when quick."""
+    out, simulated = [], czech.simulated(40 if quick else 200)
+    means = {name: np.array([by[swap].mean() for swap in czech.SWAPS]) for name, by in simulated.items()}
+    printed = {"B", "DE", "EF", "CE", "AF", "DF"}
+    for mode, said in (("fixed", "fixed"), ("refit", "refitted"), ("fullrefit", "refitted, with the coefficient")):
+        value = means[f"{mode}_ABCD"]
+        on = {czech.SWAPS[k] for k in np.flatnonzero(undominated(np.column_stack([means["DR"], -value])))}
+        why = "of means; the paper's is one run of an unknown seed"
+        there, here = (", ".join(sorted(one)) for one in (printed, on))
+        out.append(_holds(f"figure 5: frontier, likelihood {said}", there, here, there == here, why, "X"))
+        low = {czech.SWAPS[k] for k in np.argsort(value)[:2]}
+        grade = "B" if mode == "fullrefit" else "X"
+        reading = f"the likelihood is {said}" + ("†" if mode == "fullrefit" else "*")
+        name = f"figure 5: two swaps far below all others, likelihood {said}"
+        holds = low == {"BF", "CF"}
+        why = "" if grade == "B" else "which likelihood is meant is not stated"
+        out.append(_holds(name, "BF, CF", ", ".join(sorted(low)), holds, why, grade, reading))
+    return out
+
+
+def rows_models() -> list[Row]:
+    """Six log-linear models of the Czech table beside an independent implementation; to the digits they give."""
     out = []
     for model, likelihood, k, aic, bic, deviance in czech.SCORES:
         fitted = czech.scores(model)
-        out.append(_row(f"{model}: parameters", k, fitted.n_parameters, "A"))
+        out.append(_equal(f"{model}: parameters", k, fitted.n_parameters))
         for name, theirs, ours in (
             ("log-likelihood", likelihood, fitted.log_likelihood),
             ("AIC", aic, statistics.aic(fitted)),
             ("BIC", bic, statistics.bic(fitted, czech.counts().n_records)),
             ("deviance G²", deviance, statistics.deviance(fitted, czech.counts())),
         ):
-            verdict = "agrees" if abs(ours - theirs) <= 0.02 else "differs"
-            out.append(_row(f"{model}: {name}", theirs, round(ours, 4), "A", verdict))
+            digits = len(str(theirs).partition(".")[2]) if name == "log-likelihood" else 2
+            out.append(Row(f"{model}: {name}", theirs, ours, "A", digits))
     for criterion, places in czech.PLACES.items():
         for text, theirs in zip(czech.MODELS.values(), places, strict=True):
-            out.append(_row(f"{text}: place by {criterion.upper()}", theirs, czech.place(text, criterion), "A"))
+            out.append(_equal(f"{text}: place by {criterion.upper()}", theirs, czech.place(text, criterion)))
     return out
 
 
-def _largest(name: str, values: list[float], most: float, why: str) -> dict[str, Any]:
+def _largest(name: str, values: list[float], most: float, why: str) -> Row:
     ours = max(map(abs, values))
-    return _row(name, f"at most {most:g}", round(ours, 2), "B", "agrees" if ours <= most else "differs", why)
+    return Row(name, f"at most {most:g}", ours, "B", 2, holds=bool(ours <= most), why=why)
 
 
-def rows_elsewhere(quick: bool) -> list[dict[str, Any]]:
+def rows_elsewhere(quick: bool) -> list[Row]:
     """Means over swaps beside those of an independent implementation, as the largest of all differences."""
     n, out = 40 if quick else 200, []
     simulated = czech.simulated(n)
@@ -278,7 +277,7 @@ def rows_elsewhere(quick: bool) -> list[dict[str, Any]]:
     return out
 
 
-def rows_elsewhere_cps(quick: bool) -> list[dict[str, Any]]:
+def rows_elsewhere_cps(quick: bool) -> list[Row]:
     """Means over all 108 candidates of CPS-8D beside those of an independent implementation."""
     n = 10 if quick else 100
     labels, found = swapped(n)
@@ -294,7 +293,7 @@ def rows_elsewhere_cps(quick: bool) -> list[dict[str, Any]]:
     return out
 
 
-def rows(quick: bool) -> list[dict[str, Any]]:
+def rows(quick: bool) -> list[Row]:
     """All rows of the paper, and those beside other computations."""
     paper = [*rows_counts(), *rows_cps(quick), *rows_czech(quick)]
     return [*paper, *rows_models(), *rows_elsewhere(quick), *rows_elsewhere_cps(quick)]

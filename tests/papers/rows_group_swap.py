@@ -5,15 +5,16 @@ propensity model of the paper (main effects, and Survived with each number).  Th
 passengers (missing ages the median) better, so both are there.  Mental health organisations (SMHO): five hospital
 types; the paper says neither which model nor what becomes of the fifth stratum, so those rows show an order.
 
-Published figures are as noisy as ours, both being of 100 realisations; so a figure agrees when it lies within its
-tolerance and two standard errors of a difference (2 √2 of ours).
+Published figures are of 100 realisations, as ours are.  The error of a mean or a percentile is found by drawing whole
+realisations anew, that of a count also from the chance that something never seen in 100 realisations has.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,12 +22,14 @@ from engine.common.streams import derive
 from engine.data.io.readers import read_table
 from engine.data.microdata import Microdata, RawTable
 from engine.measures.reanalysis import interval_overlap, joined
+from engine.mechanisms.base import Mechanism
 from engine.mechanisms.group_swap import CGS
 from engine.mechanisms.pipeline import CGS_NOISE, as_microdata
 from engine.models.record_release import RecordRelease
 from engine.plan import AnalysisPlan, AttributePlan, DataPlan, Plan
 from engine.plan.recode import code
 from engine.release.records import ReleasedTable
+from tests.papers.row import Row, of_other
 from tests.record_releases import figure
 from tests.shared import shared_file
 from tests.titanic import REG1, REG2, plan
@@ -71,7 +74,7 @@ SMHO_ANALYSES = (
 SEX = "Sex[T.male]"
 
 
-class Found(NamedTuple):
+class Realised(NamedTuple):
     """Overlaps by regression ``(realisations, coefficients)``, ratios of means ``(realisations, strata, p)`` and of
     covariances ``(realisations, strata, p, p)``, names of the coefficients by regression, and diagnostics."""
 
@@ -137,16 +140,16 @@ def study(name: str) -> Study:
 
 
 @lru_cache
-def realise(name: str, mode: str, moved: int, realisations: int) -> Found:
+def realise(name: str, mode: str, moved: int, realisations: int, mechanism: Mechanism = CGS) -> Realised:
     """Realisations of one candidate of a study, measured."""
     data, declared, strata, numeric, given = study(name)
-    setting = CGS.setting(data, {**given, "n_swap": str(moved), "mode": mode}, strata, numeric)
-    prepared, original = CGS.prepare(setting), ReleasedTable(data)
+    setting = mechanism.setting(data, {**given, "n_swap": str(moved), "mode": mode}, strata, numeric)
+    prepared, original = mechanism.prepare(setting), ReleasedTable(data)
     before = _moments(original, original.cells(strata), numeric)
     overlaps: dict[str, list[np.ndarray]] = {one.name: [] for one in declared.analyses}
     means, covariances, places, about = [], [], dict[str, list[str]](), dict[str, float | str]()
     for one in range(realisations):
-        drawn = CGS.draw(prepared, setting, derive(bytes(16), f"{name} {mode}", (one,)))
+        drawn = mechanism.draw(prepared, setting, derive(bytes(16), f"{name} {mode}", (one,)))
         (table,), about = drawn.tables, about or drawn.diagnostics
         release = RecordRelease(original, [table], declared)
         for reg, into in overlaps.items():
@@ -158,7 +161,7 @@ def realise(name: str, mode: str, moved: int, realisations: int) -> Found:
         means.append(after[0] / before[0])
         covariances.append(after[1] / before[1])
     every = {reg: np.array(values) for reg, values in overlaps.items()}
-    return Found(every, places, np.array(means), np.array(covariances), about)
+    return Realised(every, places, np.array(means), np.array(covariances), about)
 
 
 def linked(name: str, moved: int, realisations: int) -> np.ndarray:
@@ -174,7 +177,14 @@ def linked(name: str, moved: int, realisations: int) -> np.ndarray:
     return np.array(found)
 
 
-def _se(values: np.ndarray, of: Any) -> float:
+Figures = Callable[[np.ndarray], float]
+REALISATIONS = 100
+ORDER_ONLY = "neither the model nor the fifth stratum's partner is published; only the order counts"
+LOST = "the paper's noise level and way of linking are lost"
+HEAVY = "ratios of covariances near zero: heavy tails"
+
+
+def _error(values: np.ndarray, of: Figures) -> float:
     """Standard error of a figure over realisations (first axis), by 200 bootstrap draws of whole realisations."""
     rng = np.random.default_rng(1)
     draws = [of(values[rng.integers(0, len(values), len(values))]) for _ in range(200)]
@@ -182,89 +192,149 @@ def _se(values: np.ndarray, of: Any) -> float:
 
 
 def _row(
-    name: str, published: float, values: np.ndarray, of: Any, grade: str, within: float, why: str = ""
-) -> dict[str, Any]:
-    ours, se = float(of(values)), _se(values, of)
+    name: str, published: float, values: np.ndarray, of: Figures, grade: str, digits: int = 2, reading: str = "",
+    why: str = "", error: float | None = None,
+) -> Row:  # fmt: skip
     lost = int(np.isnan(values).sum())
     if lost:
         why = "; ".join(filter(None, [why, f"{lost} of {values.size} could not be estimated and do not count"]))
-    return {
-        "row": name, "published": published, "ours": round(ours, 3), "se": round(se, 3), "grade": grade,
-        "verdict": "agrees" if abs(ours - published) <= within + 2 * np.sqrt(2) * se else "differs", "why": why,
-    }  # fmt: skip
+    error = _error(values, of) if error is None else error
+    theirs = of_other(error, len(values), REALISATIONS)
+    return Row(name, published, float(of(values)), grade, digits, error, theirs, reading=reading, why=why)
 
 
-def _quantile(q: float) -> Any:
-    return lambda values: np.nanquantile(values, q)
+def _count_row(name: str, published: float, values: np.ndarray, grade: str, reading: str, why: str = "") -> Row:
+    """How many of all values over 100 realisations are negative.
+
+    What never (or always) happened in n realisations happens with a chance of about 1/2 in n + 1 (Jeffreys): the
+    bootstrap alone would say that its error is 0.
+    """
+    n = len(values)
+    each = np.sum(values < 0, axis=0)
+    chance = (each + 0.5) / (n + 1)
+    unseen = 100 / n * float(np.sqrt(np.sum(n * chance * (1 - chance))))
+    error = max(_error(values, _negative(n)), unseen)
+    return _row(name, published, values, _negative(n), grade, 0, reading, why, error)
 
 
-def rows(quick: bool) -> list[dict[str, Any]]:
+def _quantile(q: float) -> Figures:
+    return lambda values: float(np.nanquantile(values, q))
+
+
+def _negative(n: int) -> Figures:
+    return lambda values: float(100 / n * np.sum(values < 0))
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(np.nanmean(values))
+
+
+def rows(quick: bool) -> list[Row]:
     """Titanic over 100 realisations, SMHO over 20, linkage over 5; when quick 10, 3 and 1."""
     n = 10 if quick else 100
-    return [*_overlap_rows(n), *_ratio_rows(n), *_smho_rows(3 if quick else 20), *_linkage_rows(1 if quick else 5)]
+    return [*overlap_rows(n), *ratio_rows(n), *_smho_rows(3 if quick else 20), *_linkage_rows(1 if quick else 5)]
 
 
-def _overlap_rows(n: int) -> list[dict[str, Any]]:
+def _words(mode: str, moved: int, more: str = "") -> str:
+    model = "formula=main effects and Survived with each number; " if mode == "CGS" else ""
+    weights = "weights are propensities of the other stratum*; " if mode == "CGS" else ""
+    return f"mode={mode}; n_swap={moved}; {model}{weights}{more or '714 passengers whose age is known*'}"
+
+
+FAR = {  # figures that differ by more than three standard errors, by regression or set of passengers
+    ("Reg1", "RGS", 20): ("5 % point",),
+    ("Reg1", "RGS", 40): ("95 % point",),
+    ("Reg1", "CGS", 40): ("disjoint",),
+    ("Reg2", "CGS", 40): ("5 % point",),
+    ("titanic 891", "RGS", 20): ("mean",),
+    ("titanic 891", "CGS", 40): ("mean",),
+    ("titanic 891", "RGS", 40): ("95 % point",),
+}
+DIFFERS = "differs by more than three standard errors"
+EXPECTED = {("titanic", 20): 1.011, ("titanic", 40): 1.023, ("titanic 891", 20): 1.011, ("titanic 891", 40): 1.022}
+"""Mean ratios of means that random group swaps have in expectation, by set of passengers and records a direction."""
+WEAK = "too noisy to tell the mechanism from doing nothing"
+
+
+def overlap_rows(n: int, mechanism: Mechanism = CGS, modes: tuple[str, ...] = MODES) -> list[Row]:
+    """Overlaps of intervals on the Titanic."""
     out = []
     for (reg, mode, moved), (mean, low, high, below) in OVERLAPS.items():
-        found = realise("titanic", mode, moved, n)
-        values, label = found.overlaps[reg], f"Titanic {reg}, {mode} {moved}"
-        out.append(_row(f"{label}: mean overlap", mean, values, np.nanmean, "B", 0.04))
-        out.append(_row(f"{label}: 5 % point", low, values, _quantile(0.05), "B", 0.10))
-        out.append(_row(f"{label}: 95 % point", high, values, _quantile(0.95), "B", 0.10))
-        grade = "B" if (reg, mode) == ("Reg1", "RGS") else "C"
+        if mode not in modes:
+            continue
+        found = realise("titanic", mode, moved, n, mechanism)
+        values, label, reading = found.overlaps[reg], f"Titanic {reg}, {mode} {moved}", _words(mode, moved)
+        far = FAR.get((reg, mode, moved), ())
+        for what, published, of in (
+            ("mean overlap", mean, _mean),
+            ("5 % point", low, _quantile(0.05)),
+            ("95 % point", high, _quantile(0.95)),
+        ):
+            grade, why = ("C", DIFFERS) if what in far else ("B", "")
+            out.append(_row(f"{label}: {what}", published, values, of, grade, 2, reading, why))
         name = f"{label}: disjoint, of {500 if reg == 'Reg1' else 1800}"
-        out.append(_row(name, below, values, _negative(n), grade, 12))
+        strong = (reg, mode) == ("Reg1", "RGS")
+        why = "" if strong else DIFFERS if "disjoint" in far else WEAK
+        out.append(_count_row(name, below, values, "B" if strong else "C", reading, why))
         if (reg, moved) == ("Reg1", 20):
-            sex = values[:, found.places[reg].index(SEX)]
+            sex = values[:, [found.places[reg].index(SEX)]]
             if mode == "RGS":
-                out.append(_row(f"{label}: disjoint for sex, of 100", 100, sex, _negative(n), "B", 3))
+                out.append(_count_row(f"{label}: disjoint for sex, of 100", 100, sex, "B", reading))
             else:
                 why = "printed for CGS without saying for which amount"
-                out.append(_row(f"{label}: mean overlap for sex", 0.5, sex, np.mean, "C", 0.1, why))
+                out.append(_row(f"{label}: mean overlap for sex", 0.5, sex, _mean, "C", 2, reading, why))
     return out
 
 
-def _ratio_rows(n: int) -> list[dict[str, Any]]:
+def ratio_rows(n: int, mechanism: Mechanism = CGS, modes: tuple[str, ...] = MODES) -> list[Row]:
+    """Ratios of stratum means and covariances on the Titanic, for two sets of passengers."""
     out = []
-    for (mode, moved), (of_means, of_covariances, changes) in RATIOS.items():
-        for name in ("titanic", "titanic 891"):
-            found, everyone = realise(name, mode, moved, n), name.endswith("891")
-            label = f"Titanic{' with median ages' if everyone else ''}"
-            for what, values, (mean, low, high) in (
-                ("means", found.means, of_means),
-                ("covariances", found.covariances, of_covariances),
-            ):
-                why = "" if everyone else "the printed spread is that of all 891 passengers"
-                grades = ("B", "B" if everyone else "C")
-                if what == "covariances":
-                    grades, why = ("C", "C"), "ratios of covariances near zero: heavy tails"
-                name = f"{label}, {mode} {moved}: ratios of {what}"
-                out.append(_row(f"{name}, mean", mean, values, np.mean, grades[0], 0.04, why))
-                out.append(_row(f"{name}, 5 % point", low, values, _quantile(0.05), grades[1], 0.10, why))
-                out.append(_row(f"{name}, 95 % point", high, values, _quantile(0.95), grades[1], 0.10, why))
-            name = f"{label}, {mode} {moved}: sign changes of covariances, of 9600"
-            out.append(_row(name, changes, found.covariances, _negative(n), "C", 30))
+    for mode, moved in RATIOS:
+        if mode in modes:
+            for name in ("titanic", "titanic 891"):
+                out += _ratios(name, mode, moved, realise(name, mode, moved, n, mechanism))
     return out
 
 
-def _smho_rows(n: int) -> list[dict[str, Any]]:
-    out, why = [], "neither the model nor the fifth stratum's partner is published; only the order counts"
+def _ratios(name: str, mode: str, moved: int, found: Realised) -> list[Row]:
+    of_means, of_covariances, changes = RATIOS[mode, moved]
+    everyone, out = name.endswith("891"), []
+    label = f"Titanic{' with median ages' if everyone else ''}, {mode} {moved}"
+    reading = _words(mode, moved, "all 891 passengers, median ages†; pairs by hand*" if everyone else "")
+    figures = (("mean", _mean), ("5 % point", _quantile(0.05)), ("95 % point", _quantile(0.95)))
+    for (what, of), published in zip(figures, of_means, strict=True):
+        why = "" if everyone else "the printed spread is nearer to that of all 891 passengers"
+        if what in FAR.get((name, mode, moved), ()):
+            why = DIFFERS
+        if what == "mean" and mode == "RGS":
+            why = "; ".join(filter(None, [why, f"exact expectation of random swaps: {EXPECTED[name, moved]}"]))
+        grade = "B" if everyone and DIFFERS not in why else "C"
+        digits = 3 if what == "mean" else 2
+        out.append(_row(f"{label}: ratios of means, {what}", published, found.means, of, grade, digits, reading, why))
+    for (what, of), published in zip(figures, of_covariances, strict=True):
+        title = f"{label}: ratios of covariances, {what}"
+        out.append(_row(title, published, found.covariances, of, "C", 2, reading, HEAVY))
+    title = f"{label}: sign changes of covariances, of 9600"
+    out.append(_count_row(title, changes, found.covariances, "C", reading, "of which passengers is not stated"))
+    return out
+
+
+def _smho_rows(n: int) -> list[Row]:
+    out = []
     for reg, published in SMHO_OVERLAPS.items():
         for (mode, moved), one in zip(((m, k) for m in MODES for k in MOVED), published, strict=True):
             values = realise("smho", mode, moved, n).overlaps[reg]
-            out.append(_row(f"SMHO {reg}, {mode} {moved}: mean overlap", one, values, np.nanmean, "C", 0.04, why))
+            reading = f"mode={mode}; n_swap={moved}; main effects*; odd=reuse*"
+            label = f"SMHO {reg}, {mode} {moved}: mean overlap"
+            out.append(_row(label, one, values, _mean, "C", 2, reading, ORDER_ONLY))
     return out
 
 
-def _linkage_rows(n: int) -> list[dict[str, Any]]:
-    out, why = [], "the paper's noise level and way of linking are lost; here c = 0.15 and the nearest original"
+def _linkage_rows(n: int) -> list[Row]:
+    out = []
     for name, label, shares in (("titanic", "Titanic", (0.04, 0.03)), ("smho", "SMHO", (0.02, 0.015))):
         for moved, published in zip(MOVED, shares, strict=True):
+            reading = f"n_swap={moved}; c=0.15*; the nearest original*"
             values = linked(name, moved, n)
-            out.append(_row(f"{label}, CGS {moved} and noise: linked", published, values, np.mean, "C", 0.02, why))
+            out.append(_row(f"{label}, CGS {moved} and noise: linked", published, values, _mean, "C", 3, reading, LOST))
     return out
-
-
-def _negative(n: int) -> Any:
-    return lambda values: 100 / n * np.sum(values < 0)

@@ -12,4 +12,4 @@ def test_table_2():
     """Biases after DDS and RDS, mean squared errors and coverages after DDS."""
     rows = rows_key_swaps.rows_000(quick=False)
     assert len(rows) == 30
-    assert [row for row in rows if row["grade"] in "AB" and row["verdict"] != "agrees"] == []
+    assert [row for row in rows if row.required and not row.agrees] == []

@@ -193,11 +193,11 @@ def test_what_the_paper_says_of_its_figures(cps):
 def test_rows_of_the_paper(cps):
     """The rows that the table of reproductions shows; means over few runs, for the statements do not need more."""
     found = [*rows_decision.rows_counts(), *rows_decision.rows_cps(quick=True)]
-    assert [row for row in found if row["grade"] in "AB" and row["verdict"] == "differs"] == []
-    assert len({row["row"] for row in found}) == len(found)
+    assert [row for row in found if row.required and not row.agrees] == []
+    assert len({row.name for row in found}) == len(found)
 
 
 @pytest.mark.slow
 def test_all_rows():
     found = rows_decision.rows(quick=False)
-    assert [row for row in found if row["grade"] in "AB" and row["verdict"] == "differs"] == []
+    assert [row for row in found if row.required and not row.agrees] == []

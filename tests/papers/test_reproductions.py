@@ -10,8 +10,11 @@ import pytest
 
 from engine.common.streams import STREAM_VERSION
 from tests.papers import __main__ as command
+from tests.papers import page
 from tests.papers.listing import SOURCES, Source, listed
-from tests.papers.tolerances import FAMILIES, family
+from tests.papers.mutants import MUST_BE_REJECTED
+from tests.papers.mutants_all import MUTANTS
+from tests.papers.row import MOST, Row
 
 Line = tuple[str, ...]
 
@@ -35,9 +38,15 @@ def text() -> str:
 
 
 @pytest.fixture(scope="module")
-def expected() -> list[tuple[Source, Line]]:
+def expected() -> list[tuple[Source, Row]]:
     """Every row with its source; what is ours, its error and its verdict mean nothing."""
-    return [(source, command.cells(source, row, True)) for source, rows in listed() for row in rows]
+    return [(source, row) for source, rows in listed() for row in rows]
+
+
+def shown_as(row: Row) -> Line:
+    """Name, published figure, grade and readings, as the page has them."""
+    line = page.cells(row, True, {})
+    return line[0], line[1], line[7], line[10]
 
 
 def number(text: str) -> float | None:
@@ -47,58 +56,57 @@ def number(text: str) -> float | None:
         return None
 
 
-def contradiction(source: Source, line: Line, in_order: bool) -> str | None:
+def contradiction(row: Row, line: Line, in_order: bool) -> str | None:
     """What is wrong with a verdict, if anything; differences within rounding are let pass either way."""
-    name, published, ours, error, grade, verdict, _ = line
-    one, other = number(published), number(ours)
+    name, published, ours, _, _, allowed, apart, grade, verdict, *_ = line
+    one, other, most = number(published), number(ours), number(allowed)
     if verdict == "data absent":
-        return None if ours == "–" and source.files else "data are not absent"
+        return None if ours == "–" else "data are not absent"
     if verdict == "qualitative":
-        told = one is None or (in_order and name.startswith("SMHO Reg"))
-        return None if told and ours != "–" and grade in "BC" else "nothing says that it holds"
+        stated = one is None or (in_order and name.startswith("SMHO Reg"))
+        return None if stated and ours != "–" and grade in "BC" else "nothing says that it holds"
     if verdict == "exact":
         return None if published == ours and grade == "A" else "it is not the very figure"
     if ours == "–":
         return None if verdict == "not reproduced" else "there is nothing of ours"
     if published.startswith("at most "):
         near = float(ours) <= float(published.split()[-1])
-        return None if near == (verdict == "within tolerance") else "the bound says otherwise"
+        return None if near == (verdict == "agrees") else "the bound says otherwise"
+    if published == "0.70 to 0.80":
+        near = other is not None and 0.7 <= other <= 0.8
+        return None if near == (verdict == "agrees") else "the range says otherwise"
     if one is None or other is None:
-        return None if (published == ours) == (verdict == "within tolerance") else "the words say otherwise"
-    tolerance = family(source.key, name)
-    allowed = tolerance.allowed({"published": one, "se": number(error)})
-    rounding = 0.5 * 10**-tolerance.digits + tolerance.errors * max(0.5 * 10 ** -(tolerance.digits + 1), 0.0005)
-    if tolerance.absolute == tolerance.relative == tolerance.errors == 0:
-        rounding = 0.0
-    gap = abs(one - other)
-    if verdict == "within tolerance":
-        return None if gap <= allowed + rounding + 1e-9 else f"{gap:g} is more than {allowed:g}"
-    return None if gap >= allowed - rounding - 1e-9 and gap > 0 else f"{gap:g} is no more than {allowed:g}"
+        return None if verdict == "not reproduced" and published != ours else "the words say otherwise"
+    if most is None:
+        near = abs(one - other) <= 0.5 * 10**-row.digits + 1e-9
+        return None if near == (verdict == "agrees") else "the figures say otherwise"
+    gap, rounding = abs(one - other), 1.5 * 10**-row.digits
+    if verdict == "agrees":
+        return None if gap <= most + rounding and float(apart) <= MOST else f"{gap:g} is more than {most:g}"
+    return None if gap >= most - rounding and float(apart) >= MOST else f"{gap:g} is no more than {most:g}"
 
 
 def hospitals_in_order(lines: list[Line]) -> bool:
-    ours = {line[0]: number(line[2]) for line in lines if line[0].startswith("SMHO Reg")}
-    return command.hospitals_in_order([{"row": name, "ours": value} for name, value in ours.items()])
+    return page.hospitals_in_order({line[0]: number(line[2]) for line in lines})
 
 
-def test_every_row_is_there_and_no_other(text: str, expected: list[tuple[Source, Line]]) -> None:
+def test_every_row_is_there_and_no_other(text: str, expected: list[tuple[Source, Row]]) -> None:
     shown = tables(text)
     for paper in dict.fromkeys(source.paper for source in SOURCES):
-        wanted = [(line[0], line[1], line[4]) for source, line in expected if source.paper == paper]
-        assert [(line[0], line[1], line[4]) for line in shown[paper]] == wanted
-        names = [name for name, _, _ in wanted]
-        assert len(set(names)) == len(names) > 0
+        wanted = [shown_as(row) for source, row in expected if source.paper == paper]
+        assert [(line[0], line[1], line[7], line[10]) for line in shown[paper]] == wanted
+        assert len({line[0] for line in wanted}) == len(wanted) > 0
 
 
-def test_no_verdict_contradicts_its_numbers(text: str, expected: list[tuple[Source, Line]]) -> None:
+def test_no_verdict_contradicts_its_numbers(text: str, expected: list[tuple[Source, Row]]) -> None:
     shown = tables(text)
     lines = [line for paper in dict.fromkeys(source.paper for source, _ in expected) for line in shown[paper]]
     in_order = hospitals_in_order(lines)
     wrong = {}
-    for (source, _), line in zip(expected, lines, strict=True):
-        assert line[5] in command.VERDICTS, line
-        assert line[6] or line[5] != "not reproduced" or line[4] == "C", f"{line[0]}: why not?"
-        wrong[line[0]] = contradiction(source, line, in_order)
+    for (_, row), line in zip(expected, lines, strict=True):
+        assert line[8] in page.VERDICTS, line
+        assert line[11] or line[7] in "AB", f"{line[0]}: why is it not required?"
+        wrong[line[0]] = contradiction(row, line, in_order)
     assert {name: what for name, what in wrong.items() if what} == {}
 
 
@@ -106,38 +114,70 @@ def test_required_rows_are_met_and_counted(text: str) -> None:
     """The committed page is of a full run with all data, its counts are those of its rows, and its gates hold."""
     shown = tables(text)
     papers = list(dict.fromkeys(source.paper for source in SOURCES))
-    every = [line for paper in papers for line in shown[paper]]
-    for line in every:
-        assert line[5] != "data absent"
-        assert line[4] not in "AB" or line[5] != "not reproduced", line
-    for counted, lines in zip(shown["Reproductions"], [*(shown[paper] for paper in papers), every], strict=True):
-        count = Counter(line[5] for line in lines)
-        assert counted[1:] == (*(str(count[word]) for word in command.VERDICTS), str(len(lines)))
+    lines = [line for paper in papers for line in shown[paper]]
+    for line in lines:
+        assert line[8] != "data absent"
+        assert line[7] not in "AB" or line[8] != "not reproduced", line
+    for counted, some in zip(shown["Reproductions"], [*(shown[paper] for paper in papers), lines], strict=True):
+        count = Counter(line[8] for line in some)
+        assert counted[1:] == (*(str(count[word]) for word in page.VERDICTS), str(len(some)))
     assert "a full run" in text and f"streams of version {STREAM_VERSION}," in text
-    required = sum(line[4] in "AB" for line in every)
-    assert f"{required} of the {required} required" in text
-    assert f"{Counter(line[5] for line in every)['not reproduced']} are not reproduced" in text
-    assert len(shown["Tolerances"]) == len(FAMILIES)
+    required = sum(line[7] in "AB" for line in lines)
+    assert f"{len(lines)} rows, {required} of them required (grade A or B): {required} are met." in text
+    assert f"{Counter(line[8] for line in lines)['not reproduced']} rows are not reproduced" in text
+
+
+def test_every_mutant_is_rejected_and_every_gate_rejects(text: str) -> None:
+    """Counts of the table of mutants are those of the column "rejects"; rows of grade B reject doing nothing."""
+    shown = tables(text)
+    lines = [line for paper in dict.fromkeys(source.paper for source in SOURCES) for line in shown[paper]]
+    rejected = Counter(code for line in lines for code in line[9].split() if code not in ("none", "–"))
+    detectable = {mutant.code: mutant for mutant in MUTANTS if mutant.detectable}
+    table = shown["Wrong implementations and the rows that reject them"]
+    assert [line[0] for line in table] == list(detectable)
+    for code, _, what, by, clearest in table:
+        assert what.removesuffix(" †") == detectable[code].what
+        assert int(by.split()[0]) == rejected[code] > 0 and clearest != "–"
+    assert set(rejected) == set(detectable)
+    idle = []
+    for line in lines:
+        codes = set(line[9].split())
+        assert line[7] != "B" or codes & set(MUST_BE_REJECTED), f"{line[0]} passes a mechanism that does nothing"
+        assert (line[9] == "–") == (line[7] not in "AB")
+        idle += [line[0]] * (line[9] == "none")
+    assert f"Required rows that reject none of them ({len(idle)})" in text
+    assert all(f"{name};" in text or f"{name}." in text for name in idle)
+    for mutant in MUTANTS:
+        assert mutant.detectable or f"* {mutant.mechanism}: {mutant.what} ({mutant.code}); required rows" in text
+
+
+SHIFT = Row("a shift", 0.013, 0.02, "B", 3)
+
+
+def line_of(published: str, ours: str, allowed: str, apart: str, grade: str, verdict: str) -> Line:
+    return ("a shift", published, ours, "0.0010", "0.0010", allowed, apart, grade, verdict, "M1", "", "")
 
 
 @pytest.mark.parametrize(
     ("line", "fine"),
     [
-        (("MaPS w0=0.9 β0 shift of the mean", "0.013", "0.033", "0.0010", "B", "within tolerance", ""), True),
-        (("MaPS w0=0.9 β0 shift of the mean", "0.013", "0.035", "0.0010", "B", "within tolerance", ""), False),
-        (("MaPS w0=0.9 β0 shift of the mean", "0.013", "0.032", "0.0010", "B", "not reproduced", ""), False),
-        (("MaPS w0=0.9 β0 shift of the mean", "0.013", "−0.013", "0.0010", "B", "not reproduced", ""), True),
-        (("MaPS w0=0.9 β0 shift of the mean", "0.013", "0.013", "0.0010", "B", "exact", ""), False),
-        (("MaPS w0=0.9 β0 shift of the mean", "0.013", "0.050", "0.0010", "B", "qualitative", ""), False),
-        (("MaPS w0=0.9 β0 shift of the mean", "0.013", "–", "–", "B", "data absent", ""), False),
-        (("MaPS w0=0.9 β0 shift of the mean", "0.013", "–", "–", "B", "within tolerance", ""), False),
-        (("a swap", "WS", "WR", "–", "C", "within tolerance", ""), False),
-        (("a swap", "WS", "WS", "–", "C", "not reproduced", ""), False),
-        (("a |z|", "at most 4.5", "4.6", "–", "B", "within tolerance", ""), False),
+        (line_of("0.013", "0.033", "0.0200", "3.0", "B", "agrees"), True),
+        (line_of("0.013", "0.036", "0.0200", "3.4", "B", "agrees"), False),
+        (line_of("0.013", "0.023", "0.0200", "1.5", "B", "not reproduced"), False),
+        (line_of("0.013", "−0.013", "0.0200", "3.9", "C", "not reproduced"), True),
+        (line_of("0.013", "0.013", "0.0200", "0.0", "B", "exact"), False),
+        (line_of("0.013", "0.050", "0.0200", "5.5", "B", "qualitative"), False),
+        (line_of("0.013", "0.014", "–", "–", "A", "agrees"), False),
+        (line_of("0.013", "0.020", "0.0200", "1.1", "B", "data absent"), False),
+        (line_of("0.013", "–", "–", "–", "B", "agrees"), False),
+        (line_of("WS", "WR", "–", "–", "C", "agrees"), False),
+        (line_of("WS", "WS", "–", "–", "C", "not reproduced"), False),
+        (line_of("at most 4.5", "4.6", "–", "–", "B", "agrees"), False),
+        (line_of("0.70 to 0.80", "0.81", "–", "–", "C", "agrees"), False),
     ],
 )
 def test_a_wrong_verdict_is_found(line: Line, fine: bool) -> None:
-    assert (contradiction(SOURCES[0], line, False) is None) == fine
+    assert (contradiction(SHIFT, line, False) is None) == fine
 
 
 def test_absent_data_are_said(
@@ -149,7 +189,12 @@ def test_absent_data_are_said(
     assert len(needing) == 4
     monkeypatch.setattr(command, "listed", lambda: needing)
     found = command.collect(quick=True)
-    page = command.document(found, quick=True)
-    assert page.count("| data absent | needs ") == sum(len(rows) for _, rows in needing)
-    assert "needs data/titanic.csv, data/smho_n874.csv" in page and "a quick run" in page
+    mutants = [mutant for mutant in MUTANTS if mutant.files]
+    results = command.run(mutants, found, quick=True)
+    assert set(results.values()) == {None} and len(results) > 10
+    made = page.document(found, results, quick=True)
+    assert made.count("| data absent | none |") + made.count("| data absent | – |") == len(
+        [row for _, rows in needing for row in rows]
+    ) + len(mutants)
+    assert "needs data/titanic.csv, data/smho_n874.csv" in made and "a quick run" in made
     assert "data absent: data/titanic.csv" in capsys.readouterr().out
