@@ -8,6 +8,7 @@ some combination separates.  The criterion is strictly concave: Newton's method 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -15,7 +16,7 @@ from itertools import combinations
 import numpy as np
 
 from engine.common.blas_threads import one_thread
-from engine.common.errors import EngineError
+from engine.common.errors import EngineError, UsageError
 from engine.data.table import occupied
 
 MODELS = ("two_way", "main", "level")
@@ -23,7 +24,11 @@ MODELS = ("two_way", "main", "level")
 RIDGE = 1.0
 """Half of this times the sum of squared coefficients is taken from the log-likelihood: a standard normal prior on each
 coefficient, which a few records outweigh."""
-MOST_TERMS = 3000
+MOST_TERMS = 2000
+MOST_ENTRIES = 50_000_000
+"""Rows times terms of a design: 400 MB."""
+MOST_COEFFICIENTS = 6000
+"""Terms times levels less one, whose square is the Hessian: 300 MB."""
 _MOST_STEPS = 200
 _DONE = 1e-10  # of a chance's logit; a step with a fresh Hessian squares the error
 _NEARLY = 1e-6
@@ -90,7 +95,8 @@ def design_of(
 def fit_levels(design: Design, counts: np.ndarray) -> LevelFit:
     """Fit the chances of the levels to ``counts`` by row of the design and level, shape ``(rows, levels)``.
 
-    Levels without records have chance 0.  An :class:`EngineError` says when no maximum was found.
+    Levels without records have chance 0.  A :class:`UsageError` refuses more coefficients than memory holds, an
+    :class:`EngineError` says when no maximum was found.
     """
     totals = counts.sum(axis=0)
     present = np.flatnonzero(totals)
@@ -100,6 +106,12 @@ def fit_levels(design: Design, counts: np.ndarray) -> LevelFit:
         return LevelFit(chance, np.zeros((design.terms.shape[1], max(len(present) - 1, 0))), 0, 0)
     with one_thread():
         problem = _Logit(design, counts[:, present].astype(float))
+        size = math.prod(problem.shape)
+        if size > MOST_COEFFICIENTS:
+            raise UsageError(
+                f"detection: the model of an attribute of {len(present)} levels has {size:,} coefficients, must have "
+                f"at most {MOST_COEFFICIENTS:,}; name fewer attributes=, or merge levels."
+            )
         coefficients, steps, hessians = _maximise(problem)
         chance[:, present] = problem.chance(coefficients)
     return LevelFit(chance, coefficients, steps, hessians)

@@ -94,14 +94,15 @@ def infer_from_margins(
     else the other levels in the shares in which these form pairs with l (in proportion to their sizes, one level
     against the rest, where values were ``permuted`` among records and not exchanged in pairs that differ).  k is fitted
     by least squares over all x, with weights ``1 / (p(x|l)(1 - p(x|l)) + p(x|not l)(1 - p(x|not l)))``, and the rate is
-    the sum of k over levels as a share of the records.  With attributes on which partners agreed (``fixed``) or are
-    known to ``differ`` the shares are given these: a linear regression of x on the levels and on them, whose normal
-    equations are two-way tables.  The 95 % interval takes the dependence of the cells from the pooled correlation
-    within levels, again from two-way tables.
+    the sum of k over levels as a share of the records; where there are more than two, each level has its known part of
+    the sum.  With attributes on which partners agreed (``fixed``) or are known to ``differ`` the shares are given
+    these: a linear regression of x on the levels and on them, whose normal equations are two-way tables.  The 95 %
+    interval takes the dependence of the cells from the pooled correlation within levels, again from two-way tables.
 
-    Two things are beyond two-way tables: that partners differ on several swapped attributes at once, and what x hangs
-    on beyond single attributes.  With several swapped attributes, or some that ``differ``, the estimate is off by up
-    to a tenth of the rate, which the interval does not contain.
+    Some things are beyond two-way tables: that partners differ on several swapped attributes at once, what x hangs on
+    beyond single attributes, and the pairs that the strict rule leaves out because they would change nothing (the
+    estimate is too high by the share of these).  With several swapped attributes, or some that ``differ``, it is off by
+    up to a tenth of the rate, which the interval does not contain.
     """
     margins = _Margins(original)
     moved = {pair: int(np.abs(released[pair] - table).sum()) for pair, table in original.items()}
@@ -222,28 +223,24 @@ class _Level(NamedTuple):
 
 def _rate(before: _Margins, after: _Margins, roles: _Roles) -> AttributeRate:
     sizes = before.one_way(roles.swapped).astype(float)
-    levels = [_level(before, roles, level) if 0 < sizes[level] < before.n else None for level in range(len(sizes))]
+    levels = {at: _level(before, roles, at) for at in np.flatnonzero((sizes > 0) & (sizes < before.n)).tolist()}
     delta = after.blocks([roles.swapped], roles.moving) - before.blocks([roles.swapped], roles.moving)
-    telling = [at for at, level in enumerate(levels) if level is not None and level.information > 0]
+    telling = {at: level for at, level in levels.items() if level is not None and level.information > 0}
     leaving = np.full(len(sizes), np.nan)
-    slopes = np.zeros_like(delta)  # of the rate, in the change of each cell
-    expected = roles.partners(sizes).sum(axis=1)  # of what leaves all levels, the part of each
     if not telling:
-        return AttributeRate(roles.swapped, tuple(leaving), 0.0, 0.0, 0.0, 1.0, 0.0)
-    part = expected[telling].sum() / expected.sum()
-    spread = 0.0
-    for at in telling:
-        level = levels[at]
-        assert level is not None
-        slopes[at] = level.weight * level.change / level.information
-        leaving[at] = slopes[at] @ delta[at]
-        spread += expected[at] / level.information
-    slopes /= before.n * part
+        return AttributeRate(roles.swapped, tuple(leaving.tolist()), 0.0, 0.0, 0.0, 1.0, 0.0)
+    # the part that each level has in all that leave is known, so that one rate is fitted to the cells of all levels
+    parts = roles.partners(sizes).sum(axis=1)
+    total = before.n * sum(parts[at] * level.information for at, level in telling.items())
+    slopes = np.zeros_like(delta)  # of the rate, in the change of each cell
+    for at, level in telling.items():
+        slopes[at] = level.weight * level.change / total
+        leaving[at] = (level.weight * level.change) @ delta[at] / level.information
     rate = min(max(float((slopes * delta).sum()), 0.0), 1.0)
     # what leaves one level arrives at others, so that one level less than there are tells something of its own
-    spread *= len(telling) / max(len(telling) - 1, 1) / (expected[telling].sum() * before.n * part)
+    information = float(total * max(len(telling) - 1, 1) / len(telling))
     low, high = _interval(rate, _variance(before, roles, slopes, rate))
-    error, information = math.sqrt(rate * spread), float(1 / spread)
+    error = math.sqrt(rate / information)
     return AttributeRate(roles.swapped, tuple(leaving.tolist()), rate, error, low, high, information)
 
 
@@ -328,7 +325,8 @@ def _variance(before: _Margins, roles: _Roles, slopes: np.ndarray, rate: float) 
 
     An exchange between levels l and m adds ``g(x of the one) - g(x of the other)`` to the estimate, where g is the
     difference of the slopes.  The variance of g within a level has the pooled correlation of all cells within levels,
-    and that level's own variances; records are used up, hence the finite population's correction.
+    and that level's own variances; records are used up, hence the finite population's correction.  The mean of g's
+    differences varies between pairs of other levels.
     """
     sizes = before.one_way(roles.swapped).astype(float)
     counts = before.blocks([roles.swapped], roles.moving)
@@ -339,12 +337,15 @@ def _variance(before: _Margins, roles: _Roles, slopes: np.ndarray, rate: float) 
     correlation = within * np.outer(inverse, inverse)
     pairs = roles.partners(sizes)
     used = np.minimum(rate * before.n * pairs.sum(axis=1) / np.maximum(sizes, 1), 1.0)
-    variance = 0.0
+    variance, means = 0.0, np.zeros_like(pairs)
     for level in np.flatnonzero(pairs.sum(axis=1)):
         spread = np.sqrt(given[level] * (1 - given[level]))
-        steps = (slopes - slopes[level]) * spread  # g of all partners' levels, in units of the level's spread
-        variances = np.einsum("mx,xy,my->m", steps, correlation, steps)
+        g = slopes - slopes[level]  # of all partners' levels
+        variances = np.einsum("mx,xy,my->m", g * spread, correlation, g * spread)
         variance += float(pairs[level] @ variances) * (1 - used[level])
+        means[level] = (g * (given[level] - given)).sum(axis=1)
+    # how many pairs form between which levels is chance as well
+    variance += (float((pairs * means**2).sum()) - float((pairs * means).sum()) ** 2) / 2
     return max(variance, 0.0) * before.n
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from engine.common.cache import Cache
 from engine.common.errors import UsageError
 from engine.data.table import occupied
-from engine.models.level_model import MOST_TERMS, Design, design_of, fit_levels, n_terms
+from engine.models.level_model import MOST_ENTRIES, MOST_TERMS, Design, design_of, fit_levels, n_terms
 from engine.models.margin_inference import MarginInference, Tables, infer_from_margins, pair_shares, two_way_tables
 
 _SURE = 1e-12
@@ -87,10 +87,12 @@ def detect(
 def check_size(cells: np.ndarray, shape: Sequence[int], model: str) -> None:
     """Refuse (:class:`UsageError`) a model with more terms than a fit can hold, whatever is swapped."""
     terms = n_terms(cells, shape, model)
-    if terms > MOST_TERMS:
+    most = min(MOST_TERMS, MOST_ENTRIES // max(len(cells), 1))
+    if terms > most:
         raise UsageError(
-            f"detection: the model '{model}' of {len(shape)} attributes has {terms:,} terms, must have at most "
-            f"{MOST_TERMS:,}; name fewer attributes=, or write model=main."
+            f"detection: the model '{model}' of {len(shape)} attributes in {len(cells):,} cells has {terms:,} terms, "
+            f"must have at most {most:,}; name fewer attributes="
+            + (", or let detection_auc and detection_precision have model=main." if model == "two_way" else ".")
         )
 
 

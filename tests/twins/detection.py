@@ -73,17 +73,18 @@ def expected_change(before: Records, s: int, level: int, x: int, value: int, fix
 
 
 def rate_of(before: Records, after: Records, s: int, moving: Places, fixed: Places) -> tuple[float, float]:
-    """The rate as one swapped attribute tells it, and its weight among several."""
+    """The rate as one swapped attribute tells it, and its weight among several.
+
+    Of all records that leave a level, each level has a known part: so least squares are over the cells of all levels.
+    """
     n = len(before)
-    sizes = Counter(r[s] for r in before)
-    leaving, shares, spread, part = 0.0, 0.0, 0.0, 0.0
-    telling = 0
+    sizes = dict(Counter(r[s] for r in before))
+    top = bottom = 0.0
+    telling = set()
     for level, size in sizes.items():
         if size == n:
             continue
-        expected = sum(partner_shares(dict(sizes), level).values())
-        shares += expected
-        top = information = 0.0
+        part = sum(partner_shares(sizes, level).values())
         for x in moving:
             for value in sorted({r[x] for r in before} | {r[x] for r in after}):
                 d = expected_change(before, s, level, x, value, fixed)
@@ -93,18 +94,14 @@ def rate_of(before: Records, after: Records, s: int, moving: Places, fixed: Plac
                 new = sum(1 for r in after if r[s] == level and r[x] == value)
                 inside = old / size
                 outside = sum(1 for r in before if r[s] != level and r[x] == value) / (n - size)
-                weight = 1 / max(inside * (1 - inside) + outside * (1 - outside), 1 / n)
-                top += weight * (new - old) * d
-                information += weight * d**2
-        if information > 0:
-            telling += 1
-            leaving += top / information
-            part += expected
-            spread += expected / information
+                variance = max(inside * (1 - inside) + outside * (1 - outside), 1 / n)
+                # the change is expected to be rate n part d, with a variance in proportion to part
+                top += (new - old) * n * part * d / (part * variance)
+                bottom += (n * part * d) ** 2 / (part * variance)
+                telling.add(level)
     if not telling:
         return 0.0, 0.0
-    weight = 1 / (spread * telling / max(telling - 1, 1) / (part * n * part / shares))
-    return min(max(leaving / n / (part / shares), 0.0), 1.0), weight
+    return min(max(top / bottom, 0.0), 1.0), bottom / n * max(len(telling) - 1, 1) / len(telling)
 
 
 @lru_cache(maxsize=64)

@@ -296,5 +296,5 @@ def test_wrong_parameters(text, message):
 def test_a_model_too_large_for_the_data_is_refused_before_anything_is_fitted():
     rng = np.random.default_rng(0)
     small = Small(tuple(map(tuple, rng.integers(0, 40, (3000, 3)).tolist())), (40, 40, 40))
-    with pytest.raises(UsageError, match="terms, must have at most 3,000"):
+    with pytest.raises(UsageError, match="terms, must have at most 2,000"):
         figure("detection_auc", release(small, "SUU", []), small)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.common.errors import EngineError
+from engine.common.errors import EngineError, UsageError
 from engine.models import level_model
 from engine.models.level_model import design_of, fit_levels, n_terms
 
@@ -117,4 +117,11 @@ def test_a_fit_that_does_not_settle_is_told(monkeypatch):
     monkeypatch.setattr(level_model, "_MOST_STEPS", 2)
     y = counts(3)
     with pytest.raises(EngineError, match="had not settled after 2 steps"):
+        fit_levels(design_of(patterns(), y.sum(axis=1), SHAPE, "two_way"), y)
+
+
+def test_more_coefficients_than_memory_holds_are_refused(monkeypatch):
+    monkeypatch.setattr(level_model, "MOST_COEFFICIENTS", 20)
+    y = counts(4)
+    with pytest.raises(UsageError, match=r"an attribute of 4 levels has 30 coefficients, must have at most 20; name"):
         fit_levels(design_of(patterns(), y.sum(axis=1), SHAPE, "two_way"), y)

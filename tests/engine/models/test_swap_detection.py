@@ -96,8 +96,10 @@ def test_what_is_independent_cannot_be_detected():
 def test_a_model_that_is_too_large_is_refused_in_a_sentence():
     cells = np.random.default_rng(0).integers(0, 30, (4000, 5))
     check_size(cells, (30,) * 5, "main")
-    with pytest.raises(UsageError, match=r"has \d,\d{3} terms, must have at most 3,000; name fewer attributes="):
+    with pytest.raises(UsageError, match=r"in 4,000 cells has \d,\d{3} terms, must have at most 2,000; name fewer"):
         check_size(cells, (30,) * 5, "two_way")
+    with pytest.raises(UsageError, match=r"has 90 terms, must have at most 49; name fewer attributes=\."):
+        check_size(np.tile(np.arange(30)[:, None], (1_000_000 // 30 + 1, 3)), (30,) * 3, "main")
 
 
 def test_one_attribute_alone_tells_nothing():
