@@ -1,0 +1,134 @@
+"""A bound that single runs meet with a given probability: quantiles of runs, their errors, and who is eligible.
+
+One random run is released, not a mean.  A bound on the mean says little about it: up to half of all runs may exceed
+the bound.  A *chance constraint* asks instead that a share of the runs of a scenario meet the bound (Charnes and Cooper
+1959, doi:10.1287/mnsc.6.1.73).  That share is the probability that the bound is met by a run under a new key.
+
+All figures are losses, so smaller is better.  Nothing is assumed about how runs are distributed: the quantile is an
+order statistic and its interval and the limits of the share come from the binomial distribution (Clopper and Pearson
+1934, doi:10.1093/biomet/26.4.404).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.frontier.summary import CONFIDENCE
+
+FEWEST_RUNS = 10
+"""Fewer runs than these never support a choice: their standard error and their quantiles say next to nothing."""
+
+
+def runs_needed(probability: Fraction) -> int:
+    """Return how many runs a quantile of single runs takes: at least one run in expectation beyond it, and never fewer
+    than :data:`FEWEST_RUNS`.  ``probability`` is above 0 and below 1."""
+    beyond = 1 / (1 - probability)
+    return max(FEWEST_RUNS, -(-beyond.numerator // beyond.denominator))
+
+
+@dataclass(frozen=True)
+class RunQuantiles:
+    """A quantile of the single runs of each scenario, as arrays of shape ``(scenarios,)``.
+
+    ``quantile`` is the smallest loss that at least the share ``probability`` of the runs do not exceed; ``low`` and
+    ``high`` are the ends of its interval at the confidence of :data:`engine.frontier.summary.CONFIDENCE`, infinite
+    where so few runs put no end to it.  ``runs`` counts the runs.  A scenario without a run, or with a run whose loss
+    is undefined, has NaN throughout.
+    """
+
+    probability: Fraction
+    quantile: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    runs: np.ndarray
+
+    @property
+    def missing(self) -> np.ndarray:
+        """How many runs each scenario still needs before its quantile supports a choice; 0 where it has enough."""
+        return np.asarray(np.maximum(runs_needed(self.probability) - self.runs, 0))
+
+    @property
+    def supported(self) -> np.ndarray:
+        """Mask of the scenarios with a quantile and with enough runs."""
+        return np.asarray(~np.isnan(self.quantile) & (self.missing == 0))
+
+    def eligible(self, bound: float) -> np.ndarray:
+        """Mask of the scenarios that meet ``bound``: enough runs, and the quantile at or below the bound."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.supported & (self.quantile <= bound))
+
+
+def run_quantiles(loss: np.ndarray, scenario: np.ndarray, n_scenarios: int, probability: Fraction) -> RunQuantiles:
+    """Return the quantiles of single runs by scenario.
+
+    ``loss`` holds one loss per counted run and ``scenario`` the index of its scenario, both of shape ``(runs,)``.
+    """
+    counts = np.bincount(scenario, minlength=n_scenarios)
+    order = np.lexsort((loss, scenario))
+    losses = loss[order]
+    starts = np.cumsum(counts) - counts
+    undefined = np.bincount(scenario[np.isnan(loss)], minlength=n_scenarios) > 0
+    known = (counts > 0) & ~undefined
+    columns = np.full((3, n_scenarios), np.nan)
+    for runs in np.unique(counts[known]).tolist():
+        mine = np.flatnonzero(known & (counts == runs))
+        for column, rank in zip(columns, _ranks(runs, probability), strict=True):
+            if rank < 1:
+                column[mine] = -np.inf
+            elif rank > runs:
+                column[mine] = np.inf
+            else:
+                column[mine] = losses[starts[mine] + rank - 1]
+    quantile, low, high = columns
+    return RunQuantiles(probability, quantile, low, high, counts)
+
+
+def _ranks(runs: int, probability: Fraction) -> tuple[int, int, int]:
+    """Return the ranks (1 is the smallest) of the quantile among so many runs and of the ends of its interval; 0 and
+    ``runs + 1`` stand for no end."""
+    from scipy.stats import binom
+
+    share = probability * runs
+    middle = max(1, -(-share.numerator // share.denominator))
+    tail = (1 - CONFIDENCE) / 2
+    low = int(binom.ppf(tail, runs, float(probability)))
+    high = int(binom.ppf(1 - tail, runs, float(probability))) + 1
+    return middle, min(low, middle), max(high, middle)
+
+
+class ShareWithin(NamedTuple):
+    """How many of some runs meet a bound: ``within`` of ``runs``, and the limits ``low`` and ``high`` of the share of
+    all runs that do (two-sided, at :data:`engine.frontier.summary.CONFIDENCE`)."""
+
+    within: int
+    runs: int
+    low: float
+    high: float
+
+    def settled(self, probability: Fraction) -> bool:
+        """Whether these runs tell that the share is above, or that it is below, ``probability``."""
+        return bool(self.low >= probability or self.high < probability)
+
+
+def share_within(loss: np.ndarray, bound: float) -> ShareWithin:
+    """Return the share of runs at or below ``bound`` with its limits (Clopper and Pearson 1934); ``loss`` holds one
+    figure per run.  Without a run the limits are 0 and 1."""
+    from scipy.stats import beta
+
+    runs, within = len(loss), int((loss <= bound).sum())
+    tail = (1 - CONFIDENCE) / 2
+    low = float(beta.ppf(tail, within, runs - within + 1)) if within else 0.0
+    high = float(beta.ppf(1 - tail, within + 1, runs - within)) if within < runs else 1.0
+    return ShareWithin(within, runs, low, high)
+
+
+def first_within(loss: np.ndarray, bound: float, original: float) -> int | None:
+    """Return the place of the first run that may be released: at or below ``bound`` and below ``original``, the loss of
+    the unaltered data; None where no run is.  ``loss`` is in the order of the replicates; pass ``inf`` for no bound."""
+    with np.errstate(invalid="ignore"):
+        places = np.flatnonzero((loss <= bound) & (loss < original))
+    return int(places[0]) if len(places) else None
