@@ -115,15 +115,56 @@ class ShareWithin(NamedTuple):
 
 
 def share_within(loss: np.ndarray, bound: float) -> ShareWithin:
-    """Return the share of runs at or below ``bound`` with its limits (Clopper and Pearson 1934); ``loss`` holds one
-    figure per run.  Without a run the limits are 0 and 1."""
-    from scipy.stats import beta
+    """Return the share of runs at or below ``bound`` with its limits; ``loss`` holds one figure per run."""
+    within = np.array([(loss <= bound).sum()])
+    low, high = share_limits(within, np.array([len(loss)]))
+    return ShareWithin(int(within[0]), len(loss), float(low[0]), float(high[0]))
 
-    runs, within = len(loss), int((loss <= bound).sum())
-    tail = (1 - CONFIDENCE) / 2
-    low = float(beta.ppf(tail, within, runs - within + 1)) if within else 0.0
-    high = float(beta.ppf(1 - tail, within + 1, runs - within)) if within < runs else 1.0
-    return ShareWithin(within, runs, low, high)
+
+def share_limits(within: np.ndarray, runs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the limits of shares of which ``within`` of ``runs`` were seen (Clopper and Pearson 1934), two-sided at
+    :data:`engine.frontier.summary.CONFIDENCE`; 0 and 1 without a run.  All arrays have one shape."""
+    from scipy.special import betaincinv
+
+    tail, beyond = (1 - CONFIDENCE) / 2, runs - within
+    low = np.where(within > 0, betaincinv(np.maximum(within, 1), beyond + 1, tail), 0.0)
+    high = np.where(beyond > 0, betaincinv(within + 1, np.maximum(beyond, 1), 1 - tail), 1.0)
+    return low, high
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Who may be chosen under a bound: the ``best`` eligible scenario, None without one, and the ``open_`` ones (mask).
+
+    Open are the best itself and more useful scenarios while their runs do not tell whether enough runs meet the bound.
+    """
+
+    best: int | None
+    open_: np.ndarray
+
+    @property
+    def settled(self) -> bool:
+        """Whether the choice is settled: there is a best scenario, and further runs would hardly change it."""
+        return self.best is not None and not self.open_.any()
+
+
+def contest(within: np.ndarray, runs: np.ndarray, utility_loss: np.ndarray, probability: Fraction) -> Contest:
+    """Return who may be chosen, given how many runs of each scenario are ``within`` the bound, of how many ``runs``.
+
+    All arrays have the shape ``(scenarios,)``.  A scenario is open while the limits of its share hold ``probability``
+    between them.  Less useful scenarios than the best eligible one cannot be chosen and stay closed.
+    """
+    p = float(probability)
+    low, high = share_limits(within, runs)
+    known = ~np.isnan(utility_loss)
+    enough = runs >= runs_needed(probability)
+    eligible = known & enough & (within * probability.denominator >= runs * probability.numerator)
+    untold = known & (low < p) & (high >= p)
+    if not eligible.any():
+        return Contest(None, untold)
+    order = np.lexsort((utility_loss, ~eligible))
+    best = int(order[0])
+    return Contest(best, untold & (utility_loss <= utility_loss[best]))
 
 
 def first_within(loss: np.ndarray, bound: float, original: float) -> int | None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from engine.frontier.chance import FEWEST_RUNS, first_within, run_quantiles, runs_needed, share_within
+from engine.frontier.chance import FEWEST_RUNS, contest, first_within, run_quantiles, runs_needed, share_within
 
 NINE_TENTHS = Fraction(9, 10)
 shares = st.fractions(Fraction(1, 50), Fraction(49, 50), max_denominator=50)
@@ -113,3 +113,51 @@ def test_the_first_run_that_meets_the_bound_and_is_safer_than_the_original_is_re
     assert first_within(loss, math.inf, 0.02) == 2  # as risky as the original is not safer
     assert first_within(loss, 0.0005, 1.0) is None
     assert first_within(np.array([np.nan, 0.01]), math.inf, 1.0) == 1
+
+
+def arrays(*rows: tuple[int, int, float]):
+    within, runs, loss = zip(*rows, strict=True)
+    return np.array(within), np.array(runs), np.array(loss, float), NINE_TENTHS
+
+
+def test_a_choice_is_settled_when_its_share_is_and_no_better_scenario_may_still_meet_the_bound():
+    sure, never = (60, 60, 0.5), (0, 20, 0.1)
+    found = contest(*arrays(sure, never))
+    assert found.best == 0
+    assert found.settled
+
+
+def test_a_more_useful_scenario_that_may_meet_the_bound_keeps_the_choice_open():
+    found = contest(*arrays((60, 60, 0.5), (17, 20, 0.1)))
+    assert found.best == 0
+    assert found.open_.tolist() == [False, True]
+
+
+def test_a_less_useful_one_does_not():
+    assert contest(*arrays((60, 60, 0.5), (17, 20, 0.9))).settled
+
+
+def test_a_best_scenario_of_few_runs_is_open_itself():
+    found = contest(*arrays((20, 20, 0.5), (0, 20, 0.1)))
+    assert found.best == 0
+    assert found.open_.tolist() == [True, False]
+
+
+def test_without_an_eligible_scenario_all_that_may_become_one_are_open():
+    found = contest(*arrays((4, 4, 0.5), (0, 40, 0.1), (3, 4, np.nan)))
+    assert found.best is None
+    assert found.open_.tolist() == [True, False, False]
+    assert not found.settled
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), min_size=1, max_size=8), shares)
+def test_the_best_is_eligible_by_its_exact_share(cases, probability):
+    within, runs = np.array([min(c) for c in cases]), np.array([max(c) for c in cases])
+    loss = np.arange(len(cases), dtype=float)
+    found = contest(within, runs, loss, probability)
+    eligible = [
+        i
+        for i in range(len(cases))
+        if runs[i] >= runs_needed(probability) and Fraction(int(within[i]), int(runs[i])) >= probability
+    ]
+    assert found.best == (eligible[0] if eligible else None)
