@@ -12,6 +12,7 @@ from engine.common.errors import Remedy, UsageError
 from engine.decision.cautions import Caution, caution_text, cautions
 from engine.decision.disclosure_text import check_extent
 from engine.decision.slope import slope_words
+from engine.frontier.chance import FEWEST_RUNS
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
 from engine.frontier.summary import summarise
 from engine.release.results import Results
@@ -56,7 +57,7 @@ class SelectionRule(TypedDict, total=False):
 def pick(study: Study, view: RiskUtilityMap, **selection: Unpack[SelectionRule]) -> Pick:
     """Pick a scenario of a map by a selection rule.
 
-    The realisation follows the plan's rule, never the figures.  Raises :class:`UsageError` for more than one rule, or
+    The realisation follows the plan's rule.  Raises :class:`UsageError` for more than one rule, or
     none, and where the rule picks no scenario or two.
     """
     plan = study.plan.decision
@@ -75,7 +76,7 @@ def pick(study: Study, view: RiskUtilityMap, **selection: Unpack[SelectionRule])
         index, rule = scenario.index, NAMED_BY_HAND
     elif max_risk is not None:
         index = view.under_bound(max_risk)
-        rule = f"most useful with {view.measures[view.risk].measure.title.lower()} at or below {max_risk:g}"
+        rule = bound_rule_words(view, max_risk)
     else:
         assert slope is not None
         indices = view.by_slope(slope)
@@ -83,7 +84,7 @@ def pick(study: Study, view: RiskUtilityMap, **selection: Unpack[SelectionRule])
             labels = " and ".join(view.scenarios[i].label for i in indices)
             raise UsageError(f"at slope {slope:g} {labels} are equally good; choose one of them", Remedy.CANDIDATE)
         index, rule = indices[0], slope_words(view, slope)
-    replicate = realisation_of(study, study.runs.of([index]), index, view.allow_partial)
+    replicate = realisation_of(study, view, study.runs.of([index]), index, max_risk)
     if named_replicate is not None and named_replicate != replicate:
         raise UsageError(
             f"the plan releases replicate {replicate} of {view.scenarios[index].label}, not {named_replicate}: "
@@ -91,6 +92,15 @@ def pick(study: Study, view: RiskUtilityMap, **selection: Unpack[SelectionRule])
             "plan before the sweep."
         )
     return Pick(index, replicate, rule, max_risk, slope)
+
+
+def bound_rule_words(view: RiskUtilityMap, bound: float) -> str:
+    """The rule of a bound in words: on what it is, and what it is on."""
+    title = view.measures[view.risk].measure.title.lower()
+    if view.single_runs is None:
+        return f"most useful with a mean {title} at or below {bound:g}"
+    share = f"{float(100 * view.single_runs.probability):g} %"
+    return f"most useful with {title} at or below {bound:g} in at least {share} of single runs"
 
 
 def choose(
@@ -104,18 +114,20 @@ def choose(
 ) -> Choice:
     """Record the choice of a scenario by a selection rule.
 
-    The realisation follows the plan's rule, never the figures.  A reason in words is required.  Nothing is recorded on
-    one replicate: a frontier from single runs is mostly luck.  A reason that tells how many records are changed is
-    refused.  ``by`` names who recommends; ``others`` are alternatives that were considered (``candidate``,
-    ``difference`` and ``why`` not).  The choice is logged too.
+    The realisation follows the plan's rule.  A reason in words is required.  Nothing is recorded on fewer than
+    :data:`~engine.frontier.chance.FEWEST_RUNS` runs: a frontier from few runs is mostly luck.  A reason that tells how
+    many records are changed is refused.  ``by`` names who recommends; ``others`` are alternatives that were considered
+    (``candidate``, ``difference`` and ``why`` not).  The choice is logged too.
     """
     if not why.strip():
         raise UsageError("a decision needs its reason in words", Remedy.REASON)
     picked = pick(study, view, **selection)
     index, replicate = picked.index, picked.replicate
-    if int(view.summary.counted[index]) == 1:
+    if (counted := int(view.summary.counted[index])) < FEWEST_RUNS:
         raise UsageError(
-            "no decision is recorded on one replicate that counts; add more to the study", Remedy.REPLICATES
+            f"{view.scenarios[index].label} has {counted} runs that count, and a choice needs at least {FEWEST_RUNS}; "
+            f"add {FEWEST_RUNS - counted} to the study",
+            Remedy.REPLICATES,
         )
     runs = study.runs.of([index])
     record = _record(view, index)

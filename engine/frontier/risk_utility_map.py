@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.common.errors import Remedy, UsageError
+from engine.frontier.chance import FEWEST_RUNS, RunQuantiles, runs_needed
 from engine.frontier.summary import Dominance, Summary, losses
 from engine.frontier.tradeoff import best_under_bound, hull_intervals, knee, straight_sum, supporting_line
 from engine.frontier.undominated import dominated_by, undominated
@@ -24,7 +25,8 @@ class RiskUtilityMap:
     The frontier is over ``objectives`` (columns too): these two, or any number of measures together.
 
     ``original`` are the figures of the unaltered data, always shown beside the candidates.  Scenarios without a counted
-    run, or whose measure is undefined in one of them, have NaN means and take no part in frontiers.
+    run, or whose measure is undefined in one of them, have NaN means and take no part in frontiers.  ``single_runs``
+    holds the quantiles of single runs that a bound is on; None where it is on the mean.
     """
 
     scenarios: Scenarios
@@ -37,6 +39,7 @@ class RiskUtilityMap:
     original: np.ndarray
     allow_partial: bool
     objectives: tuple[int, ...] = ()
+    single_runs: RunQuantiles | None = None
 
     @property
     def risk_loss(self) -> np.ndarray:
@@ -75,19 +78,51 @@ class RiskUtilityMap:
         """Indices of the scenarios whose means dominate this one's."""
         return np.asarray(dominated_by(self.summary.loss[:, list(self.objectives)], index))
 
+    @property
+    def bounded_risk(self) -> np.ndarray:
+        """What a bound is held against, as a loss per scenario: the quantile of single runs, or the mean.
+
+        NaN where a scenario has too few runs to support a choice.
+        """
+        if self.single_runs is None:
+            return np.where(self.summary.counted >= FEWEST_RUNS, self.risk_loss, np.nan)
+        return np.where(self.single_runs.supported, self.single_runs.quantile, np.nan)
+
+    def meets(self, bound: float) -> np.ndarray:
+        """Mask of the scenarios that meet a bound on risk and have enough runs to support a choice."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.bounded_risk <= bound)
+
     def under_bound(self, bound: float) -> int:
-        """The most useful scenario with mean risk at or below ``bound`` (eq. 4 and 13); ties go to less risk, then to
-        the earlier spec."""
-        best = best_under_bound(self.risk_loss, self.utility_loss, bound)
-        if best is None:
-            if np.isnan(self.risk_loss).all() or np.isnan(self.utility_loss).all():
-                raise self._none_to_choose()
-            least = int(np.nanargmin(self.risk_loss))
-            raise UsageError(
-                f"no candidate has risk at or below {bound:g}; the smallest is {self.risk_loss[least]:.4g}, that of"
-                f" {self.scenarios[least].label}"
-            )
-        return best
+        """The most useful scenario that meets ``bound`` (eq. 4 and 13, with the quantile of single runs in place of the
+        mean unless the bound is on the mean); ties go to less risk, then to the earlier spec."""
+        bounded = self.bounded_risk
+        best = best_under_bound(bounded, self.utility_loss, bound)
+        if best is not None:
+            return best
+        if np.isnan(self.risk_loss).all() or np.isnan(self.utility_loss).all():
+            raise self._none_to_choose()
+        if np.isnan(bounded).all():
+            raise UsageError(self._too_few_runs(), Remedy.REPLICATES)
+        least = int(np.nanargmin(bounded))
+        raise UsageError(
+            f"no candidate meets the bound {bound:g}; the nearest is {self.scenarios[least].label}, with "
+            f"{self._bounded_words()} {bounded[least]:.4g}"
+        )
+
+    def _too_few_runs(self) -> str:
+        most = int(np.nanargmax(np.where(np.isnan(self.risk_loss), np.nan, self.summary.counted)))
+        runs = int(self.summary.counted[most])
+        needed = FEWEST_RUNS if self.single_runs is None else runs_needed(self.single_runs.probability)
+        return (
+            f"no candidate has enough runs to be held against a bound: that takes {needed}, and "
+            f"{self.scenarios[most].label} has {runs}, {needed - runs} too few"
+        )
+
+    def _bounded_words(self) -> str:
+        if self.single_runs is None:
+            return "a mean risk of"
+        return f"a risk that {float(100 * self.single_runs.probability):g} % of single runs do not exceed of"
 
     def by_slope(self, slope: float) -> list[int]:
         """The scenarios that a straight trade-off DR = slope·DU + c favours: one, or both ends when the slope is an

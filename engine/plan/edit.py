@@ -44,6 +44,7 @@ class PlanChanges(TypedDict, total=False):
     utility: str | None
     max_risk: str | None
     slope: str | None
+    probability: str | None
     realisation: str | None
 
 
@@ -237,4 +238,5 @@ def _decision(plan: Plan, changes: PlanChanges) -> DecisionPlan:
         )
     if changes.get("max_risk") is not None or changes.get("slope") is not None:
         decision = replace(decision, max_risk=changes.get("max_risk"), slope=changes.get("slope"))
-    return _replaced(decision, {entry: changes.get(entry) for entry in ("risk", "utility", "realisation")})
+    names = ("risk", "utility", "probability", "realisation")
+    return _replaced(decision, {entry: changes.get(entry) for entry in names})

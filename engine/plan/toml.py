@@ -37,7 +37,7 @@ _WORDS: dict[Any, str] = {
 }
 _AS_WRITTEN = {
     **dict.fromkeys(("merge", "forbid"), _TABLE),
-    **dict.fromkeys(("max_risk", "slope", "change", "se", "se_ratio", "tau"), _DECIMAL),
+    **dict.fromkeys(("max_risk", "slope", "probability", "change", "se", "se_ratio", "tau"), _DECIMAL),
     "rates": tuple[_DECIMAL, ...],
 }
 """Entries that a plan's file writes in another type than the plan holds; ``change`` in [tolerances], not in [space]."""

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from math import comb
 from typing import Annotated
@@ -35,6 +36,11 @@ DEFAULT_SCREEN = 4
 DEFAULT_BUDGET = 3000
 DEFAULT_MEASURES = ("small_cells", "hellinger", "total_variation", "entropy_change")
 DEFAULT_SIZES = (1, 2)
+DEFAULT_PROBABILITY = "0.9"
+ON_MEAN = "mean"
+"""In place of a probability: the bound on risk is on the mean over runs."""
+FIRST_WITHIN = "first_within"
+"""The run to be released is the first that meets the bound and is less risky than the data unchanged."""
 
 _MEASURE = re.compile(r"[A-Za-z_]\w*(\[.*\])?")
 _Measure = Annotated[str, Meta(pattern=rf"^{_MEASURE.pattern}\Z", description="the name of a measure")]
@@ -161,18 +167,21 @@ class SpacePlan:
 class DecisionPlan:
     """Rule that chooses one release: two measures, at most one of a bound on risk and a slope, and the realisation.
 
-    ``realisation`` is "first" or the number of a replicate as text.  ``risk`` and ``utility`` left out mean the first
-    measure of that kind.
+    ``risk`` and ``utility`` left out mean the first measure of that kind.  ``probability`` is the share of single runs
+    that must meet ``max_risk``, such as "0.9", or "mean" for a bound on their mean.  ``realisation`` says which run is
+    released: "first_within", the first that meets the bound and is less risky than the data unchanged; "first", the
+    first completed one; or the number of a replicate as text.
     """
 
     risk: _Measure | None = None
     utility: _Measure | None = None
     max_risk: str | None = None
     slope: str | None = None
-    realisation: str = "first"
+    probability: str = DEFAULT_PROBABILITY
+    realisation: str = FIRST_WITHIN
 
     def __post_init__(self) -> None:
-        check_types(self, "max_risk", "slope", "realisation", where="decision ")
+        check_types(self, "max_risk", "slope", "probability", "realisation", where="decision ")
         for entry in ("max_risk", "slope"):
             if getattr(self, entry) is not None:
                 text = decimal_text(getattr(self, entry), entry)
@@ -181,14 +190,32 @@ class DecisionPlan:
                 set_fields(self, **{entry: text})
         if self.max_risk is not None and self.slope is not None:
             raise UsageError("the decision has both max_risk and slope; choose one rule")
+        set_fields(self, probability=_probability(self.probability))
         realisation = self.realisation
         if isinstance(realisation, int) and not isinstance(realisation, bool):
             realisation = str(realisation)
-        if realisation != "first" and not (
+        if realisation not in (FIRST_WITHIN, "first") and not (
             isinstance(realisation, str) and re.fullmatch("[1-9][0-9]{0,8}", realisation)
         ):
-            raise UsageError(f"realisation is {self.realisation!r}, must be 'first' or the number of a replicate")
+            raise UsageError(
+                f"realisation is {self.realisation!r}, must be '{FIRST_WITHIN}', 'first' or the number of a replicate"
+            )
         set_fields(self, realisation=realisation)
+
+    @property
+    def run_share(self) -> Fraction | None:
+        """The share of single runs that must meet the bound; None where the bound is on their mean."""
+        return None if self.probability == ON_MEAN else Fraction(self.probability)
+
+
+def _probability(value: object) -> str:
+    """The share of single runs as the shortest decimal text, or :data:`ON_MEAN`."""
+    if value == ON_MEAN:
+        return ON_MEAN
+    text = decimal_text(value, "probability")  # type: ignore[arg-type]
+    if not 0 < Decimal(text) < 1:
+        raise UsageError(f"probability == {text}, must be above 0 and below 1, or '{ON_MEAN}' for a bound on the mean.")
+    return text
 
 
 @dataclass(frozen=True)

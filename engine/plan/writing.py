@@ -16,7 +16,7 @@ from engine.plan.analysis import AnalysisPlan
 from engine.plan.attribute import AttributePlan
 from engine.plan.context import AboutPlan, PublishPlan, ThreatPlan, TolerancePlan
 from engine.plan.mechanism import MechanismPlan
-from engine.plan.types import DEFAULT_MISSING, DataPlan, Plan, SpacePlan
+from engine.plan.types import DEFAULT_MISSING, DEFAULT_PROBABILITY, DataPlan, DecisionPlan, Plan, SpacePlan
 
 _WIDTH = 100  # signs from which a list or a table is written over several lines
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -38,7 +38,7 @@ def plan_to_toml(plan: Plan) -> str:
         *(_block("[[mechanism]]", _mechanism(entry)) for entry in plan.mechanisms),
         _block("[space]", _space(plan.space)),
         _block("[measures]", {"names": plan.measures}),
-        _block("[decision]", _given(vars(plan.decision))),
+        _block("[decision]", _decision(plan.decision)),
         *(_block("[[table]]", {"name": entry.name, "attributes": entry.attributes}) for entry in plan.tables),
         *(_block(f"[{name}]", _changed(getattr(plan, name), kind())) for name, kind in _CONTEXT.items()),
         _block("[lock]", {} if plan.lock is None else vars(plan.lock)),
@@ -100,6 +100,15 @@ def _filled(section: object, *names: str) -> Entries:
 def _given(entries: Mapping[str, object]) -> Entries:
     """Entries that are given at all."""
     return {name: value for name, value in entries.items() if value is not None}
+
+
+def _decision(decision: DecisionPlan) -> Entries:
+    """The rule of the decision, with the probability only where it is not the default: plans that were locked before
+    there was one keep their digest."""
+    entries = _given(vars(decision))
+    if decision.probability == DEFAULT_PROBABILITY:
+        del entries["probability"]
+    return entries
 
 
 def _changed(section: object, default: object) -> Entries:

@@ -236,9 +236,7 @@ def _publish(context: ReportContext) -> Publish:
 def _certificate(context: ReportContext, realisation: Remade) -> Certificate:
     results, index = context.view.results, context.scenario.index
     recorded = (
-        context.choice.replicate
-        if context.choice
-        else realisation_of(context.study, results, index, context.view.allow_partial)
+        context.choice.replicate if context.choice else realisation_of(context.study, context.view, results, index)
     )
     stored = results.values[(results.scenario == index) & (results.replicate == recorded)]
     remade = np.array([realisation.figures[str(call)] for call in context.view.measures])

@@ -26,7 +26,8 @@ def scenario_rows(
 ) -> list[Row]:
     """One row per scenario: raw means with standard errors, its place on the frontier, and whether the rule asked for
     picks it."""
-    optimal = _optimal(view.risk_loss, view.utility_loss, max_risk, slope)
+    bounded = view.risk_loss if max_risk is None else view.bounded_risk
+    optimal = _optimal(bounded, view.utility_loss, max_risk, slope)
     riskier = view.riskier_than_original
     rows = []
     indices = np.flatnonzero(view.dominance.undominated) if undominated else np.arange(len(view.scenarios))

@@ -213,7 +213,7 @@ def the_map(context: ReportContext, realisation: Remade) -> Map:
     bound, better = context.bound, risk.measure.better
     within = None
     if bound is not None:
-        within = int(np.count_nonzero(view.risk_loss[defined] <= (-bound if better == "higher" else bound)))
+        within = int(np.count_nonzero(view.meets(-bound if better == "higher" else bound)[defined]))
     n = int(context.study.about["n_records"])
     original_risk = _shown(risk, view.original_losses[view.risk]) * (n if is_count_risk(risk) else 1)
     return Map(
@@ -296,7 +296,7 @@ def _candidates(context: ReportContext) -> tuple[CandidateRow, ...]:
                 undominated=bool(view.dominance.undominated[index]),
                 clear=bool(view.dominance.clear[index]),
                 share=optional(view.dominance.share[index]),
-                within_bound=None if bound is None else bool(view.risk_loss[index] <= bound),
+                within_bound=None if bound is None else bool(view.meets(bound)[index]),
                 riskier_than_nothing=bool(view.riskier_than_original[index]),
                 recommended=i == recommended,
                 safer_by=None if i == recommended else optional(risk[2][i]),

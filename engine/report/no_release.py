@@ -28,9 +28,8 @@ def considered(study: Study, view: RiskUtilityMap) -> list[str]:
     """
     bound, within = study.plan.decision.max_risk, None
     if bound is not None:
-        defined = np.isfinite(view.risk_loss) & np.isfinite(view.utility_loss)
         loss = -float(bound) if view.measures[view.risk].measure.better == "higher" else float(bound)
-        within = int(np.count_nonzero(view.risk_loss[defined] <= loss))
+        within = int(np.count_nonzero(view.meets(loss) & np.isfinite(view.utility_loss)))
     frontier = view.frontier().tolist()
     extents = sorted({rate for rate in study.plan.space.rates if rate}, key=float)
     names = {

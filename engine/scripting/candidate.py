@@ -75,8 +75,8 @@ class Candidate:
 
     @property
     def replicate(self) -> int:
-        """The number of the run that would be released: by the plan's rule, never by its figures."""
-        return realisation_of(self.study, self._runs, self._index, self._view.allow_partial)
+        """The number of the run that would be released: by the plan's rule, fixed before it was drawn."""
+        return realisation_of(self.study, self._view, self._runs, self._index)
 
     @property
     def figures(self) -> pd.DataFrame:

@@ -9,8 +9,10 @@ from functools import partial
 import numpy as np
 
 from engine.common.errors import Remedy, UsageError
+from engine.frontier.chance import RunQuantiles, first_within, run_quantiles
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
 from engine.frontier.summary import Dominance, Summary, dominance, summarise
+from engine.plan.types import FIRST_WITHIN
 from engine.release.results import Results, StoredResults
 from engine.study.runs import RunTable
 from engine.study.study import Study
@@ -90,6 +92,7 @@ def risk_utility_map(
         original=np.array([original[str(call)] for call in study.measures]),
         allow_partial=allow_partial,
         objectives=together,
+        single_runs=_single_runs(study, table, results, indices[0], allow_partial, cached),
     )
 
 
@@ -100,7 +103,14 @@ def remapped(study: Study, view: RiskUtilityMap, risk: str | None = None, utilit
     _refuse_mixture(study, view.summary, indices)
     cached = partial(study.cache.get, since=study.database.data_version)
     certainty = _dominance(study, "realisation", view.summary, view.results, indices, view.allow_partial, cached)
-    return replace(view, risk=indices[0], utility=indices[1], objectives=indices, dominance=certainty)
+    return replace(
+        view,
+        risk=indices[0],
+        utility=indices[1],
+        objectives=indices,
+        dominance=certainty,
+        single_runs=_single_runs(study, "realisation", view.results, indices[0], view.allow_partial, cached),
+    )
 
 
 Arrays = dict[str, np.ndarray]
@@ -164,6 +174,24 @@ def _dominance(
     return Dominance(arrays["undominated"], arrays["clear"], arrays["share"], float(arrays["z"]))
 
 
+def _single_runs(
+    study: Study, table: RunTable, results: Results, risk: int, allow_partial: bool, cached: Cached
+) -> RunQuantiles | None:
+    """Quantiles of single runs of a risk measure (its column), as cached in the study or computed from its runs; None
+    where the plan bounds the mean."""
+    share = study.plan.decision.run_share
+    if share is None:
+        return None
+
+    def compute() -> Arrays:
+        counted = results.counted(allow_partial)
+        loss = study.measures[risk].measure.loss(results.values[counted, risk])
+        quantiles = run_quantiles(loss, results.scenario[counted], study.n_scenarios, share)
+        return {name: getattr(quantiles, name) for name in ("quantile", "low", "high", "runs")}
+
+    return RunQuantiles(share, **cached(f"{table} {allow_partial} quantile {risk} {share}", compute))
+
+
 def _refuse_mixture(study: Study, summary: Summary, objectives: Sequence[int]) -> None:
     """A frontier compares mechanisms only on measures that all of them have; otherwise it says which has not."""
     codes, names = study.scenarios.coded("mechanism")
@@ -184,13 +212,18 @@ def _refuse_mixture(study: Study, summary: Summary, objectives: Sequence[int]) -
             )
 
 
-def realisation_of(study: Study, results: Results, index: int, allow_partial: bool = False) -> int:
-    """Return the replicate that stands for a scenario (its index), by the plan's rule: the first completed one, or a
-    number fixed beforehand; :class:`UsageError` where there is none."""
-    rule = study.plan.decision.realisation
+def realisation_of(study: Study, view: RiskUtilityMap, results: Results, index: int, bound: float | None = None) -> int:
+    """Return the replicate of a scenario (its index) that is to be released, by the plan's rule.
+
+    That is the first run that meets ``bound`` (the plan's where none is given) under the map's risk measure and is less
+    risky than the data unchanged; the first completed one where the plan says so or no run is such; or a number fixed
+    beforehand.  :class:`UsageError` where there is none.
+    """
+    decision, allow_partial = study.plan.decision, view.allow_partial
+    rule = decision.realisation
     mine = results.scenario == index
     label = study.scenarios[index].label
-    if rule != "first":
+    if rule not in (FIRST_WITHIN, "first"):
         check_realisation(results, index, int(rule), label, allow_partial)
         return int(rule)
     usable = np.flatnonzero(mine & results.counted(allow_partial))
@@ -202,4 +235,11 @@ def realisation_of(study: Study, results: Results, index: int, allow_partial: bo
                 Remedy.FAILED_RUNS,
             )
         raise UsageError(f"{label} has not been run yet; finish the sweep first")
-    return int(results.replicate[usable].min())
+    usable = usable[np.argsort(results.replicate[usable], kind="stable")]
+    if rule == "first":
+        return int(results.replicate[usable[0]])
+    if bound is None and decision.max_risk is not None:
+        bound = float(decision.max_risk)
+    loss = view.measures[view.risk].measure.loss(results.values[usable, view.risk])
+    place = first_within(loss, np.inf if bound is None else bound, float(view.original_losses[view.risk]))
+    return int(results.replicate[usable[place or 0]])
