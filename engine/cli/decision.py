@@ -43,6 +43,9 @@ def add_commands(commands: Commands) -> None:
     decide.add_argument("--number", default="", metavar="NO", help="the number under which an approval is filed")
     decide.add_argument("--conditions", default="", metavar="TEXT", help="the conditions of an approval")
     decide.add_argument("--why", default="", metavar="TEXT", help="the reason, needed for returned and withheld")
+    decide.add_argument(
+        "--despite", default="", metavar="TEXT", help="why a release is submitted that its risk figures speak against"
+    )
 
 
 def run_choose(args: argparse.Namespace) -> None:
@@ -88,7 +91,7 @@ def run_decide(args: argparse.Namespace) -> None:
     status: DecisionStatus
     with Study.open(args.study) as study:
         if args.state is None:
-            if any((args.by, args.number, args.conditions, args.why)):
+            if any((args.by, args.number, args.conditions, args.why, args.despite)):
                 raise UsageError(
                     "--by, --number, --conditions and --why need --state; give one of submitted, approved, returned, "
                     "released and withheld"
@@ -103,7 +106,15 @@ def run_decide(args: argparse.Namespace) -> None:
                 raise UsageError("a number and conditions belong to an approval; leave them out")
             status = withhold(study, args.by, args.why)
         else:
-            status = decide(study, args.state, args.by, number=args.number, conditions=args.conditions, why=args.why)
+            status = decide(
+                study,
+                args.state,
+                args.by,
+                number=args.number,
+                conditions=args.conditions,
+                why=args.why,
+                despite=args.despite,
+            )
     candidate = f"{status.choice.label}/{status.choice.replicate}: " if status.choice else ""
     say(f"{candidate}{status.state}. {status.words}")
     if status.number:

@@ -15,6 +15,7 @@ OPTIONS = {
     Remedy.CANDIDATE: "--candidate ID",
     Remedy.CANDIDATE_OR_CHOICE: "--candidate ID, or `frontier choose`",
     Remedy.CUT: '--cut "{column}={edges}"',
+    Remedy.DESPITE: "--despite TEXT",
     Remedy.DEVIATION: "--deviation TEXT --by NAME",
     Remedy.DROP: "--drop {column}",
     Remedy.EXTEND: "--extend",

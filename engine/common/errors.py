@@ -26,6 +26,7 @@ class Remedy(Enum):
     CANDIDATE = "name one candidate"
     CANDIDATE_OR_CHOICE = "name a candidate, or record a choice"
     CUT = "give the edges of a numeric column"
+    DESPITE = "submit a release despite obstacles"
     DEVIATION = "record why a plan departs from its approval"
     DROP = "leave a column out"
     EXTEND = "add to a study"

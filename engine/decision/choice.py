@@ -11,6 +11,7 @@ import numpy as np
 from engine.common.errors import Remedy, UsageError
 from engine.decision.cautions import Caution, caution_text, cautions
 from engine.decision.disclosure_text import check_extent
+from engine.decision.release_check import Obstacle, obstacles
 from engine.decision.slope import slope_words
 from engine.frontier.chance import FEWEST_RUNS
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
@@ -195,6 +196,33 @@ def cautions_now(study: Study, choice: Choice, allow_partial: bool = False) -> l
     runs = study.runs.of([index])
     released = one_run(runs, check_realisation(runs, index, choice.replicate, choice.label, allow_partial=True))
     return cautions(study, view, index, released, {**record, "fresh": fresh_figures(study, index, allow_partial)})
+
+
+def obstacles_now(study: Study, choice: Choice, allow_partial: bool = False) -> list[Obstacle]:
+    """What stands today against releasing a recorded choice (:mod:`engine.decision.release_check`)."""
+    record = choice.record
+    view = risk_utility_map(study, record["risk"], record["utility"], allow_partial=allow_partial)
+    index = study.find(choice.label)[0].index
+    runs = study.runs.of([index])
+    row = check_realisation(runs, index, choice.replicate, choice.label, allow_partial=True)
+    return obstacles(
+        view,
+        runs,
+        row,
+        bound=bound_of(study, view, record),
+        probability=study.plan.decision.run_share,
+        fresh=fresh_figures(study, index, allow_partial),
+    )
+
+
+def bound_of(study: Study, view: RiskUtilityMap, record: Mapping[str, Any]) -> float | None:
+    """The bound on the map's risk that a recorded choice is held against: the lower of its own and the plan's, which is
+    on the plan's risk measure; None without one."""
+    planned = study.plan.decision.max_risk
+    bounds = [] if record.get("bound") is None else [float(record["bound"])]
+    if planned is not None and view.risk == objective_indices(study)[0]:
+        bounds.append(float(planned))
+    return min(bounds, default=None)
 
 
 def one_run(runs: Results, row: int) -> Results:

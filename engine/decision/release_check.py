@@ -7,7 +7,7 @@ can overrule an obstacle; the memo then prints both on its first page.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -137,8 +137,3 @@ def _fresh_loss(fresh: Mapping[str, Any], name: str, measure: Measure) -> float 
     """Return the mean over fresh runs as a loss; None where it is undefined."""
     mean = fresh.get(name, {}).get("mean")
     return None if mean is None else float(measure.loss(np.array([float(mean)]))[0])
-
-
-def kinds(found: Sequence[Obstacle]) -> list[str]:
-    """Return the kinds of some obstacles, as the log stores them."""
-    return [str(obstacle.kind) for obstacle in found]

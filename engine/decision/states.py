@@ -13,8 +13,9 @@ from typing import Any, Literal
 
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.decision.cautions import caution_text
-from engine.decision.choice import cautions_now, fresh_figures
+from engine.decision.choice import cautions_now, fresh_figures, obstacles_now
 from engine.decision.disclosure_text import check_extent, check_public
+from engine.decision.release_check import obstacle_text
 from engine.release.scenarios import Choice, Scenario
 from engine.study.decision_log import START, Entry, Event, append, entries, verify
 from engine.study.log_seal import check_seal
@@ -137,15 +138,17 @@ def _check_same(entry: Entry, choice: Choice | None, fields: Sequence[str] = ())
 
 
 def decide(
-    study: Study, state: str, by: str, *, number: str = "", conditions: str = "", why: str = ""
+    study: Study, state: str, by: str, *, number: str = "", conditions: str = "", why: str = "", despite: str = ""
 ) -> DecisionStatus:
     """Set the next state: ``submitted``, ``approved``, ``returned`` or ``released``; returns the new status.
 
     A step out of order is refused with what is possible.  Every step needs a name, an approval its number too; nothing
     is submitted whose figures have not been seen on fresh replicates.  ``why`` may say more, such as the reason of a
-    return.  A text that tells how many records are changed is refused, at the submission one of the plan too.
+    return.  A release with obstacles (:mod:`engine.decision.release_check`) is submitted only ``despite`` them, for a
+    reason that the log keeps.  A text that tells how many records are changed is refused, at the submission one of the
+    plan too.
     """
-    by, number, conditions, why = (text.strip() for text in (by, number, conditions, why))
+    by, number, conditions, why, despite = (text.strip() for text in (by, number, conditions, why, despite))
     log = entries(study)
     status = _status(log, study.choices.all())
     step = _step(state)
@@ -164,7 +167,9 @@ def decide(
         raise UsageError("the board returns a recommendation for a reason; give it in words", Remedy.REASON)
     assert status.choice is not None
     scenario = study.find(status.choice.label)[0]
-    check_extent(study, scenario, (by, number, conditions, why))
+    check_extent(study, scenario, (by, number, conditions, why, despite))
+    if despite and step != "submitted":
+        raise UsageError("a reason to submit a release despite obstacles belongs to a submission; leave it out")
     detail: dict[str, Any] = {"candidate": status.choice.label, "replicate": status.choice.replicate}
     if step == "submitted":
         _check_plan(study, scenario)
@@ -177,7 +182,7 @@ def decide(
                 candidate=status.choice.label,
             )
         texts = [caution_text(caution) for caution in cautions_now(study, status.choice)]
-        detail |= {"fresh": fresh, "cautions": texts}
+        detail |= {"fresh": fresh, "cautions": texts, **_overruled(study, status.choice, despite)}
     if step == "approved":
         _check_as_submitted(log)
         detail |= {"number": number, "conditions": conditions}
@@ -185,6 +190,24 @@ def decide(
         detail["why"] = why
     append(study, step, detail, by=by, after=_last(log))
     return decision_status(study)
+
+
+def _overruled(study: Study, choice: Choice, despite: str) -> dict[str, Any]:
+    """What the log says of the obstacles to a submission: nothing where there are none, else which are overruled and why.
+
+    A submission in face of obstacles without a reason is refused.
+    """
+    standing = obstacles_now(study, choice)
+    texts = [obstacle_text(obstacle) for obstacle in standing]
+    if standing and not despite:
+        raise UsageError(
+            f"{choice.label}/{choice.replicate} cannot be submitted: {'; '.join(texts)}. Choose another candidate, or "
+            "record why it is submitted all the same, which the memo prints on its first page",
+            Remedy.DESPITE,
+        )
+    if despite and not standing:
+        raise UsageError("nothing stands against the release, so there is nothing to submit it despite; leave that out")
+    return {"despite": despite, "obstacles": [str(each.kind) for each in standing]} if standing else {}
 
 
 AlterationKind = Literal["plan", "include", "wording"]
