@@ -29,6 +29,7 @@ from engine.bundle.unpack import Part, parts_of
 from engine.common.os_support import hostname
 from engine.common.raw_values import texts
 from engine.common.resources import home
+from engine.common.streams import key_commitment
 
 LONG = 8
 """The fewest letters of a name that is searched in all bytes."""
@@ -87,6 +88,7 @@ def search_of(source: ExportSource, out: Path) -> Search:
         Secret("a fingerprint of the original", forms_of_bytes(bytes.fromhex(source.fingerprint)), inside=True),
         Secret("the study's fingerprint of the original", _forms_of_hex(str(about["fingerprint"]))),
         Secret("the check of the study key", _forms_of_hex(str(about["key_check"]))),
+        Secret("the commitment to the study key", _forms_of_hex(key_commitment(source.key)), inside=True),
     ]
     exempt = _words_of_release(source)
     secrets += [secret for path in (source.study.path, out) for secret in _secrets_of_path(path)]

@@ -23,6 +23,7 @@ STREAM_VERSION = 1
 rule."""
 
 KEY_BYTES = 16
+_COMMITMENT = b"swap-frontier study key 1\n"
 
 
 def new_key() -> bytes:
@@ -57,6 +58,12 @@ def generator(derived: bytes) -> np.random.Generator:
 def key_check(key: bytes) -> str:
     """A value that tells whether a key is the one a study was made with, and nothing else about it."""
     return derive(key, "check").hex()[:16]
+
+
+def key_commitment(key: bytes) -> str:
+    """SHA-256 over a fixed prefix and a study key: written down before a sweep, it tells afterwards that the key was
+    not exchanged.  Any program can make it again; 128 random bits cannot be found from it."""
+    return hashlib.sha256(_COMMITMENT + key).hexdigest()
 
 
 def fingerprint(key: bytes, content: bytes) -> str:

@@ -2,6 +2,7 @@
 
 __all__ = [
     "decision_log",
+    "key_commitment",
     "keys",
     "lease",
     "live_frontier",

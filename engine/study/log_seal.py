@@ -15,6 +15,7 @@ import sqlite3
 from engine.common.errors import EngineError
 from engine.common.stored_values import is_whole
 from engine.common.streams import derive, key_check
+from engine.study.key_commitment import check_key
 from engine.study.keys import key_path, read_key
 from engine.study.study import Study
 
@@ -68,9 +69,11 @@ def put_seal(db: sqlite3.Connection, key: bytes, length: int, end: str) -> None:
 
 
 def check_seal(study: Study) -> None:
-    """Refuse (:class:`EngineError`) a log that was cut or changed, as far as the key is at hand to tell."""
+    """Refuse (:class:`EngineError`) a log that was cut or changed, or whose study has got another key than it was begun
+    with, as far as the key is at hand to tell."""
     key = key_at_hand(study) if study.database.has_table("log") else None
     if key is not None:
+        check_key(study, key)
         sealed_length(study, key)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.common.errors import Remedy, UsageError
+from engine.common.streams import key_commitment
 from engine.plan import Plan
 from engine.plan.differences import CONTEXT, PlanDifference, plan_differences
 from engine.plan.lock import departures
 from engine.study.decision_log import append, entries
+from engine.study.key_commitment import ENTRY
 from engine.study.study import Study
 
 _SPACE = ("rates", "replicates", "swap_sizes", "specs", "all_specs", "search", "budget", "adaptive", "screen")
@@ -32,12 +34,13 @@ def check_departures(
 
 
 def record_plan(study: Study, *, why: str = "", by: str = "") -> None:
-    """Begin a new study's log with its plan, the approval it carries, and how it departs from that; what is there
-    already stays, for whoever began may have been killed."""
+    """Begin a new study's log with its plan, a commitment to its key, the approval it carries, and how it departs from
+    that; what is there already stays, for whoever began may have been killed."""
     plan, have = study.plan, {entry.event for entry in entries(study)}
     new = check_departures(plan, why)
     if "plan" not in have:
-        append(study, "plan", {"measures": list(plan.measures), "replicates": plan.space.replicates}, by=by)
+        fixed = {} if study.key is None else {ENTRY: key_commitment(study.key)}
+        append(study, "plan", {"measures": list(plan.measures), "replicates": plan.space.replicates, **fixed}, by=by)
     if plan.lock is not None and "locked" not in have:
         append(study, "locked", {"number": plan.lock.number, "at": plan.lock.at}, by=plan.lock.by)
     if new and "deviation" not in have:

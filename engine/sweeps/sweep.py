@@ -20,6 +20,7 @@ from engine.data.microdata import Microdata, RawTable
 from engine.plan import Plan
 from engine.release.spec import ReleaseSpec
 from engine.study import keys
+from engine.study.key_commitment import check_key
 from engine.study.keys import key_path, read_key, read_or_make_key, write_key
 from engine.study.map_reader import risk_utility_map
 from engine.study.plan_changes import change_plan, check_change, check_departures, record_plan
@@ -230,6 +231,7 @@ def check_same(study: Study, raw: RawTable, key: bytes) -> None:
         raise UsageError(
             f"the key is not the one that study '{study.name}' was made with; name the right file", Remedy.KEY_FILE
         )
+    check_key(study, key)
     if about["fingerprint"] != fingerprint(key, raw.content_digest()):
         detail = f"{about['n_records']:,} records of '{about['source']}'"
         raise UsageError(
