@@ -29,6 +29,8 @@ rates = ["0.05", "0.2"]
 replicates = 4
 [measures]
 names = ["small_cells", "hellinger", "ci_overlap"]
+[decision]
+realisation = "first"
 """
 
 

@@ -21,7 +21,7 @@ from engine.plan.context import check_include
 from engine.plan.recode import code
 from engine.release.scenarios import Scenario
 from engine.study.keys import key_path, read_key
-from engine.study.map_reader import realisation_of, risk_utility_map
+from engine.study.map_reader import planned_risk, realisation_of
 from engine.study.study import Study
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.remake import Remade, remake, stream_of
@@ -116,7 +116,7 @@ def export_source(
     scenario, replicate = study.find(candidate)
     runs = study.runs.of([scenario.index])
     if replicate is None:
-        replicate = realisation_of(study, risk_utility_map(study, allow_partial=allow_partial), runs, scenario.index)
+        replicate = realisation_of(study, runs, scenario.index, planned_risk(study), allow_partial=allow_partial)
     row = check_realisation(runs, scenario.index, replicate, scenario.label, allow_partial)
     remade = remake(
         data,

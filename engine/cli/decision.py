@@ -52,6 +52,8 @@ def run_choose(args: argparse.Namespace) -> None:
     """Record a choice."""
     from engine.decision.choice import choose, fresh_figures
     from engine.decision.disclosure_text import disclosure_warning
+    from engine.decision.release_check import share_words
+    from engine.frontier.chance import ShareWithin
     from engine.study.study import Study
 
     with Study.open(args.study) as study:
@@ -71,6 +73,13 @@ def run_choose(args: argparse.Namespace) -> None:
         say("it is not on the frontier: another candidate is as safe and as useful, and better in one of them")
     released = ", ".join(f"{name} {value:.5g}" for name, value in record["released"].items() if value is not None)
     say(f"the run to be released has {released}")
+    run = record["run"]
+    say(f"among {run['of']} runs it is number {run['place']} from the safest")
+    if "within" in run:
+        within = ShareWithin(*(run[name] for name in ShareWithin._fields))
+        say(f"{share_words(within)} meet the bound")
+    for obstacle in record["obstacles"]:
+        say(f"it cannot be submitted as it stands: {obstacle}")
     for caution in record["cautions"]:
         say(f"note: {caution}")
     if warning:
@@ -83,8 +92,9 @@ def run_choose(args: argparse.Namespace) -> None:
 
 def run_decide(args: argparse.Namespace) -> None:
     """Set the state of the recommendation, or show it with the decision log."""
-    from engine.decision.states import DecisionStatus, decide, decision_status, withhold
+    from engine.decision.states import ONLY_SUBMITTED, DecisionStatus, decide, decision_status, withhold
     from engine.study.decision_log import EVENTS, entries
+    from engine.study.key_commitment import commitment_words
     from engine.study.log_seal import seal_words
     from engine.study.study import Study
 
@@ -93,17 +103,20 @@ def run_decide(args: argparse.Namespace) -> None:
         if args.state is None:
             if any((args.by, args.number, args.conditions, args.why, args.despite)):
                 raise UsageError(
-                    "--by, --number, --conditions and --why need --state; give one of submitted, approved, returned, "
-                    "released and withheld"
+                    "--by, --number, --conditions, --why and --despite need --state; give one of submitted, approved, "
+                    "returned, released and withheld"
                 )
             status = decision_status(study)
             for entry in entries(study):
                 by = f" by {entry.by}" if entry.by else ""
                 say(f"{entry.number:>3}  {entry.at}  {EVENTS[entry.event]}{by}")
             say(seal_words(study))
+            say(commitment_words(study))
         elif args.state == "withheld":
             if args.number or args.conditions:
                 raise UsageError("a number and conditions belong to an approval; leave them out")
+            if args.despite:
+                raise UsageError(ONLY_SUBMITTED)
             status = withhold(study, args.by, args.why)
         else:
             status = decide(

@@ -27,7 +27,10 @@ def add_commands(commands: Commands) -> None:
     )
     show.add_argument("--undominated", action="store_true", help="the frontier only")
     show.add_argument(
-        "--max-risk", type=number, metavar="A", help="mark the most useful candidate with risk at or below A"
+        "--max-risk",
+        type=number,
+        metavar="A",
+        help="mark the most useful candidate within the bound A, and show what the bound is held against",
     )
     show.add_argument(
         "--slope", type=number, metavar="A", help="mark the best for a trade-off of A units of risk per unit of utility"
@@ -47,7 +50,7 @@ def run_show(args: argparse.Namespace) -> None:
         progress = study.progress
     make = scenario_rows if args.by == "scenario" else realisation_rows
     rows = make(view, args.max_risk, args.slope, args.undominated)
-    columns = columns_of(view, args.by)
+    columns = columns_of(view, args.by, args.max_risk)
     if args.format == "csv":
         say(as_csv(rows, columns), end="")
     elif args.format == "json":

@@ -8,15 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from engine.decision.release_check import counted_losses, percent, share_words
 from engine.decision.slope import BeatenByOriginal, beaten_by_original, beaten_text, slope_of
+from engine.frontier.chance import ShareWithin, share_within
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.release.results import Results, RunStatus
 from engine.release.scenarios import SweepState
-from engine.study.map_reader import objective_indices
+from engine.study.map_reader import risk_bound
 from engine.study.study import Study
 
 
@@ -29,10 +32,8 @@ class CautionKind(StrEnum):
     OFF_PLAN = "off the plan's rule"
     CHANGES_NOTHING = "changes nothing"
     PARTIAL_RUN = "partial run"
-    ABOVE_PLANNED_BOUND = "mean above the plan's bound"
-    RUN_ABOVE_BOUND = "run above the bound"
     NEAR_BOUND = "mean near the bound"
-    FRESH_ABOVE_BOUND = "fresh mean above the bound"
+    UNSETTLED = "share of runs within the bound unsettled"
     NOT_RECHECKED = "not run on fresh replicates"
     SWEEP_UNFINISHED = "sweep unfinished"
 
@@ -42,8 +43,9 @@ class Caution:
     """One caution with its figures; a field that its kind does not need is empty.
 
     ``measure`` is the title of the risk measure within a sentence, ``reason`` why its figure is undefined, ``value``
-    that figure (of the run to be released, else a mean), ``bound`` what it is held against.  ``changed`` records were
-    swapped in a partial run; a sweep in the state ``sweep`` has ``done`` of ``total`` runs.
+    its mean, ``bound`` what it is held against.  The ``share`` of runs within the bound is held against
+    ``probability``.  ``changed`` records were swapped in a partial run; a sweep in the state ``sweep`` has ``done`` of
+    ``total`` runs.
     """
 
     kind: CautionKind
@@ -51,6 +53,8 @@ class Caution:
     reason: str = ""
     value: float = np.nan
     bound: float = np.nan
+    share: ShareWithin | None = None
+    probability: Fraction | None = None
     changed: int = 0
     sweep: SweepState | None = None
     done: int = 0
@@ -64,11 +68,8 @@ _TEXTS = {
     CautionKind.OFF_PLAN: "it is not the one that the plan's rule picks",
     CautionKind.CHANGES_NOTHING: "it changes nothing: the release is the original",
     CautionKind.PARTIAL_RUN: "the run to be released is partial: {changed:,} records were swapped, then none could",
-    CautionKind.ABOVE_PLANNED_BOUND: "its mean {measure}, {value:.5g}, is above the plan's bound {bound:g}",
-    CautionKind.RUN_ABOVE_BOUND: "the run to be released has a {measure} of {value:.5g}, above the bound {bound:g}: the"
-    " bound is on the mean",
     CautionKind.NEAR_BOUND: "its mean {measure}, {value:.5g}, is within two standard errors of the bound {bound:g}",
-    CautionKind.FRESH_ABOVE_BOUND: "on fresh replicates its mean {measure} is {value:.5g}, above the bound {bound:g}",
+    CautionKind.UNSETTLED: "{within} meet the bound {bound:g}, which does not settle whether {asked} of all runs do",
     CautionKind.NOT_RECHECKED: "its figures are those that led to the choice; it has not been run again on fresh"
     " replicates",
     CautionKind.SWEEP_UNFINISHED: "the sweep is {sweep}: {done:,} of {total:,} runs so far",
@@ -77,7 +78,11 @@ _TEXTS = {
 
 def caution_text(caution: Caution) -> str:
     """A caution for the analyst, in one sentence with its figures.  Studies store it in this form."""
-    return beaten_text(caution.beaten) if caution.beaten else _TEXTS[caution.kind].format(**vars(caution))
+    if caution.beaten:
+        return beaten_text(caution.beaten)
+    within = "" if caution.share is None else share_words(caution.share)
+    asked = "" if caution.probability is None else percent(caution.probability)
+    return _TEXTS[caution.kind].format(**vars(caution), within=within, asked=asked)
 
 
 def cautions(
@@ -100,7 +105,7 @@ def cautions(
         collected.append(Caution(CautionKind.CHANGES_NOTHING))
     if released.status[0] == RunStatus.FAILED:
         collected.append(Caution(CautionKind.PARTIAL_RUN, changed=int(released.changed[0])))
-    collected += _bound_cautions(study, view, index, released, record)
+    collected += _bound_cautions(study, view, index, record)
     if record["fresh"] is None:
         collected.append(Caution(CautionKind.NOT_RECHECKED))
     progress = study.progress
@@ -111,28 +116,18 @@ def cautions(
     return collected
 
 
-def _bound_cautions(
-    study: Study, view: RiskUtilityMap, index: int, released: Results, record: Mapping[str, Any]
-) -> list[Caution]:
-    """Where the risk stands against the plan's bound and the choice's own."""
-    risk = view.measures[view.risk]
-    title, collected = risk.measure.title.lower(), []
-    mean, se = float(view.summary.mean[index, view.risk]), float(view.summary.se[index, view.risk])
-    released_risk, bound, fresh = float(released.values[0, view.risk]), record["bound"], record["fresh"]
-    planned_bound = study.plan.decision.max_risk
-    uses_own_bound = (
-        planned_bound is not None and bound != float(planned_bound) and view.risk == objective_indices(study)[0]
-    )
-    if (
-        planned_bound is not None and uses_own_bound and mean > float(planned_bound)
-    ):  # one's own bound does not undo the plan's
-        collected.append(Caution(CautionKind.ABOVE_PLANNED_BOUND, title, value=mean, bound=float(planned_bound)))
+def _bound_cautions(study: Study, view: RiskUtilityMap, index: int, record: Mapping[str, Any]) -> list[Caution]:
+    """Whether a bound that is met is met for certain: by a mean far from it, or by enough runs, fresh ones if any."""
+    bound, probability = risk_bound(study, view.risk, record["bound"]), study.plan.decision.run_share
     if bound is None:
-        return collected
-    if released_risk > bound:
-        collected.append(Caution(CautionKind.RUN_ABOVE_BOUND, title, value=released_risk, bound=bound))
-    if mean + 2 * se > bound:
-        collected.append(Caution(CautionKind.NEAR_BOUND, title, value=mean, bound=bound))
-    if fresh and (fresh_mean := fresh[str(risk)]["mean"] or 0) > bound:
-        collected.append(Caution(CautionKind.FRESH_ABOVE_BOUND, title, value=fresh_mean, bound=bound))
-    return collected
+        return []
+    title = view.measures[view.risk].measure.title.lower()
+    if probability is None:
+        mean, se = float(view.risk_loss[index]), float(view.summary.se[index, view.risk])
+        near = mean <= bound < mean + 2 * se
+        return [Caution(CautionKind.NEAR_BOUND, title, value=mean, bound=bound)] if near else []
+    fresh = study.runs.of([index], "fresh")
+    share = share_within(counted_losses(view, fresh if len(fresh) else study.runs.of([index])), bound)
+    if share.settled(probability):
+        return []
+    return [Caution(CautionKind.UNSETTLED, title, bound=bound, share=share, probability=probability)]

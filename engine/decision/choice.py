@@ -11,7 +11,7 @@ import numpy as np
 from engine.common.errors import Remedy, UsageError
 from engine.decision.cautions import Caution, caution_text, cautions
 from engine.decision.disclosure_text import check_extent
-from engine.decision.release_check import Obstacle, obstacles
+from engine.decision.release_check import Obstacle, obstacle_text, obstacles, percent, released_run
 from engine.decision.slope import slope_words
 from engine.frontier.chance import FEWEST_RUNS
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
@@ -20,7 +20,7 @@ from engine.release.results import Results
 from engine.release.scenarios import Choice
 from engine.study.decision_log import append
 from engine.study.log_seal import check_seal
-from engine.study.map_reader import objective_indices, realisation_of, risk_utility_map
+from engine.study.map_reader import objective_indices, realisation_of, risk_bound, risk_utility_map
 from engine.study.study import Study
 
 NAMED_BY_HAND = "named by hand"
@@ -85,7 +85,9 @@ def pick(study: Study, view: RiskUtilityMap, **selection: Unpack[SelectionRule])
             labels = " and ".join(view.scenarios[i].label for i in indices)
             raise UsageError(f"at slope {slope:g} {labels} are equally good; choose one of them", Remedy.CANDIDATE)
         index, rule = indices[0], slope_words(view, slope)
-    replicate = realisation_of(study, view, study.runs.of([index]), index, max_risk)
+    replicate = realisation_of(
+        study, study.runs.of([index]), index, view.risk, bound=max_risk, allow_partial=view.allow_partial
+    )
     if named_replicate is not None and named_replicate != replicate:
         raise UsageError(
             f"the plan releases replicate {replicate} of {view.scenarios[index].label}, not {named_replicate}: "
@@ -100,7 +102,7 @@ def bound_rule_words(view: RiskUtilityMap, bound: float) -> str:
     title = view.measures[view.risk].measure.title.lower()
     if view.single_runs is None:
         return f"most useful with a mean {title} at or below {bound:g}"
-    share = f"{float(100 * view.single_runs.probability):g} %"
+    share = percent(view.single_runs.probability)
     return f"most useful with {title} at or below {bound:g} in at least {share} of single runs"
 
 
@@ -138,12 +140,15 @@ def choose(
     record["fresh"] = fresh_figures(study, index, view.allow_partial)
     record["bound"], record["slope"] = picked.bound, picked.slope
     record["planned"] = _follows_the_plan(study, view, index)
+    record |= _standing(study, view, runs, row, record)
     record["cautions"] = [caution_text(caution) for caution in cautions(study, view, index, released, record)]
     record["others"] = [dict(other) for other in others]
     check_extent(study, view.scenarios[index], (why, by, *(other.get("why", "") for other in others)), record)
     check_seal(study)
     choice = study.choices.record(view.scenarios[index], replicate, picked.rule, why.strip(), record)
-    shown_figures = {name: record[name] for name in ("figures", "released", "fresh", "cautions", "others")}
+    shown_figures = {
+        name: record[name] for name in ("figures", "released", "run", "fresh", "obstacles", "cautions", "others")
+    }
     detail = {
         "choice": len(study.choices.all()),
         "candidate": choice.label,
@@ -205,24 +210,33 @@ def obstacles_now(study: Study, choice: Choice, allow_partial: bool = False) -> 
     index = study.find(choice.label)[0].index
     runs = study.runs.of([index])
     row = check_realisation(runs, index, choice.replicate, choice.label, allow_partial=True)
+    return _obstacles(study, view, runs, row, record)
+
+
+def _obstacles(
+    study: Study, view: RiskUtilityMap, runs: Results, row: int, record: Mapping[str, Any]
+) -> list[Obstacle]:
+    """What stands against one of the runs of a scenario, under the bound that a record of its choice holds."""
     return obstacles(
         view,
         runs,
         row,
-        bound=bound_of(study, view, record),
+        bound=risk_bound(study, view.risk, record.get("bound")),
         probability=study.plan.decision.run_share,
-        fresh=fresh_figures(study, index, allow_partial),
+        fresh=study.runs.of([int(runs.scenario[row])], "fresh"),
     )
 
 
-def bound_of(study: Study, view: RiskUtilityMap, record: Mapping[str, Any]) -> float | None:
-    """The bound on the map's risk that a recorded choice is held against: the lower of its own and the plan's, which is
-    on the plan's risk measure; None without one."""
-    planned = study.plan.decision.max_risk
-    bounds = [] if record.get("bound") is None else [float(record["bound"])]
-    if planned is not None and view.risk == objective_indices(study)[0]:
-        bounds.append(float(planned))
-    return min(bounds, default=None)
+def _standing(study: Study, view: RiskUtilityMap, runs: Results, row: int, record: Mapping[str, Any]) -> dict[str, Any]:
+    """Where the run to be released stands among those of its scenario, and what stands against it, for a record."""
+    bound, probability = risk_bound(study, view.risk, record.get("bound")), study.plan.decision.run_share
+    run = released_run(view, runs, row, bound=bound, probability=probability)
+    within = {} if run.share is None else run.share._asdict()
+    figures = {"place": run.place, "of": run.of, "mean": figure_or_none(run.mean)}
+    if run.quantile is not None:
+        figures["quantile"] = figure_or_none(run.quantile)
+    texts = [obstacle_text(obstacle) for obstacle in _obstacles(study, view, runs, row, record)]
+    return {"run": {**figures, **within}, "obstacles": texts}
 
 
 def one_run(runs: Results, row: int) -> Results:

@@ -1,4 +1,4 @@
-"""What stands against releasing one run: obstacles to a submission, one typed value each, and their words.
+"""Obstacles to the release of one run, a typed value each, and their words.
 
 A bound on the mean does not bind the one run that is released.  So the run itself must meet the bound and be less risky
 than the data unchanged, its scenario must have enough runs, and fresh runs must confirm the figure.  A recorded reason
@@ -7,17 +7,14 @@ can overrule an obstacle; the memo then prints both on its first page.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
-from engine.frontier.chance import ShareWithin, runs_needed, share_within
+from engine.frontier.chance import ShareWithin, is_safer, run_quantiles, runs_needed, share_within
 from engine.frontier.risk_utility_map import RiskUtilityMap
-from engine.measures import Measure
 from engine.release.results import Results
 
 
@@ -31,6 +28,7 @@ class ObstacleKind(StrEnum):
     TOO_RARELY_WITHIN = "runs too rarely within the bound"
     MEAN_ABOVE_BOUND = "mean above the bound"
     FRESH_ABOVE_BOUND = "fresh mean above the bound"
+    FRESH_TOO_RARELY_WITHIN = "fresh runs too rarely within the bound"
 
 
 @dataclass(frozen=True)
@@ -38,15 +36,15 @@ class Obstacle:
     """One obstacle with its figures; a field that its kind does not need is empty.
 
     ``measure`` is the title of the risk measure within a sentence, ``value`` its figure, ``limit`` what that must not
-    exceed.  ``within`` of ``runs`` runs meet the bound, or ``runs`` of ``needed`` were made; ``probability`` is the
-    share of runs that must meet the bound.
+    exceed.  ``share`` tells how many runs meet the bound, ``probability`` which share must; ``runs`` of ``needed`` were
+    made.
     """
 
     kind: ObstacleKind
     measure: str = ""
     value: float = np.nan
     limit: float = np.nan
-    within: int = 0
+    share: ShareWithin | None = None
     runs: int = 0
     needed: int = 0
     probability: Fraction | None = None
@@ -58,17 +56,76 @@ _TEXTS = {
     ObstacleKind.RUN_NOT_SAFER: "the run to be released has a {measure} of {value:.5g}, no less than the {limit:.5g} of"
     " the data unchanged",
     ObstacleKind.TOO_FEW_RUNS: "it has {runs} runs that count, and a choice needs {needed}",
-    ObstacleKind.TOO_RARELY_WITHIN: "{within} of {runs} runs meet the bound {limit:g}, fewer than the {share} that the"
-    " plan asks for",
+    ObstacleKind.TOO_RARELY_WITHIN: "{within} meet the bound {limit:g}, fewer than the {asked} that the plan asks for",
     ObstacleKind.MEAN_ABOVE_BOUND: "its mean {measure}, {value:.5g}, is above the bound {limit:g}",
     ObstacleKind.FRESH_ABOVE_BOUND: "on fresh runs its mean {measure} is {value:.5g}, above the bound {limit:g}",
+    ObstacleKind.FRESH_TOO_RARELY_WITHIN: "of the fresh runs {within} meet the bound {limit:g}, clearly fewer than the"
+    " {asked} that the plan asks for",
 }
 
 
 def obstacle_text(obstacle: Obstacle) -> str:
     """Return an obstacle for the analyst, in one sentence with its figures."""
-    share = "" if obstacle.probability is None else f"{float(100 * obstacle.probability):g} %"
-    return _TEXTS[obstacle.kind].format(**vars(obstacle), share=share)
+    within = "" if obstacle.share is None else share_words(obstacle.share)
+    asked = "" if obstacle.probability is None else percent(obstacle.probability)
+    return _TEXTS[obstacle.kind].format(**vars(obstacle), within=within, asked=asked)
+
+
+def percent(share: Fraction | float) -> str:
+    """Return a share in per cent, such as ``90 %``."""
+    return f"{float(100 * share):.3g} %"
+
+
+def share_words(share: ShareWithin) -> str:
+    """Return how many runs are within a bound, with the limits of the share of all runs that are."""
+    return f"{share.within} of {share.runs} runs (95 % interval {float(100 * share.low):.3g} to {percent(share.high)})"
+
+
+def counted_losses(view: RiskUtilityMap, runs: Results) -> np.ndarray:
+    """Return the figures of the map's risk measure in the runs that count, turned so that smaller is better."""
+    loss = view.measures[view.risk].measure.loss(runs.values[runs.counted(view.allow_partial), view.risk])
+    return np.asarray(loss, float)
+
+
+@dataclass(frozen=True)
+class ReleasedRun:
+    """The run to be released among the runs of its scenario, under the map's risk measure as a loss.
+
+    It takes the ``place`` (1 is the least risky; equal runs share the better one) ``of`` so many runs that count and
+    has the figure ``value``; ``mean`` is that of all.  ``quantile`` is what the share ``probability`` of the runs does
+    not exceed; None where a bound is on the mean.  ``share`` tells how many runs meet the ``bound``; both None without.
+    """
+
+    place: int
+    of: int
+    value: float
+    mean: float
+    quantile: float | None
+    probability: Fraction | None
+    bound: float | None
+    share: ShareWithin | None
+
+
+def released_run(
+    view: RiskUtilityMap, runs: Results, row: int, *, bound: float | None, probability: Fraction | None
+) -> ReleasedRun:
+    """Return where the run ``row`` stands among ``runs``, those of one scenario; ``bound`` and ``probability`` are as
+    in :func:`obstacles`."""
+    losses = counted_losses(view, runs)
+    value = float(view.measures[view.risk].measure.loss(runs.values[row : row + 1, view.risk])[0])
+    quantile = None
+    if probability is not None:
+        quantile = float(run_quantiles(losses, np.zeros(len(losses), np.int64), 1, probability).quantile[0])
+    return ReleasedRun(
+        place=1 + int(np.count_nonzero(losses < value)),
+        of=len(losses),
+        value=value,
+        mean=float(losses.mean()) if len(losses) else np.nan,
+        quantile=quantile,
+        probability=probability,
+        bound=bound,
+        share=None if bound is None else share_within(losses, bound),
+    )
 
 
 def obstacles(
@@ -78,62 +135,52 @@ def obstacles(
     *,
     bound: float | None,
     probability: Fraction | None,
-    fresh: Mapping[str, Any] | None = None,
+    fresh: Results | None = None,
 ) -> list[Obstacle]:
     """Return what stands against releasing the run ``row`` of ``runs``, the runs of one scenario.
 
     ``bound`` is in the units of the map's risk measure turned so that smaller is better; None where no bound was set.
     ``probability`` is the share of runs that must meet it; None where the bound is on the mean.  ``fresh`` are the
-    means over fresh runs by measure.
+    scenario's fresh runs.
     """
-    call = view.measures[view.risk]
-    measure, title = call.measure, call.measure.title.lower()
-    counted = runs.counted(view.allow_partial)
-    risk = np.asarray(measure.loss(runs.values[:, view.risk]), float)
-    original = float(view.original_losses[view.risk])
-    found = _of_the_run(float(risk[row]), title, bound, original)
+    title = view.measures[view.risk].measure.title.lower()
+    run = released_run(view, runs, row, bound=bound, probability=probability)
+    standing = _of_the_run(run.value, title, bound, float(view.original_losses[view.risk]))
     needed = runs_needed(probability if probability is not None else Fraction(1, 2))
-    if (made := int(counted.sum())) < needed:
-        found.append(Obstacle(ObstacleKind.TOO_FEW_RUNS, runs=made, needed=needed))
-    if bound is None:
-        return found
+    if run.of < needed:
+        standing.append(Obstacle(ObstacleKind.TOO_FEW_RUNS, runs=run.of, needed=needed))
+    if bound is None or run.share is None:
+        return standing
     if probability is None:
-        mean = float(risk[counted].mean()) if made else np.nan
-        if not mean <= bound:
-            found.append(Obstacle(ObstacleKind.MEAN_ABOVE_BOUND, title, mean, bound))
-    else:
-        share = share_within(risk[counted], bound)
-        if share.within < probability * share.runs:
-            found.append(_too_rare(title, share, bound, probability))
-    if fresh and (again := _fresh_loss(fresh, str(call), measure)) is not None and again > bound:
-        found.append(Obstacle(ObstacleKind.FRESH_ABOVE_BOUND, title, again, bound))
-    return found
+        if not run.mean <= bound:
+            standing.append(Obstacle(ObstacleKind.MEAN_ABOVE_BOUND, title, run.mean, bound))
+    elif run.share.within < probability * run.of:
+        kind = ObstacleKind.TOO_RARELY_WITHIN
+        standing.append(Obstacle(kind, title, limit=bound, share=run.share, probability=probability))
+    if fresh is not None and len(again := counted_losses(view, fresh)):
+        standing += _of_fresh_runs(again, title, bound, probability)
+    return standing
 
 
 def _of_the_run(value: float, title: str, bound: float | None, original: float) -> list[Obstacle]:
     """Return the obstacles of the run itself; data unchanged whose risk is undefined (NaN) set no limit."""
     if np.isnan(value):
         return [Obstacle(ObstacleKind.RUN_WITHOUT_FIGURE, title)]
-    found = []
+    standing = []
     if bound is not None and value > bound:
-        found.append(Obstacle(ObstacleKind.RUN_ABOVE_BOUND, title, value, bound))
-    if value >= original:
-        found.append(Obstacle(ObstacleKind.RUN_NOT_SAFER, title, value, original))
-    return found
+        standing.append(Obstacle(ObstacleKind.RUN_ABOVE_BOUND, title, value, bound))
+    if not np.isnan(original) and not is_safer(np.array(value), original):
+        standing.append(Obstacle(ObstacleKind.RUN_NOT_SAFER, title, value, original))
+    return standing
 
 
-def _too_rare(title: str, share: ShareWithin, bound: float, probability: Fraction) -> Obstacle:
-    return Obstacle(
-        ObstacleKind.TOO_RARELY_WITHIN,
-        title,
-        limit=bound,
-        within=share.within,
-        runs=share.runs,
-        probability=probability,
-    )
-
-
-def _fresh_loss(fresh: Mapping[str, Any], name: str, measure: Measure) -> float | None:
-    """Return the mean over fresh runs as a loss; None where it is undefined."""
-    mean = fresh.get(name, {}).get("mean")
-    return None if mean is None else float(measure.loss(np.array([float(mean)]))[0])
+def _of_fresh_runs(losses: np.ndarray, title: str, bound: float, probability: Fraction | None) -> list[Obstacle]:
+    """Return the obstacle that fresh runs are: a mean above the bound, or for certain too few of them within it."""
+    mean = float(losses.mean())
+    if mean > bound:
+        return [Obstacle(ObstacleKind.FRESH_ABOVE_BOUND, title, mean, bound)]
+    share = share_within(losses, bound)
+    if probability is None or share.high >= probability:
+        return []
+    kind = ObstacleKind.FRESH_TOO_RARELY_WITHIN
+    return [Obstacle(kind, title, limit=bound, share=share, probability=probability)]

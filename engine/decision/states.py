@@ -43,6 +43,7 @@ _NEXT: dict[State, tuple[Step, ...]] = {
     "released": (),
     "withheld": (),
 }
+ONLY_SUBMITTED = "a reason to submit a release despite obstacles belongs to a submission; leave it out"
 _STEPS: tuple[Step, ...] = ("submitted", "approved", "returned", "released")
 
 
@@ -169,7 +170,7 @@ def decide(
     scenario = study.find(status.choice.label)[0]
     check_extent(study, scenario, (by, number, conditions, why, despite))
     if despite and step != "submitted":
-        raise UsageError("a reason to submit a release despite obstacles belongs to a submission; leave it out")
+        raise UsageError(ONLY_SUBMITTED)
     detail: dict[str, Any] = {"candidate": status.choice.label, "replicate": status.choice.replicate}
     if step == "submitted":
         _check_plan(study, scenario)
@@ -193,7 +194,7 @@ def decide(
 
 
 def _overruled(study: Study, choice: Choice, despite: str) -> dict[str, Any]:
-    """What the log says of the obstacles to a submission: nothing where there are none, else which are overruled and why.
+    """What the log says of the obstacles to a submission: nothing, or which are overruled and why.
 
     A submission in face of obstacles without a reason is refused.
     """

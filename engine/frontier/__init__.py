@@ -1,6 +1,7 @@
 """The risk–utility frontier: maxima, means and errors, dominance, and rules that choose."""
 
 __all__ = [
+    "chance",
     "indistinguishable",
     "maxima",
     "neighbours",

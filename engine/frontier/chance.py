@@ -167,9 +167,15 @@ def contest(within: np.ndarray, runs: np.ndarray, utility_loss: np.ndarray, prob
     return Contest(best, untold & (utility_loss <= utility_loss[best]))
 
 
+def is_safer(loss: np.ndarray, original: float) -> np.ndarray:
+    """Return which runs are less risky than the data unchanged, whose loss is ``original``; where that is 0 nothing is
+    left to gain, and a run without risk is as good."""
+    return np.asarray((loss < original) | ((loss == 0) & (original == 0)))
+
+
 def first_within(loss: np.ndarray, bound: float, original: float) -> int | None:
-    """Return the place of the first run that may be released: at or below ``bound`` and below ``original``, the loss of
-    the unaltered data; None where no run is.  ``loss`` is in the order of the replicates; pass ``inf`` for no bound."""
-    with np.errstate(invalid="ignore"):
-        places = np.flatnonzero((loss <= bound) & (loss < original))
+    """Return the place of the first run that may be released: at or below ``bound`` and safer than the data unchanged,
+    whose loss is ``original``; None where no run is.  ``loss`` is in the order of the replicates; pass ``inf`` for no
+    bound."""
+    places = np.flatnonzero((loss <= bound) & is_safer(loss, original))
     return int(places[0]) if len(places) else None

@@ -1,4 +1,4 @@
-"""How much of the true frontier the noise of the runs lets a map find."""
+"""Recall: the share of the true frontier that noisy means find, as their own errors let one expect."""
 
 from __future__ import annotations
 

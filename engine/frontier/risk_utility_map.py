@@ -122,7 +122,7 @@ class RiskUtilityMap:
     def _bounded_words(self) -> str:
         if self.single_runs is None:
             return "a mean risk of"
-        return f"a risk that {float(100 * self.single_runs.probability):g} % of single runs do not exceed of"
+        return f"a risk that {float(100 * self.single_runs.probability):.3g} % of single runs do not exceed of"
 
     def by_slope(self, slope: float) -> list[int]:
         """The scenarios that a straight trade-off DR = slope·DU + c favours: one, or both ends when the slope is an

@@ -208,11 +208,11 @@ class DecisionPlan:
         return None if self.probability == ON_MEAN else Fraction(self.probability)
 
 
-def _probability(value: object) -> str:
+def _probability(value: str) -> str:
     """The share of single runs as the shortest decimal text, or :data:`ON_MEAN`."""
     if value == ON_MEAN:
         return ON_MEAN
-    text = decimal_text(value, "probability")  # type: ignore[arg-type]
+    text = decimal_text(value, "probability")
     if not 0 < Decimal(text) < 1:
         raise UsageError(f"probability == {text}, must be above 0 and below 1, or '{ON_MEAN}' for a bound on the mean.")
     return text

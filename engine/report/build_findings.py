@@ -53,6 +53,7 @@ _ENTRIES = {
     "space.all_specs": "whether all candidates are considered",
     "mechanisms": "the methods and their settings",
     "space.replicates": "the number of runs",
+    "decision.probability": "how many single runs must meet the bound on risk",
     "decision.realisation": "which run is released",
 }
 """Entries of a plan whose values a member may not see, in words."""
@@ -236,7 +237,9 @@ def _publish(context: ReportContext) -> Publish:
 def _certificate(context: ReportContext, realisation: Remade) -> Certificate:
     results, index = context.view.results, context.scenario.index
     recorded = (
-        context.choice.replicate if context.choice else realisation_of(context.study, context.view, results, index)
+        context.choice.replicate
+        if context.choice
+        else realisation_of(context.study, results, index, context.view.risk, allow_partial=context.view.allow_partial)
     )
     stored = results.values[(results.scenario == index) & (results.replicate == recorded)]
     remade = np.array([realisation.figures[str(call)] for call in context.view.measures])

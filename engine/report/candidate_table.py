@@ -45,6 +45,8 @@ def scenario_rows(
         for k, call in enumerate(view.measures):
             row[str(call)] = figure_or_none(view.summary.mean[i, k])
             row[f"{call}_se"] = figure_or_none(view.summary.se[i, k])
+        if max_risk is not None:
+            row |= _quantile(view, i)
         row["undominated"] = bool(view.dominance.undominated[i])
         unknown = np.isnan(view.summary.loss[i, list(view.objectives)]).any()
         row["dominance"] = None if unknown else "clear" if view.dominance.clear[i] else "uncertain"
@@ -53,6 +55,29 @@ def scenario_rows(
         row["optimal"] = i in optimal
         rows.append(row)
     return rows
+
+
+def quantile_columns(view: RiskUtilityMap) -> list[str]:
+    """Names of the columns that a bound on single runs adds: the quantile that it is held against, and the ends of its
+    interval; none where the bound is on the mean."""
+    risk = view.measures[view.risk]
+    return [] if view.single_runs is None else [f"{risk}_{name}" for name in _QUANTILES]
+
+
+_QUANTILES = {"quantile": "quantile", "quantile_low": "low", "quantile_high": "high"}
+
+
+def _quantile(view: RiskUtilityMap, i: int) -> Row:
+    """The quantile of a scenario's single runs; an end that so few runs do not have is undefined."""
+    if view.single_runs is None:
+        return {}
+    call = view.measures[view.risk]
+    turned = -1 if call.measure.better == "higher" else 1
+    row: Row = {}
+    for column, name in _QUANTILES.items():
+        value = turned * float(getattr(view.single_runs, name)[i])
+        row[f"{call}_{column}"] = value if np.isfinite(value) else None
+    return row
 
 
 def realisation_rows(
@@ -143,8 +168,11 @@ def _short(value: Any) -> str:
     return f"{value:.5g}" if isinstance(value, float) else str(value)
 
 
-def columns_of(view: RiskUtilityMap, by: Literal["scenario", "realisation"]) -> list[str]:
-    """Column names in order, the same with and without rows."""
+def columns_of(
+    view: RiskUtilityMap, by: Literal["scenario", "realisation"], max_risk: float | None = None
+) -> list[str]:
+    """Column names in order, the same with and without rows; ``max_risk`` is the bound that the rows are held
+    against."""
     if by == "realisation":
         return [
             "id",
@@ -159,5 +187,6 @@ def columns_of(view: RiskUtilityMap, by: Literal["scenario", "realisation"]) -> 
             "optimal",
         ]
     figures = [name for call in view.measures for name in (str(call), f"{call}_se")]
-    tail = ["undominated", "dominance", "share_undominated", "riskier_than_original", "optimal"]
+    bounded = [] if max_risk is None else quantile_columns(view)
+    tail = [*bounded, "undominated", "dominance", "share_undominated", "riskier_than_original", "optimal"]
     return ["id", "mechanism", "rate", "spec", "replicates", "failed", "records_changed", *figures, *tail]

@@ -38,7 +38,7 @@ from engine.report.redaction import (
 from engine.report.sentences import noted_counts, unaltered_counts
 from engine.report.shares import optional
 from engine.report.sparse import largest_exposed, saturated
-from engine.study.map_reader import objective_indices, risk_utility_map
+from engine.study.map_reader import risk_bound, risk_utility_map
 
 if TYPE_CHECKING:
     from engine.decision.states import DecisionStatus
@@ -101,13 +101,9 @@ class ReportContext:
 
     @property
     def bound(self) -> float | None:
-        """The bound on risk that counts: of the plan, where it is about the same measure, else of the choice."""
-
-        planned_bound = self.study.plan.decision.max_risk
-        if planned_bound is not None and self.view.risk == objective_indices(self.study)[0]:
-            return float(planned_bound)
-        chosen_bound = self.choice.record.get("bound") if self.choice else None
-        return None if chosen_bound is None else float(chosen_bound)
+        """The bound on risk that counts: the lower of the plan's, where it is about the same measure, and the
+        choice's."""
+        return risk_bound(self.study, self.view.risk, self.choice.record.get("bound") if self.choice else None)
 
     @property
     def is_off_rule(self) -> bool:
@@ -244,7 +240,7 @@ def bound_words(context: ReportContext, bound: float | None = None) -> str:
     bound = context.bound if bound is None else bound
     if bound is None:
         return ""
-    return in_words(context.view.measures[context.view.risk], bound)
+    return in_words(context.view.measures[context.view.risk], bound, context.study.plan.decision)
 
 
 def _rough(

@@ -13,6 +13,8 @@ from engine.report.context import ReportContext, bound_words
 from engine.report.map_facts import Alternative, Recommendation
 from engine.report.parameters import trade_words
 from engine.report.redaction import is_count_risk
+from engine.report.released_run import despite_words, obstacle_sentences, run_facts
+from engine.study.key_commitment import commitment_of
 
 if TYPE_CHECKING:
     from engine.release.scenarios import Choice
@@ -42,6 +44,10 @@ def recommendation(context: ReportContext) -> Recommendation:
         why=context.redact(choice.why),
         cautions=tuple(upper_first(context.redact(text)).rstrip(".") + "." for text in cautions if text),
         alternatives=tuple(a for a in alternatives if a.letter != "?" or a.why),
+        run=run_facts(context, choice),
+        obstacles=obstacle_sentences(context, choice),
+        despite=despite_words(context),
+        key_fixed=commitment_of(context.study) is not None,
     )
 
 
@@ -109,11 +115,9 @@ _MEMBER_TEXTS = {
     CautionKind.BEATEN_BY_ORIGINAL: "by the straight trade-off that picked it, releasing the data unchanged would be"
     " better",
     CautionKind.PARTIAL_RUN: "the run to be released is partial: some records found no partner",
-    CautionKind.ABOVE_PLANNED_BOUND: "its average risk is above the bound that the plan fixed",
-    CautionKind.RUN_ABOVE_BOUND: "the run to be released is above the bound on risk: the bound is on the average over"
-    " runs",
     CautionKind.NEAR_BOUND: "its average risk is within two standard errors of the bound",
-    CautionKind.FRESH_ABOVE_BOUND: "on fresh runs its average risk is above the bound",
+    CautionKind.UNSETTLED: "its runs are too few to settle that as many single runs meet the bound as the plan asks"
+    " for",
     CautionKind.NOT_RECHECKED: "its figures are those that led to the choice; it has not been run again on fresh draws",
 }
 """Cautions whose words for the analyst hold figures of eq. 6, or a number of records, that a member may not see."""

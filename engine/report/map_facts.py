@@ -83,8 +83,36 @@ class Alternative:
 
 
 @dataclass(frozen=True)
+class ReleasedRun:
+    """The run to be released among the runs of its candidate, under the risk measure that the map shows.
+
+    It takes the ``place`` (1 is the least risky) ``of`` so many runs; ``released`` is its figure, ``mean`` that of all,
+    ``quantile`` what the share ``asked`` of the runs does not exceed.  ``within`` of them meet the bound, which says of
+    all runs that a share from ``low`` to ``high`` does (95 % confidence).  ``asked`` is None where the bound is on the
+    mean, the last three without a bound.
+    """
+
+    place: int
+    of: int
+    title: str
+    unit: str
+    released: float | None
+    mean: float | None
+    quantile: float | None
+    asked: float | None
+    within: int | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
 class Recommendation:
-    """What is recommended: its letter, the reason given, cautions in sentences, alternatives considered."""
+    """What is recommended: its letter, the reason given, cautions in sentences, alternatives considered.
+
+    ``obstacles`` say what stands against releasing the ``run``; ``despite`` is the reason for which it was submitted
+    all the same, empty where it was not.  ``key_fixed`` tells whether the log shows that the secret key was fixed
+    before the sweep.
+    """
 
     letter: str
     recorded: bool
@@ -92,3 +120,7 @@ class Recommendation:
     why: str
     cautions: tuple[str, ...]
     alternatives: tuple[Alternative, ...]
+    run: ReleasedRun | None = None
+    obstacles: tuple[str, ...] = ()
+    despite: str = ""
+    key_fixed: bool = False

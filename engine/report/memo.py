@@ -10,6 +10,7 @@ from engine.report.coherence import coherence
 from engine.report.map_words import counted_words
 from engine.report.parameters import besides_words
 from engine.report.redaction import WITHHELD_WORDS, is_withheld
+from engine.report.run_words import run_sentences
 from engine.report.template_reader import document
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ BANNER = "CONFIDENTIAL: for members of the disclosure review board"
 _SENTENCES = (
     *(answers.decision_words, answers.summary, answers.risk_sentence, answers.small_words, answers.omissions),
     *(answers.flags_sentence, answers.largest_losses, answers.distance_words, answers.certainty, answers.plan_history),
-    *(answers.public_wording, coherence, counted_words),
+    *(answers.public_wording, coherence, counted_words, run_sentences),
 )
 _FIGURES = (figures.small_cells, figures.percentages, figures.associations, figures.coefficients, figures.frontier)
 Pair = tuple[float | None, float | None]

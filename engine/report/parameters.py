@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, lower_first
+from engine.decision.release_check import percent
 from engine.mechanisms import mechanism
+from engine.plan.types import FIRST_WITHIN
 from engine.release.spec import RANDOM_SWAP
 from engine.report.redaction import is_count_risk, title_of
 
 if TYPE_CHECKING:
     from engine.measures import MeasureCall
-    from engine.plan import AttributePlan, Plan, SpacePlan
+    from engine.plan import AttributePlan, DecisionPlan, Plan, SpacePlan
 
 ROLE_WORDS = {
     "S": "exchanged between the two records of a pair, which differ on it",
@@ -87,7 +89,7 @@ def rule_words(plan: Plan, risk: MeasureCall | None, utility: MeasureCall | None
     """The rule by which the plan says that one candidate is chosen."""
     decision = plan.decision
     if decision.max_risk is not None and risk is not None:
-        return f"the most useful candidate within the bound: {bound_words(risk, float(decision.max_risk))}"
+        return f"the most useful candidate within the bound: {bound_words(risk, float(decision.max_risk), decision)}"
     if decision.slope is not None:
         if risk is None or utility is None:
             return f"the best candidate on a straight trade-off of slope {decision.slope}"
@@ -95,14 +97,28 @@ def rule_words(plan: Plan, risk: MeasureCall | None, utility: MeasureCall | None
     return "no rule was fixed in the plan" + (f"; {late}" if late else "")
 
 
-def bound_words(risk: MeasureCall, bound: float) -> str:
-    """A bound on a risk measure in words."""
+def bound_words(risk: MeasureCall, bound: float, decision: DecisionPlan) -> str:
+    """A bound on a risk measure in words, with how many runs must meet it by the plan's ``decision``."""
     if is_count_risk(risk):
         return (
             f"at most {100 * bound:.3g} % of the unaltered records in cells of fewer than {risk.values['n_rule']}, "
-            "on average over runs"
+            f"{how_often(decision)}"
         )
-    return f"{lower_first(title_of(risk))} of at most {bound:g} {risk.measure.unit}, on average over runs"
+    return f"{lower_first(title_of(risk))} of at most {bound:g} {risk.measure.unit}, {how_often(decision)}"
+
+
+def how_often(decision: DecisionPlan) -> str:
+    """In how many runs a bound must be met, as the end of a sentence."""
+    if decision.run_share is None:
+        return "on average over runs"
+    return f"in at least {percent(decision.run_share)} of single runs"
+
+
+def bound_is_on(decision: DecisionPlan) -> str:
+    """What a bound on risk is on, as a sentence."""
+    if decision.run_share is None:
+        return "the bound is on the mean over runs"
+    return f"at least {percent(decision.run_share)} of single runs must meet the bound"
 
 
 def trade_words(risk: MeasureCall, utility: MeasureCall, slope: float) -> str:
@@ -122,7 +138,11 @@ def _in_units(call: MeasureCall) -> str:
 
 def run_words(plan: Plan) -> str:
     """Which run of the chosen candidate is released."""
-    return "the first completed run" if plan.decision.realisation == "first" else "one run that the plan names"
+    rule = plan.decision.realisation
+    if rule == FIRST_WITHIN:
+        bound = "meets the bound and " if plan.decision.max_risk is not None else ""
+        return f"the first run that {bound}is less risky than the data unchanged"
+    return "the first completed run" if rule == "first" else "one run that the plan names"
 
 
 def missing_words(plan: Plan) -> str:

@@ -209,7 +209,7 @@ def _rule(plan: Plan, calls: tuple[MeasureCall, ...], candidates: str) -> dict[s
         "utility": title_of(utility) if utility else "",
         "rule": in_words.rule_words(plan, risk, utility),
         "rule_fixed": bound is not None or slope is not None,
-        "bound": in_words.bound_words(risk, float(bound)) if risk and bound is not None else "",
+        "bound": in_words.bound_words(risk, float(bound), plan.decision) if risk and bound is not None else "",
         "run": in_words.run_words(plan),
         "parameters": in_words.parameters(plan, risk, utility, candidates),
     }

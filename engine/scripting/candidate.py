@@ -25,11 +25,14 @@ class Candidate:
 
     ``id`` is its name in the study, such as ``x7f3``; ``mechanism``, ``spec`` (what is swapped, or the parameters) and
     ``rate`` (share of the records in swaps, 0 to 1; None for other mechanisms) say what is done, and ``parameters`` are
-    those of another mechanism than the random swap, as texts.
+    those of another mechanism than the random swap, as texts.  ``bound`` is the bound on risk by which it was chosen,
+    if it was.
     """
 
-    def __init__(self, study: Study, index: int, current_view: Callable[[], RiskUtilityMap]) -> None:
-        self.study, self._index, self._current_view = study, index, current_view
+    def __init__(
+        self, study: Study, index: int, current_view: Callable[[], RiskUtilityMap], bound: float | None = None
+    ) -> None:
+        self.study, self._index, self._current_view, self.bound = study, index, current_view, bound
         scenario = study.scenarios[index]
         self.id = scenario.label
         self.spec = scenario.spec.text
@@ -76,7 +79,10 @@ class Candidate:
     @property
     def replicate(self) -> int:
         """The number of the run that would be released: by the plan's rule, fixed before it was drawn."""
-        return realisation_of(self.study, self._view, self._runs, self._index)
+        view = self._view
+        return realisation_of(
+            self.study, self._runs, self._index, view.risk, bound=self.bound, allow_partial=view.allow_partial
+        )
 
     @property
     def figures(self) -> pd.DataFrame:

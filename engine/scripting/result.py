@@ -244,7 +244,7 @@ class Sweep(Sequence[Candidate]):
         if why:
             choose(self.study, current(), why, candidate=candidate, max_risk=max_risk, slope=slope, by=by)
         picked = pick(self.study, current(), candidate=candidate, max_risk=max_risk, slope=slope)
-        return Candidate(self.study, picked.index, current)
+        return Candidate(self.study, picked.index, current, picked.bound)
 
     # -- more runs ---------------------------------------------------------------------------------------------------
 

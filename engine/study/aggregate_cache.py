@@ -68,7 +68,9 @@ class AggregateCache:
 
 def _key(name: str, measures: Sequence[str]) -> str:
     """The key under which this version of the program stores arrays of these measures: another version might compute
-    them otherwise."""
+    them otherwise.  A slash ends it, so no name holds one."""
+    if "/" in name:
+        raise ValueError(f"name == {name!r}, must not hold a slash")
     table, _, content = name.partition(" ")
     digest = "" if table == "scenario" else " " + blake2b("\n".join(measures).encode(), digest_size=6).hexdigest()
     return f"{table} {__version__}{digest} {content}".rstrip()

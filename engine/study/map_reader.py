@@ -179,7 +179,7 @@ def _single_runs(
 ) -> RunQuantiles | None:
     """Quantiles of single runs of a risk measure (its column), as cached in the study or computed from its runs; None
     where the plan bounds the mean."""
-    share = study.plan.decision.run_share
+    share, name = study.plan.decision.run_share, study.plan.decision.probability
     if share is None:
         return None
 
@@ -189,7 +189,7 @@ def _single_runs(
         quantiles = run_quantiles(loss, results.scenario[counted], study.n_scenarios, share)
         return {name: getattr(quantiles, name) for name in ("quantile", "low", "high", "runs")}
 
-    return RunQuantiles(share, **cached(f"{table} {allow_partial} quantile {risk} {share}", compute))
+    return RunQuantiles(share, **cached(f"{table} {allow_partial} quantile {risk} {name}", compute))
 
 
 def _refuse_mixture(study: Study, summary: Summary, objectives: Sequence[int]) -> None:
@@ -212,15 +212,32 @@ def _refuse_mixture(study: Study, summary: Summary, objectives: Sequence[int]) -
             )
 
 
-def realisation_of(study: Study, view: RiskUtilityMap, results: Results, index: int, bound: float | None = None) -> int:
+def risk_bound(study: Study, risk: int | None, own: float | None = None) -> float | None:
+    """The bound on a risk measure (its column) that a release is held against: the lower of its ``own`` and the plan's,
+    which is on the plan's risk measure; None without one."""
+    bounds, planned = [] if own is None else [own], study.plan.decision.max_risk
+    if planned is not None and risk == planned_risk(study):
+        bounds.append(float(planned))
+    return min(bounds, default=None)
+
+
+def planned_risk(study: Study) -> int | None:
+    """The column of the plan's risk measure; None in a study without one."""
+    if study.plan.decision.risk:
+        return study.subject.measure_index(study.plan.decision.risk)
+    return next((k for k, call in enumerate(study.measures) if call.measure.kind == "risk"), None)
+
+
+def realisation_of(
+    study: Study, results: Results, index: int, risk: int | None, *, bound: float | None = None, allow_partial: bool
+) -> int:
     """Return the replicate of a scenario (its index) that is to be released, by the plan's rule.
 
-    That is the first run that meets ``bound`` (the plan's where none is given) under the map's risk measure and is less
-    risky than the data unchanged; the first completed one where the plan says so or no run is such; or a number fixed
-    beforehand.  :class:`UsageError` where there is none.
+    That is the first run that meets the bound (its own, ``bound``, and the plan's) under a risk measure (its column)
+    and is less risky than the data unchanged; the first completed one where the plan says so, without a risk measure,
+    or where no run is such; or a number fixed beforehand.  :class:`UsageError` where there is none.
     """
-    decision, allow_partial = study.plan.decision, view.allow_partial
-    rule = decision.realisation
+    rule = study.plan.decision.realisation
     mine = results.scenario == index
     label = study.scenarios[index].label
     if rule not in (FIRST_WITHIN, "first"):
@@ -236,10 +253,10 @@ def realisation_of(study: Study, view: RiskUtilityMap, results: Results, index: 
             )
         raise UsageError(f"{label} has not been run yet; finish the sweep first")
     usable = usable[np.argsort(results.replicate[usable], kind="stable")]
-    if rule == "first":
+    if rule == "first" or risk is None:
         return int(results.replicate[usable[0]])
-    if bound is None and decision.max_risk is not None:
-        bound = float(decision.max_risk)
-    loss = view.measures[view.risk].measure.loss(results.values[usable, view.risk])
-    place = first_within(loss, np.inf if bound is None else bound, float(view.original_losses[view.risk]))
+    call = study.measures[risk]
+    loss, original = call.measure.loss(results.values[usable, risk]), np.array([study.original[str(call)]])
+    limit = risk_bound(study, risk, bound)
+    place = first_within(loss, np.inf if limit is None else limit, float(call.measure.loss(original)[0]))
     return int(results.replicate[usable[place or 0]])

@@ -7,12 +7,14 @@ import streamlit as st
 from engine.common.errors import EngineError
 from engine.common.wording import upper_first
 from engine.decision.cautions import caution_text
-from engine.decision.choice import cautions_now, fresh_figures
+from engine.decision.choice import cautions_now, fresh_figures, obstacles_now
+from engine.decision.release_check import obstacle_text
 from engine.decision.states import DecisionStatus, decide
 from engine.frontier.neighbours import lettered
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan.lock import departures
 from engine.study.decision_log import EVENTS, Entry, entries
+from engine.study.key_commitment import commitment_words
 from engine.study.log_seal import seal_words
 from engine.study.study import Study
 from frontier_app.session import actions, jobs, state
@@ -121,17 +123,22 @@ def next_step(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> Non
     now = state.get()
     index = study.find(choice.label)[0].index
     fresh = fresh_figures(study, index)
-    depends = (str(study.path), study.progress.done, study.choices.count(), choice.at, fresh is None, str(fresh))
+    grown = (study.progress.done, study.choices.count(), choice.at, str(fresh))
+    depends = (str(study.path), *grown, study.plan.decision, now.look.partial)
     cautions = now.memo.get("cautions", depends, lambda: cautions_now(study, choice, now.look.partial))
     if cautions and status.state != "released":
         lines = bullets(f"{upper_first(caution_text(caution))}." for caution in cautions)
         st.warning(markdown("**To bear in mind**\n{}", lines), icon=":material/info:")
     if status.state == "released":
         return
+    standing = now.memo.get("obstacles", depends, lambda: obstacles_now(study, choice, now.look.partial))
+    if standing:
+        lines = bullets(f"{upper_first(obstacle_text(obstacle))}." for obstacle in standing)
+        st.error(markdown("**What stands against this release**\n{}", lines), icon=":material/block:")
     st.subheader("Next step", anchor=False)
     if status.state in ("draft", "returned"):
         _fresh_runs(study, view, index)
-        _submit(study, fresh is not None)
+        _submit(study, fresh is not None, bool(standing))
     elif status.state == "submitted":
         _board(study)
     else:
@@ -195,8 +202,17 @@ def _step(study: Study, name: str, by: str, **more: str) -> None:
         st.rerun()
 
 
-def _submit(study: Study, ready: bool) -> None:
+def _submit(study: Study, ready: bool, obstructed: bool) -> None:
+    despite = ""
     with st.form("decide-submit", border=False, enter_to_submit=False):
+        if obstructed:
+            despite = st.text_area(
+                "Why it is submitted all the same",
+                key="decide-submit-despite",
+                height=80,
+                help="Without a reason it is not submitted. The memo prints it on its first page, beside what stands"
+                " against the release.",
+            )
         name, button = st.columns([3, 2], vertical_alignment="bottom")
         by = name.text_input("Who submits it to the board", state.get().draft.by, key="decide-submit-by")
         pressed = button.form_submit_button(
@@ -209,7 +225,7 @@ def _submit(study: Study, ready: bool) -> None:
     if not ready:
         st.caption("It can be submitted once the recommendation has been run on fresh replicates.")
     if pressed:
-        _step(study, "submitted", by)
+        _step(study, "submitted", by, despite=despite)
 
 
 def _board(study: Study) -> None:
@@ -278,7 +294,7 @@ def history(study: Study) -> None:
     )
     st.caption(
         "Each entry holds the digest of the one before it, so a changed, inserted or removed entry shows."
-        f" The program overwrites no entry. {seal_words(study)}"
+        f" The program overwrites no entry. {seal_words(study)} {commitment_words(study)}"
     )
 
 
@@ -294,6 +310,8 @@ def _details(entry: Entry) -> str:
         value = detail.get(name)
         if value:
             parts.append(f"{label}: {', '.join(value) if isinstance(value, list) else value}")
+    if detail.get("despite"):
+        parts.append(f"submitted although {text.listed(detail.get('obstacles', []))}: {detail['despite']}")
     if detail.get("why"):
         parts.append(f"reason: {detail['why']}")
     parts += [f"not {item['candidate']}: {item['why']}" for item in detail.get("others", ()) if item.get("why")]

@@ -82,7 +82,7 @@ def workspace_with(home: Path, name: str = "czech", *, swept: bool = True, **cha
     from frontier_app.session import workspace
 
     raw, plan = samples.load(name)
-    plan = edit_plan(plan, **{"swap_sizes": [1], "rates": ["0.02", "0.1"], "replicates": 4, **changes})  # type: ignore[arg-type]
+    plan = edit_plan(plan, **{"swap_sizes": [1], "rates": ["0.02", "0.1"], "replicates": 12, **changes})  # type: ignore[arg-type]
     with at_home(home):
         at = workspace.create()
         at.save_plan(plan_to_toml(plan))

@@ -79,7 +79,7 @@ def decided(home: Path) -> Workspace:
     from engine.study.pins import pin
     from engine.study.study import Study
 
-    at = workspace_with(home, swap_sizes=[1, 2], replicates=6, max_risk="0.0022")
+    at = workspace_with(home, swap_sizes=[1, 2], replicates=12, max_risk="0.0022")
     with Study.open(at.folder / "study-1.study") as study:
         view = risk_utility_map(study)
         for place in view.frontier()[:2].tolist():

@@ -48,7 +48,7 @@ def ring(page: Page) -> list[float]:
 
 
 def test_from_a_bound_to_an_approval(page: Page, address: str, home: Path):
-    at = workspace_with(home, swap_sizes=[1, 2], replicates=6)
+    at = workspace_with(home, swap_sizes=[1, 2], replicates=12)
     open_at(page, address, at, "explore")
     page.get_by_text("Nothing is recommended yet").wait_for()
     page.get_by_text("Largest acceptable risk, α").click()

@@ -11,7 +11,7 @@ from engine.bundle import attack
 from engine.data.io.readers import read_table
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawTable
-from engine.decision.choice import choose
+from engine.decision.choice import choose, obstacles_now
 from engine.decision.states import decide
 from engine.plan import Plan, plan_from_toml
 from engine.study.keys import key_path, read_key
@@ -45,7 +45,7 @@ name = "town"
 [space]
 swap_sizes = [1]
 rates = ["0.15"]
-replicates = 2
+replicates = 10
 [measures]
 names = ["small_cells[n_rule=8]", "hellinger"]
 """
@@ -104,8 +104,15 @@ def approve(study: Study, raw: RawTable, candidate: str) -> None:
     place = study.find(candidate)[0].index
     choose(study, risk_utility_map(study), "it is safe and useful", candidate=candidate, by="Ada")
     recheck(study, raw, read_key(key_path(study.path)), [place], 2)
-    decide(study, "submitted", "Ada")
+    submit(study)
     decide(study, "approved", "Board", number="DRB-7")
+
+
+def submit(study: Study) -> None:
+    """Submit what is recommended, whatever its risk: of a small made-up file it may well be above that of doing
+    nothing, which is not what is tested with it."""
+    choice = study.choices.all()[-1]
+    decide(study, "submitted", "Ada", despite="a test" if obstacles_now(study, choice) else "")
 
 
 def few_guesses(patched: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ name = "TOWN"
 [space]
 swap_sizes = [1]
 rates = ["0.05"]
-replicates = 2
+replicates = 10
 [measures]
 names = ["small_cells", "hellinger"]
 """

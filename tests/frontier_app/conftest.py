@@ -71,7 +71,7 @@ def swept(finished_studies: FinishedStudies) -> Callable[..., Workspace]:
 
     def make(name: str = "czech", **changes: object) -> Workspace:
         raw, plan = samples.load(name)
-        plan = edit_plan(plan, **{"swap_sizes": [1], "rates": ["0.02", "0.1"], "replicates": 3, **changes})  # type: ignore[arg-type]
+        plan = edit_plan(plan, **{"swap_sizes": [1], "rates": ["0.02", "0.1"], "replicates": 10, **changes})  # type: ignore[arg-type]
         return finished_studies.workspace(name, raw, plan)
 
     return make

@@ -97,7 +97,7 @@ title = {q(words)}
 [space]
 swap_sizes = [1]
 rates = ["0.1"]
-replicates = 3
+replicates = 10
 [measures]
 names = ["small_cells[n_rule=3]", "hellinger", "edit_failures"]
 [decision]

@@ -43,7 +43,7 @@ def page(study: Study, view: RiskUtilityMap) -> None:
     if part != now.compare_view.part:
         state.set_compare_view(part=part)
     runs = study.runs.of([index])
-    replicate = realisation_of(study, view, runs, index)
+    replicate = realisation_of(study, runs, index, view.risk, allow_partial=view.allow_partial)
     if part == "runs":
         relations.runs(study, view, index, replicate)
         return

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
+from engine.decision.release_check import percent
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.frontier.selection import middle
 from engine.measures import MeasureCall
@@ -88,6 +89,8 @@ def _bound(view: RiskUtilityMap, now: Rule, planned: float | None) -> None:
         state.look(rule="bound", bound=sign * round(rounded(start / step + 1e-6) * step, digits), slope=None)
         state.set_input("slope-on", False)
 
+    single = view.single_runs
+    how_often = "on average" if single is None else f"in at least {percent(single.probability)} of its single runs"
     on = now.bound is not None
     if state.input_value("bound-on") != on:
         state.set_input("bound-on", on)
@@ -95,7 +98,7 @@ def _bound(view: RiskUtilityMap, now: Rule, planned: float | None) -> None:
         f"{label}, α",
         key="bound-on",
         on_change=switched,
-        help="The most useful candidate with no more risk than this is recommended.",
+        help=f"The most useful candidate with no more risk than this {how_often} is recommended.",
     )
     if now.bound is None:
         return

@@ -14,6 +14,7 @@ from engine.decision.slope import beaten_by_original, beaten_text
 from engine.decision.states import DecisionStatus, decision_status, withhold
 from engine.frontier.neighbours import lettered
 from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.report.parameters import bound_is_on
 from engine.study.study import Study
 from frontier_app.charts import candidate_map
 from frontier_app.session import actions, state
@@ -131,7 +132,7 @@ def _picked(study: Study, view: RiskUtilityMap, how: str) -> tuple[dict[str, Any
                 f"Largest acceptable {text.measure_within(view.measures[view.risk])}",
                 "bound",
                 now.draft.bound if now.draft.bound is not None else now.look.bound,
-                "The bound is on the mean over runs.",
+                upper_first(bound_is_on(study.plan.decision)) + ".",
             )
             return ({"max_risk": bound}, view.under_bound(bound)) if bound is not None else ({}, None)
         if how == "slope":
@@ -144,6 +145,7 @@ def _picked(study: Study, view: RiskUtilityMap, how: str) -> tuple[dict[str, Any
             return ({"slope": slope}, view.by_slope(slope)[0]) if slope is not None else ({}, None)
         if how == "plan":
             rule = f"risk at or below {plan.max_risk}" if plan.max_risk else f"a slope of {plan.slope}"
+            rule += f"; {bound_is_on(plan)}" if plan.max_risk else ""
             st.caption(f"Fixed in the plan: {rule}.")
             return {}, next(iter(planned_indices(study, view)))
     except EngineError as error:

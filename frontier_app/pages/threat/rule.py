@@ -10,6 +10,7 @@ import streamlit as st
 from engine.common.errors import EngineError, UsageError
 from engine.measures import MeasureCall, call
 from engine.plan import DecisionPlan, Plan, TolerancePlan
+from engine.plan.types import DEFAULT_PROBABILITY, FIRST_WITHIN, ON_MEAN
 from engine.sweeps.baseline import original_figure
 from frontier_app.session import actions, state
 from frontier_app.widgets.input_errors import InputErrors
@@ -47,8 +48,10 @@ def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) ->
         disabled=fixed,
     )
     bound = slope = None
+    probability = old.probability
     if rule == "bound":
         bound = _bound(old, risk, tag, fixed, wrong)
+        probability = _probability(old, tag, fixed, wrong)
     elif rule == "slope":
         typed = st.text_input(
             "Additional risk accepted for one more unit of utility (slope)",
@@ -67,7 +70,7 @@ def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) ->
             _entry(old.risk, names[0], calls, "risk"),
             _entry(old.utility, names[1], calls, "utility"),
         )
-        return replace(plan, decision=DecisionPlan(*entries, bound, slope, realisation))
+        return replace(plan, decision=DecisionPlan(*entries, bound, slope, probability, realisation))
 
     return wrong.attempt(decided, plan)
 
@@ -114,7 +117,8 @@ def _bound(old: DecisionPlan, risk: MeasureCall, tag: str, fixed: bool, wrong: I
         key=f"alpha-{tag}",
         disabled=fixed,
         placeholder="such as 0.014",
-        help=f"{text.measure_help(risk.measure)} No release above α may be chosen.",
+        help=f"{text.measure_help(risk.measure)} The run that is released must be at or below α, and so must as many"
+        " single runs of its candidate as you say below.",
     )
 
     def checked() -> str | None:
@@ -130,6 +134,36 @@ def _bound(old: DecisionPlan, risk: MeasureCall, tag: str, fixed: bool, wrong: I
     if bound is not None and n and risk.measure.unit_kind == "share_of_records":
         st.caption(f"Of all {n:,} records that would be {int(Decimal(bound) * n):,}.")
     return bound
+
+
+def _probability(old: DecisionPlan, tag: str, fixed: bool, wrong: InputErrors) -> str:
+    """The share of single runs that must meet the bound, or that it is on their mean."""
+    on = st.radio(
+        "What must be at or below α",
+        ("runs", "mean"),
+        index=1 if old.probability == ON_MEAN else 0,
+        format_func={"runs": "Single runs", "mean": "Their mean"}.__getitem__,
+        horizontal=True,
+        key=f"probability-on-{tag}",
+        disabled=fixed,
+        help="One run is released, not a mean: of a candidate whose mean meets the bound, every other run may be above"
+        " it.",
+    )
+    if on == "mean":
+        return ON_MEAN
+    before = DEFAULT_PROBABILITY if old.probability == ON_MEAN else old.probability
+    typed = st.text_input(
+        "How many of them, at least, in %",
+        _percent(before),
+        key=f"probability-{tag}",
+        disabled=fixed,
+        help="90 asks for at least 10 runs of a candidate, 95 for 20 and 99 for 100: with fewer nobody can tell.",
+    )
+
+    def asked() -> str:
+        return before if typed.strip() == _percent(before) else DecisionPlan(probability=_share(typed)).probability
+
+    return wrong.attempt(asked, before)
 
 
 def _doing_nothing(plan: Plan, risk: MeasureCall) -> None:
@@ -149,20 +183,28 @@ def _doing_nothing(plan: Plan, risk: MeasureCall) -> None:
         st.markdown(markdown("Doing nothing has a risk of **{}** ({}).", text.figure(figure), risk.measure.unit))
 
 
+_RUNS = {
+    FIRST_WITHIN: "The first that meets the bound and is safer than doing nothing",
+    "first": "The first",
+    "number": "A certain one",
+}
+
+
 def _realisation(old: DecisionPlan, tag: str, fixed: bool) -> str:
+    before = old.realisation if old.realisation in _RUNS else "number"
     how = st.radio(
         "Which of its runs is released",
-        ("first", "number"),
-        index=0 if old.realisation == "first" else 1,
-        format_func={"first": "The first", "number": "A certain one"}.__getitem__,
-        horizontal=True,
+        list(_RUNS),
+        index=list(_RUNS).index(before),
+        format_func=_RUNS.__getitem__,
         key=f"realisation-{tag}",
         disabled=fixed,
-        help="Settled beforehand, because picking the run with the best figures is picking luck.",
+        help="Settled beforehand, because picking the run with the best figures is picking luck. Whichever it is, a run"
+        " above the bound or riskier than doing nothing is submitted only for a recorded reason.",
     )
-    if how == "first":
-        return "first"
-    start = 1 if old.realisation == "first" else int(old.realisation)
+    if how != "number":
+        return how
+    start = int(old.realisation) if before == "number" else 1
     return str(st.number_input("Its number", 1, None, start, key=f"realisation-number-{tag}", disabled=fixed))
 
 

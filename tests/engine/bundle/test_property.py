@@ -31,7 +31,7 @@ from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from engine.sweeps.recheck import recheck
 from engine.sweeps.sweep import sweep
-from tests.engine.household_survey import few_guesses
+from tests.engine.household_survey import few_guesses, submit
 from tests.examples import examples
 
 RATES = ("0.1373", "0.2179", "0.3137")
@@ -77,7 +77,7 @@ class Case:
             f'[about]\ncontact = "{getpass.getuser()} of the agency"\n[publish]\ntitle = "the survey"\n{extent}\n'
             f"include = {json.dumps(self.include)}\n"
             f'[data]\nweight = "wgt"\nid = "ident"\n{carried}\n{numeric}{attributes}{mechanism}'
-            f'[space]\nspecs = ["v{self.swap}:S"]\nrates = ["{self.rate}"]\nreplicates = 2\n'
+            f'[space]\nspecs = ["v{self.swap}:S"]\nrates = ["{self.rate}"]\nreplicates = 10\n'
             '[measures]\nnames = ["small_cells[n_rule=5]", "hellinger"]\n'
         )
 
@@ -121,7 +121,7 @@ def exported(case: Case, folder: Path, tiers: tuple[str, ...]) -> Done:
         view = risk_utility_map(study, allow_partial=True)
         choose(study, view, f"{label} at {float(case.rate):%} is safe", candidate=label, by="Ada")
         recheck(study, raw, key, [0], 2)
-        decide(study, "submitted", "Ada")
+        submit(study)
         decide(study, "approved", "Board", number="7")
         analyst = export(study, raw, None, folder / "analyst", include=case.include, allow_partial=True)
         for tier in tiers:

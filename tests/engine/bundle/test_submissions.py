@@ -23,7 +23,7 @@ from engine.study.study import Study
 from engine.sweeps.sweep import sweep
 
 _RAW, _PLAN = load("czech")
-_SMALL = replace(_PLAN, space=replace(_PLAN.space, swap_sizes=(1,), rates=("0.1",), replicates=3))
+_SMALL = replace(_PLAN, space=replace(_PLAN.space, swap_sizes=(1,), rates=("0.1",), replicates=10))
 
 
 @pytest.fixture(scope="module")

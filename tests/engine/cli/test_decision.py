@@ -17,7 +17,7 @@ from engine.sweeps.sweep import sweep
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     raw, plan = load("czech")
-    plan = edit_plan(plan, swap_sizes=[1], rates=["0.02", "0.1"], replicates=3)
+    plan = edit_plan(plan, swap_sizes=[1], rates=["0.02", "0.1"], replicates=10)
     (tmp_path / "c.study.key").write_text("0123456789abcdef" * 2)
     sweep(raw, plan, tmp_path / "c.study", workers=1).close()
     return tmp_path / "c.study"
@@ -74,7 +74,7 @@ def test_withholding_and_misplaced_options(path, capsys):
 
 def test_a_choice_past_the_plans_rule_is_said(path, tmp_path, capsys):
     raw, plan = load("czech")
-    plan = edit_plan(plan, swap_sizes=[1], rates=["0.02", "0.1"], replicates=3, max_risk="0.5")
+    plan = edit_plan(plan, swap_sizes=[1], rates=["0.02", "0.1"], replicates=10, max_risk="0.5")
     (tmp_path / "p.study.key").write_text("0123456789abcdef" * 2)
     sweep(raw, plan, tmp_path / "p.study", workers=1).close()
     words = "it is not the one that the plan's rule picks"

@@ -50,7 +50,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]
         out.writerows([["xy"[i % 2], "uvw"[i % 3], "pqrs"[i * i % 4]] for i in range(40)])
     attributes = "\n".join(f"[[attribute]]\nname = {json.dumps(name)}" for name in names)
     plan.write_text(
-        f'{attributes}\n[space]\nswap_sizes = [1]\nrates = ["0.1"]\nreplicates = 2\n'
+        f'{attributes}\n[space]\nswap_sizes = [1]\nrates = ["0.1"]\nreplicates = 10\n'
         '[measures]\nnames = ["small_cells", "hellinger"]\n',
         encoding="utf-8",
     )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
+from typing import Any
 
 import pytest
 
 from engine.decision.cautions import Caution, CautionKind, caution_text
 from engine.decision.slope import BeatenByOriginal
+from engine.frontier.chance import ShareWithin
 from engine.report.decision_history import member_text
 
 _FIGURES = {"value": 0.12345678, "bound": 0.1, "changed": 1234, "sweep": "running", "done": 3, "total": 1000}
@@ -19,11 +22,9 @@ _TOLD = {  # what the analyst reads, and studies store, word for word
     CautionKind.OFF_PLAN: "it is not the one that the plan's rule picks",
     CautionKind.CHANGES_NOTHING: "it changes nothing: the release is the original",
     CautionKind.PARTIAL_RUN: "the run to be released is partial: 1,234 records were swapped, then none could",
-    CautionKind.ABOVE_PLANNED_BOUND: "its mean share at risk, 0.12346, is above the plan's bound 0.1",
-    CautionKind.RUN_ABOVE_BOUND: "the run to be released has a share at risk of 0.12346, above the bound 0.1: the"
-    " bound is on the mean",
     CautionKind.NEAR_BOUND: "its mean share at risk, 0.12346, is within two standard errors of the bound 0.1",
-    CautionKind.FRESH_ABOVE_BOUND: "on fresh replicates its mean share at risk is 0.12346, above the bound 0.1",
+    CautionKind.UNSETTLED: "18 of 20 runs (95 % interval 68 to 99 %) meet the bound 0.1, which does not settle whether"
+    " 90 % of all runs do",
     CautionKind.NOT_RECHECKED: "its figures are those that led to the choice; it has not been run again on fresh"
     " replicates",
     CautionKind.SWEEP_UNFINISHED: "the sweep is running: 3 of 1,000 runs so far",
@@ -32,7 +33,9 @@ _TOLD = {  # what the analyst reads, and studies store, word for word
 
 def _caution(kind: CautionKind) -> Caution:
     beaten = BeatenByOriginal(0.30001, 0.30002, False) if kind is CautionKind.BEATEN_BY_ORIGINAL else None
-    return Caution(kind, "share at risk", "no record", beaten=beaten, **_FIGURES)  # type: ignore[arg-type]
+    share, asked = ShareWithin(18, 20, 0.68, 0.99), Fraction(9, 10)
+    figures: dict[str, Any] = {**_FIGURES, "beaten": beaten, "share": share, "probability": asked}
+    return Caution(kind, "share at risk", "no record", **figures)
 
 
 @pytest.mark.parametrize("kind", CautionKind)

@@ -18,13 +18,13 @@ from engine.study.decision_log import entries
 from engine.study.map_reader import risk_utility_map
 from engine.study.plan_changes import change_plan
 from engine.study.study import Study
-from tests.engine.frontier.test_risk_utility_map import ROWS, study_of
+from tests.engine.frontier.test_risk_utility_map import ENOUGH, study_of
 from tests.engine.household_survey import approve, label_of, plan, survey, swept
 
 
 @pytest.fixture
 def study(tmp_path):
-    with study_of(tmp_path, ROWS) as opened:
+    with study_of(tmp_path, ENOUGH) as opened:
         yield opened
 
 

@@ -2,36 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from engine.decision.release_check import ObstacleKind, obstacle_text, obstacles
-from engine.measures import call
-from engine.release.results import FAILED, OK, Results
+from engine.decision.release_check import ObstacleKind, obstacle_text, obstacles, released_run
+from engine.release.results import Results, RunStatus
+from engine.study.map_reader import risk_utility_map
+from tests.engine.frontier.test_risk_utility_map import ORIGINAL, study_of
 
 NINE_TENTHS = Fraction(9, 10)
-SMALL_CELLS = call("small_cells")
+
+Check = Callable[..., list[ObstacleKind]]
 
 
-def check(risk, row=0, *, bound=0.02, probability=NINE_TENTHS, original=0.03, fresh=None, failed=()):
-    """The kinds of obstacle against run ``row`` of runs with these risks."""
-    status = np.array([FAILED if i in failed else OK for i in range(len(risk))])
+@pytest.fixture(scope="module")
+def check(tmp_path_factory: pytest.TempPathFactory) -> Check:
+    """The kinds of obstacle against a run of some risks, on the map of a study."""
+    with study_of(tmp_path_factory.mktemp("check"), []) as study:
+        view = risk_utility_map(study)
+
+    def kinds(
+        risk: Sequence[float],
+        *,
+        bound: float | None = 0.02,
+        probability: Fraction | None = NINE_TENTHS,
+        original: float = 0.03,
+        fresh: Sequence[float] | None = None,
+        failed: Sequence[int] = (),
+    ) -> list[ObstacleKind]:
+        return _kinds(
+            replace(view, original=np.array([original, 0, 0])),
+            _runs(risk, failed),
+            bound=bound,
+            probability=probability,
+            fresh=None if fresh is None else _runs(fresh, ()),
+        )
+
+    return kinds
+
+
+def _runs(risk: Sequence[float], failed: Sequence[int]) -> Results:
+    status = np.array([RunStatus.FAILED if i in failed else RunStatus.OK for i in range(len(risk))])
     ones = np.ones(len(risk), np.int64)
-    runs = Results(0 * ones, np.arange(1, len(risk) + 1), status, ones, np.array(risk, float)[:, None])
-    view = SimpleNamespace(
-        measures=(SMALL_CELLS,), risk=0, allow_partial=False, original_losses=np.array([original], float)
-    )
-    found = obstacles(
-        view,
-        runs,
-        row,
-        bound=bound,
-        probability=probability,
-        fresh=None if fresh is None else {"small_cells": {"mean": fresh, "se": 0.001}},
-    )
+    values = np.zeros((len(risk), len(ORIGINAL)))
+    values[:, 0] = risk
+    return Results(0 * ones, np.arange(1, len(risk) + 1), status, ones, values)
+
+
+def _kinds(view, runs: Results, **against) -> list[ObstacleKind]:
+    """The kinds of obstacle against the first of some runs, each of which has words."""
+    found = obstacles(view, runs, 0, **against)
     for obstacle in found:
         text = obstacle_text(obstacle)
         assert "nan" not in text
@@ -39,20 +63,20 @@ def check(risk, row=0, *, bound=0.02, probability=NINE_TENTHS, original=0.03, fr
     return [obstacle.kind for obstacle in found]
 
 
-def test_nothing_stands_against_a_run_within_the_bound_among_enough_such_runs():
-    assert check([0.01] * 20, fresh=0.011) == []
+def test_nothing_stands_against_a_run_within_the_bound_among_enough_such_runs(check):
+    assert check([0.01] * 20, fresh=[0.011] * 5) == []
 
 
-def test_a_run_above_the_bound_is_not_released_however_low_the_mean():
+def test_a_run_above_the_bound_is_not_released_however_low_the_mean(check):
     assert check([0.025, *[0.01] * 19]) == [ObstacleKind.RUN_ABOVE_BOUND]
 
 
-def test_a_run_as_risky_as_the_original_is_not_released_even_without_a_bound():
+def test_a_run_as_risky_as_the_original_is_not_released_even_without_a_bound(check):
     assert check([0.03] + [0.01] * 19, bound=None) == [ObstacleKind.RUN_NOT_SAFER]
     assert check([0.029] + [0.01] * 19, bound=None) == []
 
 
-def test_nine_runs_support_no_choice_and_ten_do():
+def test_nine_runs_support_no_choice_and_ten_do(check):
     assert check([0.01] * 9) == [ObstacleKind.TOO_FEW_RUNS]
     assert check([0.01] * 10) == []
     assert check([0.01] * 10, probability=None) == []
@@ -60,34 +84,53 @@ def test_nine_runs_support_no_choice_and_ten_do():
     assert check([0.01] * 12, failed=(9, 10, 11)) == [ObstacleKind.TOO_FEW_RUNS]
 
 
-def test_a_bound_on_single_runs_is_not_met_by_a_mean():
+def test_a_bound_on_single_runs_is_not_met_by_a_mean(check):
     runs = [0.001] * 17 + [0.021] * 3  # a mean of .004
     assert check(runs) == [ObstacleKind.TOO_RARELY_WITHIN]
     assert check(runs, probability=None) == []
     assert check([0.001] * 18 + [0.021] * 2) == []
 
 
-def test_a_mean_above_the_bound_where_the_bound_is_on_the_mean():
+def test_a_mean_above_the_bound_where_the_bound_is_on_the_mean(check):
     assert check([0.019] + [0.03] * 19, probability=None) == [ObstacleKind.MEAN_ABOVE_BOUND]
 
 
-def test_fresh_runs_that_do_not_confirm_the_figure_stop_the_submission():
-    assert check([0.01] * 20, fresh=0.0201) == [ObstacleKind.FRESH_ABOVE_BOUND]
+def test_fresh_runs_that_do_not_confirm_the_figure_stop_the_submission(check):
+    assert check([0.01] * 20, fresh=[0.0201] * 5) == [ObstacleKind.FRESH_ABOVE_BOUND]
+    assert check([0.01] * 20, probability=None, fresh=[0.0201] * 5) == [ObstacleKind.FRESH_ABOVE_BOUND]
 
 
-def test_a_run_without_a_figure_meets_no_limit():
+def test_fresh_runs_of_which_clearly_too_few_meet_the_bound_stop_it_though_their_mean_does(check):
+    """Of 50 fresh runs 38 meet it: the limits of the share are 62 and 87 %."""
+    fresh = [0.001] * 38 + [0.03] * 12
+    assert check([0.01] * 20, fresh=fresh) == [ObstacleKind.FRESH_TOO_RARELY_WITHIN]
+    assert check([0.01] * 20, fresh=fresh, probability=None) == []
+    assert check([0.01] * 20, fresh=fresh[2:-4]) == []  # 36 of 44, up to 92 %
+
+
+def test_a_run_without_a_figure_meets_no_limit(check):
     assert check([np.nan] * 20) == [
         ObstacleKind.RUN_WITHOUT_FIGURE,
         ObstacleKind.TOO_RARELY_WITHIN,
     ]
 
 
-def test_data_without_a_figure_set_no_limit():
+def test_data_without_a_figure_set_no_limit(check):
     assert check([0.01] * 20, original=np.nan) == []
 
 
-@pytest.mark.parametrize("kind", list(ObstacleKind))
-def test_every_kind_has_words(kind):
-    from engine.decision.release_check import _TEXTS
+def test_where_nothing_is_at_risk_a_run_without_risk_is_as_good(check):
+    assert check([0.0] * 12, original=0.0) == []
+    assert check([0.001, *[0.0] * 11], original=0.0) == [ObstacleKind.RUN_NOT_SAFER]
 
-    assert kind in _TEXTS
+
+def test_the_place_of_a_run_among_its_siblings(tmp_path):
+    with study_of(tmp_path, []) as study:
+        view = risk_utility_map(study)
+    runs = _runs([0.03, 0.01, 0.02, 0.03, 0.01, 0.02, 0.04, 0.02, 0.02, 0.02, 0.9], failed=[10])
+    run = released_run(view, runs, 2, bound=0.02, probability=NINE_TENTHS)
+    assert (run.place, run.of, run.value, run.quantile) == (3, 10, 0.02, 0.03)
+    assert run.mean == pytest.approx(0.022)
+    assert run.share is not None and (run.share.within, run.share.runs) == (7, 10)
+    alone = released_run(view, runs, 0, bound=None, probability=None)
+    assert (alone.place, alone.quantile, alone.share) == (8, None, None)

@@ -11,16 +11,17 @@ import pytest
 from engine.common.errors import EngineError, UsageError
 from engine.decision.choice import choose
 from engine.decision.states import STATES, DecisionStatus, decide, decision_status, withhold
+from engine.plan import DecisionPlan
 from engine.release.results import RunStatus
 from engine.study import decision_log
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from tests.engine.frontier.test_risk_utility_map import ROWS, study_of
+from tests.engine.frontier.test_risk_utility_map import ENOUGH, study_of
 
 
 @pytest.fixture
 def study(tmp_path: Path) -> Iterator[Study]:
-    with study_of(tmp_path, ROWS) as opened:
+    with study_of(tmp_path, ENOUGH) as opened:
         yield opened
 
 
@@ -265,3 +266,35 @@ def test_what_was_altered_after_the_submission_is_not_approved(study, event, wha
     decide(study, "submitted", "Ada")
     decision_log.append(study, "changed", {"what": ["about.contact: was ''"], "why": "new"}, by="Ada")
     assert decide(study, "approved", "Board", number="7").state == "approved"
+
+
+def test_a_release_is_not_submitted_against_its_risk_unless_a_reason_is_recorded(study):
+    label = recommend(study, 2)  # riskier than the data unchanged
+    before = decision_log.entries(study)
+    with pytest.raises(
+        UsageError, match=f"{label}/1 cannot be submitted: the run to be released has a small-cell risk"
+    ) as got:
+        decide(study, "submitted", "Ada")
+    assert "no less than the 0.3 of the data unchanged" in str(got.value)
+    assert decision_log.entries(study) == before
+    decide(study, "submitted", "Ada", despite=" the register is closed ")
+    detail = decision_log.entries(study)[-1].detail
+    assert detail["despite"] == "the register is closed"
+    assert detail["obstacles"] == ["run not safer than the original"]
+
+
+def test_a_reason_to_overrule_belongs_to_a_submission_that_something_stands_against(study):
+    recommend(study)
+    with pytest.raises(UsageError, match="nothing stands against the release"):
+        decide(study, "submitted", "Ada", despite="just in case")
+    decide(study, "submitted", "Ada")
+    with pytest.raises(UsageError, match="belongs to a submission"):
+        decide(study, "approved", "Board", number="1", despite="it is late")
+
+
+def test_fresh_runs_above_the_bound_stop_a_submission(tmp_path):
+    with study_of(tmp_path, ENOUGH, DecisionPlan(max_risk="0.2"), "bounded") as study:
+        study.runs.add([(0, 1_000_000 + r, RunStatus.OK, 2, 0.25, 0.4, 0.0) for r in (1, 2)], table="fresh")
+        choose(study, risk_utility_map(study), "safe", by="Ada")
+        with pytest.raises(UsageError, match=r"on fresh runs its mean small-cell risk is 0\.25, above the bound 0\.2"):
+            decide(study, "submitted", "Ada")

@@ -41,18 +41,26 @@ def study_of(folder: Path, rows: list[tuple], decision: DecisionPlan | None = No
     return study
 
 
-ROWS = [
-    *((0, r, OK, 2, 0.10 + 0.01 * r, 0.5, 0.1 * (-1) ** r) for r in (1, 2, 3)),
-    *((1, r, OK, 2, 0.20 + 0.01 * r, 0.2, 0.05) for r in (1, 2, 3)),
-    *((2, r, OK, 2, 0.40 + 0.01 * r, 0.3, 0.0) for r in (1, 2, 3)),
-    (3, 1, FAILED, 0, 0.01, 0.01, 0.0),
-    (3, 2, FAILED, 0, 0.01, 0.01, 0.0),
-]
+def rows_of(runs: int) -> list[tuple]:
+    """So many runs of each of three scenarios, whose risks go round in three steps, and a fourth that always failed."""
+    step = {r: 0.01 * (1 + (r - 1) % 3) for r in range(1, runs + 1)}
+    return [
+        *((0, r, OK, 2, 0.10 + step[r], 0.5, 0.1 * (-1) ** r) for r in step),
+        *((1, r, OK, 2, 0.20 + step[r], 0.2, 0.05) for r in step),
+        *((2, r, OK, 2, 0.40 + step[r], 0.3, 0.0) for r in step),
+        (3, 1, FAILED, 0, 0.01, 0.01, 0.0),
+        (3, 2, FAILED, 0, 0.01, 0.01, 0.0),
+    ]
+
+
+ROWS = rows_of(3)
+ENOUGH = rows_of(12)
+"""Enough runs to choose from."""
 
 
 @pytest.fixture
 def study(tmp_path):
-    with study_of(tmp_path, ROWS) as made:
+    with study_of(tmp_path, ENOUGH) as made:
         yield made
 
 
@@ -63,7 +71,7 @@ def test_the_map(study):
     assert view.frontier().tolist() == [0, 1]
     assert view.riskier_than_original.tolist() == [False, False, True, False]
     assert view.dominators(2).tolist() == [1]
-    assert view.realisations_undominated().sum() == 2
+    assert view.realisations_undominated().sum() == 8
     assert view.original_losses.tolist() == [0.3, 0, 0]
     partial = risk_utility_map(study, allow_partial=True)
     assert partial.frontier().tolist() == [3]
@@ -86,11 +94,53 @@ def test_which_measures(study, tmp_path):
 
 
 def test_choosing_under_a_bound(study):
+    """Nine of ten single runs meet the bound: the worst of three steps does, not their mean."""
     view = risk_utility_map(study)
-    assert view.under_bound(0.22) == 1 and view.under_bound(0.2) == 0
-    assert choose(study, view, "bound", max_risk=0.2).label == study.scenarios[0].label
-    with pytest.raises(UsageError, match=r"no candidate has risk at or below 0\.1; the smallest is 0\.12, that of x"):
-        choose(study, view, "bound", max_risk=0.1)
+    assert view.under_bound(0.23) == 1 and view.under_bound(0.229) == 0 and view.under_bound(0.2) == 0
+    assert view.meets(0.229).tolist() == [True, False, False, False]
+    choice = choose(study, view, "bound", max_risk=0.2)
+    assert choice.label == study.scenarios[0].label
+    assert choice.rule == "most useful with small-cell risk at or below 0.2 in at least 90 % of single runs"
+    words = (
+        r"no candidate meets the bound 0\.12; the nearest is x\w+, with a risk that 90 % of single runs do not exceed"
+    )
+    with pytest.raises(UsageError, match=words + r" of 0\.13"):
+        choose(study, view, "bound", max_risk=0.12)
+
+
+def test_a_bound_on_the_mean_where_the_plan_says_so(tmp_path):
+    with study_of(tmp_path, ENOUGH, DecisionPlan(probability="mean")) as study:
+        view = risk_utility_map(study)
+        assert view.under_bound(0.2201) == 1 and view.under_bound(0.2) == 0
+        choice = choose(study, view, "bound", max_risk=0.2)
+        assert choice.rule == "most useful with a mean small-cell risk at or below 0.2"
+        words = r"no candidate meets the bound 0\.1; the nearest is x\w+, with a mean risk of 0\.12$"
+        with pytest.raises(UsageError, match=words):
+            choose(study, view, "bound", max_risk=0.1)
+
+
+@pytest.mark.parametrize(("probability", "needed"), [("0.9", 10), ("mean", 10), ("0.95", 20)])
+def test_a_bound_needs_enough_runs(tmp_path, probability, needed):
+    decision = DecisionPlan(probability=probability)
+    for runs in (needed - 1, needed):
+        with study_of(tmp_path, rows_of(runs), decision, f"{runs}") as study:
+            view = risk_utility_map(study)
+            if runs == needed:
+                assert view.under_bound(0.5) == 1
+                continue
+            words = f"takes {needed}, and {study.scenarios[0].label} has {runs}, 1 too few"
+            with pytest.raises(UsageError, match=words):
+                view.under_bound(0.5)
+
+
+def test_the_share_of_runs_is_kept_with_the_study(tmp_path):
+    """What the study stores comes back as it was computed, under each of two measures."""
+    with study_of(tmp_path, ENOUGH) as study:
+        for _ in range(2):
+            quantiles = risk_utility_map(study).single_runs
+            assert quantiles is not None
+            np.testing.assert_allclose(quantiles.quantile, [0.13, 0.23, 0.43, np.nan])
+            assert quantiles.runs.tolist() == [12, 12, 12, 0]
 
 
 def test_choosing_by_a_slope(study):
@@ -136,37 +186,64 @@ def test_a_choice_needs_one_rule_and_a_reason(study):
 
 
 def test_the_plans_own_rule_counts_when_none_is_given(tmp_path):
-    with study_of(tmp_path, ROWS, DecisionPlan(max_risk="0.2", realisation="2")) as study:
+    with study_of(tmp_path, ENOUGH, DecisionPlan(max_risk="0.2", realisation="2")) as study:
         choice = choose(study, risk_utility_map(study), "as planned")
         assert (choice.label, choice.replicate) == (study.scenarios[0].label, 2)
-        assert choice.rule == "most useful with small-cell risk at or below 0.2"
-    with study_of(tmp_path, ROWS, DecisionPlan(realisation="9"), "nine") as study:
+        assert choice.rule == "most useful with small-cell risk at or below 0.2 in at least 90 % of single runs"
+    with study_of(tmp_path, ENOUGH, DecisionPlan(realisation="99"), "many") as study:
         view = risk_utility_map(study)
-        with pytest.raises(UsageError, match="has no replicate 9; it has 3"):
+        with pytest.raises(UsageError, match="has no replicate 99; it has 12"):
             choose(study, view, "why", max_risk=0.2)
 
 
 def test_the_first_completed_run_is_released(tmp_path):
-    rows = [(0, 1, FAILED, 0, 0.1, 0.1, 0.0), (0, 2, OK, 2, 0.1, 0.1, 0.0), (0, 3, OK, 2, 0.1, 0.1, 0.0)]
-    with study_of(tmp_path, [*rows, (1, 1, NOOP, 0, 0.3, 0, 0)]) as study:
-        results = study.runs.results()
-        assert realisation_of(study, results, 0) == 2 and realisation_of(study, results, 0, allow_partial=True) == 1
+    rows = [(0, 1, FAILED, 0, 0.1, 0.1, 0.0), (0, 2, OK, 2, 0.4, 0.1, 0.0), (0, 3, OK, 2, 0.1, 0.1, 0.0)]
+    first = DecisionPlan(realisation="first")
+    with study_of(tmp_path, [*rows, (1, 1, NOOP, 0, 0.3, 0, 0)], first) as study:
+        results, view = study.runs.results(), risk_utility_map(study)
+        assert realisation_of(study, results, 0, 0, allow_partial=False) == 2
+        assert realisation_of(study, results, 0, 0, allow_partial=True) == 1
         with pytest.raises(UsageError, match="has not been run yet; finish the sweep first"):
-            realisation_of(study, results, 2)
-        view = risk_utility_map(study)
-        with pytest.raises(UsageError, match="no decision is recorded on one replicate"):
+            realisation_of(study, results, 2, 0, allow_partial=False)
+        with pytest.raises(UsageError, match=r"has 1 runs that count, and a choice needs at least 10; add 9 to"):
             choose(study, view, "too soon", candidate=study.scenarios[1].label)
-    lucky = [(0, 1, FAILED, 0, 0.1, 0.1, 0.0), (0, 2, OK, 2, 0.1, 0.1, 0.0), (0, 3, FAILED, 0, 0.1, 0.1, 0.0)]
-    once = pytest.raises(UsageError, match="no decision is recorded on one replicate that counts")
-    with study_of(tmp_path, lucky, name="lucky") as study, once:
-        choose(study, risk_utility_map(study), "one of three", candidate=study.scenarios[0].label)
     with study_of(tmp_path, ROWS[-2:], name="failed") as study:
         with pytest.raises(
             UsageError, match=f"every run of {study.scenarios[3].label} failed: no feasible pair was left"
         ):
-            realisation_of(study, study.runs.results(), 3)
+            realisation_of(study, study.runs.results(), 3, 0, allow_partial=False)
         with pytest.raises(UsageError, match="no candidate has a completed run, so none can be chosen"):
             choose(study, risk_utility_map(study), "why", max_risk=1.0)
+
+
+def test_the_first_run_within_the_bound_is_released(tmp_path):
+    """Run 1 is riskier than the data unchanged, run 2 fails, run 3 is above the bound of the plan."""
+    risks = (0.3, 0.05, 0.25, *[0.1] * 9)
+    rows = [(0, r, FAILED if r == 2 else OK, 2, risk, 0.1, 0.0) for r, risk in enumerate(risks, 1)]
+
+    def released(study: Study, risk: int | None = 0, bound: float | None = None) -> int:
+        return realisation_of(study, study.runs.results(), 0, risk, bound=bound, allow_partial=False)
+
+    with study_of(tmp_path, rows, DecisionPlan(max_risk="0.2")) as study:
+        assert released(study) == 4
+        assert released(study, bound=0.27) == 4, "the plan's bound holds beside one's own"
+        assert released(study, bound=0.01) == 1, "none is within it; the submission is refused"
+        assert released(study, None) == 1
+    with study_of(tmp_path, rows, name="without a bound") as study:
+        assert released(study) == 3
+        assert released(study, bound=0.24) == 4
+
+
+@pytest.mark.parametrize("failed", [3, 0])
+def test_only_runs_that_count_make_enough(tmp_path, failed):
+    runs = [(0, r, FAILED if r <= failed else OK, 2, 0.1, 0.1, 0.0) for r in range(1, 13)]
+    with study_of(tmp_path, runs) as study:
+        view, label = risk_utility_map(study), study.scenarios[0].label
+        if failed:
+            with pytest.raises(UsageError, match="has 9 runs that count, and a choice needs at least 10; add 1"):
+                choose(study, view, "nine of twelve", candidate=label)
+        else:
+            assert choose(study, view, "twelve", candidate=label).replicate == 1
 
 
 def test_what_is_recorded(study):
@@ -178,9 +255,9 @@ def test_what_is_recorded(study):
     record = one.record
     assert record["spec"] == "A:S" and record["rate"] == "0.1" and record["risk"] == "small_cells"
     assert record["figures"]["small_cells"]["mean"] == pytest.approx(0.12)
-    assert record["figures"]["small_cells"]["se"] == pytest.approx(0.01 / np.sqrt(3))
+    assert record["figures"]["small_cells"]["se"] == pytest.approx(0.01 * np.sqrt(8 / 11) / np.sqrt(12))
     assert record["figures"]["small_cells"]["original"] == 0.3
-    assert (record["replicates"], record["failed"], record["undominated"]) == (3, 0, True)
+    assert (record["replicates"], record["failed"], record["undominated"]) == (12, 0, True)
     with Study.open(study.path) as again:
         assert again.choices.all() == [one, two]
 
@@ -217,7 +294,7 @@ def test_a_slope_that_picks_what_loses_to_doing_nothing_says_so(study):
 
 
 def test_the_slope_of_the_plan_is_held_against_doing_nothing_too(tmp_path):
-    with study_of(tmp_path, ROWS, DecisionPlan("small_cells", "hellinger", slope="1")) as study:
+    with study_of(tmp_path, ENOUGH, DecisionPlan("small_cells", "hellinger", slope="1")) as study:
         view = risk_utility_map(study)
         for label in (None, study.scenarios[1].label):  # by the rule, and by hand what the rule picks
             said = choose(study, view, "as planned", candidate=label).record["cautions"]
@@ -235,22 +312,27 @@ def test_equal_sums_in_other_last_bits_are_no_reason_to_do_nothing(tmp_path):
 
 
 def test_a_choice_says_what_to_bear_in_mind(tmp_path):
-    """The bound is on the mean: a run above it, a mean near it and fresh figures are told, never hidden."""
+    """Enough single runs meet the bound, the released one too; what is not settled and fresh figures are told."""
     raw, plan = load("czech")
     (tmp_path / "s.study.key").write_text("0123456789abcdef" * 2)
-    with sweep(raw, edit_plan(plan, rates=["0.02", "0"], replicates=6), tmp_path / "s.study", workers=1) as study:
+    with sweep(raw, edit_plan(plan, rates=["0.1", "0"], replicates=12), tmp_path / "s.study", workers=1) as study:
         view = risk_utility_map(study)
         best = view.under_bound(0.002)
         choice = choose(study, view, "test", max_risk=0.002)
-        row = np.flatnonzero((view.results.scenario == best) & (view.results.replicate == choice.replicate))[0]
-        assert choice.record["released"]["small_cells"] == view.results.values[row, 0]
-        said = " | ".join(choice.record["cautions"])
-        assert ("above the bound" in said) == (view.results.values[row, 0] > 0.002)
-        assert "has not been run again on fresh replicates" in said and choice.record["fresh"] is None
+        runs = view.results.values[view.results.scenario == best, 0]
+        first = next(r for r, risk in enumerate(runs, 1) if risk <= 0.002 and risk < view.original[0])
+        assert choice.replicate == first and choice.record["released"]["small_cells"] == runs[first - 1]
+        within = int((runs <= 0.002).sum())
+        assert within >= 0.9 * 12 and choice.record["obstacles"] == []
+        assert choice.record["run"]["place"] == 1 + int((runs < runs[first - 1]).sum())
+        assert (choice.record["run"]["within"], choice.record["run"]["of"]) == (within, 12)
+        cautions = " | ".join(choice.record["cautions"])
+        assert f"{within} of 12 runs" in cautions and "does not settle whether 90 % of all runs do" in cautions
+        assert "has not been run again on fresh replicates" in cautions and choice.record["fresh"] is None
         nothing = next(s for s in study.scenarios if s.spec.rate == "0")
-        assert "the release is the original" in " ".join(
-            choose(study, view, "test", candidate=nothing.label).record["cautions"]
-        )
+        unchanged = choose(study, view, "test", candidate=nothing.label).record
+        assert "the release is the original" in " ".join(unchanged["cautions"])
+        assert "no less than the" in " ".join(unchanged["obstacles"])
         recheck(study, raw, bytes.fromhex("0123456789abcdef" * 2), [best], 12)
         logged = entries(study)[-1]
         assert logged.event == "rechecked"

@@ -78,8 +78,11 @@ def test_specs_are_kept_in_canonical_form() -> None:
         (lambda: DecisionPlan(slope="steep"), "slope is 'steep', must be a decimal number"),
         (
             lambda: DecisionPlan(realisation="best"),
-            "realisation is 'best', must be 'first' or the number of a replicate",
+            "realisation is 'best', must be 'first_within', 'first' or the number of a replicate",
         ),
+        (lambda: DecisionPlan(probability="0"), "probability == 0, must be above 0 and below 1, or 'mean' for a bound"),
+        (lambda: DecisionPlan(probability="1"), "probability == 1, must be above 0 and below 1, or 'mean' for a bound"),
+        (lambda: DecisionPlan(probability="often"), "probability is 'often', must be a decimal number"),
         (lambda: AttributePlan(""), "an attribute's name is '', must be a text that is not empty"),
         (lambda: AttributePlan("A", view=("b",)), "attribute 'A' views column 'b', which is not in its columns: A"),
         (lambda: AttributePlan("A", cut=(2, 1)), "attribute 'A': cut edges are 2, 1, must be ascending"),

@@ -16,7 +16,7 @@ def test_a_short_plan_is_short() -> None:
         '[[attribute]]\nname = "A"\n\n[[attribute]]\nname = "B b"\n\n'
         '[space]\nswap_sizes = [1]\nrule = "strict"\nrates = ["0.01", "0.02", "0.1"]\nreplicates = 20\n\n'
         '[measures]\nnames = ["small_cells", "hellinger", "total_variation", "entropy_change"]\n\n'
-        '[decision]\nrealisation = "first"\n'
+        '[decision]\nrealisation = "first_within"\n'
     )
 
 

@@ -68,7 +68,7 @@ def plan_of(**parts: Any) -> Plan:
         "data": DataPlan(
             tuple(AttributePlan(name) for name in "ABCD"), weight="w", id="id", carry=("x", "y"), numeric=("x", "y")
         ),
-        "space": SpacePlan(swap_sizes=(1, 2), rates=("0.0537", "0.2113"), replicates=6),
+        "space": SpacePlan(swap_sizes=(1, 2), rates=("0.0537", "0.2113"), replicates=12),
         "measures": MEASURES,
         "decision": DecisionPlan(max_risk="0.5"),
         "analyses": (AnalysisPlan("pay", "x ~ A + B + D", "linear"),),

@@ -39,7 +39,7 @@ def test_runs_of_a_method_that_alters_now_more_now_fewer_are_counted_each(tmp_pa
     )
     case = case_of(tmp_path, plan)
     counts = []
-    for replicate in range(1, 7):
+    for replicate in range(1, 13):
         realisation = remade(case.study, raw_table(), case.study.scenarios[0].label, replicate)
         release = RecordRelease(ReleasedTable(realisation.data), realisation.tables, plan, realisation.spec)
         counts.append(exposure(release, plan, 20).unaltered_after)
@@ -48,7 +48,7 @@ def test_runs_of_a_method_that_alters_now_more_now_fewer_are_counted_each(tmp_pa
     mean = float(np.mean(counts))  # over a quarter of the records are exposed, so two digits of it are shown
     assert spread.mean == pytest.approx(float(two_digits(np.array(mean)))) != mean
     assert case.findings.measures[0].mean == spread.mean
-    error = float(np.std(counts, ddof=1) / np.sqrt(6))
+    error = float(np.std(counts, ddof=1) / np.sqrt(12))
     assert case.findings.measures[0].se == np.ceil(error) > error
 
 
@@ -61,7 +61,7 @@ def test_counts_of_several_tables_are_means_of_whole_numbers(tmp_path: Path):
     spread, row = case.findings.map.spreads[0], case.findings.measures[0]
     assert spread.least is not None and spread.most is not None and row.mean is not None
     assert (2 * spread.least).is_integer() and (2 * spread.most).is_integer() and spread.least < spread.most
-    assert (12 * row.mean) == pytest.approx(round(12 * row.mean))  # six runs of two tables
+    assert (24 * row.mean) == pytest.approx(round(24 * row.mean))  # twelve runs of two tables
     facts = chair_facts(case.study, case.realisation)
     single_tables = [
         RecordRelease(ReleasedTable(case.realisation.data), [t], plan, case.realisation.spec)
@@ -88,7 +88,7 @@ def _findings(tmp_path: Path, levels: int) -> tuple[Findings, int]:
     plan = Plan(
         data=DataPlan(tuple(AttributePlan(name) for name in "ABCDE"), drop=("x", "y", "w", "id")),
         swap=("A", "B"),
-        space=SpacePlan(swap_sizes=(1,), rates=("0.0537",), replicates=6),
+        space=SpacePlan(swap_sizes=(1,), rates=("0.0537",), replicates=12),
         measures=("small_cells", "cramers_v_change"),
         decision=DecisionPlan(),
     )
@@ -162,10 +162,10 @@ def test_changes_of_a_handful_of_records_come_after_those_that_can_be_flagged(ca
 
 
 def test_an_adaptive_plan_is_not_said_to_run_all_alike(tmp_path: Path):
-    space = SpacePlan(swap_sizes=(1,), rates=("0.0537", "0.2113"), replicates=8, adaptive=True, screen=2)
+    space = SpacePlan(swap_sizes=(1,), rates=("0.0537", "0.2113"), replicates=12, adaptive=True, screen=2)
     report = case_of(tmp_path, plan_of(space=space, analyses=())).findings
     candidates = dict(report.approved.parameters)["Candidates"]
-    assert candidates.startswith("8, each run 2 times, and up to 8 times") and "fresh" in candidates
+    assert candidates.startswith("8, each run 2 times, and up to 12 times") and "fresh" in candidates
 
 
 def test_coefficients_that_the_original_does_not_estimate_are_named_and_are_no_loss(tmp_path: Path):

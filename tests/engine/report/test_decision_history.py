@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from engine.decision.choice import choose
 from engine.decision.comparison import differences
@@ -13,9 +14,10 @@ from engine.plan.samples import load
 from engine.report.answers import ten_questions
 from engine.report.build_findings import findings
 from engine.report.describe import remade
+from engine.report.run_words import run_sentences
 from engine.study.map_reader import risk_utility_map
 from engine.sweeps.sweep import sweep
-from tests.engine.report.conftest import case_of, plan_of, raw_table
+from tests.engine.report.conftest import Case, case_of, plan_of, raw_table
 
 
 def test_alternatives_differ_in_words_and_never_in_the_analysts_figures(tmp_path: Path) -> None:
@@ -87,10 +89,10 @@ def test_a_bound_of_the_plan_is_not_called_late_and_not_mixed_up_with_another(tm
     choice = choose(study, view, "as agreed", max_risk=0.5)
     report = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
     assert "after results" not in report.approved.rule + report.recommendation.rule
-    choice = choose(study, view, "as agreed later", max_risk=0.9)
+    choice = choose(study, view, "as agreed later", max_risk=0.8)
     report = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
-    assert "50 %" in report.approved.rule and "90 %" not in report.approved.rule
-    assert "90 %" in report.recommendation.rule and "after results were seen" in report.recommendation.rule
+    assert "50 %" in report.approved.rule and "80 %" not in report.approved.rule
+    assert "80 %" in report.recommendation.rule and "after results were seen" in report.recommendation.rule
 
 
 def test_a_candidate_named_by_hand_above_the_bound_of_the_plan_is_told(tmp_path: Path) -> None:
@@ -98,9 +100,44 @@ def test_a_candidate_named_by_hand_above_the_bound_of_the_plan_is_told(tmp_path:
     view = risk_utility_map(study)
     risks = view.summary.mean[:, view.risk]
     choice = choose(study, view, "it serves", candidate=view.scenarios[int(np.nanargmax(risks))].label)
-    assert any("above the plan's bound 0.0001" in text for text in choice.record["cautions"])
+    assert any("above the bound 0.0001" in text for text in choice.record["obstacles"])
+    advice = findings(study, remade(study, raw_table(), choice.label, choice.replicate)).recommendation
+    assert advice.obstacles == (
+        "The run to be released is above the bound on risk.",
+        "The run to be released is no less risky than the data unchanged.",
+        "Fewer of its runs meet the bound on risk than the plan asks for.",
+    )
+    assert advice.run is not None and (advice.run.within, advice.run.of) == (0, 12) and advice.despite == ""
+
+
+@pytest.mark.parametrize("probability", ["0.9", "mean"])
+def test_a_bound_is_said_with_how_many_runs_must_meet_it(tmp_path: Path, probability: str) -> None:
+    study = case_of(tmp_path, plan_of(decision=DecisionPlan(max_risk="0.5", probability=probability))).study
+    choice = study.choices.all()[-1]
     report = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
-    assert "Its average risk is above the bound that the plan fixed." in report.recommendation.cautions
+    words = {"0.9": "in at least 90 % of single runs", "mean": "on average over runs"}[probability]
+    assert report.map.bound.endswith(words) and words in report.approved.rule
+    run = report.recommendation.run
+    assert run is not None and (run.quantile is None) == (run.asked is None) == (probability == "mean")
+    assert dict(report.approved.parameters)["Run to be released"] == (
+        "the first run that meets the bound and is less risky than the data unchanged"
+    )
+
+
+def test_the_place_of_the_released_run_and_the_key_are_told(case: Case) -> None:
+    run = case.findings.recommendation.run
+    view = risk_utility_map(case.study)
+    choice = case.study.choices.all()[-1]
+    index = case.study.find(choice.label)[0].index
+    risks = view.results.values[view.results.scenario == index, view.risk]
+    replicates = view.results.replicate[view.results.scenario == index]
+    own = risks[replicates == choice.replicate]
+    assert run is not None and (run.place, run.of) == (1 + int((risks < own).sum()), 12)
+    assert run.within == int((risks <= 0.5).sum())
+    place, within, key = run_sentences(case.findings)
+    assert place.startswith("Of 12 runs that differ only in chance, the one to be released is ")
+    assert within.startswith("12 of the 12 runs meet the bound on risk, so 74 to 100 % of all such runs do")
+    assert key == "The secret key that all chance follows from was fixed before the sweep."
 
 
 def test_the_certificate_is_of_the_recorded_run_and_of_no_other(tmp_path: Path) -> None:
@@ -142,7 +179,7 @@ def test_a_slope_is_told_in_the_units_of_its_measures(tmp_path: Path) -> None:
 def test_fewer_exposed_records_of_a_larger_share_are_no_gain(tmp_path: Path) -> None:
     """Swapping nearly everybody leaves few unaltered records, so fewer are counted although more of them stand out."""
     raw, plan = load("fair")
-    plan = edit_plan(plan, swap_sizes=[1], rates=["0.01", "0.6"], replicates=3)
+    plan = edit_plan(plan, swap_sizes=[1], rates=["0.01", "0.6"], replicates=10)
     (tmp_path / "s.study.key").write_text("0123456789abcdef" * 2)
     study = sweep(raw, plan, tmp_path / "s.study", workers=1)
     view = risk_utility_map(study)

@@ -41,11 +41,11 @@ def test_values_and_levels_add_up():
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory):
     raw, plan = samples.load("czech")
-    plan = edit_plan(plan, swap_sizes=[2], rates=["0.1"], replicates=2)
+    plan = edit_plan(plan, swap_sizes=[2], rates=["0.1"], replicates=10)
     path: Path = tmp_path_factory.mktemp("describe") / "czech.study"
     with sweep(raw, plan, path, workers=1) as study:
         scenario = study.scenarios[3]
-        replicate = realisation_of(study, study.runs.results(), scenario.index)
+        replicate = realisation_of(study, study.runs.results(), scenario.index, 0, allow_partial=False)
         return remade(study, raw, scenario.label, replicate), plan
 
 

@@ -24,16 +24,16 @@ from tests.engine.report.recount import leaves, numbers
 PLANS = {
     "plain": plan_of(),
     "one attribute": plan_of(
-        space=SpacePlan(swap_sizes=(1,), rates=("0.1139",), replicates=4), decision=DecisionPlan(slope="0.3")
+        space=SpacePlan(swap_sizes=(1,), rates=("0.1139",), replicates=10), decision=DecisionPlan(slope="0.3")
     ),
     "fixed": plan_of(
-        space=SpacePlan(swap_sizes=(1,), fix=("D",), rates=("0.0719",), replicates=4), edits=(), tables=()
+        space=SpacePlan(swap_sizes=(1,), fix=("D",), rates=("0.0719",), replicates=10), edits=(), tables=()
     ),
     "keys": plan_of(keys=("A", "B"), measures=("small_cells[n_rule=5]", "total_variation"), analyses=()),
     "rds": plan_of(
-        mechanisms=(MECHANISMS["rds"],), space=SpacePlan(rates=("0.0719",), replicates=4), keys=("A", "B", "C")
+        mechanisms=(MECHANISMS["rds"],), space=SpacePlan(rates=("0.0719",), replicates=10), keys=("A", "B", "C")
     ),
-    "pram": plan_of(mechanisms=(MECHANISMS["pram"],), space=SpacePlan(rates=("0.0719",), replicates=4)),
+    "pram": plan_of(mechanisms=(MECHANISMS["pram"],), space=SpacePlan(rates=("0.0719",), replicates=10)),
 }
 WHY = (
     "LABEL at 5.37% (0.2113, 21.13 percent, 0.0719, 11.39 %, 7.31 %, 0.9317) beats x0123, see A:S B:F, replicate 1, "
@@ -88,7 +88,7 @@ def test_on_a_sparse_table_no_distance_gives_the_rate_away(tmp_path: Path):
         {f"q{j}": RawColumn(f"q{j}", levels, rng.integers(0, 4, n).astype(np.int32)) for j in range(9)}, n, "s"
     )
     attributes = tuple(AttributePlan(name) for name in raw.names)
-    space = SpacePlan(specs=("q0:S", "q1:S"), rates=("0.0873",), replicates=2)
+    space = SpacePlan(specs=("q0:S", "q1:S"), rates=("0.0873",), replicates=10)
     plan = Plan(DataPlan(attributes), space=space, measures=("small_cells", "hellinger", "total_variation"))
     with sweep(raw, plan, tmp_path / "sparse.study", workers=1) as study:
         realisation = remade(study, raw, study.scenarios[0].label, 1)

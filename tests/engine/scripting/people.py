@@ -27,6 +27,6 @@ def people(n: int = 120) -> pd.DataFrame:
 SPACE: dict[str, Any] = {
     "swap_sizes": [1, 2],
     "rates": [0.05, 0.2],
-    "replicates": 6,
+    "replicates": 12,
     "measures": ["small_cells", "hellinger"],
 }

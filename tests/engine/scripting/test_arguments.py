@@ -134,7 +134,7 @@ def test_none_stands_for_an_argument_that_is_left_out(swaps):
 
 
 def test_numbers_of_other_libraries_are_numbers(swaps):
-    numbers = {"replicates": np.int64(6), "rates": np.array([0.05, 0.2], np.float32), "workers": np.int8(1)}
+    numbers = {"replicates": np.int64(12), "rates": np.array([0.05, 0.2], np.float32), "workers": np.int8(1)}
     other = sf.sweep(people(), ["age", "sex", "race"], key=KEY, **{**SPACE, **numbers})
     assert other.plan == swaps.plan
     bound = swaps.original["small_cells"]
@@ -153,7 +153,7 @@ def test_lists_may_be_made_as_they_are_read_and_sets_have_no_order(swaps):
 
 def test_a_grid_of_a_mechanism_may_be_an_array():
     space = {"rds": {"s": np.array([2, 3])}}
-    swaps = sf.sweep(people(), ["age", "sex", "race"], key=KEY, mechanisms=space, replicates=2)
+    swaps = sf.sweep(people(), ["age", "sex", "race"], key=KEY, mechanisms=space, replicates=10)
     assert sorted(candidate.parameters["s"] for candidate in swaps) == ["2", "3"]
 
 
@@ -170,7 +170,7 @@ def test_a_weight_of_texts_is_refused():
 
 def test_negative_zero_is_zero():
     df = pd.DataFrame({"gain": [0.0, -0.0, 1.0, 1.0, 2.0] * 9, "sex": ["m", "f", "f"] * 15})
-    swaps = sf.sweep(df, ["gain", "sex"], swap_sizes=[1], rates=[0.1], replicates=2)
+    swaps = sf.sweep(df, ["gain", "sex"], swap_sizes=[1], rates=[0.1], replicates=10)
     assert swaps.study.about["levels"] == [3, 2]
 
 

@@ -22,7 +22,7 @@ def test_a_candidate_shows_the_measures_that_were_added_after_it_was_taken(swaps
 def test_a_candidate_shows_the_means_over_the_runs_that_were_added_after_it_was_taken(swaps):
     taken = swaps.choose(max_risk=1)
     before = taken.figures
-    swaps.extend(people(), replicates=12, rates=[0.1])
+    swaps.extend(people(), replicates=24, rates=[0.1])
     assert taken.figures.equals(swaps[taken.id].figures)
     assert not taken.figures["mean"].equals(before["mean"])
     assert taken.figures["released"].equals(before["released"])

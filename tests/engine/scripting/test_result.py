@@ -75,4 +75,4 @@ def test_runs_name_their_candidate(swaps):
     runs = swaps.to_frame(runs=True)
     assert runs.index.name == "run"
     assert (runs["candidate"] + "/" + runs["replicate"].astype(str) == runs.index).all()
-    assert runs.groupby("candidate")["replicate"].count().to_dict() == {c.id: 6 for c in swaps}
+    assert runs.groupby("candidate")["replicate"].count().to_dict() == {c.id: 12 for c in swaps}

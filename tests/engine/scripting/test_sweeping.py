@@ -195,7 +195,7 @@ def test_a_column_that_tells_who_is_who_is_warned_of():
 
 
 def test_own_words_are_short(swaps):
-    assert repr(swaps).startswith("<Sweep of 120 records by age, sex, race: 12 candidates, 72 runs; ")
+    assert repr(swaps).startswith("<Sweep of 120 records by age, sex, race: 12 candidates, 144 runs; ")
     assert repr(swaps[0]).startswith(f"<Candidate {swaps[0].id}: age:S at 5 %; small_cells ")
     assert len(swaps) == len(swaps.candidates) == 12
 
@@ -219,11 +219,11 @@ def test_the_package_says_that_it_is_typed():
 
 def test_it_is_extended_resumed_measured_and_rechecked(swaps):
     df, before = people(), swaps.to_frame(runs=True)
-    swaps.extend(df, rates=[0.1], replicates=7)
-    assert len(swaps) == 18 and len(swaps.to_frame(runs=True)) == 126 and swaps.is_complete
+    swaps.extend(df, rates=[0.1], replicates=13)
+    assert len(swaps) == 18 and len(swaps.to_frame(runs=True)) == 18 * 13 and swaps.is_complete
     after = swaps.to_frame(runs=True).loc[before.index]
     assert_frame_equal(after.drop(columns="undominated"), before.drop(columns="undominated"))
-    assert len(swaps.resume(df).to_frame(runs=True)) == 126
+    assert len(swaps.resume(df).to_frame(runs=True)) == 18 * 13
     swaps.add_measures(df, ["total_variation"])
     assert swaps.measures == ("small_cells", "hellinger", "total_variation")
     fresh = swaps.recheck(df, replicates=3)

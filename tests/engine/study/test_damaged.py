@@ -33,7 +33,7 @@ from tests.small_tables import KEY
 def whole(tmp_path_factory) -> Path:
     """A study with everything that a study can hold, in one file."""
     path = keyed(tmp_path_factory.mktemp("whole") / "s.study")
-    with sweep(RAW, plan_of(), path, workers=1) as study:
+    with sweep(RAW, plan_of(space={"replicates": 10}), path, workers=1) as study:
         recheck(study, RAW, KEY, [0, 3], 3)
         add_measures(study, RAW, KEY, ["false_zeros"], workers=1)
         view = risk_utility_map(study)
@@ -193,8 +193,8 @@ def test_the_sentence_says_what_to_do(whole, tmp_path):
     with Study.open(path) as study, pytest.raises(EngineError) as got:
         counted_runs(study, 2, True)
     assert str(got.value) == (
-        "study 's.study' is damaged: the figures of 4 runs (small_cells, hellinger, total_variation, entropy_change) do"
-        " not fit their check sums; restore it from a copy, or sweep it anew with the same key file, which gives the"
+        "study 's.study' is damaged: the figures of 10 runs (small_cells, hellinger, total_variation, entropy_change)"
+        " do not fit their check sums; restore it from a copy, or sweep it anew with the same key file, which gives the"
         " same figures"
     )
 

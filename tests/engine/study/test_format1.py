@@ -16,6 +16,7 @@ import pytest
 from engine.cli.main import main
 from engine.common.errors import EngineError
 from engine.decision.states import decision_status
+from engine.plan import DecisionPlan
 from engine.study.map_reader import risk_utility_map
 from engine.study.pins import pins
 from engine.study.study import Study
@@ -35,9 +36,9 @@ def old(tmp_path) -> Path:
 
 @pytest.fixture
 def new(tmp_path) -> Path:
-    """The same study, made today."""
+    """The same study, made today, with the rule for the released run that was the default then."""
     path = keyed(tmp_path / "new.study")
-    with sweep(RAW, plan_of(), path, workers=1) as study:
+    with sweep(RAW, plan_of(decision=DecisionPlan(realisation="first")), path, workers=1) as study:
         recheck(study, RAW, KEY, [0, 3], 3)
         add_measures(study, RAW, KEY, ["false_zeros"], workers=1)
     return path
@@ -57,6 +58,7 @@ def test_an_old_study_holds_what_one_made_today_holds(old, new):
         status = decision_status(was)
         assert status.state == "draft" and status.choice is not None
         assert status.choice.label == was.scenarios[3].label
+        assert was.plan.decision == DecisionPlan(probability="0.9", realisation="first")
 
 
 def test_an_old_study_goes_on(old, new):

@@ -103,7 +103,7 @@ def test_the_plans_own_rule_recommends_without_being_asked(swept: Callable[..., 
 def test_a_bound_below_everything_says_so(at: Workspace, view: RiskUtilityMap):
     with Study.open(at.folder / "study-1.study") as study:
         found = rule(study, view, Look(rule="bound", bound=-1.0))
-    assert found.index is None and "no candidate has risk at or below" in found.trouble
+    assert found.index is None and "no candidate meets the bound" in found.trouble
 
 
 @pytest.mark.parametrize("drawn", list(drawing.DRAWN))

@@ -62,7 +62,7 @@ def test_a_recommendation_is_recorded_with_its_alternatives(at: Workspace):
     assert "Nothing has been recommended yet" in words(made)
     made.radio(key="recommend-rule-0-none").set_value("bound").run()
     made.number_input(key="recommend-bound").set_value(0.0).run()
-    assert any("no candidate has risk at or below" in error.value.lower() for error in made.error)
+    assert any("no candidate meets the bound" in error.value.lower() for error in made.error)
     made.number_input(key="recommend-bound").set_value(1.0).run()
     assert not made.error and made.button(key="record-choice").disabled
     assert any("a reason and a name" in one.value for one in made.caption)
@@ -105,7 +105,7 @@ def test_no_decision_on_one_replicate(swept: Callable[..., Workspace]):
     made.text_area(key="recommend-why-0-none").set_value("luck").run()
     made.text_input(key="recommend-by").set_value("Ada").run()
     press(made, "record-choice")
-    assert any("one replicate" in error.value for error in made.error)
+    assert any("has 1 runs that count, and a choice needs at least 10" in error.value for error in made.error)
 
 
 def test_to_release_nothing_is_recorded(at: Workspace):

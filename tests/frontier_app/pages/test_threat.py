@@ -385,5 +385,5 @@ def test_before_a_submission_it_is_said_of_the_candidate_itself(tmp_path: Path) 
             choose(study, view, "it is safe", candidate=label, by="Ada")
             assert (title in seen()) == named
         recheck(study, raw, read_key(key_path(study.path)), [study.find(label)[0].index], 2)
-        decide(study, "submitted", "Ada")
+        decide(study, "submitted", "Ada", despite="the board asked to see it")
     assert title not in seen(), "the board has it now"

@@ -1,0 +1,91 @@
+"""The run to be released, as a member may read of it: its place among its siblings, and what stands against it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.common.wording import upper_first
+from engine.decision import release_check
+from engine.decision.choice import obstacles_now
+from engine.decision.release_check import ObstacleKind
+from engine.frontier.chance import run_quantiles
+from engine.frontier.risk_utility_map import check_realisation
+from engine.report.map_facts import ReleasedRun
+from engine.report.redaction import title_of, unit_of
+from engine.report.shares import optional
+from engine.study.decision_log import entries
+from engine.study.map_reader import risk_bound
+
+if TYPE_CHECKING:
+    from engine.release.scenarios import Choice
+    from engine.report.context import ReportContext
+
+
+def run_facts(context: ReportContext, choice: Choice) -> ReleasedRun:
+    """Where the run to be released stands; eq. 6 is shown as a count of records, its place is by the share."""
+    view, index, k = context.view, context.scenario.index, context.view.risk
+    runs, asked = context.study.runs.of([index]), context.study.plan.decision.run_share
+    row = check_realisation(runs, index, choice.replicate, choice.label, allow_partial=True)
+    bound = risk_bound(context.study, k, choice.record.get("bound"))
+    run = release_check.released_run(view, runs, row, bound=bound, probability=asked)
+    call, share = view.measures[k], run.share
+    mine = (view.results.scenario == index) & view.results.counted(view.allow_partial)
+    losses = np.asarray(call.measure.loss(context.results.values[mine, k]), float)
+    released = losses[view.results.replicate[mine] == choice.replicate]
+    quantile = np.nan
+    if asked is not None:
+        quantile = float(run_quantiles(losses, np.zeros(len(losses), np.int64), 1, asked).quantile[0])
+    sign = -1 if call.measure.better == "higher" else 1
+    figures = np.array([released[0] if len(released) else np.nan, losses.mean() if len(losses) else np.nan, quantile])
+    shown = [optional(value) for value in context.shown(k, sign * figures).tolist()]
+    return ReleasedRun(
+        place=run.place,
+        of=run.of,
+        title=title_of(call),
+        unit=unit_of(call),
+        released=shown[0],
+        mean=shown[1],
+        quantile=shown[2],
+        asked=None if asked is None else float(asked),
+        within=None if share is None else share.within,
+        low=None if share is None else share.low,
+        high=None if share is None else share.high,
+    )
+
+
+_MEMBER_TEXTS = {
+    ObstacleKind.RUN_WITHOUT_FIGURE: "the risk of the run to be released is undefined",
+    ObstacleKind.RUN_ABOVE_BOUND: "the run to be released is above the bound on risk",
+    ObstacleKind.RUN_NOT_SAFER: "the run to be released is no less risky than the data unchanged",
+    ObstacleKind.TOO_FEW_RUNS: "it was run too few times to support a choice",
+    ObstacleKind.TOO_RARELY_WITHIN: "fewer of its runs meet the bound on risk than the plan asks for",
+    ObstacleKind.MEAN_ABOVE_BOUND: "its average risk is above the bound",
+    ObstacleKind.FRESH_ABOVE_BOUND: "on fresh runs its average risk is above the bound",
+    ObstacleKind.FRESH_TOO_RARELY_WITHIN: "clearly fewer of its fresh runs meet the bound on risk than the plan asks"
+    " for",
+}
+"""Obstacles without figures: those of eq. 6 are shares, which beside its counts would give the rate."""
+
+
+def obstacle_words(kind: ObstacleKind) -> str:
+    """An obstacle as a member may read it."""
+    return _MEMBER_TEXTS[kind]
+
+
+def obstacle_sentences(context: ReportContext, choice: Choice) -> tuple[str, ...]:
+    """What stands today against releasing the recommended run."""
+    standing = obstacles_now(context.study, choice, context.view.allow_partial)
+    return tuple(f"{upper_first(obstacle_words(each.kind))}." for each in standing)
+
+
+def despite_words(context: ReportContext) -> str:
+    """The reason for which the recommendation was submitted despite obstacles; empty where it was not."""
+    reason = ""
+    for entry in entries(context.study):
+        if entry.event == "chosen":
+            reason = ""
+        elif entry.event == "submitted":
+            reason = str(entry.detail.get("despite", ""))
+    return context.redact(reason)
