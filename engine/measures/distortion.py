@@ -54,6 +54,16 @@ def total_variation(batch: Tables) -> np.ndarray:
     return batch.total(np.abs(batch.after - batch.before)) / (2 * batch.n_records)
 
 
+def moved_between(distance: float) -> tuple[float, float]:
+    """Least and largest total variation of two tables whose Hellinger distance is ``distance`` (0 to 1): ``H^2 <= TV <=
+    H sqrt(2 - H^2)`` (Le Cam 1969).
+
+    Total variation is the least share of records that would need other values to turn one table into the other, so
+    these are the shares of records that a Hellinger distance stands for.
+    """
+    return distance**2, distance * float(np.sqrt(2 - distance**2))
+
+
 def entropy_change(batch: Tables) -> np.ndarray:
     """Change of Shannon entropy, eq. 11, ``h(post) - h(pre)`` in natural units.  Signed; nearer to zero is better."""
     return batch.total(_x_log_x(batch.before) - _x_log_x(batch.after)) / batch.n_records

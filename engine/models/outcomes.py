@@ -70,7 +70,7 @@ def check_expression(text: str, who: str, attributes: Mapping[str, int], outcome
         tree = ast.parse(text.strip(), mode="eval").body
     except SyntaxError:
         raise UsageError(f"{who}: cannot read '{text}' in the formula") from None
-    if outcome and (quoted(tree) in attributes or _level(tree, attributes)):
+    if outcome and (quoted(tree) in attributes or level_of(tree, attributes)):
         return
     _check(tree, text, who, attributes, outcome)
 
@@ -108,8 +108,8 @@ def _check(tree: ast.AST, text: str, who: str, attributes: Mapping[str, int], ou
         _check(inner_tree, text, who, attributes, outcome)
 
 
-def _level(tree: ast.AST, attributes: Mapping[str, int]) -> tuple[str, str, bool] | None:
-    """Attribute, level and whether they are to be equal, of ``name == "level"``."""
+def level_of(tree: ast.AST, attributes: Mapping[str, int]) -> tuple[str, str, bool] | None:
+    """Return attribute, level and whether they are to be equal, of ``name == "level"``; None of anything else."""
     if not (isinstance(tree, ast.Compare) and len(tree.ops) == 1 and isinstance(tree.ops[0], ast.Eq | ast.NotEq)):
         return None
     name, level = quoted(tree.left), tree.comparators[0]
@@ -128,7 +128,7 @@ def outcome(analysis: AnalysisPlan, rows: Rows, numbers: Mapping[str, np.ndarray
     domain = rows.domain
     tree = ast.parse(analysis.sides[0], mode="eval").body
     index_of = {name: j for j, name in enumerate(domain.names)}
-    name, level = quoted(tree), _level(tree, index_of)
+    name, level = quoted(tree), level_of(tree, index_of)
     if name in index_of:
         j = index_of[name]
         result: np.ndarray = _coded(domain.attributes[j], analysis, who)[rows.codes(j)]

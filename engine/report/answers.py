@@ -8,14 +8,14 @@ from engine.common.wording import listed, lower_first, plural
 from engine.report.change_log import is_plan_change
 from engine.report.coherence import coherence
 from engine.report.facts import ShareRow
+from engine.report.loss_words import flagged_of, flags_words, moved_words, worst_losses
 from engine.report.public_wording import methods_paragraph
 from engine.report.questions import Answer, BoardQuestion
 from engine.report.redaction import RECORDS, SPARSE, WITHHELD_WHY, is_count_title, is_one_digit_title
 from engine.report.words import about as mean_with_error
-from engine.report.words import figure, percent, signed
+from engine.report.words import figure, signed
 
 if TYPE_CHECKING:
-    from engine.report.facts import CoefficientRow, MeanRow
     from engine.report.findings import Findings
     from engine.report.map_facts import CandidateRow
 
@@ -85,6 +85,12 @@ def distance_words(findings: Findings) -> str:
     return f"withheld ({WITHHELD_WHY})" if value is None else figure(value)
 
 
+def _as_if(findings: Findings) -> str:
+    """What the Hellinger distance stands for, between brackets."""
+    text = moved_words(findings.utility.distance)
+    return f" ({text})" if text else ""
+
+
 def utility_words(findings: Findings, row: CandidateRow) -> str:
     """A candidate's mean utility with its standard error, with no more digits than it was rounded to."""
     if is_one_digit_title(findings.map.utility_title):
@@ -92,45 +98,14 @@ def utility_words(findings: Findings, row: CandidateRow) -> str:
     return mean_with_error(row.utility, row.utility_se)
 
 
-_NOTHING = 0.005  # a shift below so many standard errors would be told as none
-
-
 def largest_losses(findings: Findings) -> list[str]:
-    """The three largest losses to users in standard errors, at most: of coefficients if any shifts, else of others."""
-    utility = findings.utility
-    lost = [
-        f"{row.analysis}, {row.name}: can no longer be estimated ({row.lost})"
-        for row in utility.coefficients
-        if row.lost and row.before is not None
-    ]
-    rows: list[CoefficientRow] = [row for row in utility.coefficients if (row.shift or 0) >= _NOTHING]
-    coefficients = lost + [
-        f"{row.analysis}, {row.name}: {figure(row.before)} becomes {figure(row.after)}, a shift of "
-        f"{figure(row.shift, 2)} standard errors"
-        for row in sorted(rows, key=lambda row: -(row.shift or 0))
-    ]
-    if coefficients:
-        return coefficients[:3]
-    table_rows: list[ShareRow | MeanRow] = [*utility.shares, *utility.means]
-    table_rows = [r for r in table_rows if r.n > utility.tolerances.min_n and (r.errors or 0) >= _NOTHING]
-    table_rows.sort(key=lambda r: -(r.errors or 0))
-    return [f"{_named(row)}, {figure(row.errors, 2)} standard errors" for row in table_rows[:3]]
-
-
-def _named(row: ShareRow | MeanRow) -> str:
-    weighting = "weighted, " if row.weighted else ""
-    if isinstance(row, ShareRow):
-        return f"{row.table}, {row.level}: {weighting}{percent(row.before)} becomes {percent(row.after)}"
-    return f"mean of {row.column}, {row.group}: {weighting}{figure(row.before, 4)} becomes {figure(row.after, 4)}"
+    """The three worst losses to users at most, in standard errors, over everything that they would compute."""
+    return worst_losses(findings.utility)
 
 
 def flags_sentence(findings: Findings) -> str:
     """How many figures are beyond the tolerances."""
-    utility = findings.utility
-    parts = [f"{t.flagged:,} of {t.eligible:,} {t.kind}" for t in utility.tallies if t.eligible]
-    if not parts:
-        return "No figure rests on enough records to be held against the tolerances."
-    return f"{listed(parts)} are beyond the tolerances."
+    return flags_words(findings.utility)
 
 
 def neighbour_sentence(findings: Findings, row: CandidateRow, *, safer: bool) -> str:
@@ -245,7 +220,7 @@ def ten_questions(findings: Findings) -> tuple[Answer, ...]:
     fewest = distance.fewest
     losses = [flags_sentence(findings), *largest_losses(findings)]
     losses.append(
-        f"The Hellinger distance is {distance_words(findings)}; without cells of fewer than {fewest} "
+        f"The Hellinger distance is {distance_words(findings)}{_as_if(findings)}; without cells of fewer than {fewest} "
         f"it is {figure(distance.hellinger_large)}."
     )
     if utility.distance.small_cells > 0.9:
@@ -365,15 +340,14 @@ def summary(findings: Findings) -> list[str]:
         else decision_words(findings) + f" Candidate {row.letter} {row.words}."
     )
     utility = findings.utility
-    flagged = sum(t.flagged for t in utility.tallies)
-    eligible = sum(t.eligible for t in utility.tallies)
+    flagged, eligible = flagged_of(utility)
     sentences = [
         opening,
         risk_sentence(findings),
         f"It was taken from {plural(findings.map.n_candidates, 'candidate')}, {findings.map.n_frontier:,} of which no "
         "other beats in both risk and utility.",
-        f"Of {eligible:,} percentages, means and coefficients that users would compute, {flagged:,} change by more "
-        "than the tolerances.",
+        f"Of {eligible:,} percentages, means and coefficients that users would compute and that the release can "
+        f"change, {flagged:,} change by more than the tolerances.",
     ]
     losses = largest_losses(findings)
     if losses:

@@ -13,6 +13,7 @@ from typing import Literal
 from engine.decision.states import State
 from engine.measures.base import Kind
 from engine.plan.context import ReleaseType
+from engine.report.loss_facts import AnalysisRuns, CoefficientRuns, Loss, ModelRow, SmallCellRow
 
 Better = Literal["lower", "higher"]
 """Which figures of a measure are better, as they are shown: of a signed change that is its size."""
@@ -139,7 +140,9 @@ class Exposure:
     """Small cells of the keys' table, before and after.  ``fewest`` is the count from which a cell is large.
 
     ``small_before`` people stand in small cells of the original; ``unaltered_after`` of those whose keys were not
-    altered stand in small cells of the release; ``small_after`` counts everybody there, altered or not.
+    altered stand in small cells of the release; ``small_after`` counts everybody there, altered or not.  ``compared``
+    sets like beside like, as counts and as shares; ``bound`` is a bound on the share of unaltered records in small
+    cells (None: there is none), ``within_bound`` says whether the run to be released meets it.
     """
 
     fewest: int
@@ -153,6 +156,9 @@ class Exposure:
     cells_before: int
     cells_after: int
     groups: tuple[GroupRow, ...]
+    compared: tuple[SmallCellRow, ...] = ()
+    bound: float | None = None
+    within_bound: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -202,7 +208,8 @@ class PairRow:
 class CoefficientRow:
     """A coefficient of a declared analysis before and after with standard errors; ``shift`` is the size of its change
     in standard errors of the original, ``ratio`` that of the standard errors; ``lost`` says why there is none after.
-    Where the original has none either, ``before`` is None too."""
+    Where the original has none either, ``before`` is None too.  ``relative`` is the change as a share of the original.
+    """
 
     analysis: str
     name: str
@@ -214,15 +221,20 @@ class CoefficientRow:
     ratio: float | None
     flagged: bool
     lost: str
+    relative: float | None = None
 
 
 @dataclass(frozen=True)
 class CellRow:
-    """A cell of a named table: its levels, and its count before and after."""
+    """A cell of a named table: its levels, its count before and after, the change relative to the original and in
+    standard errors, and whether it is flagged."""
 
     levels: tuple[str, ...]
     before: int
     after: int
+    relative: float | None = None
+    errors: float | None = None
+    flagged: bool = False
 
 
 @dataclass(frozen=True)
@@ -239,22 +251,35 @@ class NamedTable:
 @dataclass(frozen=True)
 class Distance:
     """The Hellinger distance of the analysed table (None where it is withheld), with and without small cells, and the
-    share of its cells that are small."""
+    share of its cells that are small.
+
+    ``moved`` is the total variation: the least share of records that would need other values to turn one table into
+    the other (None where it would tell how many were altered).  ``moved_low`` and ``moved_high`` are what the Hellinger
+    distance alone says of it.
+    """
 
     hellinger: float | None
     hellinger_large: float | None
     fewest: int
     small_cells: float
+    moved: float | None = None
+    moved_low: float | None = None
+    moved_high: float | None = None
 
 
 @dataclass(frozen=True)
 class Tally:
-    """How many figures of a kind were compared, how many could be flagged, and how many were."""
+    """Figures of a kind: all that users would compute (``compared``), of these those that the release cannot change
+    (``unchangeable``), those that it can change and that rest on enough records (``eligible``), and of these those
+    beyond the tolerances (``flagged``): by their change relative to themselves, by standard errors, or both."""
 
     kind: str
     compared: int
     eligible: int
     flagged: int
+    unchangeable: int = 0
+    by_change: int = 0
+    by_errors: int = 0
 
 
 @dataclass(frozen=True)
@@ -273,7 +298,8 @@ class Utility:
     """What users lose: percentages, means, associations, coefficients, named tables, distances; longest changes first.
 
     ``shares`` are the one-way percentages and the two-way ones that change most; ``tallies`` count all that were
-    compared.
+    compared, and ``losses`` are the worst of all of them, in standard errors.  ``models`` say what the analyses
+    predict; ``coefficient_runs`` and ``analysis_runs`` set them side by side for lettered candidates.
     """
 
     tolerances: Tolerances
@@ -285,6 +311,10 @@ class Utility:
     coefficients: tuple[CoefficientRow, ...]
     tables: tuple[NamedTable, ...]
     distance: Distance
+    losses: tuple[Loss, ...] = ()
+    models: tuple[ModelRow, ...] = ()
+    coefficient_runs: tuple[CoefficientRuns, ...] = ()
+    analysis_runs: tuple[AnalysisRuns, ...] = ()
 
 
 RECODES = "Recodes kept"

@@ -11,7 +11,9 @@ import numpy as np
 
 from engine.data.table import occupied
 from engine.measures.association import STATISTICS, phi_squared, strength
+from engine.measures.distortion import moved_between
 from engine.models.columns import numbers_of, numeric_columns
+from engine.report.alterable import Alterable
 from engine.report.facts import (
     CellRow,
     Distance,
@@ -20,9 +22,10 @@ from engine.report.facts import (
     PairRow,
     ShareRow,
     Statistic,
-    Tally,
     Tolerances,
 )
+from engine.report.loss_facts import LossKind
+from engine.report.losses import Collection, Figures
 from engine.report.redaction import SATURATED, SPARSE_CELLS, two_digits
 
 if TYPE_CHECKING:
@@ -57,57 +60,66 @@ def weights_of(original: ReleasedTable) -> np.ndarray | None:
     return None if original.weights is None else np.nan_to_num(original.weights, nan=0.0)
 
 
-def relative(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Change as a share of the original figure; NaN where that is 0 and the release's is not, 0 where both are."""
-    change = after - before
-    result: np.ndarray = np.divide(change, np.abs(before), out=np.where(change == 0, 0.0, np.nan), where=before != 0)
-    return result
-
-
 def optional(value: float) -> float | None:
     """A figure, None where it is undefined."""
     return float(value) if np.isfinite(value) else None
 
 
 class _Shares:
-    """Counts of a coded table before and after (a mean over a release's tables), weighted or not, as percentages."""
+    """Counts of a coded table before and after (a mean over a release's tables), weighted or not, as percentages.
+
+    ``error`` is the standard error of the original's percentage; where that rests on few records, the release's if it
+    is larger, so that a cell with next to nobody in it does not divide by next to nothing.
+    """
 
     def __init__(
-        self, before: np.ndarray, after: Sequence[np.ndarray], size: int, weights: np.ndarray | None, counts: np.ndarray
+        self, before: np.ndarray, after: Sequence[np.ndarray], size: int, weights: np.ndarray | None, min_n: int
     ) -> None:
         # without any weight there is no weighted percentage
         total = len(before) if weights is None else float(weights.sum()) or np.nan
-        self.n = counts
+        self.n = np.bincount(before, minlength=size)
+        self.n_after = np.mean([np.bincount(codes, minlength=size) for codes in after], axis=0)
         self.before = 100 * np.bincount(before, weights, size) / total
         self.after = 100 * np.mean([np.bincount(codes, weights, size) for codes in after], axis=0) / total
-        share = self.before / 100
-        squares = counts if weights is None else np.bincount(before, weights**2, size)
-        spread = (1 - share) ** 2 * squares + share**2 * (squares.sum() - squares)
-        self.errors_unit = 100 * np.sqrt(spread) / total
+        squares, squares_after = self.n, self.n_after
+        if weights is not None:
+            squares = np.bincount(before, weights**2, size)
+            squares_after = np.mean([np.bincount(codes, weights**2, size) for codes in after], axis=0)
+        error = _share_error(self.before / 100, squares, total)
+        with np.errstate(invalid="ignore"):
+            larger = np.maximum(error, _share_error(self.after / 100, squares_after, total))
+        self.error = np.where(self.n > min_n, error, larger)
 
-    def rows(self, table: str, names: Sequence[str], weighted: bool, tolerances: Tolerances) -> list[ShareRow]:
-        relatives = relative(self.before, self.after)
-        errors = np.divide(
-            np.abs(self.after - self.before),
-            self.errors_unit,
-            out=np.full(len(self.before), np.nan),
-            where=self.errors_unit > 0,
-        )
-        flagged = (self.n > tolerances.min_n) & (np.abs(relatives) > tolerances.change)
+    def figures(self, table: str, names: Sequence[str]) -> tuple[np.ndarray, Figures]:
+        """Places of the cells that hold anybody before or after, and their figures."""
+        at = np.flatnonzero((self.before > 0) | (self.after > 0))
+        values = (values[at] for values in (self.n, self.n_after, self.before, self.after, self.error))
+        return at, Figures(table, [names[i] for i in at.tolist()], *values)
+
+    def rows(self, table: str, names: Sequence[str], collection: Collection, can_change: bool) -> list[ShareRow]:
+        _, figures = self.figures(table, names)
+        changes, flagged = collection.add(figures, can_change)
         return [
             ShareRow(
                 table,
-                names[i],
-                weighted,
-                int(self.n[i]),
-                float(self.before[i]),
-                float(self.after[i]),
-                optional(relatives[i]),
-                optional(errors[i]),
+                figures.names[i],
+                collection.weighted,
+                int(figures.n[i]),
+                float(figures.before[i]),
+                float(figures.after[i]),
+                optional(changes.relative[i]),
+                optional(changes.errors[i]),
                 bool(flagged[i]),
             )
-            for i in np.flatnonzero((self.before > 0) | (self.after > 0)).tolist()
+            for i in range(len(figures.names))
         ]
+
+
+def _share_error(share: np.ndarray, squares: np.ndarray, total: float) -> np.ndarray:
+    """Standard errors of percentages; ``squares`` are sums of squared weights of the records that count."""
+    spread = (1 - share) ** 2 * squares + share**2 * np.maximum(squares.sum() - squares, 0)
+    result: np.ndarray = 100 * np.sqrt(spread) / total
+    return result
 
 
 def _largest(rows: list[_Row], least: int) -> list[_Row]:
@@ -119,57 +131,55 @@ def _largest(rows: list[_Row], least: int) -> list[_Row]:
     return sorted(rows, key=order)[:MOST]
 
 
-def _tally(kind: str, rows: Sequence[ShareRow] | Sequence[MeanRow], tolerances: Tolerances) -> Tally:
-    return Tally(kind, len(rows), sum(r.n > tolerances.min_n for r in rows), sum(r.flagged for r in rows))
+def _collections(kind: LossKind, tally: str, weights: np.ndarray | None, tolerances: Tolerances) -> list[Collection]:
+    """A collection without weights, and one with them where there are any."""
+    return [Collection(kind, tally, weighted, tolerances) for weighted in (False, True)[: 1 + (weights is not None)]]
 
 
 def percentages(
     release: RecordRelease, attributes: Sequence[int], tolerances: Tolerances
-) -> tuple[list[ShareRow], list[Tally]]:
+) -> tuple[list[ShareRow], list[Collection]]:
     """One-way percentages of all attributes and two-way ones of some, unweighted and weighted, most changed first."""
     data, original = release.data, release.original
     names, shape = data.domain.names, data.domain.shape
     levels = [attribute.levels for attribute in data.domain.attributes]
-    weights, n = weights_of(original), data.n_records
+    weights, n, alterable = weights_of(original), data.n_records, Alterable.of(release)
+    limit = " of which one has changed" if len(attributes) > _MANY else ""
+    one_way = _collections("percentage of one attribute", "percentages of one attribute", weights, tolerances)
+    two_way = _collections("percentage of two attributes", f"percentages of two attributes{limit}", weights, tolerances)
     largest: list[ShareRow] = []
-    tallies = []
-    one_way: dict[bool, list[ShareRow]] = {False: [], True: []}
-    two_way: dict[bool, list[ShareRow]] = {False: [], True: []}
-    forms = [(False, None)] + ([(True, weights)] if weights is not None else [])
-    for j, name in enumerate(names):
-        counts = np.bincount(data.codes[j], minlength=shape[j])
-        for weighted, by in forms:
-            shares = _Shares(data.codes[j], [t.codes(j) for t in release.tables], shape[j], by, counts)
-            one_way[weighted] += shares.rows(name, levels[j], weighted, tolerances)
-    for i, j in pairs(release, attributes):
-        size = shape[i] * shape[j]
-        if size > max(_MOST_CELLS, 4 * n):
-            continue
-        before = data.codes[i].astype(np.int64) * shape[j] + data.codes[j]
-        after = [t.codes(i).astype(np.int64) * shape[j] + t.codes(j) for t in release.tables]
-        pairs_of_levels = [f"{a}, {b}" for a in levels[i] for b in levels[j]]
-        counts = np.bincount(before, minlength=size)
-        for weighted, by in forms:
-            shares = _Shares(before, after, size, by, counts)
-            two_way[weighted] += shares.rows(f"{names[i]} × {names[j]}", pairs_of_levels, weighted, tolerances)
-    for weighted, _ in forms:
-        weighting = "weighted " if weighted else ""
-        tallies.append(_tally(f"{weighting}percentages of one attribute", one_way[weighted], tolerances))
-        if two_way[weighted]:
-            limit = " of which one has changed" if len(attributes) > _MANY else ""
-            tallies.append(_tally(f"{weighting}percentages of two attributes{limit}", two_way[weighted], tolerances))
-        largest += _largest(one_way[weighted], tolerances.min_n) + _largest(two_way[weighted], tolerances.min_n)
-    return largest, tallies
+    for one, two in zip(one_way, two_way, strict=True):
+        by, column = (weights, data.weight) if one.weighted else (None, None)
+        rows = []
+        for j, name in enumerate(names):
+            after = [table.codes(j) for table in release.tables]
+            shares = _Shares(data.codes[j], after, shape[j], by, tolerances.min_n)
+            rows += shares.rows(name, levels[j], one, alterable.can_change((j,), (column,)))
+        largest += _largest(rows, tolerances.min_n)
+        rows = []
+        for i, j in pairs(release, attributes):
+            size = shape[i] * shape[j]
+            if size > max(_MOST_CELLS, 4 * n):
+                continue
+            before = data.codes[i].astype(np.int64) * shape[j] + data.codes[j]
+            after = [table.codes(i).astype(np.int64) * shape[j] + table.codes(j) for table in release.tables]
+            cells = [f"{a}, {b}" for a in levels[i] for b in levels[j]]
+            shares = _Shares(before, after, size, by, tolerances.min_n)
+            rows += shares.rows(f"{names[i]} × {names[j]}", cells, two, alterable.can_change((i, j), (column,)))
+        largest += _largest(rows, tolerances.min_n)
+    return largest, [collection for pair in zip(one_way, two_way, strict=True) for collection in pair]
 
 
 @dataclass(frozen=True)
 class _Grouping:
-    """Groups of records by the levels of an attribute: a code per record before, and after in every released table."""
+    """Groups of records by the levels of an attribute (its place, None for all records): a code per record before, and
+    after in every released table."""
 
     name: str
     levels: Sequence[str]
     before: np.ndarray
     after: Sequence[np.ndarray]
+    attribute: int | None
 
 
 @dataclass(frozen=True)
@@ -181,28 +191,32 @@ class _Numbers:
     after: Sequence[np.ndarray]
 
 
-def means(release: RecordRelease, plan: Plan, tolerances: Tolerances) -> tuple[list[MeanRow], list[Tally]]:
+def means(release: RecordRelease, plan: Plan, tolerances: Tolerances) -> tuple[list[MeanRow], list[Collection]]:
     """Means of numeric columns overall and in every level of the analysed attributes, most changed first."""
     data, original = release.data, release.original
-    weights = weights_of(original)
+    weights, alterable = weights_of(original), Alterable.of(release)
     one_group = np.zeros(data.n_records, np.int64)
-    groupings = [_Grouping("all records", [""], one_group, [one_group] * len(release.tables))]
+    groupings = [_Grouping("all records", [""], one_group, [one_group] * len(release.tables), None)]
     for j in data.domain.indices(plan.analyse):
         attribute, after = data.domain.attributes[j], [table.codes(j) for table in release.tables]
-        groupings.append(_Grouping(attribute.name, attribute.levels, data.codes[j], after))
-    rows: dict[bool, list[MeanRow]] = {False: []} if weights is None else {False: [], True: []}
+        groupings.append(_Grouping(attribute.name, attribute.levels, data.codes[j], after, j))
+    collections = _collections("mean", "means", weights, tolerances)
+    rows: list[list[MeanRow]] = [[] for _ in collections]
     for column in numeric_columns(plan, data):  # one at a time: all of a large file would fill the memory
         before = numbers_of(original, original, column, plan)
         numbers = _Numbers(column, before, [numbers_of(table, original, column, plan) for table in release.tables])
-        for weighted, of_kind in rows.items():
+        for of_kind, collection in zip(rows, collections, strict=True):
+            by, weight = (weights, data.weight) if collection.weighted else (None, None)
             for groups in groupings:
-                of_kind += _means(numbers, groups, weights if weighted else None, tolerances)
-    named = (("weighted means" if weighted else "means", of_kind) for weighted, of_kind in rows.items() if of_kind)
-    largest = [row for of_kind in rows.values() for row in _largest(of_kind, tolerances.min_n)]
-    return largest, [_tally(kind, of_kind, tolerances) for kind, of_kind in named]
+                group_attributes = () if groups.attribute is None else (groups.attribute,)
+                can_change = alterable.can_change(group_attributes, (column, weight))
+                of_kind += _means(numbers, groups, by, collection, can_change)
+    return [row for of_kind in rows for row in _largest(of_kind, tolerances.min_n)], collections
 
 
-def _means(numbers: _Numbers, groups: _Grouping, weights: np.ndarray | None, tolerances: Tolerances) -> list[MeanRow]:
+def _means(
+    numbers: _Numbers, groups: _Grouping, weights: np.ndarray | None, collection: Collection, can_change: bool
+) -> list[MeanRow]:
     """The means of a column in every group, with the standard error of the original's."""
     size, is_known = len(groups.levels), ~np.isnan(numbers.before)
     values, codes = numbers.before[is_known], groups.before[is_known]
@@ -210,25 +224,31 @@ def _means(numbers: _Numbers, groups: _Grouping, weights: np.ndarray | None, tol
     record_weights = np.ones(len(values)) if weights is None else weights[is_known]
     before = _mean(groups.before, numbers.before, weights, size)
     squares = np.bincount(codes, (record_weights * (values - before[codes])) ** 2, size)
-    pairs = zip(groups.after, numbers.after, strict=True)
+    pairs = list(zip(groups.after, numbers.after, strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.sqrt(squares * counts / np.maximum(counts - 1.0, 0)) / np.bincount(codes, record_weights, size)
         after = np.mean([_mean(released, figures, weights, size) for released, figures in pairs], axis=0)
-        errors = np.abs(after - before) / error
-    change = relative(before, after)
+    counts_after = np.mean(
+        [np.bincount(released[~np.isnan(figures)], minlength=size) for released, figures in pairs], axis=0
+    )
+    at = np.flatnonzero(np.isfinite(before) & np.isfinite(after))
+    names = [f"{groups.name}: {groups.levels[i]}" if groups.levels[i] else groups.name for i in at.tolist()]
+    arrays = (values[at] for values in (counts, counts_after, before, after, error))
+    figures = Figures(numbers.column, names, *arrays)
+    changes, flagged = collection.add(figures, can_change)
     return [
         MeanRow(
             numbers.column,
-            f"{groups.name}: {groups.levels[i]}" if groups.levels[i] else groups.name,
-            weights is not None,
-            int(counts[i]),
-            float(before[i]),
-            float(after[i]),
-            optional(change[i]),
-            optional(errors[i]),
-            bool(counts[i] > tolerances.min_n and abs(change[i]) > tolerances.change),
+            names[i],
+            collection.weighted,
+            int(figures.n[i]),
+            float(figures.before[i]),
+            float(figures.after[i]),
+            optional(changes.relative[i]),
+            optional(changes.errors[i]),
+            bool(flagged[i]),
         )
-        for i in np.flatnonzero(np.isfinite(before) & np.isfinite(after)).tolist()
+        for i in range(len(names))
     ]
 
 
@@ -285,42 +305,58 @@ def associations(release: RecordRelease, attributes: Sequence[int]) -> list[Pair
     return sorted(rows, key=_change)[: 2 * MOST]
 
 
-def named_tables(release: RecordRelease, plan: Plan) -> list[NamedTable]:
+def named_tables(
+    release: RecordRelease, plan: Plan, tolerances: Tolerances
+) -> tuple[list[NamedTable], list[Collection]]:
     """The tables that the plan names, before and after; of long ones the cells that changed most."""
-    data, tables = release.data, []
+    data, n, tables = release.data, release.data.n_records, []
+    weights, alterable = weights_of(release.original), Alterable.of(release)
+    collections = _collections("cell of a declared table", "cells of declared tables", weights, tolerances)
+    analysed = set(data.domain.indices(plan.analyse))
     for table in plan.tables:
         attributes = data.domain.indices(table.attributes)
-        cells, before, after = _counts(release, attributes)
+        columns = [np.concatenate([data.codes[j], *(t.codes(j) for t in release.tables)]) for j in attributes]
+        cells, inverse = occupied(columns, [data.domain.shape[j] for j in attributes], n * (1 + len(release.tables)))
+        codes = [inverse[k * n : (k + 1) * n] for k in range(1 + len(release.tables))]
+        levels = [
+            tuple(data.domain.attributes[j].levels[c] for j, c in zip(attributes, cell, strict=True))
+            for cell in cells.tolist()
+        ]
+        names = [", ".join(cell) for cell in levels]
+        is_percentage = len(attributes) < 2 or (len(attributes) == 2 and analysed.issuperset(attributes))
+        compared = []
+        for collection in collections:
+            by, column = (weights, data.weight) if collection.weighted else (None, None)
+            shares = _Shares(codes[0], codes[1:], len(cells), by, tolerances.min_n)
+            # percentages of one and two attributes rank the same cells already
+            collection.ranked = not is_percentage
+            at, figures = shares.figures(table.name, names)
+            compared.append((shares, at, *collection.add(figures, alterable.can_change(attributes, (column,)))))
+        shares, _, changes, flagged = compared[0]  # without weights every cell is occupied before or after
         order = np.arange(len(cells))
         if len(cells) > MOST // 2:
-            order = np.argsort(-np.abs(after - before), kind="stable")[: MOST // 2]
+            order = np.argsort(-np.abs(shares.n_after - shares.n), kind="stable")[: MOST // 2]
         rows = tuple(
             CellRow(
-                tuple(data.domain.attributes[j].levels[c] for j, c in zip(attributes, cells[i].tolist(), strict=True)),
-                int(before[i]),
-                round(float(after[i])),
+                levels[i],
+                int(shares.n[i]),
+                round(float(shares.n_after[i])),
+                optional(changes.relative[i]),
+                optional(changes.errors[i]),
+                bool(flagged[i]),
             )
             for i in order.tolist()
         )
-        changed = int(np.count_nonzero(np.rint(after) != before))
+        changed = int(np.count_nonzero(np.rint(shares.n_after) != shares.n))
         tables.append(NamedTable(table.name, table.attributes, len(cells), changed, rows))
-    return tables
-
-
-def _counts(release: RecordRelease, attributes: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Cells that occur before or after, their counts before, and after (a mean over tables)."""
-    data, n = release.data, release.data.n_records
-    columns = [np.concatenate([data.codes[j], *(t.codes(j) for t in release.tables)]) for j in attributes]
-    cells, inverse = occupied(columns, [data.domain.shape[j] for j in attributes], n * (1 + len(release.tables)))
-    counts = [np.bincount(inverse[k * n : (k + 1) * n], minlength=len(cells)) for k in range(1 + len(release.tables))]
-    return cells, counts[0], np.mean(counts[1:], axis=0)
+    return tables, collections
 
 
 def distance(release: RecordRelease, attributes: Sequence[int], fewest: int) -> Distance:
     """The Hellinger distance over some attributes, with and without cells of fewer than ``fewest`` records; withheld
     where most records stand in such cells."""
     data, n = release.data, release.data.n_records
-    all_cells, large_cells = [], []
+    all_cells, large_cells, moved = [], [], []
     share = records = float("nan")
     for table in release.tables:
         columns = [np.concatenate([data.codes[j], table.codes(j)]) for j in attributes]
@@ -329,6 +365,7 @@ def distance(release: RecordRelease, attributes: Sequence[int], fewest: int) -> 
         after = np.bincount(inverse[n:], minlength=len(cells))
         roots = (np.sqrt(after) - np.sqrt(before)) ** 2
         all_cells.append(np.sqrt(roots.sum() / (2 * n)))
+        moved.append(np.abs(after - before).sum() / (2 * n))
         large_cells.append(np.sqrt(roots[before >= fewest].sum() / (2 * n)) if (before >= fewest).any() else np.nan)
         occupied_before = before > 0
         share = float(np.count_nonzero(occupied_before & (before < fewest)) / np.count_nonzero(occupied_before))
@@ -337,4 +374,8 @@ def distance(release: RecordRelease, attributes: Sequence[int], fewest: int) -> 
     if share > SPARSE_CELLS:
         distances = two_digits(distances)
     hellinger = None if records > SATURATED else float(distances[0])
-    return Distance(hellinger, optional(distances[1]), fewest, share)
+    low, high = (None, None) if hellinger is None else moved_between(hellinger)
+    # where nothing cancels the records that would need other values are those that were altered
+    shows_moved = hellinger is not None and share <= SPARSE_CELLS
+    of_records = float(two_digits(np.mean(moved))) if shows_moved else None
+    return Distance(hellinger, optional(distances[1]), fewest, share, of_records, low, high)

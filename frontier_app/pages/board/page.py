@@ -17,6 +17,7 @@ from engine.report.answers import (
     ten_questions,
 )
 from engine.report.findings import Findings
+from engine.report.loss_words import flagged_of, moved_words
 from engine.report.map_words import bars_words, counted_words
 from engine.report.memo import BANNER
 from engine.report.redaction import WITHHELD_WORDS
@@ -129,10 +130,12 @@ def _map(findings: Findings) -> None:
         average = average_words(findings)
         if average:
             st.caption(f"{upper_first(average)}.")
-        flagged, eligible = sum(t.flagged for t in utility.tallies), sum(t.eligible for t in utility.tallies)
+        flagged, eligible = flagged_of(utility)
         st.metric("Figures beyond the tolerances", f"{flagged:,} of {eligible:,}")
         withheld = utility.distance.hellinger is None
         st.metric("Hellinger distance", "withheld" if withheld else figure(utility.distance.hellinger))
+        if as_if := moved_words(utility.distance):
+            st.caption(upper_first(as_if) + ".")
         if withheld:
             st.caption(upper_first(WITHHELD_WORDS) + ".")
         st.caption("These three are of the release itself; the map shows averages over runs.")

@@ -1,0 +1,87 @@
+"""Losses of users in sentences: the worst, how many are beyond the tolerances, and what a distance stands for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.common.wording import listed
+from engine.report.losses import worst
+from engine.report.words import figure, percent
+
+if TYPE_CHECKING:
+    from engine.report.facts import Distance, Utility
+    from engine.report.loss_facts import Loss, ModelRow
+
+RANKED = (
+    "Ranked by the change in standard errors of the original, over every percentage, mean and coefficient that users "
+    "would compute, weighted or not; of each table, column and analysis its worst figure"
+)
+"""What the list of the worst losses is."""
+
+
+def worst_losses(utility: Utility, most: int = 3) -> list[str]:
+    """The worst losses in sentences' ends, worst first; an empty list where nothing changes."""
+    return [loss_words(loss) for loss in worst(utility, most)]
+
+
+def loss_words(loss: Loss) -> str:
+    """A loss with its figures before and after."""
+    weighting = "weighted, " if loss.weighted else ""
+    match loss.kind:
+        case "coefficient":
+            name, as_text = f"{loss.of}, {loss.what}", figure
+        case "mean":
+            name, as_text = f"mean of {loss.of}, {loss.what}", _four_digits
+        case _:
+            name, as_text = f"{loss.of}, {loss.what}", percent
+    if loss.lost:
+        return f"{name}: {weighting}can no longer be estimated ({loss.lost})"
+    relative = "" if loss.relative is None else f" ({_size(loss.relative)} of itself)"
+    change = f"{as_text(loss.before)} becomes {as_text(loss.after)}{relative}"
+    return f"{name}: {weighting}{change}, a change of {figure(loss.errors, 2)} standard errors"
+
+
+def _four_digits(value: float | None) -> str:
+    return figure(value, 4)
+
+
+def _size(relative: float) -> str:
+    return f"{100 * abs(relative):.3g} %" if abs(relative) < 10 else f"{abs(relative):.0f} times"
+
+
+def flagged_of(utility: Utility) -> tuple[int, int]:
+    """How many figures are beyond the tolerances, of how many that the release can change."""
+    return sum(tally.flagged for tally in utility.tallies), sum(tally.eligible for tally in utility.tallies)
+
+
+def flags_words(utility: Utility) -> str:
+    """How many figures of each kind are beyond the tolerances."""
+    parts = [f"{t.flagged:,} of {t.eligible:,} {t.kind}" for t in utility.tallies if t.eligible]
+    if not parts:
+        return "No figure that users would compute can be changed by the release."
+    unchangeable = sum(tally.unchangeable for tally in utility.tallies)
+    rest = f" {unchangeable:,} further figures cannot change and are not counted." if unchangeable else ""
+    return f"{listed(parts)} are beyond the tolerances.{rest}"
+
+
+def model_words(model: ModelRow) -> str:
+    """What the coefficients of a declared analysis mean."""
+    references = "; ".join(f"{factor} with {level}" for factor, level in model.references)
+    compared = f" Levels are compared with a reference level: {references}." if references else ""
+    return f"A positive coefficient stands for more of this: {model.predicts}.{compared}"
+
+
+def moved_words(distance: Distance) -> str:
+    """What the Hellinger distance stands for; empty where it is withheld."""
+    if distance.hellinger is None or distance.moved_low is None or distance.moved_high is None:
+        return ""
+    if distance.moved is not None:
+        return f"as if {_share(distance.moved)} of the records had other values"
+    return (
+        f"as if between {_share(distance.moved_low)} and {_share(min(1.0, distance.moved_high))} of the records had "
+        "other values"
+    )
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.2g} %"
