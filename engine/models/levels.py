@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from engine.models.formulas import Design
 
 MEAN = "the mean over all levels"
-"""What a level is compared with where its factor is coded by C(name, Sum)."""
+"""What a level is compared with where its factor is coded by C(name, Sum())."""
 
 
 class Levels(NamedTuple):

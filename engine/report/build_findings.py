@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
@@ -29,12 +30,14 @@ from engine.report.facts import (
     Certificate,
     Cover,
     Design,
+    Exposure,
     Publish,
     Threat,
 )
 from engine.report.findings import FORMAT, Findings
 from engine.report.parameters import ROLE_WORDS, SWAP_TITLE, coding_words, file_names, parameters, rule_words
-from engine.report.redaction import Redactor
+from engine.report.redaction import Redactor, is_count_risk
+from engine.report.side_by_side import side_by_side
 from engine.report.utility import utility
 from engine.study.decision_log import entries
 from engine.study.map_reader import realisation_of
@@ -70,6 +73,7 @@ def findings(study: Study, realisation: Remade) -> Findings:
     risk = context.view.measures[context.view.risk]
     fewest = int(risk.values.get("n_rule", 3))
     exposed_records = exposure(release, plan, fewest, context.exposed)
+    coefficient_runs, analysis_runs = side_by_side(context, release)
     return Findings(
         format=FORMAT,
         cover=_cover(context),
@@ -78,13 +82,21 @@ def findings(study: Study, realisation: Remade) -> Findings:
         approved=_approved(context),
         recommendation=recommendation(context),
         measures=measure_rows(context, realisation),
-        exposure=exposed_records,
-        utility=utility(release, plan, fewest),
+        exposure=_with_bound(exposed_records, context, realisation),
+        utility=replace(utility(release, plan, fewest), coefficient_runs=coefficient_runs, analysis_runs=analysis_runs),
         map=the_map(context, realisation),
         checks=checks(realisation, release, plan),
         publish=_publish(context),
         certificate=_certificate(context, realisation),
     )
+
+
+def _with_bound(exposed: Exposure, context: ReportContext, realisation: Remade) -> Exposure:
+    """The small cells of the keys with the bound on them, where the bound is on just these."""
+    call, bound, keys = context.view.measures[context.view.risk], context.bound, context.study.plan.keys
+    if bound is None or not is_count_risk(call) or (call.attributes or keys) != keys:
+        return exposed
+    return replace(exposed, bound=bound, within_bound=realisation.figures[str(call)] <= bound)
 
 
 def _cover(context: ReportContext) -> Cover:

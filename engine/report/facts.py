@@ -13,7 +13,7 @@ from typing import Literal
 from engine.decision.states import State
 from engine.measures.base import Kind
 from engine.plan.context import ReleaseType
-from engine.report.loss_facts import AnalysisRuns, CoefficientRuns, Loss, ModelRow, SmallCellRow
+from engine.report.loss_facts import AnalysisRuns, CoefficientRuns, Loss, ModelRow
 
 Better = Literal["lower", "higher"]
 """Which figures of a measure are better, as they are shown: of a signed change that is its size."""
@@ -140,9 +140,10 @@ class Exposure:
     """Small cells of the keys' table, before and after.  ``fewest`` is the count from which a cell is large.
 
     ``small_before`` people stand in small cells of the original; ``unaltered_after`` of those whose keys were not
-    altered stand in small cells of the release; ``small_after`` counts everybody there, altered or not.  ``compared``
-    sets like beside like, as counts and as shares; ``bound`` is a bound on the share of unaltered records in small
-    cells (None: there is none), ``within_bound`` says whether the run to be released meets it.
+    altered stand in small cells of the release; ``small_after`` counts everybody there, altered or not.
+    ``bound`` is a bound on the share of unaltered records in small cells (None: there is none), ``within_bound`` says
+    whether the run to be released meets it.  ``share_after`` is that share itself, which is None unless its readers may
+    know how many records were altered: with the count beside it, it tells.
     """
 
     fewest: int
@@ -156,9 +157,9 @@ class Exposure:
     cells_before: int
     cells_after: int
     groups: tuple[GroupRow, ...]
-    compared: tuple[SmallCellRow, ...] = ()
     bound: float | None = None
     within_bound: bool | None = None
+    share_after: float | None = None
 
 
 @dataclass(frozen=True)

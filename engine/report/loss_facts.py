@@ -74,20 +74,3 @@ class AnalysisRuns:
     least: float | None
     most: float | None
     beyond: float | None
-
-
-@dataclass(frozen=True)
-class SmallCellRow:
-    """Records in small cells before and after, as a count and as a share, of all records or of unaltered ones alone.
-
-    Shares (0 to 1) are of those records: among the unaltered ones, of the unaltered ones.  ``share_low`` and
-    ``share_high`` enclose the share after; they are equal where it is known exactly, and ``share_high`` is None where
-    nothing limits it.
-    """
-
-    records: Literal["all records", "unaltered records"]
-    before: int
-    after: int
-    share_before: float
-    share_low: float
-    share_high: float | None

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from engine.report import answers, figures
+from engine.report import answers, figures, like_with_like, loss_words
 from engine.report.coherence import coherence
+from engine.report.losses import worst
 from engine.report.map_words import counted_words
 from engine.report.parameters import besides_words
 from engine.report.redaction import WITHHELD_WORDS, is_withheld
@@ -47,8 +48,21 @@ def names_of(findings: Findings) -> dict[str, Any]:
         "utility_words": partial(answers.utility_words, findings),
         "besides_words": besides_words(findings.publish.include),
         "NOISE_WORDS": answers.NOISE_WORDS,
+        **_losses(findings),
         "WITHHELD_WORDS": WITHHELD_WORDS,
         "is_withheld": is_withheld,
+    }
+
+
+def _losses(findings: Findings) -> dict[str, Any]:
+    """What the tables of ``templates/losses.txt`` are made of."""
+    return {
+        "small_cell_rows": like_with_like.small_cell_rows(findings),
+        "share_words": like_with_like.share_words,
+        "bound_check_words": like_with_like.bound_check_words(findings),
+        "worst_losses": worst(findings.utility, 10),
+        "moved_words": loss_words.moved_words(findings.utility.distance),
+        "RANKED": loss_words.RANKED,
     }
 
 

@@ -13,6 +13,7 @@ from engine.measures import call
 from engine.mechanisms import mechanism
 from engine.models.columns import numeric_columns
 from engine.plan.lock import departures
+from engine.release.records import ReleasedTable
 from engine.release.spec import percent
 from engine.report import parameters as in_words
 from engine.report.build_findings import change_text
@@ -24,6 +25,7 @@ from engine.report.plan_counts import NO_DATA, at_most, candidates_words
 from engine.report.public_wording import methods_paragraph
 from engine.report.redaction import Redactor, meaning_of, title_of
 from engine.report.template_reader import document
+from engine.report.utility import model_rows
 from engine.sweeps.release_warnings import release_warnings
 
 if TYPE_CHECKING:
@@ -129,6 +131,7 @@ def _data(plan: Plan, data: Microdata | None) -> dict[str, Any]:
         "table": data and occupancy(data.table, data.domain.names),
         "keys_table": data and occupancy(data.table, plan.keys),
         "warnings": release_warnings(data, plan) if data else (),
+        "models": model_rows(ReleasedTable(data), plan) if data else (),
     }
 
 

@@ -91,8 +91,8 @@ class _Shares:
         self.error = np.where(self.n > min_n, error, larger)
 
     def figures(self, table: str, names: Sequence[str]) -> tuple[np.ndarray, Figures]:
-        """Places of the cells that hold anybody before or after, and their figures."""
-        at = np.flatnonzero((self.before > 0) | (self.after > 0))
+        """Places of the cells that hold anybody before or after, and their figures; weighted ones are as many."""
+        at = np.flatnonzero(((self.n > 0) | (self.n_after > 0)) & np.isfinite(self.before))
         values = (values[at] for values in (self.n, self.n_after, self.before, self.after, self.error))
         return at, Figures(table, [names[i] for i in at.tolist()], *values)
 

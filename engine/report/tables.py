@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 from engine.common.printable import printable
 from engine.common.spreadsheets import may_be_formula
 from engine.report.answers import ten_questions
+from engine.report.like_with_like import small_cell_rows
 from engine.report.office import parts_of_zip, without_traces
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.report.facts import GroupRow
     from engine.report.findings import Findings
+    from engine.report.loss_facts import ModelRow
 
 
 def _rows(values: Sequence[Any], leave: tuple[str, ...] = ()) -> tuple[list[str], list[list[Any]]]:
@@ -31,6 +34,25 @@ def _cell(value: Any) -> Any:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else value
 
 
+def _models(models: Sequence[ModelRow]) -> tuple[list[str], list[list[Any]]]:
+    """Models with their reference levels as one text."""
+    header, rows = _rows(models, ("references",))
+    references = ["; ".join(f"{factor}: {level}" for factor, level in model.references) for model in models]
+    return [*header, "reference levels"], [[*row, text] for row, text in zip(rows, references, strict=True)]
+
+
+def _groups(groups: Sequence[GroupRow]) -> tuple[list[str], list[list[Any]]]:
+    """Groups with the share that the memo shows."""
+    rows = [[g.group, g.people, g.before, g.after, g.after / g.people] for g in groups]
+    return [
+        "group",
+        "people",
+        "in small cells before",
+        "unaltered and in small cells after",
+        "after, as a share of all people of the group",
+    ], rows
+
+
 def sheets(findings: Findings) -> dict[str, tuple[list[str], list[list[Any]]]]:
     """Name, header and rows of every sheet that has rows."""
     utility, board_map = findings.utility, findings.map
@@ -39,24 +61,32 @@ def sheets(findings: Findings) -> dict[str, tuple[list[str], list[list[Any]]]]:
             ["question", "answer"],
             [[a.question, line] for a in ten_questions(findings) for line in a.lines],
         ),
+        "Losses": _rows(utility.losses),
+        "Small cells": _rows(small_cell_rows(findings)),
         "Candidates": _rows(board_map.candidates),
         "Spread": _rows(board_map.spreads),
         "Measures": _rows(findings.measures),
-        "Exposed groups": _rows(findings.exposure.groups),
+        "Exposed groups": _groups(findings.exposure.groups),
         "Percentages": _rows([r for r in utility.shares if not r.weighted], ("weighted",)),
         "Percentages weighted": _rows([r for r in utility.shares if r.weighted], ("weighted",)),
         "Means": _rows(utility.means),
         "Correlations": _rows(utility.correlations),
         "Associations": _rows(utility.associations),
+        "Models": _models(utility.models),
         "Coefficients": _rows(utility.coefficients),
+        "Analyses side by side": _rows(utility.analysis_runs),
+        "Coefficients side by side": _rows(utility.coefficient_runs),
         "Flags": _rows(utility.tallies),
         "Checks": _rows(findings.checks),
         "Attributes": _rows(findings.design.attributes),
         "Parameters": (["parameter", "as planned"], [list(pair) for pair in findings.approved.parameters]),
     }
     for number, table in enumerate(utility.tables, 1):
-        header = [*table.attributes, "before", "after"]
-        all_sheets[f"Table {number}"] = (header, [[*c.levels, c.before, c.after] for c in table.rows])
+        header = [*table.attributes, "before", "after", "relative", "errors", "flagged"]
+        all_sheets[f"Table {number}"] = (
+            header,
+            [[*c.levels, c.before, c.after, c.relative, c.errors, _cell(c.flagged)] for c in table.rows],
+        )
     return {name: (header, rows) for name, (header, rows) in all_sheets.items() if rows}
 
 

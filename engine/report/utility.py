@@ -22,6 +22,7 @@ from engine.report.losses import Collection, all_ranked, tallies_of
 if TYPE_CHECKING:
     from engine.models.record_release import RecordRelease
     from engine.plan import Plan
+    from engine.release.records import ReleasedTable
 
 
 _LEVEL = re.compile(r"\[(?:T\.)?([^\]]*)\]")
@@ -48,7 +49,7 @@ def utility(release: RecordRelease, plan: Plan, fewest: int) -> Utility:
         tables=tuple(tables),
         distance=shares.distance(release, attributes, fewest),
         losses=all_ranked(collections),
-        models=tuple(model_rows(release, plan)),
+        models=tuple(model_rows(release.original, plan)),
     )
 
 
@@ -58,11 +59,11 @@ def tolerances_of(plan: Plan) -> Tolerances:
     return Tolerances(float(planned.change), planned.min_n, float(planned.se), float(planned.se_ratio))
 
 
-def model_rows(release: RecordRelease, plan: Plan) -> list[ModelRow]:
+def model_rows(original: ReleasedTable, plan: Plan) -> list[ModelRow]:
     """What every declared analysis predicts, and the levels that its coefficients are compared with."""
     rows = []
     for analysis in plan.analyses:
-        levels = levels_of(design(analysis, release.original, plan), release.data.domain)
+        levels = levels_of(design(analysis, original, plan), original.data.domain)
         formula = analysis.formula + (f", in each stratum of {listed(analysis.by)}" if analysis.by else "")
         family = analysis.family_words + (", weighted" if analysis.weighted else "")
         rows.append(ModelRow(analysis.name, family, formula, levels.predicts, levels.references))
@@ -125,9 +126,13 @@ def _coefficients(
     return rows, collection
 
 
+def coefficient_name(comparison: Compared, i: int) -> str:
+    """A coefficient as people read it: its level after a colon."""
+    return _LEVEL.sub(r": \1", comparison.ready.names[i])
+
+
 def _row(comparison: Compared, analysis: str, i: int, changes: Flags, flagged: np.ndarray) -> CoefficientRow:
-    name = _LEVEL.sub(r": \1", comparison.ready.names[i])
-    before = comparison.before
+    name, before = coefficient_name(comparison, i), comparison.before
     if not comparison.usable[i]:
         reason = f"not in the original either: {WHY[int(before.why[i])]}"
         return CoefficientRow(analysis, name, None, None, None, None, None, None, False, reason)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ from engine.plan.mechanism import MechanismPlan
 from engine.release.records import ReleasedTable
 from engine.release.results import NoteKind
 from engine.report.annex import chair_sections
-from engine.report.answers import largest_losses, risk_sentence, summary
+from engine.report.answers import largest_losses, risk_sentence
 from engine.report.build_findings import findings
 from engine.report.chair import chair_facts
 from engine.report.describe import remade
@@ -223,17 +222,3 @@ def test_a_small_group_is_not_rounded_to_everybody_or_nobody(tmp_path: Path):
     assert exposed.unaltered_after % 100 == 0 and exposed.unaltered_after > 1000
     after = next(group.after for group in exposed.groups if group.group == "A: a1")
     assert after % 10 == 0 and abs(after - exact) <= 5
-
-
-def test_what_does_not_shift_is_no_loss(tmp_path: Path):
-    report = case_of(tmp_path, plan_of()).findings
-    use = report.utility
-    assert use.coefficients and largest_losses(report)
-    still = tuple(replace(row, after=row.before, shift=None if row.shift is None else 0.0) for row in use.coefficients)
-    shares = replace(report, utility=replace(use, coefficients=still))
-    losses = largest_losses(shares)
-    assert losses and not any(line.startswith(tuple(row.analysis for row in still)) for line in losses)
-    assert not any("0 standard errors" in line.split()[-3:] for line in losses)
-    nothing = replace(use, coefficients=still, shares=(), means=())
-    assert largest_losses(replace(report, utility=nothing)) == []
-    assert not any("largest loss" in line for line in summary(replace(report, utility=nothing)))

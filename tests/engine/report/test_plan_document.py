@@ -123,7 +123,7 @@ def test_every_section_is_there_and_says_something(member: Document) -> None:
         "The keys have 48 possible combinations",
         "pay | linear | x ~ A + B + D | the whole file",
         "A by B | A × B",
-        "changes by more than 10 % of itself",
+        "or by more than 10 % of itself",
         "Amounts tried: 2 rates, which the chair has",
         "Random swapping of keys (RDS)",
         "2 values, which the chair has",

@@ -1,0 +1,137 @@
+"""The declared analyses on several runs of the recommended candidate and of its nearest neighbours, side by side."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.common.wording import plural
+from engine.mechanisms import mechanism
+from engine.models.analyses import compare
+from engine.models.record_release import RecordRelease
+from engine.report.loss_facts import AnalysisRuns, CoefficientRuns
+from engine.report.redaction import two_digits
+from engine.report.utility import coefficient_flags, coefficient_name, tolerances_of
+from engine.study.keys import key_path, read_key
+from engine.sweeps.candidates import setting_of
+from engine.sweeps.remake import stream_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engine.report.context import ReportContext
+
+RUNS = 5
+"""Runs of each candidate that are made again: a few of them, as each is fitted as often as there are analyses."""
+
+
+def side_by_side(
+    context: ReportContext, release: RecordRelease
+) -> tuple[tuple[CoefficientRuns, ...], tuple[AnalysisRuns, ...]]:
+    """The change of every coefficient, and the largest of each analysis, over runs of the recommended candidate and of
+    its two neighbours; empty where the plan declares no analysis.
+
+    Changes have two digits: the board compares candidates by them, and means over runs with more would tell how many
+    records are altered.  The first counted runs of each candidate are drawn again, which takes about as long as the
+    run to be released takes, fifteen times; the study stores the figures, never the records.
+    """
+    if not context.study.plan.analyses:
+        return (), ()
+    letters = compared_letters(context)
+    arrays = _stored(context, release, letters)
+    coefficients, analyses = [], []
+    for number, analysis in enumerate(context.study.plan.analyses):
+        before = compare(release, analysis, reported=True)
+        usable = np.flatnonzero(before.usable)
+        for letter in letters:
+            shift = arrays[f"shift {number} {letter}"][:, usable]
+            beyond = arrays[f"beyond {number} {letter}"]
+            for k, values in zip(usable.tolist(), shift.T, strict=True):
+                figures = values[np.isfinite(values)]
+                name = coefficient_name(before, k)
+                counts = len(figures), len(values) - len(figures)
+                coefficients.append(CoefficientRuns(analysis.name, name, letter, *counts, *_spread(figures)))
+            worst = np.array([np.abs(run[np.isfinite(run)]).max(initial=0.0) for run in shift])
+            analyses.append(
+                AnalysisRuns(analysis.name, letter, len(shift), len(usable), *_spread(worst), _rounded(beyond.mean()))
+            )
+    return tuple(coefficients), tuple(analyses)
+
+
+def compared_letters(context: ReportContext) -> dict[str, int]:
+    """The next safer candidate, the recommended one and the next more useful one, as far as there are any."""
+    items = list(context.letters.items())
+    at = next(i for i, (_, index) in enumerate(items) if index == context.scenario.index)
+    return dict(items[max(0, at - 1) : at + 2])
+
+
+def cost_words(letters: int) -> str:
+    """What the comparison costs to make, for who waits for it."""
+    return f"{plural(RUNS * letters, 'run')} made again, each with every declared analysis"
+
+
+def _spread(values: np.ndarray) -> tuple[float | None, float | None, float | None]:
+    """Mean, least and most."""
+    if not len(values):
+        return None, None, None
+    return _rounded(values.mean()), _rounded(values.min()), _rounded(values.max())
+
+
+def _rounded(value: float) -> float:
+    return float(two_digits(np.asarray(value)))
+
+
+def _stored(context: ReportContext, release: RecordRelease, letters: dict[str, int]) -> dict[str, np.ndarray]:
+    """Changes by analysis and letter, as stored in the study or computed from runs made again."""
+    study, plan = context.study, context.study.plan
+    replicates = {letter: _replicates(context, index) for letter, index in letters.items()}
+    labels = [(letter, study.scenarios[index].label, replicates[letter]) for letter, index in letters.items()]
+    of = repr((labels, plan.analyses, plan.tolerances, plan.data.numeric))
+    digest = blake2b(of.encode(), digest_size=12).hexdigest()
+
+    def compute() -> dict[str, np.ndarray]:
+        arrays = {}
+        for letter, index in letters.items():
+            for number, (shift, beyond) in enumerate(_changes(context, release, index, replicates[letter])):
+                arrays[f"shift {number} {letter}"], arrays[f"beyond {number} {letter}"] = shift, beyond
+        return arrays
+
+    return study.cache.get(f"realisation analyses {digest}", compute, since=study.database.data_version)
+
+
+def _replicates(context: ReportContext, index: int) -> list[int]:
+    """The first counted runs of a candidate."""
+    results = context.view.results
+    counted = (results.scenario == index) & results.counted(context.view.allow_partial)
+    return sorted(results.replicate[counted].tolist())[:RUNS]
+
+
+def _changes(
+    context: ReportContext, release: RecordRelease, index: int, replicates: list[int]
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """For every analysis its coefficients' changes in standard errors, shape ``(runs, m)``, and how many of them are
+    beyond the tolerances, shape ``(runs,)``."""
+    plan, tolerances = context.study.plan, tolerances_of(context.study.plan)
+    by_analysis: list[tuple[list[np.ndarray], list[int]]] = [([], []) for _ in plan.analyses]
+    for run in _runs(context, release, index, replicates):
+        for analysis, (shifts, counts) in zip(plan.analyses, by_analysis, strict=True):
+            comparison = compare(run, analysis, reported=True)
+            before = comparison.before
+            with np.errstate(divide="ignore", invalid="ignore"):
+                shift = (comparison.after - before.estimate) / before.se
+            shifts.append(np.where(comparison.after == before.estimate, 0.0, shift))
+            counts.append(int(coefficient_flags(comparison, tolerances)[1].sum()))
+    return [(np.array(shifts), np.array(counts, float)) for shifts, counts in by_analysis]
+
+
+def _runs(context: ReportContext, release: RecordRelease, index: int, replicates: list[int]) -> Iterator[RecordRelease]:
+    """Runs of a candidate, drawn again down to records."""
+    study, data = context.study, release.data
+    spec = study.scenarios[index].spec
+    key, method, setting = read_key(key_path(study.path)), mechanism(spec.mechanism), setting_of(spec, study.plan, data)
+    fitted = method.fitted(setting)
+    for replicate in replicates:
+        tables = method.draw_replicate(fitted, setting, stream_of(key, spec, data, replicate)).tables
+        yield RecordRelease(release.original, tables, study.plan, spec)
