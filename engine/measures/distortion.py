@@ -56,7 +56,7 @@ def total_variation(batch: Tables) -> np.ndarray:
 
 def moved_between(distance: float) -> tuple[float, float]:
     """Least and largest total variation of two tables whose Hellinger distance is ``distance`` (0 to 1): ``H^2 <= TV <=
-    H sqrt(2 - H^2)`` (Le Cam 1969).
+    H sqrt(2 - H^2)`` (Le Cam 1973).
 
     Total variation is the least share of records that would need other values to turn one table into the other, so
     these are the shares of records that a Hellinger distance stands for.

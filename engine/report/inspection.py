@@ -21,10 +21,12 @@ from engine.models.columns import numbers_of
 from engine.models.record_release import RecordRelease
 from engine.models.regression import WHY
 from engine.release.records import ReleasedTable
+from engine.report.utility import coefficient_flags, coefficient_name, model_rows, tolerances_of
 
 if TYPE_CHECKING:
     from engine.plan import Plan
     from engine.report.describe import Changes
+    from engine.report.loss_facts import ModelRow
     from engine.sweeps.remake import Remade
 
 _MOST_CELLS = 1 << 22  # a two-way table with more cells has no association that anybody would read
@@ -143,7 +145,8 @@ class Coefficients:
     ``half`` and ``half_after`` are half-widths of 95 % intervals, ``se`` the standard error in the original, ``shift``
     the move of the estimate in these standard errors, ``overlap`` that of the two intervals (1 where they coincide,
     below 0 where they have nothing in common).  Where a release does not allow an estimate, ``after`` is NaN and
-    ``lost`` says why; it is empty elsewhere.
+    ``lost`` says why; it is empty elsewhere.  ``flagged`` are beyond the plan's tolerances, by the rule of the memo;
+    ``model`` says what the analysis predicts.
     """
 
     analysis: str
@@ -157,14 +160,16 @@ class Coefficients:
     overlap: np.ndarray
     lost: tuple[str, ...]
     omitted: int
+    flagged: tuple[bool, ...]
+    model: ModelRow
 
 
 def coefficients(realisation: Remade, plan: Plan) -> list[Coefficients]:
     """Every declared analysis on the original and on all tables of the release together; an empty list without any."""
 
     release = RecordRelease(ReleasedTable(realisation.data), realisation.tables, plan, realisation.spec)
-    tables = []
-    for analysis in plan.analyses:
+    tables, tolerances = [], tolerances_of(plan)
+    for analysis, model in zip(plan.analyses, model_rows(release.original, plan), strict=True):
         comparison = compare(release, analysis, reported=True)
         usable = np.flatnonzero(comparison.usable)
         before, se = comparison.before.estimate[usable], comparison.before.se[usable]
@@ -178,7 +183,7 @@ def coefficients(realisation: Remade, plan: Plan) -> list[Coefficients]:
         tables.append(
             Coefficients(
                 analysis=analysis.name,
-                names=tuple(comparison.ready.names[k] for k in usable.tolist()),
+                names=tuple(coefficient_name(comparison, k) for k in usable.tolist()),
                 before=before,
                 half=half,
                 se=se,
@@ -188,6 +193,8 @@ def coefficients(realisation: Remade, plan: Plan) -> list[Coefficients]:
                 overlap=interval_overlap(before, half, after, half_after),
                 lost=lost,
                 omitted=len(comparison.usable) - len(usable),
+                flagged=tuple(coefficient_flags(comparison, tolerances)[1][usable].tolist()),
+                model=model,
             )
         )
     return tables

@@ -9,6 +9,7 @@ from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.report.describe import Changes
 from engine.report.inspection import associations as associations_of
 from engine.report.inspection import coefficients as coefficients_of
+from engine.report.loss_words import model_words
 from engine.study.study import Study
 from engine.sweeps.remake import Remade
 from frontier_app.charts import compare
@@ -89,9 +90,11 @@ def coefficients(study: Study, release: Remade, which: Which) -> None:
     st.caption(
         f"95 % intervals on the original and on the release{several}. A shift of about 2 standard errors is as much as"
         " chance alone would rarely do. Overlap is 1 for equal intervals and below 0 where they have nothing in common."
+        " Flagged is what is beyond the plan's tolerances, as in the memo."
     )
     for number, comparison in enumerate(comparisons):
         st.markdown(markdown("**{}**", comparison.analysis))
+        st.caption(markdown("{}", model_words(comparison.model)))
         order = sorted(
             range(len(comparison.names)),
             key=lambda k: -abs(comparison.shift[k]) if comparison.shift[k] == comparison.shift[k] else 0,
@@ -117,6 +120,7 @@ def coefficients(study: Study, release: Remade, which: Which) -> None:
                 ],
                 "shift in SE": [comparison.shift[k] for k in order],
                 "overlap": [comparison.overlap[k] for k in order],
+                "flag": ["flagged" if comparison.flagged[k] else "" for k in order],
             },
             hide_index=True,
             width="stretch",

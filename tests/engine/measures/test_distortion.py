@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations
+from itertools import combinations, permutations
 from random import Random
 
 import numpy as np
@@ -17,6 +17,7 @@ from engine.measures import pairs as pair_module
 from engine.measures.distortion import (
     entropy_change,
     hellinger,
+    moved_between,
     small_share,
     total_variation,
 )
@@ -119,3 +120,40 @@ def test_margins_of_pairs_are_the_same_however_they_are_formed(monkeypatch):
     assert figures() == tabulated
     monkeypatch.setattr(pair_module, "_GROUP", 0)
     assert figures() == tabulated
+
+
+def _moved(before: list[int], after: list[int]) -> tuple[float, float]:
+    """Hellinger distance and total variation of two tables of equally many records."""
+    n = sum(before)
+    h = math.sqrt(sum((math.sqrt(b) - math.sqrt(a)) ** 2 for b, a in zip(before, after, strict=True)) / (2 * n))
+    return h, sum(abs(b - a) for b, a in zip(before, after, strict=True)) / (2 * n)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=2, max_size=6))
+@examples(80)
+def test_a_hellinger_distance_bounds_the_share_of_records_with_other_values(cells):
+    before, after = ([*values] for values in zip(*cells, strict=True))
+    rest = sum(before) - sum(after)
+    before, after = [*before, max(0, -rest)], [*after, max(0, rest)]
+    if not sum(before):
+        return
+    distance, moved = _moved(before, after)
+    low, high = moved_between(min(distance, 1.0))
+    assert low - 1e-12 <= moved <= high + 1e-12
+
+
+def test_both_bounds_are_reached():
+    """The lower one where cells are emptied or filled, the upper one where two cells trade their counts."""
+    distance, moved = _moved([6, 4, 0], [6, 0, 4])
+    assert moved == pytest.approx(moved_between(distance)[0]) == pytest.approx(0.4)
+    distance, moved = _moved([9, 4], [4, 9])
+    assert moved == pytest.approx(moved_between(distance)[1]) == pytest.approx(5 / 13)
+    assert moved_between(0.0) == (0.0, 0.0) and moved_between(1.0) == (1.0, 1.0)
+
+
+def test_the_share_is_that_of_the_fewest_records_that_have_to_move():
+    """Of all ways to give records other values the cheapest one, tried out."""
+    before, after = [0, 0, 0, 1, 1, 2], [0, 1, 1, 1, 2, 2]  # levels of six records, before and after
+    fewest = min(sum(a != b for a, b in zip(before, order, strict=True)) for order in permutations(after))
+    counts = [[values.count(level) for level in range(3)] for values in (before, after)]
+    assert fewest / 6 == _moved(*counts)[1] == pytest.approx(2 / 6)
