@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import nlargest
 from itertools import combinations
 from typing import TYPE_CHECKING, TypeVar
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 _Row = TypeVar("_Row", ShareRow, MeanRow)
 MOST = 200
-"""Most rows of a kind in the findings; those that change most come first, and tallies count all."""
+"""Most rows of a kind in the findings by their relative change; tallies count all."""
 _MOST_CELLS = 1 << 22
 _SMALL = 3  # a cell of fewer records is small, whatever the risk measure says
 _MANY = 20  # attributes from which on pairs that cannot have changed are passed over
@@ -123,12 +124,18 @@ def _share_error(share: np.ndarray, squares: np.ndarray, total: float) -> np.nda
 
 
 def _largest(rows: list[_Row], least: int) -> list[_Row]:
-    """Those that change most; rows on at most ``least`` records, which a handful of records changes much, come last."""
+    """Those that change most; rows on at most ``least`` records, which a handful of records changes much, come last.
 
-    def order(row: _Row) -> tuple[bool, float, int]:
+    Those that change most in standard errors are always among them: their share of an empty cell is of nothing.
+    """
+
+    def order(k: int) -> tuple[bool, float, int]:
+        row = rows[k]
         return row.n <= least, -abs(row.relative) if row.relative is not None else -np.inf, -row.n
 
-    return sorted(rows, key=order)[:MOST]
+    by_change = sorted(range(len(rows)), key=order)[:MOST]
+    by_errors = nlargest(MOST // 4, range(len(rows)), key=lambda k: rows[k].errors or 0)
+    return [rows[k] for k in sorted({*by_change, *by_errors}, key=order)]
 
 
 def _collections(kind: LossKind, tally: str, weights: np.ndarray | None, tolerances: Tolerances) -> list[Collection]:

@@ -53,10 +53,9 @@ def side_by_side(
                 name = coefficient_name(before, k)
                 counts = len(figures), len(values) - len(figures)
                 coefficients.append(CoefficientRuns(analysis.name, name, letter, *counts, *_spread(figures)))
-            worst = np.array([np.abs(run[np.isfinite(run)]).max(initial=0.0) for run in shift])
-            analyses.append(
-                AnalysisRuns(analysis.name, letter, len(shift), len(usable), *_spread(worst), _rounded(beyond.mean()))
-            )
+            worst = np.array([np.abs(run[np.isfinite(run)]).max() for run in shift if np.isfinite(run).any()])
+            flagged = _rounded(beyond.mean()) if len(usable) else None
+            analyses.append(AnalysisRuns(analysis.name, letter, len(shift), len(usable), *_spread(worst), flagged))
     return tuple(coefficients), tuple(analyses)
 
 

@@ -13,9 +13,10 @@ import pytest
 from engine.models.record_release import RecordRelease
 from engine.plan import AnalysisPlan, Plan, TablePlan, TolerancePlan
 from engine.release.records import ReleasedTable
+from engine.report import shares
 from engine.report.alterable import Alterable
 from engine.report.answers import largest_losses, summary
-from engine.report.facts import Tally, Tolerances
+from engine.report.facts import ShareRow, Tally, Tolerances
 from engine.report.flags import flags
 from engine.report.loss_facts import Loss
 from engine.report.loss_words import flagged_of
@@ -267,3 +268,12 @@ def test_an_analysis_without_a_swapped_attribute_is_not_in_the_denominator(case:
     (tally,) = (t for t in utility(_release(case, plan), plan, 3).tallies if t.kind == "regression coefficients")
     assert tally.unchangeable == len(case.realisation.data.domain.attributes[names.index(others[0])].levels)
     assert tally.eligible == tally.compared - tally.unchangeable > 0
+
+
+def test_what_appears_where_nobody_was_is_in_the_workbook_too():
+    """Its relative change is of nothing, and yet it may be the worst loss: it is not cut off behind the others."""
+    few = [ShareRow("A × B", f"c{k}", False, 500, 1.0, 1.0 + k / 1000, k / 1000, 0.1, False) for k in range(300)]
+    new = ShareRow("A × B", "none before", False, 0, 0.0, 1.13, None, 12.0, True)
+    shown = shares._largest([*few, new], 45)
+    assert new in shown and len(shown) <= shares.MOST + shares.MOST // 4
+    assert [row.level for row in shown[:2]] == ["c299", "c298"]
