@@ -56,6 +56,7 @@ def _event(text: str, domain: Domain) -> str:
 def _references(design: Design, domain: Domain) -> list[tuple[str, str]]:
     """Factors whose coefficients are differences; one that has a coefficient for every level is not among them."""
     references: dict[str, str] = {}
+    levels: tuple[str, ...]
     for term in design.terms:
         for f, matrix in term:
             factor = design.factors[f]

@@ -27,22 +27,20 @@ def worst_losses(utility: Utility, most: int = 3) -> list[str]:
 def loss_words(loss: Loss) -> str:
     """A loss with its figures before and after."""
     weighting = "weighted, " if loss.weighted else ""
-    match loss.kind:
-        case "coefficient":
-            name, as_text = f"{loss.of}, {loss.what}", figure
-        case "mean":
-            name, as_text = f"mean of {loss.of}, {loss.what}", _four_digits
-        case _:
-            name, as_text = f"{loss.of}, {loss.what}", percent
+    name = ("mean of " if loss.kind == "mean" else "") + f"{loss.of}, {loss.what}"
+    before, after = (_value(loss, value) for value in (loss.before, loss.after))
     if loss.lost:
         return f"{name}: {weighting}can no longer be estimated ({loss.lost})"
     relative = "" if loss.relative is None else f" ({_size(loss.relative)} of itself)"
-    change = f"{as_text(loss.before)} becomes {as_text(loss.after)}{relative}"
+    change = f"{before} becomes {after}{relative}"
     return f"{name}: {weighting}{change}, a change of {figure(loss.errors, 2)} standard errors"
 
 
-def _four_digits(value: float | None) -> str:
-    return figure(value, 4)
+def _value(loss: Loss, value: float | None) -> str:
+    """A figure as its kind is written."""
+    if loss.kind in ("coefficient", "mean"):
+        return figure(value, 4 if loss.kind == "mean" else 3)
+    return percent(value)
 
 
 def _size(relative: float) -> str:

@@ -133,9 +133,9 @@ def _largest(rows: list[_Row], least: int) -> list[_Row]:
         row = rows[k]
         return row.n <= least, -abs(row.relative) if row.relative is not None else -np.inf, -row.n
 
-    by_change = sorted(range(len(rows)), key=order)[:MOST]
-    by_errors = nlargest(MOST // 4, range(len(rows)), key=lambda k: rows[k].errors or 0)
-    return [rows[k] for k in sorted({*by_change, *by_errors}, key=order)]
+    places: list[int] = sorted(range(len(rows)), key=order)[:MOST]
+    places += nlargest(MOST // 4, range(len(rows)), key=lambda k: rows[k].errors or 0)
+    return [rows[k] for k in sorted(set(places), key=order)]
 
 
 def _collections(kind: LossKind, tally: str, weights: np.ndarray | None, tolerances: Tolerances) -> list[Collection]:

@@ -7,17 +7,17 @@ import pytest
 
 from engine.models.analyses import fit, ready
 from engine.models.formulas import design
-from engine.models.levels import MEAN, levels_of
+from engine.models.levels import MEAN, Levels, levels_of
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.recode import code
 from engine.release.records import ReleasedTable
 from tests.engine.report.conftest import plan_of, raw_table
 
 
-def _levels(formula: str, family: str = "logistic", **more: str):
+def _levels(formula: str, family: str = "logistic") -> Levels:
     plan = plan_of(analyses=())
     original = ReleasedTable(code(raw_table(), plan))
-    return levels_of(design(AnalysisPlan("m", formula, family, **more), original, plan), original.data.domain)
+    return levels_of(design(AnalysisPlan("m", formula, family), original, plan), original.data.domain)
 
 
 @pytest.mark.parametrize(

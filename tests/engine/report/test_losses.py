@@ -87,7 +87,7 @@ def _recounted(case: Case, swapped: frozenset[int]) -> dict[str, Tally]:
     def can_change(attributes: set[int], beside: bool) -> bool:
         return bool(attributes & swapped) and (beside or bool(attributes - swapped))
 
-    kinds = {
+    kinds: dict[str, list[tuple[int, ...]]] = {
         "percentages of one attribute": [(j,) for j in range(4)],
         "percentages of two attributes": list(combinations(range(4), 2)),
         "cells of declared tables": [(0, 1)],
@@ -216,9 +216,10 @@ def test_a_cell_with_next_to_nobody_does_not_divide_by_next_to_nothing(case: Cas
 def test_the_worst_loss_is_the_worst_of_the_whole_workbook(case: Case):
     """Whatever kind it is: of coefficients alone the worst would be another one."""
     use = case.findings.utility
-    everything = [row.errors or 0 for row in (*use.shares, *use.means)] + [row.shift or 0 for row in use.coefficients]
+    everything = [row.errors or 0 for row in use.shares] + [row.errors or 0 for row in use.means]
+    everything += [row.shift or 0 for row in use.coefficients]
     assert use.losses[0].errors == pytest.approx(max(everything))
-    errors = [loss.errors for loss in use.losses]
+    errors = [loss.errors or 0 for loss in use.losses]
     assert errors == sorted(errors, reverse=True)
     coefficients = max(row.shift or 0 for row in use.coefficients)
     assert max(everything) > coefficients
@@ -232,8 +233,13 @@ def _loss(of: str, errors: float | None, lost: str = "", kind: str = "coefficien
 
 
 def test_of_each_table_column_and_analysis_the_worst_figure_is_told(case: Case):
-    losses = (_loss("pay", None, "separated"), _loss("A × B", 9.0, kind="percentage of two attributes"))
-    losses += (_loss("A × B", 8.0, kind="percentage of two attributes"), _loss("x", 7.0, kind="mean"), _loss("x", 6.0))
+    lost = (_loss("pay", None, "separated"), _loss("A × B", 9.0, kind="percentage of two attributes"))
+    losses = (
+        *lost,
+        _loss("A × B", 8.0, kind="percentage of two attributes"),
+        _loss("x", 7.0, kind="mean"),
+        _loss("x", 6.0),
+    )
     told = worst(replace(case.findings.utility, losses=losses), 4)
     assert [(loss.of, loss.errors) for loss in told] == [("pay", None), ("A × B", 9.0), ("x", 7.0), ("x", 6.0)]
     sentences = largest_losses(replace(case.findings, utility=replace(case.findings.utility, losses=losses)))

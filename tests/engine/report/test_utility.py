@@ -91,8 +91,9 @@ def test_coefficients_by_least_squares(case: Case):
         assert by_name[name].before == pytest.approx(fit(old)[k])
         assert by_name[name].after == pytest.approx(fit(new)[k])
     for row in rows:
-        assert row.shift is not None and row.ratio is not None and row.before is not None and row.se_before is not None
-        assert row.after is not None and row.relative == pytest.approx((row.after - row.before) / abs(row.before))
+        assert row.shift is not None and row.ratio is not None and row.relative is not None
+        assert row.before is not None and row.se_before is not None and row.after is not None
+        assert row.relative == pytest.approx((row.after - row.before) / abs(row.before))
         by_change = abs(row.relative) > 0.1 and abs(row.before) > 1.96 * row.se_before
         assert row.flagged == (row.shift > 1.96 or by_change or not 1 / 1.1 <= row.ratio <= 1.1)
 
