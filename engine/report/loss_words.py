@@ -21,13 +21,15 @@ RANKED = (
 
 def worst_losses(utility: Utility, most: int = 3) -> list[str]:
     """The worst losses in sentences' ends, worst first; an empty list where nothing changes."""
-    return [loss_words(loss) for loss in worst(utility, most)]
+    predicted = {model.analysis: model.predicts for model in utility.models}
+    return [loss_words(loss, predicted.get(loss.of, "")) for loss in worst(utility, most)]
 
 
-def loss_words(loss: Loss) -> str:
-    """A loss with its figures before and after."""
+def loss_words(loss: Loss, predicts: str = "") -> str:
+    """A loss with its figures before and after; of a coefficient with what its model ``predicts``."""
     weighting = "weighted, " if loss.weighted else ""
-    name = ("mean of " if loss.kind == "mean" else "") + f"{loss.of}, {loss.what}"
+    of = f"{loss.of} (of {predicts})" if loss.kind == "coefficient" and predicts else loss.of
+    name = ("mean of " if loss.kind == "mean" else "") + f"{of}, {loss.what}"
     before, after = (_value(loss, value) for value in (loss.before, loss.after))
     if loss.lost:
         return f"{name}: {weighting}can no longer be estimated ({loss.lost})"

@@ -136,8 +136,10 @@ def test_every_part_of_one_candidate(weighted: Workspace):
     assert list(totals["difference"]) == ["+1.11", "−1.11"]
     assert totals["release"].sum() == pytest.approx(totals["original"].sum())
     inspect(made, "coefficients")
-    assert list(made.dataframe[0].value.columns) == ["coefficient", "original", "release", "shift in SE", "overlap"]
+    columns = ["coefficient", "original", "release", "shift in SE", "overlap", "flag"]
+    assert list(made.dataframe[0].value.columns) == columns
     assert len(made.dataframe[0].value) == 4
+    assert "A positive coefficient stands for more of this" in words(made)
 
 
 def test_without_data_only_the_runs_are_shown(swept: Callable[..., Workspace]):
