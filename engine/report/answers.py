@@ -8,7 +8,7 @@ from engine.common.wording import listed, lower_first, plural
 from engine.report.change_log import is_plan_change
 from engine.report.coherence import coherence
 from engine.report.facts import ShareRow
-from engine.report.loss_words import flagged_of, flags_words, moved_words, worst_losses
+from engine.report.loss_words import analyses_words, flagged_of, flags_words, moved_words, worst_losses
 from engine.report.public_wording import methods_paragraph
 from engine.report.questions import Answer, BoardQuestion
 from engine.report.redaction import RECORDS, SPARSE, WITHHELD_WHY, is_count_title, is_one_digit_title
@@ -128,7 +128,8 @@ def neighbour_sentence(findings: Findings, row: CandidateRow, *, safer: bool) ->
         text += f" The difference in {listed(noise)} is within the noise of the runs."
     if row.within_bound is False:
         text += " It is beyond the bound on risk."
-    return text
+    effect = analyses_words(findings.utility, row.letter, findings.recommendation.letter)
+    return f"{text} {effect}".rstrip()
 
 
 def _utility_change(findings: Findings, gain: float | None) -> float | None:

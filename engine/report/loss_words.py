@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.common.wording import listed
+from engine.common.wording import listed, plural
 from engine.report.losses import worst
 from engine.report.words import figure, percent
 
@@ -62,6 +62,23 @@ def flags_words(utility: Utility) -> str:
     unchangeable = sum(tally.unchangeable for tally in utility.tallies)
     rest = f" {unchangeable:,} further figures cannot change and are not counted." if unchangeable else ""
     return f"{listed(parts)} are beyond the tolerances.{rest}"
+
+
+def analyses_words(utility: Utility, letter: str, recommended: str) -> str:
+    """What a lettered candidate does to the declared analyses, beside the recommended one; empty without analyses."""
+    own = max((r for r in utility.analysis_runs if r.letter == letter), key=lambda r: r.mean or 0.0, default=None)
+    others = [r.mean for r in utility.analysis_runs if r.letter == recommended and r.mean is not None]
+    if own is None or own.mean is None or not others:
+        return ""
+    return (
+        f"In the declared analyses its largest change of a coefficient is {_errors(own.mean)} standard errors on "
+        f"average, {_errors(own.least)} to {_errors(own.most)} over {plural(own.runs, 'run')}; with candidate "
+        f"{recommended} it is {_errors(max(others))}."
+    )
+
+
+def _errors(value: float | None) -> str:
+    return figure(value, 2)
 
 
 def model_words(model: ModelRow) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from engine.report.like_with_like import bound_check_words, share_words, small_cell_rows
+from engine.report.tables import sheets
 from tests.engine.report.conftest import Case, N
 from tests.engine.report.recount import codes
 
@@ -66,3 +67,18 @@ def test_number_and_limits_leave_the_number_of_altered_records_open(case: Case):
     least, most = 1 - row.after / row.share_low / N, 1 - row.after / row.share_high / N
     assert least == pytest.approx(0) and most == pytest.approx(1 - row.after / 0.5 / N)
     assert least <= case.realisation.changed.mean() <= most
+
+
+def test_shares_of_groups_are_of_all_records_of_the_group_as_the_memo_says(case: Case):
+    """A share of the group's unaltered records would be larger, and would tell how many of it were altered."""
+    old, new = codes(case)
+    _, cell, counts = np.unique(new, axis=0, return_inverse=True, return_counts=True)
+    exposed = (counts[cell.reshape(-1)] < 3) & (old == new).all(axis=1)
+    domain, shares = case.realisation.data.domain, {}
+    for j, attribute in enumerate(domain.attributes):
+        for k, level in enumerate(attribute.levels):
+            shares[f"{attribute.name}: {level}"] = exposed[old[:, j] == k].mean()
+    header, rows = sheets(case.findings)["Exposed groups"]
+    assert "share of all people of the group" in header[-1]
+    assert {row[0]: row[-1] for row in rows} == pytest.approx({row[0]: shares[row[0]] for row in rows})
+    assert any(row[-1] > 0 for row in rows)

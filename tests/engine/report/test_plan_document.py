@@ -122,6 +122,7 @@ def test_every_section_is_there_and_says_something(member: Document) -> None:
         "Public files that overlap: voters.csv",
         "The keys have 48 possible combinations",
         "pay | linear | x ~ A + B + D | the whole file",
+        "the mean of x | A: a0; B: b0; D: d0",
         "A by B | A × B",
         "or by more than 10 % of itself",
         "Amounts tried: 2 rates, which the chair has",
