@@ -37,7 +37,12 @@ _BEFORE = {
         '# Candidate releases: swap_sizes, or all_specs = true, or specs = ["Age:S Race:F"].\n'
         "# Rates are shares of records.\n"
     ),
-    "[decision]": '# max_risk = "0.014" bounds the risk, or slope = "0.05" trades it against utility.\n',
+    "[decision]": (
+        '# max_risk = "0.014" bounds the risk, or slope = "0.05" trades it against utility.\n'
+        '# probability = "0.9" of single runs must meet max_risk (the default); "mean" holds their mean against it.\n'
+        "# The run to be released is the first that meets the bound and is safer than the data unchanged (first_within),\n"
+        '# the first of all ("first"), or one by its number.\n'
+    ),
 }
 
 
