@@ -50,10 +50,9 @@ def add_commands(commands: Commands) -> None:
 
 def run_choose(args: argparse.Namespace) -> None:
     """Record a choice."""
-    from engine.decision.choice import choose, fresh_figures
+    from engine.decision.choice import choose, fresh_figures, released_run_now
     from engine.decision.disclosure_text import disclosure_warning
-    from engine.decision.release_check import share_words
-    from engine.frontier.chance import ShareWithin
+    from engine.decision.release_check import released_run_text
     from engine.study.study import Study
 
     with Study.open(args.study) as study:
@@ -64,6 +63,7 @@ def run_choose(args: argparse.Namespace) -> None:
         scenario, _ = study.find(choice.label)
         warning = disclosure_warning(study, scenario, args.why)
         fresh = fresh_figures(study, scenario.index, args.allow_partial)
+        place = released_run_text(released_run_now(study, choice, args.allow_partial))
     record = choice.record
     spec = ("swap " if scenario.spec.by_roles else "") + str(scenario.spec)
     say(f"chosen: {choice.label}/{choice.replicate}, {spec} ({choice.rule})")
@@ -73,11 +73,7 @@ def run_choose(args: argparse.Namespace) -> None:
         say("it is not on the frontier: another candidate is as safe and as useful, and better in one of them")
     released = ", ".join(f"{name} {value:.5g}" for name, value in record["released"].items() if value is not None)
     say(f"the run to be released has {released}")
-    run = record["run"]
-    say(f"among {run['of']} runs it is number {run['place']} from the safest")
-    if "within" in run:
-        within = ShareWithin(*(run[name] for name in ShareWithin._fields))
-        say(f"{share_words(within)} meet the bound")
+    say(place)
     for obstacle in record["obstacles"]:
         say(f"it cannot be submitted as it stands: {obstacle}")
     for caution in record["cautions"]:
@@ -92,6 +88,8 @@ def run_choose(args: argparse.Namespace) -> None:
 
 def run_decide(args: argparse.Namespace) -> None:
     """Set the state of the recommendation, or show it with the decision log."""
+    from engine.decision.choice import released_run_now
+    from engine.decision.release_check import released_run_text
     from engine.decision.states import ONLY_SUBMITTED, DecisionStatus, decide, decision_status, withhold
     from engine.study.decision_log import EVENTS, entries
     from engine.study.key_commitment import commitment_words
@@ -128,8 +126,12 @@ def run_decide(args: argparse.Namespace) -> None:
                 why=args.why,
                 despite=args.despite,
             )
+        choice = status.choice
+        place = "" if choice is None else released_run_text(released_run_now(study, choice))
     candidate = f"{status.choice.label}/{status.choice.replicate}: " if status.choice else ""
     say(f"{candidate}{status.state}. {status.words}")
+    if place:
+        say(place)
     if status.number:
         say(f"approval {status.number}" + (f", on condition: {status.conditions}" if status.conditions else ""))
     if status.possible:

@@ -11,7 +11,7 @@ import numpy as np
 from engine.common.errors import Remedy, UsageError
 from engine.decision.cautions import Caution, caution_text, cautions
 from engine.decision.disclosure_text import check_extent
-from engine.decision.release_check import Obstacle, obstacle_text, obstacles, percent, released_run
+from engine.decision.release_check import Obstacle, ReleasedRun, obstacle_text, obstacles, percent, released_run
 from engine.decision.slope import slope_words
 from engine.frontier.chance import FEWEST_RUNS
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
@@ -205,18 +205,27 @@ def cautions_now(study: Study, choice: Choice, allow_partial: bool = False) -> l
 
 def obstacles_now(study: Study, choice: Choice, allow_partial: bool = False) -> list[Obstacle]:
     """What stands today against releasing a recorded choice (:mod:`engine.decision.release_check`)."""
-    record = choice.record
-    view = risk_utility_map(study, record["risk"], record["utility"], allow_partial=allow_partial)
+    view, runs, row = _recorded_run(study, choice, allow_partial)
+    return _obstacles(study, view, runs, row, choice.record)
+
+
+def released_run_now(study: Study, choice: Choice, allow_partial: bool = False) -> ReleasedRun:
+    """Where the run of a recorded choice stands today among the runs of its scenario."""
+    view, runs, row = _recorded_run(study, choice, allow_partial)
+    return _released_run(study, view, runs, row, choice.record)
+
+
+def _recorded_run(study: Study, choice: Choice, allow_partial: bool) -> tuple[RiskUtilityMap, Results, int]:
+    """The map of a recorded choice, the runs of its scenario, and the row of the run to be released among them."""
+    view = risk_utility_map(study, *measures_of(study, choice), allow_partial=allow_partial)
     index = study.find(choice.label)[0].index
     runs = study.runs.of([index])
-    row = check_realisation(runs, index, choice.replicate, choice.label, allow_partial=True)
-    return _obstacles(study, view, runs, row, record)
+    return view, runs, check_realisation(runs, index, choice.replicate, choice.label, allow_partial=True)
 
 
 def _obstacles(
     study: Study, view: RiskUtilityMap, runs: Results, row: int, record: Mapping[str, Any]
 ) -> list[Obstacle]:
-    """What stands against one of the runs of a scenario, under the bound that a record of its choice holds."""
     return obstacles(
         view,
         runs,
@@ -227,10 +236,16 @@ def _obstacles(
     )
 
 
+def _released_run(
+    study: Study, view: RiskUtilityMap, runs: Results, row: int, record: Mapping[str, Any]
+) -> ReleasedRun:
+    bound = risk_bound(study, view.risk, record.get("bound"))
+    return released_run(view, runs, row, bound=bound, probability=study.plan.decision.run_share)
+
+
 def _standing(study: Study, view: RiskUtilityMap, runs: Results, row: int, record: Mapping[str, Any]) -> dict[str, Any]:
     """Where the run to be released stands among those of its scenario, and what stands against it, for a record."""
-    bound, probability = risk_bound(study, view.risk, record.get("bound")), study.plan.decision.run_share
-    run = released_run(view, runs, row, bound=bound, probability=probability)
+    run = _released_run(study, view, runs, row, record)
     within = {} if run.share is None else run.share._asdict()
     figures = {"place": run.place, "of": run.of, "mean": figure_or_none(run.mean)}
     if run.quantile is not None:

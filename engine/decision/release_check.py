@@ -106,6 +106,12 @@ class ReleasedRun:
     share: ShareWithin | None
 
 
+def released_run_text(run: ReleasedRun) -> str:
+    """Return where a run stands, for the analyst: its place, and how many of its siblings meet the bound."""
+    text = f"the run to be released is number {run.place} of {run.of} from the safest"
+    return text if run.share is None else f"{text}; {share_words(run.share)} meet the bound {run.bound:g}"
+
+
 def released_run(
     view: RiskUtilityMap, runs: Results, row: int, *, bound: float | None, probability: Fraction | None
 ) -> ReleasedRun:

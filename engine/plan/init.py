@@ -40,7 +40,7 @@ _BEFORE = {
     "[decision]": (
         '# max_risk = "0.014" bounds the risk, or slope = "0.05" trades it against utility.\n'
         '# probability = "0.9" of single runs must meet max_risk (the default); "mean" holds their mean against it.\n'
-        "# The run to be released is the first that meets the bound and is safer than the data unchanged (first_within),\n"
+        "# Released is the first run that meets the bound and is safer than the data unchanged (first_within),\n"
         '# the first of all ("first"), or one by its number.\n'
     ),
 }

@@ -7,12 +7,14 @@ from html import escape
 from typing import TYPE_CHECKING, NoReturn
 
 from engine.common.errors import UsageError
+from engine.decision.release_check import counted_losses
+from engine.frontier.chance import ShareWithin, share_within
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
 from engine.release.results import Results, RunStatus
 from engine.scripting.arguments import public
 from engine.scripting.data import Data
 from engine.scripting.releases import release_frames, remade_release
-from engine.study.map_reader import realisation_of
+from engine.study.map_reader import realisation_of, risk_bound
 from engine.study.study import Study
 from engine.sweeps.remake import Remade
 
@@ -70,7 +72,9 @@ class Candidate:
             f"{view.measures[k]} {view.summary.mean[self._index, k]:.4g} ± {view.summary.se[self._index, k]:.2g}"
             for k in dict.fromkeys((view.risk, view.utility))
         ]
-        return f"{spec}; {', '.join(figures)}"
+        within, bound = self.runs_within, risk_bound(self.study, view.risk, self.bound)
+        kept = "" if within is None else f"; {within.within} of {within.runs} runs within {bound:g}"
+        return f"{spec}; {', '.join(figures)}{kept}"
 
     def _repr_html_(self) -> str:
         line = f"<p>{escape(f'Candidate {self.id}: {self._scenario_text}')}</p>"
@@ -83,6 +87,14 @@ class Candidate:
         return realisation_of(
             self.study, self._runs, self._index, view.risk, bound=self.bound, allow_partial=view.allow_partial
         )
+
+    @property
+    def runs_within(self) -> ShareWithin | None:
+        """How many of its runs meet the bound by which it was chosen, or the plan's: ``within`` of ``runs``, and the
+        95 % limits ``low`` and ``high`` of the share of all such runs that do; None without a bound."""
+        view = self._view
+        bound = risk_bound(self.study, view.risk, self.bound)
+        return None if bound is None else share_within(counted_losses(view, self._runs), bound)
 
     @property
     def figures(self) -> pd.DataFrame:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,8 @@ from engine.cli.main import main
 from engine.decision.states import decision_status
 from engine.plan import edit_plan
 from engine.plan.samples import load
+from engine.study.map_reader import risk_utility_map
+from engine.study.plan_changes import change_plan
 from engine.study.study import Study
 from engine.sweeps.sweep import sweep
 
@@ -84,3 +88,42 @@ def test_a_choice_past_the_plans_rule_is_said(path, tmp_path, capsys):
     assert words in capsys.readouterr().out
     assert main(["choose", str(path), "--slope", "0", "--why", "safest"]) == 0
     assert words not in capsys.readouterr().out, "this plan has no rule"
+
+
+def test_the_share_of_runs_within_the_bound_is_shown_with_its_limits(path, capsys):
+    within = "9 of 10 runs (95 % interval 55.5 to 99.7 %) meet the bound 0.002"
+    assert main(["show", str(path), "--max-risk", "0.002", "--format", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    (picked,) = [row for row in rows if row["optimal"] == "true"]
+    assert float(picked["small_cells_quantile"]) <= 0.002 and float(picked["small_cells_quantile_low"]) > 0
+    assert picked["small_cells_quantile_high"] == "", "ten runs put no upper end to it"
+    assert main(["choose", str(path), "--max-risk", "0.002", "--why", "useful", "--by", "Ada"]) == 0
+    shown = capsys.readouterr().out
+    assert picked["id"] in shown and within in shown
+    assert main(["decide", str(path)]) == 0
+    assert within in capsys.readouterr().out
+    assert main(["show", str(path), "--format", "csv"]) == 0
+    assert "small_cells_quantile" not in capsys.readouterr().out
+
+
+def test_a_release_against_its_risk_is_submitted_for_a_reason_alone(path, capsys):
+    with Study.open(path) as study:
+        change_plan(study, edit_plan(study.plan, realisation="1"), why="as it was before")
+        view = risk_utility_map(study)
+        runs, risk = view.results, view.results.values[:, view.risk]
+        above = runs.scenario[(runs.replicate == 1) & (risk > view.original[view.risk])]
+        riskiest = view.scenarios[int(above[0])].label
+    assert main(["choose", str(path), "--candidate", riskiest, "--why", "useful", "--by", "Ada"]) == 0
+    assert (
+        "it cannot be submitted as it stands: the run to be released has a small-cell risk" in capsys.readouterr().out
+    )
+    assert main(["recheck", str(path), "--data", "czech", "--candidate", riskiest, "--replicates", "2"]) == 0
+    submit = ["decide", str(path), "--state", "submitted", "--by", "Ada"]
+    assert main(submit) == 2
+    refusal = capsys.readouterr().err
+    assert f"{riskiest}/1 cannot be submitted" in refusal and "--despite TEXT" in refusal
+    assert state(path) == "draft"
+    assert main([*submit, "--despite", "the board asked for it"]) == 0
+    assert state(path) == "submitted"
+    assert main(["decide", str(path), "--state", "withheld", "--by", "B", "--why", "no", "--despite", "x"]) == 2
+    assert "belongs to a submission" in capsys.readouterr().err

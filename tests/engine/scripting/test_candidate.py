@@ -3,6 +3,7 @@
 import pytest
 
 import engine as sf
+from engine.scripting.candidate import Candidate
 from tests.engine.scripting.people import KEY, SPACE, people
 
 
@@ -26,3 +27,21 @@ def test_a_candidate_shows_the_means_over_the_runs_that_were_added_after_it_was_
     assert taken.figures.equals(swaps[taken.id].figures)
     assert not taken.figures["mean"].equals(before["mean"])
     assert taken.figures["released"].equals(before["released"])
+
+
+def test_a_candidate_that_a_bound_chose_releases_a_run_within_it_and_says_how_many_are():
+    space = {"swap_sizes": [1, 2], "rates": [0.1], "replicates": 12, "measures": ["small_cells", "hellinger"]}
+    with sf.sweep(sf.load("czech"), key=KEY, **space) as swaps:
+        taken = swaps.choose(max_risk=0.002)
+        runs, figures = taken.runs["small_cells"], taken.figures.loc["small_cells"]
+        assert taken.bound == 0.002
+        assert taken.replicate == runs[(runs <= 0.002) & (runs < figures["original"])].index[0]
+        assert figures["released"] == runs[taken.replicate] <= 0.002
+        within = taken.runs_within
+        assert within is not None and (within.within, within.runs) == ((runs <= 0.002).sum(), 12)
+        assert within.low < within.within / 12 <= within.high
+        assert repr(taken).endswith(f"; {within.within} of 12 runs within 0.002>")
+        assert swaps[taken.id].runs_within is None and swaps[taken.id].bound is None
+        first_above = [c.id for c in swaps if c.runs["small_cells"].iloc[0] > 0.002 >= c.runs["small_cells"].min()]
+        named = Candidate(swaps.study, swaps[first_above[0]]._index, swaps[0]._current_view, 0.002)
+        assert named.replicate > 1 and named.figures.loc["small_cells", "released"] <= 0.002
