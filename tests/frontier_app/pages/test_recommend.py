@@ -325,3 +325,28 @@ def test_an_alternative_within_noise_is_called_that(at: Workspace):
                     assert line.endswith(", but within noise") == noise
                     seen.add(noise)
     assert seen == {True, False}
+
+
+def test_what_stands_against_a_release_is_shown_and_overruled_for_a_reason_alone(swept: Callable[..., Workspace]):
+    at = swept(realisation="1")
+    with study_of(at) as study:
+        view = risk_utility_map(study)
+        runs, risk = view.results, view.results.values[:, view.risk]
+        riskier = runs.scenario[(runs.replicate == 1) & (risk > view.original[view.risk])]
+        safer = runs.scenario[(runs.replicate == 1) & (risk < view.original[view.risk])]
+        key = read_key(key_path(study.path))
+        for index, obstructed in ((int(safer[0]), False), (int(riskier[0]), True)):
+            choose(study, view, "it serves", candidate=view.scenarios[index].label, by="Ada")
+            recheck(study, load("czech")[0], key, [index], 2)
+            made = opened(at)
+            assert obstructed == any("What stands against this release" in error.value for error in made.error)
+            assert obstructed == any(area.label == "Why it is submitted all the same" for area in made.text_area)
+    assert "no less than the 0.0027159 of the data unchanged" in "".join(error.value for error in made.error)
+    made.text_input(key="decide-submit-by").set_value("Ada")
+    press(made, "record-submission")
+    assert any("cannot be submitted" in error.value for error in made.error)
+    made.text_area(key="decide-submit-despite").set_value("the board asked for it")
+    press(made, "record-submission")
+    assert not made.exception and "Submitted: now" in words(made)
+    assert "submitted although run not safer than the original: the board asked for it" in history(made)
+    assert any("The study key was fixed before the sweep" in one.value for one in made.caption)
