@@ -120,7 +120,32 @@ def worst(utility: Utility, most: int = 3) -> list[Loss]:
     """The worst losses by name, of each table, column or analysis its worst figure alone; the first is the worst of
     all."""
     chosen: dict[tuple[str, str], Loss] = {}
-    for loss in utility.losses:
+    for loss in utility.losses or _of_rows(utility):
         kind = "table" if "percentage" in loss.kind or "cell" in loss.kind else loss.kind
         chosen.setdefault((kind, loss.of), loss)
     return list(chosen.values())[:most]
+
+
+def _of_rows(utility: Utility) -> list[Loss]:
+    """The same of a bundle that earlier versions wrote, which hold the rows that change most and no ranking."""
+    losses = [
+        Loss(
+            kind="percentage of two attributes" if " × " in share.table else "percentage of one attribute",
+            of=share.table,
+            what=share.level,
+            **{name: getattr(share, name) for name in _SHARED},
+        )
+        for share in utility.shares
+        if share.errors
+    ]
+    for mean in utility.means:
+        if mean.errors:
+            losses.append(Loss("mean", mean.column, mean.group, **{name: getattr(mean, name) for name in _SHARED}))
+    for row in utility.coefficients:
+        if row.before is not None and (row.shift or row.lost):
+            figures = (row.before, row.after, row.relative, row.shift, row.flagged, row.lost)
+            losses.append(Loss("coefficient", row.analysis, row.name, False, None, *figures))
+    return ranked(losses)
+
+
+_SHARED = ("weighted", "n", "before", "after", "relative", "errors", "flagged")

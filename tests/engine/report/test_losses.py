@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
@@ -17,10 +18,13 @@ from engine.report import shares
 from engine.report.alterable import Alterable
 from engine.report.answers import largest_losses, summary
 from engine.report.facts import ShareRow, Tally, Tolerances
+from engine.report.findings import Findings
 from engine.report.flags import flags
 from engine.report.loss_facts import Loss
 from engine.report.loss_words import flagged_of
 from engine.report.losses import worst
+from engine.report.memo import memo
+from engine.report.tables import sheets
 from engine.report.utility import utility
 from tests.engine.report.conftest import MECHANISMS, Case, N, case_of, plan_of
 from tests.engine.report.recount import codes, column
@@ -244,7 +248,8 @@ def test_of_each_table_column_and_analysis_the_worst_figure_is_told(case: Case):
     assert [(loss.of, loss.errors) for loss in told] == [("pay", None), ("A × B", 9.0), ("x", 7.0), ("x", 6.0)]
     sentences = largest_losses(replace(case.findings, utility=replace(case.findings.utility, losses=losses)))
     assert len(sentences) == 3 and "can no longer be estimated (separated)" in sentences[0]
-    assert not largest_losses(replace(case.findings, utility=replace(case.findings.utility, losses=())))
+    nothing = replace(case.findings.utility, losses=(), shares=(), means=(), coefficients=())
+    assert not largest_losses(replace(case.findings, utility=nothing))
 
 
 def test_a_figure_of_the_whole_recommendation_counts_what_can_change(case: Case):
@@ -283,3 +288,20 @@ def test_what_appears_where_nobody_was_is_in_the_workbook_too():
     shown = shares._largest([*few, new], 45)
     assert new in shown and len(shown) <= shares.MOST + shares.MOST // 4
     assert [row.level for row in shown[:2]] == ["c299", "c298"]
+
+
+def test_a_bundle_that_holds_no_ranking_is_ranked_by_its_rows(case: Case):
+    """Earlier versions wrote none, and to say that nothing changes would be wrong."""
+    plain = json.loads(case.findings.to_json())
+    for name in ("losses", "models", "coefficient_runs", "analysis_runs"):
+        del plain["utility"][name]
+    for name in ("bound", "within_bound", "share_after"):
+        del plain["exposure"][name]
+    for tally in plain["utility"]["tallies"]:
+        for name in ("unchangeable", "by_change", "by_errors"):
+            del tally[name]
+    old = Findings.from_json(json.dumps(plain))
+    told = worst(old.utility)
+    assert [loss.errors for loss in told] == [loss.errors for loss in worst(case.findings.utility)]
+    assert told[0].what == case.findings.utility.losses[0].what
+    assert memo(old).sections and sheets(old)
