@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from engine.models.record_release import RecordRelease
-from engine.plan import AnalysisPlan, Plan, TablePlan, TolerancePlan
+from engine.plan import AnalysisPlan, DecisionPlan, Plan, SpacePlan, TablePlan, TolerancePlan
 from engine.release.records import ReleasedTable
 from engine.report import shares
 from engine.report.alterable import Alterable
@@ -168,11 +169,19 @@ def test_a_table_has_as_many_cells_wherever_they_are_counted(case: Case):
         assert cell.errors == pytest.approx(row.errors) and cell.relative == pytest.approx(row.relative)
 
 
-@pytest.mark.parametrize("mechanism", [None, *MECHANISMS])
-def test_what_cannot_change_never_does(tmp_path: Path, mechanism: str | None):
+KINDS: dict[str, dict[str, Any]] = {
+    "pairs that agree on an attribute": {
+        "space": SpacePlan(specs=("A:S B:F C:U D:U", "A:S B:F C:S D:U"), rates=("0.2113",), replicates=10)
+    },
+    "two attributes at once": {"space": SpacePlan(swap_sizes=(2,), rates=("0.2113",), replicates=10)},
+    **{name: {"mechanisms": (mechanism,)} for name, mechanism in MECHANISMS.items()},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_cannot_change_never_does(tmp_path: Path, kind: str):
     """Over releases of several kinds: whatever is left out of the denominators is exactly as it was."""
-    parts = {} if mechanism is None else {"mechanisms": (MECHANISMS[mechanism],)}
-    case = case_of(tmp_path, plan_of(analyses=(), **parts))
+    case = case_of(tmp_path, plan_of(analyses=(), decision=DecisionPlan(), **KINDS[kind]))
     old, new = codes(case)
     alterable = Alterable.of(_release(case, case.study.plan))
     still = 0
@@ -185,7 +194,7 @@ def test_what_cannot_change_never_does(tmp_path: Path, mechanism: str | None):
                 still += 1
             if not alterable.can_change(table, ("x",)):
                 assert (old[:, table] == new[:, table]).all()
-    assert still or mechanism == "pram"  # which draws every key anew
+    assert still or kind == "pram"  # which draws every key anew
 
 
 def test_pairs_that_agree_on_an_attribute_keep_its_table():
