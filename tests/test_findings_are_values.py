@@ -21,6 +21,8 @@ _WORDS_MADE = re.compile(r"(^|_)(words|text|sentence|said|complaint)$")
 _ERRORS = {"error", "exception", "refused", "problem"}
 
 ALLOWED = {
+    "engine/bundle/members_attack.py:_of_candidates": "the attacker has nothing but the words of the bundle",
+    "engine/bundle/members_attack.py:_extent": "the attacker has nothing but the words of the bundle",
     "engine/bundle/verify.py:_methods": "the published paragraph itself is what is checked",
     "engine/common/parsing.py": "msgspec says what is wrong in sentences alone",
     "engine/common/parsing.py:_refusal": "msgspec says what is wrong in sentences alone",

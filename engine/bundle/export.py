@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Unpack
 
-from engine.bundle import analyst, leaks, public
+from engine.bundle import analyst, leaks, members, public
 from engine.bundle.allow_list import check_files
 from engine.bundle.attack import attack
 from engine.bundle.export_source import ExportOptions, ExportSource, export_source
@@ -22,7 +22,7 @@ from engine.decision.states import altered_since, decision_status
 from engine.plan.context import check_include
 from engine.plan.rate_range import rate_range
 from engine.release.results import RunStatus
-from engine.report import write_chair, write_member
+from engine.report import write_chair
 from engine.report.chair import CHAIR, chair_facts
 from engine.report.pdf_file import why_no_pdf
 from engine.study.decision_log import append, entries
@@ -220,7 +220,9 @@ _Sums = dict[str, str]
 
 
 def _write_member(source: ExportSource, folder: Path, attack_result: _Attack, sums: _Sums) -> None:
-    write_member(source.study, source.remade, folder)
+    attacks = members.write(source, folder)
+    if attack_result is not None:
+        attack_result["members"] = attacks
 
 
 def _write_chair(source: ExportSource, folder: Path, attack_result: _Attack, sums: _Sums) -> None:

@@ -211,18 +211,19 @@ def _overruled(study: Study, choice: Choice, despite: str) -> dict[str, Any]:
     return {"despite": despite, "obstacles": [str(each.kind) for each in standing]} if standing else {}
 
 
-AlterationKind = Literal["plan", "include", "wording"]
+AlterationKind = Literal["plan", "include", "members_rate", "wording"]
 _ALTERED: dict[AlterationKind, str] = {
     "plan": "the plan departed from the approved one",
     "include": "what is released with the file was changed",
+    "members_rate": "whether members are told the rate was changed",
     "wording": "the words for the public were changed",
 }
 
 
 @dataclass(frozen=True)
 class Alteration:
-    """What changed what a board decides on: the plan, what is released with the file, or the words for the public;
-    ``number`` is that of the entry in the decision log."""
+    """What changed what a board decides on: the plan, what is released with the file, whether members are told the
+    rate, or the words for the public; ``number`` is that of the entry in the decision log."""
 
     kind: AlterationKind
     number: int
@@ -241,6 +242,8 @@ def altered_since(log: Sequence[Entry], event: Event) -> Alteration | None:
             return Alteration("plan", entry.number)
         if entry.event == "changed" and any(change.entry == "publish.include" for change in entry.changes):
             return Alteration("include", entry.number)
+        if entry.event == "changed" and any(change.entry == "publish.members_rate" for change in entry.changes):
+            return Alteration("members_rate", entry.number)
         if entry.event == "changed" and any(change.section == "publish" for change in entry.changes):
             return Alteration("wording", entry.number)
     return None

@@ -9,6 +9,7 @@ __all__ = [
     "loglinear",
     "loglinear_search",
     "margin_inference",
+    "rate_likelihood",
     "record_release",
     "regression",
     "statsmodels_fit",

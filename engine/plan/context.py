@@ -21,6 +21,8 @@ ReleaseType = Literal["new", "series", "re-release"]
 RELEASE_TYPES: tuple[ReleaseType, ...] = get_args(ReleaseType)
 RatePolicy = Literal["withhold", "range"]
 RATE_POLICIES: tuple[RatePolicy, ...] = get_args(RatePolicy)
+MembersRate = Literal["withhold", "tell"]
+MEMBERS_RATES: tuple[MembersRate, ...] = get_args(MembersRate)
 INCLUDE = ("weight", "id")
 """Columns that may be released besides attributes and carried ones: the weight, and a new id in place of the id."""
 
@@ -123,14 +125,17 @@ class TolerancePlan:
 class PublishPlan:
     """Public statements: ``title`` of the released file, the ``rate_policy`` (one of :data:`RATE_POLICIES`) with
     ``rate_range`` such as "between 1 and 5 percent" where a range is given (:mod:`engine.plan.rate_range` says which
-    may be), and further ``wording``; and what is released besides the attributes and carried columns (``include``, of
-    :data:`INCLUDE`).  An approval leaves all but ``include`` open."""
+    may be), and further ``wording``; what is released besides the attributes and carried columns (``include``, of
+    :data:`INCLUDE`); and whether the members of the board are told the rate (``members_rate``, one of
+    :data:`MEMBERS_RATES`): where it is withheld, their figures are as coarse as that takes.  An approval leaves all but
+    ``include`` and ``members_rate`` open."""
 
     title: str = ""
     rate_policy: RatePolicy = "withhold"
     rate_range: str = ""
     wording: str = ""
     include: tuple[str, ...] = ()
+    members_rate: MembersRate = "withhold"
 
     def __post_init__(self) -> None:
         _strip(self)

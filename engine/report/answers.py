@@ -11,7 +11,8 @@ from engine.report.facts import ShareRow
 from engine.report.loss_words import analyses_words, flagged_of, flags_words, moved_words, worst_losses
 from engine.report.public_wording import methods_paragraph
 from engine.report.questions import Answer, BoardQuestion
-from engine.report.redaction import RECORDS, SPARSE, WITHHELD_WHY, is_count_title, is_one_digit_title
+from engine.report.rate_words import rate_words, withheld_why
+from engine.report.redaction import RECORDS, SPARSE, is_count_title, is_one_digit_title
 from engine.report.words import about as mean_with_error
 from engine.report.words import figure, signed
 
@@ -51,7 +52,10 @@ def small_words(findings: Findings) -> str:
 
 
 def is_rounded(findings: Findings) -> bool:
-    """Whether counts of unaltered records are rounded, see :mod:`engine.report.exposed`."""
+    """Whether counts of unaltered records are rounded, see :mod:`engine.report.exposed` and
+    :mod:`engine.report.coarsening`."""
+    if findings.members_rate.counts != "exact":
+        return True
     counts = [findings.exposure.small_before, *(row.before or 0 for row in findings.measures if row.unit == RECORDS)]
     return max(counts) > SPARSE * findings.design.n_records
 
@@ -82,7 +86,7 @@ def average_words(findings: Findings) -> str:
 def distance_words(findings: Findings) -> str:
     """The Hellinger distance of the tabulated attributes, or why it is not shown."""
     value = findings.utility.distance.hellinger
-    return f"withheld ({WITHHELD_WHY})" if value is None else figure(value)
+    return f"withheld ({withheld_why(findings)})" if value is None else figure(value)
 
 
 def _as_if(findings: Findings) -> str:
@@ -314,6 +318,7 @@ def publication(findings: Findings) -> list[str]:
     )
     return [
         f"Proposed wording: “{public_wording(findings)}”",
+        *rate_words(findings),
         "Only somebody who holds the study key and the original data can make this release again; neither is in this "
         "bundle.",
         agreement,

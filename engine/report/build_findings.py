@@ -36,6 +36,7 @@ from engine.report.facts import (
 )
 from engine.report.findings import FORMAT, Findings
 from engine.report.parameters import ROLE_WORDS, SWAP_TITLE, coding_words, file_names, parameters, rule_words
+from engine.report.rate_facts import MembersRate
 from engine.report.redaction import Redactor, is_count_risk
 from engine.report.side_by_side import side_by_side
 from engine.report.utility import utility
@@ -43,6 +44,7 @@ from engine.study.decision_log import entries
 from engine.study.map_reader import realisation_of
 
 if TYPE_CHECKING:
+    from engine.plan import Plan
     from engine.study.decision_log import Entry
     from engine.study.study import Study
     from engine.sweeps.remake import Remade
@@ -88,13 +90,18 @@ def findings(study: Study, realisation: Remade) -> Findings:
         checks=checks(realisation, release, plan),
         publish=_publish(context),
         certificate=_certificate(context, realisation),
+        members_rate=_members_rate(plan, realisation),
     )
 
 
 def _with_bound(exposed: Exposure, context: ReportContext, realisation: Remade) -> Exposure:
     """The small cells of the keys with the bound on them, where the bound is on just these."""
     call, bound, keys = context.view.measures[context.view.risk], context.bound, context.study.plan.keys
-    if bound is None or not is_count_risk(call) or (call.attributes or keys) != keys:
+    if not is_count_risk(call) or (call.attributes or keys) != keys:
+        return exposed
+    if context.study.plan.publish.members_rate == "tell":
+        exposed = replace(exposed, share_after=realisation.figures[str(call)])
+    if bound is None:
         return exposed
     return replace(exposed, bound=bound, within_bound=realisation.figures[str(call)] <= bound)
 
@@ -244,6 +251,12 @@ def _publish(context: ReportContext) -> Publish:
         extent=plan.publish.rate_range if plan.publish.rate_policy == "range" else "",
         include=plan.publish.include,
     )
+
+
+def _members_rate(plan: Plan, realisation: Remade) -> MembersRate:
+    if plan.publish.members_rate == "withhold":
+        return MembersRate("withheld")
+    return MembersRate("told", realisation.spec.rate or "", float(realisation.changed.mean()))
 
 
 def _certificate(context: ReportContext, realisation: Remade) -> Certificate:

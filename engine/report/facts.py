@@ -14,6 +14,7 @@ from engine.decision.states import State
 from engine.measures.base import Kind
 from engine.plan.context import ReleaseType
 from engine.report.loss_facts import AnalysisRuns, CoefficientRuns, Loss, ModelRow
+from engine.report.rate_facts import ChangeRow
 
 Better = Literal["lower", "higher"]
 """Which figures of a measure are better, as they are shown: of a signed change that is its size."""
@@ -300,7 +301,8 @@ class Utility:
 
     ``shares`` are the one-way percentages and the two-way ones that change most; ``tallies`` count all that were
     compared, and ``losses`` are the worst of all of them, in standard errors.  ``models`` say what the analyses
-    predict; ``coefficient_runs`` and ``analysis_runs`` set them side by side for lettered candidates.
+    predict; ``coefficient_runs`` and ``analysis_runs`` set them side by side for lettered candidates.  Where figures
+    after the swap would give the rate away, ``changes`` are all that is told of them.
     """
 
     tolerances: Tolerances
@@ -316,6 +318,7 @@ class Utility:
     models: tuple[ModelRow, ...] = ()
     coefficient_runs: tuple[CoefficientRuns, ...] = ()
     analysis_runs: tuple[AnalysisRuns, ...] = ()
+    changes: tuple[ChangeRow, ...] = ()
 
 
 RECODES = "Recodes kept"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.common.errors import EngineError
@@ -22,6 +22,7 @@ from engine.report.facts import (
     Utility,
 )
 from engine.report.map_facts import Map, Recommendation
+from engine.report.rate_facts import MembersRate
 
 FORMAT = 1
 BOARD = "board.json"
@@ -45,6 +46,7 @@ class Findings:
     checks: tuple[Check, ...]
     publish: Publish
     certificate: Certificate
+    members_rate: MembersRate = field(default_factory=MembersRate)
 
     def to_json(self) -> str:
         """As JSON text, every declared field and nothing else."""

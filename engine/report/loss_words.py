@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, plural
 from engine.report.losses import worst
+from engine.report.rate_words import worst_changes
 from engine.report.words import figure, percent
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ RANKED = (
 
 def worst_losses(utility: Utility, most: int = 3) -> list[str]:
     """The worst losses in sentences' ends, worst first; an empty list where nothing changes."""
+    if utility.changes:
+        return worst_changes(utility.changes, most)
     predicted = {model.analysis: model.predicts for model in utility.models}
     return [loss_words(loss, predicted.get(loss.of, "")) for loss in worst(utility, most)]
 

@@ -10,6 +10,7 @@ from engine.report.coherence import coherence
 from engine.report.losses import worst
 from engine.report.map_words import counted_words
 from engine.report.parameters import besides_words
+from engine.report.rate_words import error_words, is_coarse, rate_words, relative_words
 from engine.report.redaction import WITHHELD_WORDS, is_withheld
 from engine.report.run_words import run_sentences
 from engine.report.template_reader import document
@@ -51,6 +52,10 @@ def names_of(findings: Findings) -> dict[str, Any]:
         **_losses(findings),
         "WITHHELD_WORDS": WITHHELD_WORDS,
         "is_withheld": is_withheld,
+        "rate_words": rate_words(findings),
+        "is_coarse": is_coarse(findings),
+        "relative_words": relative_words,
+        "error_words": error_words,
     }
 
 

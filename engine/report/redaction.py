@@ -29,7 +29,8 @@ _RUN = re.compile(r"\breplicate\s*(?:no\.?|number|#)?\s*\d+", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Redactor:
-    """Takes out of a free text what identifies a run: internal names become letters; rates and other settings,
+    """Takes out of a free text what identifies a run: internal names become letters; rates and other settings
+    (unless members are told the rate),
     paths, specs, numbers of replicates and anything that looks like a key are withheld."""
 
     letters: Mapping[str, str]
@@ -40,7 +41,8 @@ class Redactor:
     @classmethod
     def of(cls, study: Study, letters: Mapping[str, str]) -> Redactor:
         """For a study whose scenarios have these letters (label to letter)."""
-        return cls(letters, _settings(study.plan), study.names, study.measures)
+        told = study.plan.publish.members_rate == "tell"
+        return cls(letters, frozenset() if told else _settings(study.plan), study.names, study.measures)
 
     @classmethod
     def of_plan(cls, plan: Plan, calls: tuple[MeasureCall, ...], *, settings: bool = False) -> Redactor:

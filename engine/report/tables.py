@@ -11,6 +11,8 @@ from engine.common.spreadsheets import may_be_formula
 from engine.report.answers import ten_questions
 from engine.report.like_with_like import small_cell_rows
 from engine.report.office import parts_of_zip, without_traces
+from engine.report.rate_facts import Range
+from engine.report.rate_words import range_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +33,8 @@ def _rows(values: Sequence[Any], leave: tuple[str, ...] = ()) -> tuple[list[str]
 def _cell(value: Any) -> Any:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, Range):
+        return range_words(value)
     return ", ".join(map(str, value)) if isinstance(value, tuple) else value
 
 
@@ -76,6 +80,7 @@ def sheets(findings: Findings) -> dict[str, tuple[list[str], list[list[Any]]]]:
         "Coefficients": _rows(utility.coefficients),
         "Analyses side by side": _rows(utility.analysis_runs),
         "Coefficients side by side": _rows(utility.coefficient_runs),
+        "Changes": _rows(utility.changes),
         "Flags": _rows(utility.tallies),
         "Checks": _rows(findings.checks),
         "Attributes": _rows(findings.design.attributes),

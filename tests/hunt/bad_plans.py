@@ -29,7 +29,7 @@ KEYS = {
     "threat": ("intruder", "public_files", "harm"),
     "table": ("name", "attributes"),
     "tolerances": ("change", "min_n", "se", "se_ratio"),
-    "publish": ("title", "rate_policy", "rate_range", "wording", "include"),
+    "publish": ("title", "rate_policy", "rate_range", "wording", "include", "members_rate"),
     "lock": ("number", "by", "at", "digest", "plan"),
 }
 LISTS = ("attribute", "edit", "analysis", "mechanism", "table")

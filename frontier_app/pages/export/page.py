@@ -243,7 +243,10 @@ def _rate_words(study: Study, tier: str) -> str:
     return {
         "analyst": "It holds the exact rate, and what else remakes the release.",
         "chair": "It tells the exact rate, asked for and reached: the chair answers for it, members do not see it.",
-        "member": "It tells neither the rate nor how many records changed: members judge risk and use without them.",
+        "member": "It tells the rate and how many records changed, as the plan says."
+        if public.members_rate == "tell"
+        else "It tells neither the rate nor how many records changed, and figures only as exactly as two attacks on it "
+        "allow: members judge risk and use without them.",
     }[tier]
 
 

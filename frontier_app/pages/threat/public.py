@@ -8,10 +8,11 @@ from typing import Any
 import streamlit as st
 
 from engine.plan import Plan, PublishPlan
-from engine.plan.context import INCLUDE, RATE_POLICIES
+from engine.plan.context import INCLUDE, MEMBERS_RATES, RATE_POLICIES
 from frontier_app.widgets.input_errors import InputErrors
 
 _POLICIES = {"withhold": "withhold it (usual)", "range": "give a range in words"}
+_MEMBERS = {"withhold": "withhold it, and tell figures coarsely (usual)", "tell": "tell it, and all figures exactly"}
 
 
 def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
@@ -57,6 +58,16 @@ def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) ->
     if ranged and not range_words.strip():
         st.caption("The share is withheld until the range is given.")
         values |= {"rate_policy": "withhold"}
+    values["members_rate"] = st.selectbox(
+        "The rate, to the members of the board",
+        MEMBERS_RATES,
+        index=MEMBERS_RATES.index(old.members_rate),
+        format_func=_MEMBERS.__getitem__,
+        key=f"publish-members-{tag}",
+        disabled=fixed,
+        help="Figures before and after give the rate away. Where it is withheld, the members' bundle is attacked as it "
+        "is exported, and figures are told more coarsely until the attacks leave a factor of three.",
+    )
     values["include"] = _included(base, tag, fixed)
     return wrong.attempt(lambda: replace(plan, publish=PublishPlan(**values)), plan)
 

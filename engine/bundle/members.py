@@ -1,0 +1,63 @@
+"""The members' bundle: findings as coarse as it takes that they do not give the rate away."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engine.bundle.members_attack import FACTOR, MembersAttack, attack_members_bundle
+from engine.bundle.refusal import Refused
+from engine.report.build_findings import findings
+from engine.report.coarsening import coarsened
+from engine.report.findings import BOARD
+from engine.report.member import write_findings
+from engine.report.rate_facts import COUNTS, STEPS
+
+if TYPE_CHECKING:
+    from engine.bundle.export_source import ExportSource
+    from engine.report.findings import Findings
+
+
+def write(source: ExportSource, folder: Path) -> dict[str, Any]:
+    """Write the members' bundle into an empty folder; returns what the attacks on it found, as plain values.
+
+    Where the plan withholds the rate from members, figures are told more and more coarsely (see
+    :mod:`engine.report.coarsening`) until two attacks leave an interval of the rate that is a factor of three wide.  A
+    bundle that nothing makes coarse enough is refused (:class:`Refused`); so is one whose written file says more.
+    """
+    told, attacks = told_to_members(findings(source.study, source.remade))
+    write_findings(told, folder)
+    if told.members_rate.attacked:
+        _check(attack_members_bundle((folder / BOARD).read_text(encoding="utf-8")))
+    return attacks
+
+
+def told_to_members(whole: Findings) -> tuple[Findings, dict[str, Any]]:
+    """Findings as members read them, and what the attacks found at each step that was tried."""
+    if whole.members_rate.policy != "withheld":
+        return whole, {"members_rate": "tell"}
+    if not whole.design.swap:
+        return whole, {"members_rate": "withhold", "why": "the attacks are on the random swap"}
+    attacked = replace(whole, members_rate=replace(whole.members_rate, attacked=True))
+    tried: dict[str, Any] = {}
+    for step, counts in product(STEPS, COUNTS):
+        told = coarsened(attacked, step, counts)
+        result = attack_members_bundle(told.to_json())
+        tried[f"changes: {step}; counts: {counts}"] = result.to_dict()
+        if result.leaves_enough:
+            break
+    _check(result)
+    return told, {"members_rate": "withhold", "changes": step, "counts": counts, "tried": tried}
+
+
+def _check(result: MembersAttack) -> None:
+    if not result.leaves_enough:
+        raise Refused(
+            "the member bundle was refused: however coarsely it tells the release, two attacks on it alone infer the "
+            f'rate within a factor of less than {FACTOR:g}. Let the members know the rate (members_rate = "tell" in '
+            "[publish] of the plan; dashboard: Threat and uses, What is said in public), or export no bundle for "
+            "members; nothing was written",
+            "member: the rate can be inferred",
+        )

@@ -1,0 +1,150 @@
+"""Attacks on the members' bundle: the rate that a member of the board can infer from it alone.
+
+Two attacks, on ``board.json``, of which memo, tables, slides and pictures hold nothing more:
+
+* ``counts``: a count of unaltered records and a statement on their share (within the bound or beyond it, riskier than
+  doing nothing or not) bound how many records are unaltered.
+* ``changes``: figures before and after, or how far they moved, tell how many records moved, as in
+  :mod:`engine.models.rate_likelihood`: percentages, means and associations of an exchanged attribute, and who of its
+  levels stays exposed.
+
+Neither uses the released file or other tables of the original, which tell more.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from engine.bundle.members_evidence import Member, evidence, unit_of_digits
+from engine.models.rate_likelihood import RateEstimate, rate_estimate, rate_interval
+from engine.report.answers import recommended
+from engine.report.findings import Findings
+from engine.report.map_facts import CandidateRow
+from engine.report.rate_facts import STEPS
+from engine.report.redaction import is_count_title
+
+FACTOR = 3.0
+"""How many times its lower end the upper end of the interval must be that the attacks leave."""
+_PERCENT = re.compile(r"(\d+(?:\.\d+)?(?:e-?\d+)?) %")
+
+_ON_AVERAGE = "on average over runs"
+_RUNS = 2.0  # standard deviations up to which a share of single runs may be asked to meet a bound
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class MembersAttack:
+    """Intervals of the share of records changed: by ``counts``, by ``changes`` (the narrowest of what kinds of figures
+    leave) and by both; ``estimate`` is by least squares over percentages, where they are shown as figures."""
+
+    counts: Interval
+    changes: Interval
+    estimate: RateEstimate
+
+    @property
+    def both(self) -> Interval:
+        """What both leave; the narrower one where they contradict each other."""
+        low, high = max(self.counts[0], self.changes[0]), min(self.counts[1], self.changes[1])
+        return (low, high) if low < high else min(self.counts, self.changes, key=_width)
+
+    @property
+    def leaves_enough(self) -> bool:
+        """Whether the interval is at least a factor of three wide."""
+        return _width(self.both) >= FACTOR
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values for the analyst."""
+        named = {"counts": self.counts, "changes": self.changes, "both": self.both}
+        result: dict[str, Any] = {name: [round(end, 4) for end in ends] for name, ends in named.items()}
+        if math.isfinite(self.estimate.rate):
+            result["estimate"] = {"rate": round(self.estimate.rate, 4), "se": round(self.estimate.error, 4)}
+        return result
+
+
+def _width(interval: Interval) -> float:
+    low, high = interval
+    return math.inf if low <= 0 else high / low
+
+
+def attack_members_bundle(text: str) -> MembersAttack:
+    """Attack the text of a ``board.json``."""
+    board = Findings.from_json(text)
+    if not board.design.swap:
+        return MembersAttack((0.0, 1.0), (0.0, 1.0), RateEstimate(math.nan, math.nan))
+    kinds = evidence(board)
+    intervals = [rate_interval(shifts) for shifts in kinds.values() if shifts]
+    changes = min(intervals, key=_width, default=(0.0, 1.0))
+    return MembersAttack(_from_counts(board), changes, rate_estimate(kinds["percentages"]))
+
+
+class Statement(NamedTuple):
+    """Of unaltered records ``records`` stand in small cells, give or take ``room``, and as a share of all unaltered
+    ones they are at most ``limit`` (``is_within``) or more."""
+
+    records: float
+    room: float
+    limit: float
+    is_within: bool
+
+
+def _from_counts(board: Findings) -> Interval:
+    """With e unaltered records in small cells and a share of at most a of the unaltered ones there, at least e / a are
+    unaltered; with a share beyond a, fewer are.  At least the share of records that the total variation moves is
+    altered.  Statements that contradict each other (they are on averages) tell nothing."""
+    low, high = _moved(board), 1.0
+    for count, room, limit, is_within in [*_of_the_run(board), *_of_candidates(board)]:
+        if is_within:
+            high = min(high, 1 - (count - room) / limit / board.design.n_records)
+        else:
+            low = max(low, 1 - (count + room) / limit / board.design.n_records)
+    return (low, high) if low < high else (0.0, 1.0)
+
+
+def _moved(board: Findings) -> float:
+    """The least share of altered records by the total variation, which is shown to two digits at most."""
+    moved = board.utility.distance.moved
+    if not moved:
+        return 0.0
+    return moved - unit_of_digits(moved, 2 if STEPS.index(board.members_rate.step) < 2 else 1) / 2
+
+
+def _of_the_run(board: Findings) -> Iterator[Statement]:
+    """What is said of the run to be released."""
+    exposure = board.exposure
+    count, room = float(exposure.unaltered_after), Member(board).count_room(exposure.unaltered_after)
+    if exposure.bound and exposure.within_bound is not None:
+        yield Statement(count, room, exposure.bound, exposure.within_bound)
+
+
+def _of_candidates(board: Findings) -> Iterator[Statement]:
+    """What is said of the averages of all candidates that are said to have the same extent."""
+    n, own = board.design.n_records, recommended(board)
+    if not is_count_title(board.map.risk_title):
+        return
+    match = _PERCENT.search(board.map.bound)
+    for row in board.map.candidates:
+        if row.risk is None or _extent(row) != _extent(own):
+            continue
+        room = Member(board).count_room(row.risk)
+        if board.map.nothing_risk:
+            yield Statement(row.risk, room, board.map.nothing_risk / n, not row.riskier_than_nothing)
+        if match and float(match[1]) > 0 and row.within_bound is not None:
+            beyond = 0.0 if row.within_bound or _ON_AVERAGE in board.map.bound else _RUNS * _spread(board, row)
+            yield Statement(row.risk, room + beyond, float(match[1]) / 100, row.within_bound)
+
+
+def _spread(board: Findings, row: CandidateRow) -> float:
+    """The standard deviation of single runs, where the bound is on these and not on their mean."""
+    if row.risk_se is None:
+        return math.sqrt(row.risk or 0.0)
+    return row.risk_se * math.sqrt(board.map.runs)
+
+
+def _extent(row: CandidateRow) -> str:
+    """Which of the extents a candidate is said to have."""
+    return row.words.partition(", at ")[2]

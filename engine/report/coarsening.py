@@ -1,0 +1,226 @@
+"""Changes told more and more coarsely, until they do not give the rate away.
+
+1. ``two digits``: figures of the release and their changes have two significant digits.
+2. ``rounded changes``: no figure of the release stands beside the original's, only the size of the change, to the next
+   5 % and standard error; distances have one digit.
+3. ``classes``: the size of the change is a class (less than 5 %, 5 to 10 %, ...); distances are withheld, and have one
+   digit on the map.
+4. ``classes without figures``: neither does the original's figure stand beside the class; strengths of association,
+   whose relative change is that of the rate, and the relative change of coefficients are withheld.
+5. ``flags``: only whether a figure is flagged.
+
+Percentages of one attribute that a swap cannot move stay as they are.  Rows stand by class and name, so that their
+order tells no more than the class does.  Counts are exact, or have two digits or one; last, those of groups of an
+exchanged attribute are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from engine.report.coarse_counts import count, rounded, with_coarse_counts
+from engine.report.rate_facts import ChangeKind, ChangeRow, Counts, Range, Step
+
+if TYPE_CHECKING:
+    from engine.report.facts import CoefficientRow, Distance, MeanRow, PairRow, ShareRow, Utility
+    from engine.report.findings import Findings
+    from engine.report.loss_facts import AnalysisRuns, CoefficientRuns, Loss
+
+_PERCENT = 0.05  # the step of rounded changes
+CLASSES = (0.0, 0.05, 0.1, 0.2, 0.5, None)
+"""Ends of the classes of relative change."""
+ERROR_CLASSES = (0.0, 2.0, 5.0, 10.0, 20.0, None)
+"""Ends of the classes of change in standard errors."""
+_CROSS = " × "
+_FIGURE = re.compile(r" \([^()]*%\)")
+
+
+def coarsened(findings: Findings, step: Step, counts: Counts = "exact") -> Findings:
+    """The findings with changes as they stand at a step, and with counts to fewer digits; unchanged but for the names
+    of both where these are exact."""
+    findings = replace(findings, members_rate=replace(findings.members_rate, step=step, counts=counts))
+    findings = with_coarse_counts(findings, counts, step)
+    if step == "exact":
+        return findings
+    if step == "two digits":
+        return replace(findings, utility=_rounded(findings.utility))
+    checks = tuple(replace(check, found=_FIGURE.sub("", check.found)) for check in findings.checks)
+    return replace(findings, utility=_changes(findings.utility, step), checks=checks)
+
+
+def _rounded(utility: Utility) -> Utility:
+    """Two significant digits of everything that the release has made; what the original says is exact."""
+    tables = tuple(
+        replace(table, rows=tuple(replace(cell, after=count(cell.after, 2)) for cell in table.rows))
+        for table in utility.tables
+    )
+    return replace(
+        utility,
+        shares=_two_digits(utility.shares),
+        means=_two_digits(utility.means),
+        correlations=_two_digits(utility.correlations),
+        associations=_two_digits(utility.associations),
+        coefficients=_two_digits(utility.coefficients),
+        tables=tables,
+        distance=_distance(utility.distance, 2),
+        losses=_two_digits(utility.losses),
+    )
+
+
+Row = TypeVar("Row", "ShareRow", "MeanRow", "PairRow", "CoefficientRow", "Loss")
+
+
+def _two_digits(rows: Iterable[Row]) -> tuple[Row, ...]:
+    names = ("after", "relative", "errors", "se_after", "shift", "ratio")
+    return tuple(
+        replace(row, **{name: rounded(getattr(row, name), 2) for name in names if hasattr(row, name)})  # type: ignore[arg-type]
+        if row.before != row.after
+        else row
+        for row in rows
+    )
+
+
+def _changes(utility: Utility, step: Step) -> Utility:
+    """Only the sizes of changes, and percentages of one attribute that have not moved."""
+    fixed = tuple(r for r in utility.shares if r.before == r.after and " × " not in r.table and not r.weighted)
+    told = [_told(change, step) for change in _all_changes(utility)]
+    told = [row for row in told if row.before is not None or row.kind not in ("association", "correlation")]
+    rows = sorted({(row.kind, row.table, row.level, row.weighted): row for row in told}.values(), key=_order)
+    places = 1 if step == "rounded changes" else 0
+    return replace(
+        utility,
+        shares=fixed,
+        means=(),
+        correlations=(),
+        associations=(),
+        coefficients=(),
+        tables=(),
+        distance=_distance(utility.distance, places),
+        losses=(),
+        coefficient_runs=tuple(_runs(row) for row in utility.coefficient_runs) if places else (),
+        analysis_runs=tuple(_runs(row) for row in utility.analysis_runs),
+        changes=tuple(rows),
+    )
+
+
+def _distance(distance: Distance, places: int) -> Distance:
+    """Its figures to so many digits; withheld where that is none."""
+    names = ("hellinger", "hellinger_large", "moved", "moved_low", "moved_high")
+    figures = {name: rounded(getattr(distance, name), places) if places else None for name in names}
+    return replace(distance, **figures)  # type: ignore[arg-type]
+
+
+Runs = TypeVar("Runs", "CoefficientRuns", "AnalysisRuns")
+
+
+def _runs(row: Runs) -> Runs:
+    figures = {name: rounded(getattr(row, name), 1) for name in ("mean", "least", "most")}
+    return replace(row, **figures)  # type: ignore[arg-type]
+
+
+_LOSSES: dict[str, ChangeKind] = {
+    "percentage of one attribute": "percentage",
+    "percentage of two attributes": "percentage",
+    "mean": "mean",
+    "coefficient": "coefficient",
+}
+"""Kinds of the worst losses, which are in the same words as the rows of that kind; cells stand in their tables."""
+Change = tuple[ChangeRow, float | None, float | None]
+"""A row without sizes, its relative change and its change in standard errors."""
+
+
+def _row(kind: ChangeKind, table: str, level: str, n: int | None, before: float | None, flagged: bool,
+         weighted: bool = False) -> ChangeRow:  # fmt: skip
+    return ChangeRow(kind, table, level, weighted, n, before, None, None, flagged)
+
+
+def _all_changes(utility: Utility) -> Iterable[Change]:
+    """Everything that users compute and that has changed."""
+    for share in utility.shares:
+        if share.before != share.after:
+            row = _row("percentage", share.table, share.level, share.n, share.before, share.flagged, share.weighted)
+            yield row, share.relative, share.errors
+    for mean in utility.means:
+        if mean.before != mean.after:
+            row = _row("mean", mean.column, mean.group, mean.n, mean.before, mean.flagged, mean.weighted)
+            yield row, mean.relative, mean.errors
+    kinds: tuple[tuple[ChangeKind, Sequence[PairRow]], ...] = (
+        ("correlation", utility.correlations),
+        ("association", utility.associations),
+    )
+    for kind, pairs in kinds:
+        for pair in pairs:
+            if pair.before != pair.after:
+                row = _row(kind, f"{pair.first} × {pair.second}", pair.statistic, None, pair.before, False)
+                yield row, _relative(pair.before, pair.after), None
+    for coefficient in utility.coefficients:
+        if coefficient.before is not None and coefficient.before != coefficient.after:
+            name = coefficient.name + (f" ({coefficient.lost})" if coefficient.lost else "")
+            before = coefficient.before
+            row = _row("coefficient", coefficient.analysis, name, None, before, coefficient.flagged)
+            yield row, _relative(before, coefficient.after), coefficient.shift
+    for loss in utility.losses:
+        kind_of = _LOSSES.get(loss.kind)
+        if kind_of is not None and loss.before != loss.after:
+            what = loss.what + (f" ({loss.lost})" if loss.lost else "")
+            row = _row(kind_of, loss.of, what, loss.n, loss.before, loss.flagged, loss.weighted)
+            yield row, loss.relative, loss.errors
+    for table in utility.tables:
+        for cell in table.rows:
+            if cell.before != cell.after:
+                name = f"{table.name} ({_CROSS.join(table.attributes)})"
+                row = _row("cell", name, ", ".join(cell.levels), None, float(cell.before), cell.flagged)
+                yield row, _relative(cell.before, cell.after), cell.errors
+
+
+def _relative(before: float | None, after: float | None) -> float | None:
+    return None if not before or after is None else (after - before) / abs(before)
+
+
+def _told(change: Change, step: Step) -> ChangeRow:
+    """One change as it is told at a step."""
+    row, relative, errors = change
+    if step == "flags":
+        return replace(row, n=None, before=None)
+    if step == "rounded changes":
+        sizes = (_near(relative, _PERCENT), _near_error(errors))
+    else:
+        sizes = (_class(relative, CLASSES), _class(errors, ERROR_CLASSES))
+    if step == "classes without figures":
+        of_itself = None if row.kind == "coefficient" else sizes[0]
+        return replace(row, n=None, before=None, relative=of_itself, errors=sizes[1])
+    n = None if row.n is None else count(row.n, 2)
+    return replace(row, n=n, before=rounded(row.before, 2), relative=sizes[0], errors=sizes[1])
+
+
+def _near(value: float | None, unit: float) -> Range | None:
+    """To the next multiple of a unit."""
+    if value is None:
+        return None
+    middle = round(abs(value) / unit) * unit
+    return Range(round(max(0.0, middle - unit / 2), 12), round(middle + unit / 2, 12), True)
+
+
+def _near_error(value: float | None) -> Range | None:
+    """To a whole number of standard errors, from ten on to one digit."""
+    unit = 1.0 if value is None or abs(value) < 10 else 10.0 ** np.floor(np.log10(abs(value)))
+    return _near(value, float(unit))
+
+
+def _class(value: float | None, ends: Sequence[float | None]) -> Range | None:
+    """The class in which a size is."""
+    if value is None:
+        return None
+    at = max(i for i, end in enumerate(ends) if end is not None and abs(value) >= end)
+    return Range(float(ends[at] or 0.0), ends[at + 1])
+
+
+def _order(row: ChangeRow) -> tuple[object, ...]:
+    """The worst class first, then by name."""
+    errors = -row.errors.low if row.errors else 0.0
+    return (not row.flagged, errors, -row.relative.low if row.relative else 0.0, row.kind, row.table, row.level)

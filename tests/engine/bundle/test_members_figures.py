@@ -1,0 +1,98 @@
+"""What a member could infer of the rate on CPS-8D with Race swapped, from exact figures and from what is told.
+
+The published figures, 9.9 to 14.2 % by counts and 9.6 ± .3 % by shares, are of one release each; other draws of the
+same candidate spread around them by .5 %.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.bundle.members import told_to_members
+from engine.bundle.members_attack import MembersAttack, attack_members_bundle
+from engine.data.io.readers import read_table
+from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan
+from engine.plan.samples import load
+from engine.report.build_findings import findings
+from engine.report.describe import remade
+from engine.report.findings import Findings
+from engine.study.keys import key_path
+from engine.sweeps.sweep import sweep
+from tests.shared import shared_file
+
+pytestmark = pytest.mark.slow
+
+RATES = ("0.01", "0.02", "0.05", "0.1")
+KEY = "3f9a1c5e7b2d4860a1b2c3d4e5f60718"
+REPLICATES = 12
+
+
+@pytest.fixture(scope="module")
+def boards(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[tuple[str, int], Findings]]:
+    """Findings by rate and replicate."""
+    raw = read_table(str(shared_file("data", "cps8d.csv")))
+    plan = Plan(
+        DataPlan(tuple(AttributePlan(name) for name in raw.names)),
+        space=SpacePlan(specs=("Race:S",), rates=RATES, replicates=REPLICATES),
+        decision=DecisionPlan(max_risk="0.0135"),
+    )
+    path = tmp_path_factory.mktemp("cps") / "cps.study"
+    key_path(path).write_text(KEY)
+    with sweep(raw, plan, path, workers=1) as study:
+        yield {
+            (scenario.spec.rate, replicate): findings(study, remade(study, raw, scenario.label, replicate))
+            for scenario in study.scenarios
+            for replicate in (range(1, REPLICATES + 1) if scenario.spec.rate == "0.1" else (1,))
+        }
+
+
+def test_shares_give_the_rate_to_a_third_of_a_percent(boards):
+    found = [attack_members_bundle(boards["0.1", r].to_json()).estimate for r in range(1, REPLICATES + 1)]
+    rates = np.array([estimate.rate for estimate in found])
+    assert np.mean([estimate.error for estimate in found]) == pytest.approx(0.004, abs=0.001)
+    spread = np.std(rates, ddof=1)
+    assert abs(rates.mean() - 0.1) < 4 * spread / np.sqrt(REPLICATES)
+    assert abs(0.096 - rates.mean()) < 3 * spread + 0.0005
+
+
+def test_a_count_and_the_bound_on_its_share_leave_at_most_14_percent(boards):
+    highs = [attack_members_bundle(boards["0.1", r].to_json()).counts[1] for r in range(1, REPLICATES + 1)]
+    assert all(high >= 0.1 for high in highs)
+    assert abs(np.median(highs) - 0.142) < 0.01
+
+
+@pytest.mark.parametrize("rate", RATES)
+def test_what_is_told_leaves_a_factor_of_three(boards, rate):
+    truth = float(rate)
+    exact = attack_members_bundle(boards[rate, 1].to_json())
+    told, attacks = told_to_members(boards[rate, 1])
+    after = attack_members_bundle(told.to_json())
+    print(f"\nrate {rate}: exact {_percent(exact)}, told {_percent(after)} ({attacks['changes']}; {attacks['counts']})")
+    assert not exact.leaves_enough and exact.both[0] < truth * 1.1 and exact.both[1] > truth * 0.95
+    assert after.leaves_enough and after.both[0] <= truth <= after.both[1]
+
+
+def _percent(attack: MembersAttack) -> str:
+    return f"{100 * attack.both[0]:.1f} to {100 * attack.both[1]:.1f} %"
+
+
+def test_every_candidate_of_the_readme_can_be_told(tmp_path: Path):
+    """1,841 records: the exact figures of few candidates give their rate away, and none is refused."""
+    raw, plan = load("czech")
+    plan = replace(plan, space=SpacePlan(swap_sizes=(1, 2), rates=("0.02", "0.10"), replicates=12))
+    plan = replace(plan, decision=DecisionPlan(max_risk="0.002"))
+    steps = []
+    with sweep(raw, plan, tmp_path / "czech.study", workers=1) as study:
+        for scenario in study.scenarios:
+            whole = findings(study, remade(study, raw, scenario.label, 1))
+            told, attacks = told_to_members(whole)
+            assert attack_members_bundle(told.to_json()).leaves_enough
+            steps.append((scenario.spec.rate, attacks["changes"]))
+    print("\n" + str(sorted(Counter(steps).items())))
+    assert len(steps) == 42 and ("0.02", "exact") in steps and {step for _, step in steps} != {"exact"}
