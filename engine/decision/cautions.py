@@ -17,6 +17,7 @@ from engine.decision.release_check import counted_losses, percent, share_words
 from engine.decision.slope import BeatenByOriginal, beaten_by_original, beaten_text, slope_of
 from engine.frontier.chance import ShareWithin, share_within
 from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.frontier.summary import believed_errors
 from engine.release.results import Results, RunStatus
 from engine.release.scenarios import SweepState
 from engine.study.map_reader import risk_bound
@@ -33,6 +34,7 @@ class CautionKind(StrEnum):
     CHANGES_NOTHING = "changes nothing"
     PARTIAL_RUN = "partial run"
     NEAR_BOUND = "mean near the bound"
+    NOISE_UNKNOWN = "too few runs to say how near the bound"
     UNSETTLED = "share of runs within the bound unsettled"
     NOT_RECHECKED = "not run on fresh replicates"
     SWEEP_UNFINISHED = "sweep unfinished"
@@ -44,8 +46,8 @@ class Caution:
 
     ``measure`` is the title of the risk measure within a sentence, ``reason`` why its figure is undefined, ``value``
     its mean, ``bound`` what it is held against.  The ``share`` of runs within the bound is held against
-    ``probability``.  ``changed`` records were swapped in a partial run; a sweep in the state ``sweep`` has ``done`` of
-    ``total`` runs.
+    ``probability``.  ``changed`` records were swapped in a partial run; a mean rests on ``runs`` runs; a sweep in the
+    state ``sweep`` has ``done`` of ``total`` runs.
     """
 
     kind: CautionKind
@@ -56,6 +58,7 @@ class Caution:
     share: ShareWithin | None = None
     probability: Fraction | None = None
     changed: int = 0
+    runs: int = 0
     sweep: SweepState | None = None
     done: int = 0
     total: int = 0
@@ -69,6 +72,8 @@ _TEXTS = {
     CautionKind.CHANGES_NOTHING: "it changes nothing: the release is the original",
     CautionKind.PARTIAL_RUN: "the run to be released is partial: {changed:,} records were swapped, then none could",
     CautionKind.NEAR_BOUND: "its mean {measure}, {value:.5g}, is within two standard errors of the bound {bound:g}",
+    CautionKind.NOISE_UNKNOWN: "its mean {measure}, {value:.5g}, rests on {runs} runs, too few to say how near the"
+    " bound {bound:g} it is",
     CautionKind.UNSETTLED: "{within} meet the bound {bound:g}, which does not settle whether {asked} of all runs do",
     CautionKind.NOT_RECHECKED: "its figures are those that led to the choice; it has not been run again on fresh"
     " replicates",
@@ -124,6 +129,9 @@ def _bound_cautions(study: Study, view: RiskUtilityMap, index: int, record: Mapp
     title = view.measures[view.risk].measure.title.lower()
     if probability is None:
         mean, se = float(view.risk_loss[index]), float(view.summary.se[index, view.risk])
+        runs = int(view.summary.counted[index])
+        if mean <= bound and np.isinf(believed_errors(np.array([se]), np.array([runs]))[0]):
+            return [Caution(CautionKind.NOISE_UNKNOWN, title, value=mean, bound=bound, runs=runs)]
         near = mean <= bound < mean + 2 * se
         return [Caution(CautionKind.NEAR_BOUND, title, value=mean, bound=bound)] if near else []
     fresh = study.runs.of([index], "fresh")

@@ -8,11 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.frontier.risk_utility_map import RiskUtilityMap
-from engine.frontier.summary import margins, t_thresholds
+from engine.frontier.summary import believed_errors, margins, t_thresholds
 from engine.study.study import Study
-
-_FEW = 5
-"""Below so many runs a standard error of exactly 0 says that the runs happened to agree, not that they always will."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ def differences(
 
     Noise is Welch's interval for the difference of two means at 95 %, shared by all measures (Bonferroni) and by the
     ``together`` scenarios that are shown side by side.  Runs of candidates that share draws are correlated, mostly
-    positively, so that it rather errs on the side of noise.  Equal figures over fewer than five runs prove nothing.
+    positively, so that it rather errs on the side of noise.  Equal figures over few runs prove nothing.
     """
     quantiles = t_thresholds(len(view.measures) * max(1, together))
     original = view.original_losses
@@ -89,10 +86,10 @@ def _margin(mean: tuple[float, int], reference: tuple[float, int] | None, quanti
     """What a difference of two means has to exceed: each is a standard error and a number of runs; the unaltered data
     (None) are known exactly.  Infinite where noise is unknown."""
     se, n = np.array([mean, reference or (0.0, 2)]).T
-    unknown = np.isnan(se) | ((se == 0) & (n < _FEW))
-    unknown[1] &= reference is not None
-    se[unknown] = np.inf
-    return float(margins(se[:, None], n, 0, quantiles)[1, 0])
+    believed = believed_errors(se, n)
+    if reference is None:
+        believed[1] = 0.0
+    return float(margins(believed[:, None], n, 0, quantiles)[1, 0])
 
 
 @dataclass(frozen=True)

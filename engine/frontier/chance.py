@@ -17,10 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.frontier.summary import CONFIDENCE
-
-FEWEST_RUNS = 10
-"""Fewer runs than these never support a choice: their standard error and their quantiles say next to nothing."""
+from engine.frontier.summary import CONFIDENCE, believed_errors, t_thresholds
+from engine.frontier.summary import FEWEST_RUNS as FEWEST_RUNS
 
 
 def runs_needed(probability: Fraction) -> int:
@@ -159,11 +157,31 @@ def contest(within: np.ndarray, runs: np.ndarray, utility_loss: np.ndarray, prob
     known = ~np.isnan(utility_loss)
     enough = runs >= runs_needed(probability)
     eligible = known & enough & (within * probability.denominator >= runs * probability.numerator)
-    untold = known & (low < p) & (high >= p)
+    return _contest(eligible, known & (low < p) & (high >= p), utility_loss)
+
+
+def contest_of_means(
+    loss: np.ndarray, se: np.ndarray, runs: np.ndarray, utility_loss: np.ndarray, bound: float
+) -> Contest:
+    """Return who may be chosen where ``bound`` is on the mean ``loss`` over ``runs`` runs, with standard error ``se``.
+
+    All arrays have the shape ``(scenarios,)``.  A scenario is open while Student's interval of its mean holds the bound,
+    which it does as long as its error is not believed (:func:`engine.frontier.summary.believed_errors`).
+    """
+    quantiles = t_thresholds(1)
+    margin = quantiles[np.clip(runs - 1, 0, len(quantiles) - 1)] * believed_errors(se, runs)
+    known = ~np.isnan(utility_loss) & ~np.isnan(loss)
+    with np.errstate(invalid="ignore"):
+        untold = known & (loss - margin <= bound) & (loss + margin > bound)
+        eligible = known & (runs >= FEWEST_RUNS) & (loss <= bound)
+    return _contest(eligible, untold, utility_loss)
+
+
+def _contest(eligible: np.ndarray, untold: np.ndarray, utility_loss: np.ndarray) -> Contest:
+    """Return the most useful eligible scenario, and which of the ``untold`` ones may still take its place."""
     if not eligible.any():
         return Contest(None, untold)
-    order = np.lexsort((utility_loss, ~eligible))
-    best = int(order[0])
+    best = int(np.lexsort((utility_loss, ~eligible))[0])
     return Contest(best, untold & (utility_loss <= utility_loss[best]))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.frontier.risk_utility_map import RiskUtilityMap
-from engine.frontier.summary import margins, t_thresholds
+from engine.frontier.summary import believed_errors, margins, t_thresholds
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,8 @@ def indistinguishable_groups(view: RiskUtilityMap, representative: int | None = 
     difference (Welch's t, at a confidence shared by all pairs of the frontier).  Groups grow outwards from
     ``representative``, the index of a scenario that always stands for itself (without it from the safest): a scenario
     joins a group while it is indistinguishable from the one that stands for it, and begins the next one otherwise.
-    Where a scenario has too few runs for a standard error nothing is known about noise, so it is a group of its own.
+    Where a scenario has too few runs for a standard error that can be believed, nothing is known about noise, so it is
+    a group of its own.
     """
     order = view.frontier().tolist()
     if representative is not None and representative not in order:
@@ -36,14 +37,15 @@ def indistinguishable_groups(view: RiskUtilityMap, representative: int | None = 
     start = order.index(representative) if representative is not None else 0
     columns = [view.risk, view.utility]
     indices = np.array(order)
-    loss, se = view.summary.loss[indices][:, columns], view.summary.loss_se[indices][:, columns]
-    if np.isnan(se).any(axis=1).all():  # nothing is known of any: no need of quantiles, nor of SciPy, slow to load
-        return [IndistinguishableGroup(index) for index in order]
     counted = view.summary.counted[indices]
+    loss, se = view.summary.loss[indices][:, columns], view.summary.loss_se[indices][:, columns]
+    se = believed_errors(se, counted)
+    if np.isinf(se).any(axis=1).all():  # nothing is known of any: no need of quantiles, nor of SciPy, slow to load
+        return [IndistinguishableGroup(index) for index in order]
     quantiles = t_thresholds(len(order) * (len(order) - 1) // 2)
 
     def within_noise(i: int, j: int) -> bool:
-        if np.isnan(se[[i, j]]).any():
+        if np.isinf(se[[i, j]]).any():
             return False
         pair = np.array([i, j])
         margin = margins(se[pair], counted[pair], 0, quantiles)[1]

@@ -17,6 +17,8 @@ from engine.measures import Measure
 from engine.release.results import Results, RunStatus
 
 CONFIDENCE = 0.95
+FEWEST_RUNS = 10
+"""Fewer runs than these never support a choice: their standard error and their quantiles say next to nothing."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +99,19 @@ class Dominance:
 
 
 _MOST_DF = 1000
-FEW = 5
-"""Below so many runs a standard error of exactly 0 says that the runs happened to agree, not that they always will."""
+
+
+def believed_errors(se: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """Return the standard errors that comparisons rest on: infinite where nothing is known about noise.
+
+    That is where an error is undefined, and where it is exactly 0 over fewer than :data:`FEWEST_RUNS` runs: a few equal
+    runs happened to agree, which does not make their mean certain.  Nothing finite can stand in for such an error, as
+    no run shows how far another one may lie.  From that number on a zero is believed: were runs to differ with a chance
+    of a quarter, ten equal ones would come in one sweep of eighteen.  ``counted`` is how many runs each scenario (row
+    of ``se``) has.
+    """
+    agreeing = (se == 0) & (counted < FEWEST_RUNS).reshape(-1, *[1] * (se.ndim - 1))
+    return np.where(agreeing, np.inf, np.nan_to_num(se, nan=np.inf))
 
 
 def threshold(comparisons: int, confidence: float = CONFIDENCE) -> float:
@@ -149,8 +162,7 @@ def dominance(
     little; ``z`` is its multiple of a standard error for ample replicates.
     """
     columns = list(objectives)
-    loss, se = summary.loss[:, columns], np.nan_to_num(summary.loss_se[:, columns], nan=np.inf)
-    se[(se == 0) & (summary.counted < FEW)[:, None]] = np.inf
+    loss, se = summary.loss[:, columns], believed_errors(summary.loss_se[:, columns], summary.counted)
     on = undominated(loss)
     known = ~np.isnan(loss).any(axis=1)
     z = threshold(int(known.sum()) - 1)

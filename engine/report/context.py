@@ -13,7 +13,7 @@ from engine.common.wording import listed, lower_first
 from engine.decision.choice import measures_of
 from engine.decision.states import decision_status
 from engine.frontier.neighbours import lettered
-from engine.frontier.summary import Summary, losses, summarise, t_thresholds
+from engine.frontier.summary import Summary, believed_errors, losses, summarise, t_thresholds
 from engine.measures.distortion import small_share
 from engine.mechanisms import mechanism
 from engine.release.results import Results, RunStatus
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from engine.sweeps.remake import Remade
 
 _GRID = 40  # rough places of other candidates along either axis
-_ENOUGH = 5  # runs from which a standard error of exactly 0 is believed
 
 
 @dataclass(frozen=True)
@@ -266,7 +265,7 @@ def _candidates(context: ReportContext) -> tuple[CandidateRow, ...]:
     for k in (view.risk, view.utility):
         loss, se = summary.loss[indices, k], summary.loss_se[indices, k]
         counted = np.minimum(summary.counted[indices], summary.counted[indices[recommended]])
-        trusted = np.where((se == 0) & (summary.counted[indices] < _ENOUGH), np.inf, np.nan_to_num(se, nan=np.inf))
+        trusted = believed_errors(se, summary.counted[indices])
         margin = quantiles[np.clip(counted - 1, 0, len(quantiles) - 1)] * np.hypot(trusted, trusted[recommended])
         margin[np.hypot(trusted, trusted[recommended]) == 0] = 0
         clear = np.abs(loss[recommended] - loss) > margin

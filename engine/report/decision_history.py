@@ -116,6 +116,7 @@ _MEMBER_TEXTS = {
     " better",
     CautionKind.PARTIAL_RUN: "the run to be released is partial: some records found no partner",
     CautionKind.NEAR_BOUND: "its average risk is within two standard errors of the bound",
+    CautionKind.NOISE_UNKNOWN: "its average risk rests on too few runs to say how near the bound it is",
     CautionKind.UNSETTLED: "its runs are too few to settle that as many single runs meet the bound as the plan asks"
     " for",
     CautionKind.NOT_RECHECKED: "its figures are those that led to the choice; it has not been run again on fresh draws",

@@ -1,16 +1,27 @@
-"""Adaptive replicates: run all scenarios a few times, then spend where dominance is uncertain.
+"""Adaptive replicates: run all scenarios a few times, then spend where dominance or the choice is uncertain.
 
 Every scenario is run ``screen`` times.  One is *settled* when some scenario on the frontier of means is better on both
 risk and utility by more than Welch's margin, or when it has no figure to compare (all its runs failed).  The others
 go on to twice as many replicates, and again, up to ``replicates``.  Settled is judged anew each time, with what is
-known by then: a scenario whose settlement no longer holds goes on like the others.  Last, the scenarios on the frontier
-are run on as many *fresh* replicates, which had no part in finding them.
+known by then: a scenario whose settlement no longer holds goes on like the others.
+
+Where the plan bounds the risk, runs are then spent until the choice under that bound is settled
+(:func:`engine.frontier.chance.contest`): *open* are the scenarios that may be the most useful one within the bound and
+whose runs do not tell whether they are within.  They go on to as many runs as the bound takes, then to twice as many,
+and again, up to :func:`most_runs`.  What these runs say of dominance is judged again.  A choice that is open even then
+is reported as such, with the scenarios on which it hangs.
+
+Last, the scenarios on the frontier, and the one that the bound picks, are run on as many *fresh* replicates, which had
+no part in finding them.
 
 What this guarantees:
 
 * Whatever was run less than in full is, on the final figures, worse on both objectives than one scenario on the
   frontier, each at the confidence of :data:`CONFIDENCE` (two-sided, Welch's t with its own degrees of freedom).  So
-  every scenario on the frontier, and every one that a rule can recommend, was run in full.
+  every scenario on the frontier, and every one that a slope can recommend, was run in full.
+* The scenario that a bound picks has the runs that the bound takes.  Unless the choice is reported as open, further
+  runs would hardly change it: each rival that is more useful, and the scenario itself, was told from the bound at the
+  confidence of :data:`engine.frontier.summary.CONFIDENCE`.
 * A scenario that truly is on the frontier is given up only if chance misleads on an objective on which it is at least
   as good: at most ``(1 - CONFIDENCE) / 2`` against a given rival at a given look.  It is then close to that rival, so
   little is lost; full replication with noisy means is uncertain about the same scenarios.
@@ -28,18 +39,28 @@ much as it saves.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from engine.frontier.summary import FEW, margins, summarise, t_thresholds
+from engine.common.wording import listed
+from engine.frontier.chance import FEWEST_RUNS, Contest, contest, contest_of_means, runs_needed
+from engine.frontier.summary import believed_errors, margins, summarise, t_thresholds
 from engine.frontier.undominated import undominated
 from engine.measures import Measure
+from engine.plan import DecisionPlan, Plan
 from engine.release.results import Results, first_runs
+from engine.release.spec import MOST_REPLICATES
 from engine.study.map_reader import objective_indices
+from engine.study.study import Study
 from engine.sweeps.runner import Runner
 
 CONFIDENCE = 0.95
 """Confidence of one comparison of a scenario with a rival."""
+MOST_FOLD = 5
+"""A scenario on which the choice hangs is run up to so many times as often as the plan's ``replicates``: the 20 of a
+plan that says nothing become 100, the number of Gomatam, Karr and Sanil (2005, Section 5.3)."""
+_NAMED = 3  # open scenarios that are named in words
 
 
 def looks(screen: int, replicates: int) -> list[int]:
@@ -60,9 +81,7 @@ def judge(
     """
     summary = summarise(first_runs(results, runs), measures, len(runs))
     columns = list(objectives)
-    loss, se = summary.loss[:, columns], np.nan_to_num(summary.loss_se[:, columns], nan=np.inf)
-    # few equal runs happened to agree; that does not make their mean certain
-    se[(se == 0) & (summary.counted < FEW)[:, None]] = np.inf
+    loss, se = summary.loss[:, columns], believed_errors(summary.loss_se[:, columns], summary.counted)
     on = undominated(loss)
     settled = np.isnan(loss).any(axis=1)
     quantiles = t_thresholds(1, CONFIDENCE)
@@ -72,10 +91,83 @@ def judge(
     return on, settled
 
 
-def run_adaptively(runner: Runner) -> None:
-    """Run the scenarios of a study as its plan asks, and those on the frontier on fresh replicates too."""
+def runs_for_choice(decision: DecisionPlan) -> int:
+    """Return how many runs a scenario needs before it can be chosen under the plan's bound."""
+    share = decision.run_share
+    return FEWEST_RUNS if share is None else runs_needed(share)
+
+
+def most_runs(plan: Plan) -> int:
+    """Return the most runs that a scenario gets: the plan's ``replicates``; :data:`MOST_FOLD` times as many, and never
+    fewer than a choice takes, where runs are spent until the choice under a bound is settled."""
+    space = plan.space
+    if plan.decision.max_risk is None or not (space.adaptive or space.search):
+        return space.replicates
+    return min(MOST_REPLICATES, max(MOST_FOLD * space.replicates, runs_for_choice(plan.decision)))
+
+
+def who_may_be_chosen(
+    results: Results, measures: Sequence[Measure], objectives: tuple[int, int], runs: np.ndarray, decision: DecisionPlan
+) -> Contest | None:
+    """Return who may be chosen under the plan's bound, from the first ``runs`` replicates of each scenario; None where
+    the plan has no bound.  ``objectives`` are the columns of risk and utility."""
+    if decision.max_risk is None:
+        return None
+    bound, share, (risk, utility) = float(decision.max_risk), decision.run_share, objectives
+    first = first_runs(results, runs)
+    summary = summarise(first, measures, len(runs))
+    usefulness = np.where(np.isnan(summary.loss[:, risk]), np.nan, summary.loss[:, utility])
+    if share is None:
+        mean, se = summary.loss[:, risk], summary.loss_se[:, risk]
+        return contest_of_means(mean, se, summary.counted, usefulness, bound)
+    counted = first.counted(False)
+    within = measures[risk].loss(first.values[counted, risk]) <= bound
+    n_within = np.bincount(first.scenario[counted][within], minlength=len(runs))
+    return contest(n_within, summary.counted, usefulness, share)
+
+
+@dataclass(frozen=True)
+class Settlement:
+    """How the choice under a ``bound`` stands after a sweep: the label of the ``best`` scenario, None without one, and
+    the labels of those that are still ``open_`` although they were run ``most`` times, the most useful first."""
+
+    bound: str
+    best: str | None
+    open_: tuple[str, ...]
+    most: int
+
+    def __str__(self) -> str:
+        if self.open_:
+            others = len(self.open_) - _NAMED
+            names = listed([*self.open_[:_NAMED], *([f"{others:,} more"] if others > 0 else [])])
+            return (
+                f"the choice under the bound {self.bound} is not settled: {self.most:,} runs each do not tell whether "
+                f"{names} meet{'s' if len(self.open_) == 1 else ''} it"
+            )
+        if self.best is None:
+            return f"no candidate meets the bound {self.bound}"
+        return f"the choice under the bound {self.bound} is settled"
+
+
+def _settlement(study: Study, found: Contest, utility_loss: np.ndarray) -> Settlement:
+    decision, scenarios = study.plan.decision, study.scenarios
+    open_ = np.flatnonzero(found.open_)
+    open_ = open_[np.argsort(utility_loss[open_], kind="stable")]
+    return Settlement(
+        str(decision.max_risk),
+        None if found.best is None else scenarios[found.best].label,
+        tuple(scenarios[index].label for index in open_.tolist()),
+        most_runs(study.plan),
+    )
+
+
+def run_adaptively(runner: Runner) -> Settlement | None:
+    """Run the scenarios of a study as its plan asks, and those on the frontier on fresh replicates too.
+
+    Returns how the choice under the plan's bound stands; None where the plan has no bound.
+    """
     study = runner.study
-    replicates = study.plan.space.replicates
+    replicates, most, needed = study.plan.space.replicates, most_runs(study.plan), runs_for_choice(study.plan.decision)
     objectives = objective_indices(study)
     measures = [call.measure for call in study.measures]
     levels = looks(study.plan.space.screen, replicates)
@@ -83,13 +175,29 @@ def run_adaptively(runner: Runner) -> None:
     runner.bring(None, levels[0])
     at = 0
     while True:
-        on, settled = judge(study.runs.results(), measures, objectives, runs)
-        runner.total = int(np.where(settled, runs, replicates).sum() + replicates * on.sum())
-        short = ~settled & (runs < replicates)
-        if not short.any():
+        results = study.runs.results()
+        on, settled = judge(results, measures, objectives, runs)
+        wanted = np.where(settled, runs, np.maximum(runs, replicates))
+        more, found = ~settled & (runs < replicates), None
+        if more.any():
+            at = min(at + 1, len(levels) - 1)
+            runs[more] = np.maximum(runs[more], levels[at])
+        else:
+            found = who_may_be_chosen(results, measures, objectives, runs, study.plan.decision)
+            if found is not None:
+                more = found.open_ & (runs < most)
+                wanted[more] = most
+                runs[more] = np.minimum(np.where(runs < needed, needed, 2 * runs), most)[more]
+                if found.best is not None:
+                    on[found.best] = True
+        runner.total = int(wanted.sum() + replicates * on.sum())
+        if not more.any():
             break
-        at = min(at + 1, len(levels) - 1)
-        runs[short] = levels[at]
-        runner.bring(np.flatnonzero(short).tolist(), levels[at])
+        for number in np.unique(runs[more]).tolist():
+            runner.bring(np.flatnonzero(more & (runs == number)).tolist(), number)
     runner.bring(np.flatnonzero(on).tolist(), replicates, fresh=True)
     runner.done = runner.total
+    if found is None:
+        return None
+    loss = summarise(first_runs(results, runs), measures, len(runs)).loss[:, objectives[1]]
+    return _settlement(study, found, loss)

@@ -25,7 +25,7 @@ from engine.study.keys import key_path, read_key, read_or_make_key, write_key
 from engine.study.map_reader import risk_utility_map
 from engine.study.plan_changes import change_plan, check_change, check_departures, record_plan
 from engine.study.study import Study
-from engine.sweeps.adaptive import run_adaptively
+from engine.sweeps.adaptive import most_runs, run_adaptively
 from engine.sweeps.cluster import check_address, open_cluster
 from engine.sweeps.evaluator import Question
 from engine.sweeps.readiness import Ready, ready
@@ -252,33 +252,35 @@ def fill(
 ) -> None:
     """Draw and measure what a study does not hold yet; stops early, keeping everything, when the study is cancelled.
 
-    A ``search`` adds its scenarios to the study as it goes.  In stages, ``total`` is the most that may be left to do.
+    A ``search`` adds its scenarios to the study as it goes.  In stages, ``total`` is the most that may be left to do;
+    what a choice under a bound takes beyond ``replicates`` comes to it once it is known.
     """
     on_progress = options.get("on_progress")
     space = study.plan.space
     replicates = space.replicates
     total = replicates * (len(study.scenarios) if search is None else max(space.budget, len(study.scenarios)))
-    staged = space.adaptive or space.search
-    study.acquire_lease(total, study.runs.count(up_to=replicates))
+    staged, most = space.adaptive or space.search, most_runs(study.plan)
+    study.acquire_lease(total, min(total, study.runs.count(up_to=most)))
     try:
-        done = study.runs.count(up_to=replicates)  # nobody else adds to it from now on
+        done = min(total, study.runs.count(up_to=most))  # nobody else adds to it from now on
         if on_progress:
             on_progress(done, total)
-        message = ""
+        messages: list[str] = []
         if done < total or staged:
             announce_compilation(options.get("announce"))
             with open_executor(question, key, total - done, **options) as executor:
                 runner = Runner(study, question, executor, on_progress)
                 runner.done, runner.total = done, total
                 if search is not None:
-                    message = str(run_search(runner, search))
+                    messages.append(str(run_search(runner, search)))
                 if staged:
-                    run_adaptively(runner)
+                    settlement = run_adaptively(runner)
+                    messages += [] if settlement is None else [str(settlement)]
                 else:
                     runner.bring(None, replicates)
         with suppress(UsageError):  # without a risk and a utility measure there is no map
             risk_utility_map(study, as_writer=True)
-        study.lease.release("finished", message)
+        study.lease.release("finished", "; ".join(messages))
     except Cancelled:
         study.lease.release("cancelled", "cancelled by request")
     except KeyboardInterrupt:

@@ -13,7 +13,7 @@ from engine.decision.slope import BeatenByOriginal
 from engine.frontier.chance import ShareWithin
 from engine.report.decision_history import member_text
 
-_FIGURES = {"value": 0.12345678, "bound": 0.1, "changed": 1234, "sweep": "running", "done": 3, "total": 1000}
+_FIGURES = {"value": 0.12345678, "bound": 0.1, "changed": 1234, "runs": 9, "sweep": "running", "done": 3, "total": 1000}
 _TOLD = {  # what the analyst reads, and studies store, word for word
     CautionKind.RISK_UNDEFINED: "its share at risk is undefined (no record), so it takes no part in the frontier",
     CautionKind.RISKIER_THAN_ORIGINAL: "its mean risk is above that of releasing the data unchanged",
@@ -23,6 +23,8 @@ _TOLD = {  # what the analyst reads, and studies store, word for word
     CautionKind.CHANGES_NOTHING: "it changes nothing: the release is the original",
     CautionKind.PARTIAL_RUN: "the run to be released is partial: 1,234 records were swapped, then none could",
     CautionKind.NEAR_BOUND: "its mean share at risk, 0.12346, is within two standard errors of the bound 0.1",
+    CautionKind.NOISE_UNKNOWN: "its mean share at risk, 0.12346, rests on 9 runs, too few to say how near the bound 0.1"
+    " it is",
     CautionKind.UNSETTLED: "18 of 20 runs (95 % interval 68 to 99 %) meet the bound 0.1, which does not settle whether"
     " 90 % of all runs do",
     CautionKind.NOT_RECHECKED: "its figures are those that led to the choice; it has not been run again on fresh"

@@ -46,6 +46,13 @@ def test_against_another(study):
         assert (difference.absolute, difference.better, difference.clear) == (0, 0, False)
 
 
+@pytest.mark.parametrize(("runs", "clear"), [(5, False), (9, False), (10, True)])
+def test_equal_runs_prove_a_difference_from_ten_on(tmp_path: Path, runs: int, clear: bool):
+    rows = [(s, r, RunStatus.OK, 2, 0.1 + 0.1 * s, 0.5, 0.0) for s in (0, 1) for r in range(1, runs + 1)]
+    with study_of(tmp_path, rows) as study:
+        assert differences(risk_utility_map(study), 0, 1)[0].clear is clear
+
+
 def test_a_scenario_without_a_run_is_unknown(study):
     view = risk_utility_map(study)
     for difference in differences(view, 3, 0):

@@ -53,6 +53,14 @@ def test_what_differs_by_less_than_noise_is_one_choice(study: Study):
     ]
 
 
+@pytest.mark.parametrize(("runs", "choices"), [(5, 2), (9, 2), (10, 1)])
+def test_what_few_equal_runs_say_of_noise_merges_nothing(study: Study, runs: int, choices: int):
+    """Two scenarios of equal figures are one choice as soon as enough runs say that these do not vary."""
+    view = with_figures(risk_utility_map(study), [0.1, 0.1], [0.4, 0.4], 0.0)
+    view = replace(view, summary=replace(view.summary, counted=np.full(len(view.scenarios), runs)))
+    assert len(indistinguishable_groups(view)) == choices
+
+
 def test_a_difference_on_one_measure_is_enough_to_stay_apart(study: Study):
     view = with_figures(risk_utility_map(study), [0.1, 0.101], [0.4, 0.2], 0.005)
     assert len(indistinguishable_groups(view)) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from math import hypot, isnan, nan, sqrt
 from statistics import NormalDist, mean, stdev
 
@@ -11,7 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.frontier.summary import FEW, Summary, dominance, losses, margins, summarise, t_thresholds, threshold
+from engine.frontier.summary import (
+    FEWEST_RUNS,
+    Summary,
+    believed_errors,
+    dominance,
+    losses,
+    margins,
+    summarise,
+    t_thresholds,
+    threshold,
+)
 from engine.frontier.undominated import undominated
 from engine.measures import MEASURES
 from engine.release.results import Results, RunStatus
@@ -134,10 +145,21 @@ def test_dominance_is_clear_beyond_the_noise_and_uncertain_within_it():
     assert not unsure.clear.any()
 
 
+@pytest.mark.parametrize(("runs", "clear"), [(2, False), (5, False), (9, False), (10, True)])
+def test_an_error_of_zero_is_believed_from_ten_equal_runs_on(runs: int, clear: bool):
+    np.testing.assert_array_equal(
+        believed_errors(np.array([[0.0, 0.1], [nan, 0.0]]), np.array([runs, 20])),
+        [[0.0 if clear else np.inf, 0.1], [np.inf, 0.0]],
+    )
+    summary = summary_of([(0.1, 0.9), (0.2, 0.95)], 0.0)
+    summary = replace(summary, counted=np.full(2, runs))
+    assert dominance(summary, NONE, [DR, HD], [0, 1]).clear.tolist() == [clear, clear]
+
+
 def clear_by_pairs(summary: Summary) -> list[bool]:
     """What the definition says, pair by pair of scenarios."""
     loss, se = summary.loss, np.nan_to_num(summary.loss_se, nan=np.inf)
-    se[(se == 0) & (summary.counted < FEW)[:, None]] = np.inf
+    se[(se == 0) & (summary.counted < FEWEST_RUNS)[:, None]] = np.inf
     known = np.flatnonzero(~np.isnan(loss).any(axis=1)).tolist()
     on, quantiles = undominated(loss), t_thresholds(len(known) - 1)
     better = {i: loss - loss[i] > margins(se, summary.counted, i, quantiles) for i in known}  # i better than row j
