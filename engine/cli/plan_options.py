@@ -94,8 +94,8 @@ def _add_space(group: argparse._ArgumentGroup) -> None:
         "--adaptive",
         action="store_true",
         default=None,
-        help="run few replicates of scenarios that others clearly dominate and all of the rest; then fresh ones of "
-        "the frontier",
+        help="run few replicates of scenarios that others clearly dominate and all of the rest, under a bound on risk "
+        "up to five times as many until the choice is settled; then fresh ones of the frontier",
     )
     group.add_argument(
         "--screen", type=whole_number, metavar="N", help="replicates that every scenario gets (--adaptive)"

@@ -35,6 +35,7 @@ def run_space(args: argparse.Namespace) -> None:
     from engine.release.space import Space
     from engine.release.space_size import n_specs
     from engine.release.spec import percent
+    from engine.sweeps.adaptive import most_runs
     from engine.sweeps.candidates import scenarios_of
     from engine.sweeps.probe import estimate, probed
     from engine.sweeps.release_warnings import release_warnings
@@ -71,6 +72,8 @@ def run_space(args: argparse.Namespace) -> None:
     at_most = "at most " if asked.adaptive or asked.search else ""
     replicates = f"{asked.screen} to {asked.replicates}" if at_most else f"{asked.replicates}"
     say(f"runs: {at_most}{total:,} ({replicates} replicates of each scenario)")
+    if (most := most_runs(plan)) > asked.replicates:
+        say(f"  and up to {most:,} of each scenario on which the choice under the bound depends")
     say(f"estimated time: {at_most}{duration(seconds)}")
 
 

@@ -165,8 +165,8 @@ def contest_of_means(
 ) -> Contest:
     """Return who may be chosen where ``bound`` is on the mean ``loss`` over ``runs`` runs, with standard error ``se``.
 
-    All arrays have the shape ``(scenarios,)``.  A scenario is open while Student's interval of its mean holds the bound,
-    which it does as long as its error is not believed (:func:`engine.frontier.summary.believed_errors`).
+    All arrays have the shape ``(scenarios,)``.  A scenario is open while Student's interval of its mean holds the
+    bound, which it does as long as its error is not believed (:func:`engine.frontier.summary.believed_errors`).
     """
     quantiles = t_thresholds(1)
     margin = quantiles[np.clip(runs - 1, 0, len(quantiles) - 1)] * believed_errors(se, runs)

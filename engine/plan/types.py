@@ -101,7 +101,8 @@ class SpacePlan:
 
     Without any of the four, all swaps of one and two attributes.  ``search`` looks for the frontier of the complete
     space among at most ``budget`` scenarios of the random swap.  ``adaptive`` (and ``search``) runs a scenario
-    ``screen`` times, and up to ``replicates`` times only while it may be on the frontier.
+    ``screen`` times, and up to ``replicates`` times only while it may be on the frontier; where the decision bounds the
+    risk, then more often while the choice depends on it (:func:`engine.sweeps.adaptive.most_runs`).
     """
 
     swap_sizes: tuple[int, ...] = ()

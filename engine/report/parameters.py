@@ -11,6 +11,7 @@ from engine.mechanisms import mechanism
 from engine.plan.types import FIRST_WITHIN
 from engine.release.spec import RANDOM_SWAP
 from engine.report.redaction import is_count_risk, title_of
+from engine.sweeps.adaptive import most_runs
 
 if TYPE_CHECKING:
     from engine.measures import MeasureCall
@@ -43,7 +44,7 @@ def parameters(
         ("May be exchanged", listed(plan.swap)),
         ("Tabulated by users", listed(plan.analyse)),
         ("Methods", listed(methods)),
-        ("Candidates", f"{candidates}, each run {runs_words(plan.space)}"),
+        ("Candidates", f"{candidates}, each run {runs_words(plan)}"),
     ]
     if plan.swaps_at_random:
         rows.append(("A true swap", true_swap_words(plan.space)))
@@ -69,13 +70,14 @@ def mechanisms_of(plan: Plan) -> tuple[str, ...]:
     return tuple(dict.fromkeys(m.name for m in plan.mechanisms)) or (RANDOM_SWAP,)
 
 
-def runs_words(space: SpacePlan) -> str:
+def runs_words(plan: Plan) -> str:
     """How often candidates are run."""
+    space, most = plan.space, most_runs(plan)
     if space.adaptive or space.search:
-        return (
-            f"{space.screen} times, and up to {space.replicates} times while it may be on the frontier; those on it as "
-            "often again on fresh draws"
-        )
+        often = f"{space.screen} times, and up to {space.replicates} times while it may be on the frontier"
+        if most > space.replicates:
+            often += f", up to {most} times while the choice within the bound depends on it"
+        return f"{often}; those on the frontier {space.replicates} times again on fresh draws"
     return f"{space.replicates} times"
 
 

@@ -26,6 +26,7 @@ from engine.report.public_wording import methods_paragraph
 from engine.report.redaction import Redactor, meaning_of, title_of
 from engine.report.template_reader import document
 from engine.report.utility import model_rows
+from engine.sweeps.adaptive import most_runs
 from engine.sweeps.release_warnings import release_warnings
 
 if TYPE_CHECKING:
@@ -193,7 +194,8 @@ def _candidates(plan: Plan, counts: PlanCounts | None, *, chair: bool) -> dict[s
         "n_swaps": counts.swaps(plan) if counts else 0,
         "by_method": [(mechanism(name).title, n) for name, n in counts.others] if counts else [],
         "candidates": candidates_words(plan, counts),
-        "runs": in_words.runs_words(space),
+        "runs": in_words.runs_words(plan),
+        "most": most_runs(plan),
         "total": counts.candidates(plan) if counts else at_most(plan),
     }
 

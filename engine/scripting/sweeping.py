@@ -60,7 +60,8 @@ def sweep(
     * ``rates``: shares of the records that take part in swaps, from 0 to 1.
     * ``fix``, ``change``: attributes on which the partners of a swap must be equal, or must differ.
     * ``rule``: ``"strict"`` or ``"loose"``: what counts as a true swap.
-    * ``replicates``: runs of each candidate.  With ``adaptive`` only promising ones get more than ``screen``.
+    * ``replicates``: runs of each candidate.  With ``adaptive`` only promising ones get more than ``screen``; with
+      ``max_risk`` too, those on which the choice depends get up to five times ``replicates``.
     * ``mechanisms``: in place of the random swap, such as ``{"rds": {"s": [2, 3]}, "pram": {"theta": 0.9}}``; a list of
       values is a grid.  Name ``"random_swap"`` among them to keep it.
     * ``measures``: such as ``["small_cells[n_rule=5]", "hellinger"]``.

@@ -18,6 +18,7 @@ from engine.plan import AboutPlan, DecisionPlan, Plan, ThreatPlan
 from engine.release.space import Space, impossibility_text, scenarios
 from engine.release.space_size import n_specs
 from engine.release.spec import RANDOM_SWAP, ReleaseSpec, percent
+from engine.sweeps.adaptive import most_runs
 from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.probe import estimate, probed
@@ -70,7 +71,9 @@ def amounts(plan: Plan | None, error: EngineError | None, data: Microdata) -> Ca
         help=f"each swap at {rates}" if n_swaps else "every combination of parameters",
     )
     each = f"{space.screen} to {space.replicates}" if staged else str(space.replicates)
-    third.metric("Runs", f"{most}{n_scenarios * space.replicates:,}", help=f"{each} replicates of every scenario")
+    settling = most_runs(plan)
+    more = f", up to {settling:,} of those on which the choice under α depends" if settling > space.replicates else ""
+    third.metric("Runs", f"{most}{n_scenarios * space.replicates:,}", help=f"{each} replicates of every scenario{more}")
     if swaps:
         st.caption(f"{_sifted(swaps)} Each is tried at {rates}.")
     if others:

@@ -116,7 +116,8 @@ def _stages(plan: Plan, base: Plan, tag: str, replicates: int) -> Plan:
         disabled=searching,
         key=f"adaptive-{tag}-{searching}",
         help="Every scenario is run a few times; only those that may be on the frontier are run on, up to the number"
-        " above. The frontier is then run once more on fresh replicates.",
+        " above; where α is set, those on which the choice depends up to five times as often. The frontier is then run"
+        " once more on fresh replicates.",
     )
     screen = base.space.screen
     if adaptive or searching:

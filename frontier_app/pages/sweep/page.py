@@ -12,6 +12,7 @@ from engine.plan import Plan
 from engine.plan.differences import CONTEXT
 from engine.study.plan_changes import MAY_GROW, change_plan
 from engine.study.study import Study
+from engine.sweeps.adaptive import most_runs
 from frontier_app.charts import live_map
 from frontier_app.session import actions, jobs, state
 from frontier_app.widgets import elements, plan_size
@@ -98,7 +99,9 @@ def _often(plan: Plan) -> str:
     """How often a candidate is drawn, in words."""
     times = text.plural(plan.space.replicates, "time")
     if plan.space.adaptive or plan.space.search:
-        return f"{plan.space.screen} times first, and up to {times} while it may be on the frontier"
+        most = most_runs(plan)
+        settling = f", up to {most:,} while the choice under α depends on it" if most > plan.space.replicates else ""
+        return f"{plan.space.screen} times first, and up to {times} while it may be on the frontier{settling}"
     return times
 
 
