@@ -41,6 +41,7 @@ def add_commands(commands: Commands) -> None:
 def run_show(args: argparse.Namespace) -> None:
     """List candidates."""
     from engine.report.candidate_table import as_csv, as_json, columns_of, realisation_rows, scenario_rows
+    from engine.report.sentences import recall_words
     from engine.study.study import Study
 
     if args.max_risk is not None and args.slope is not None:
@@ -57,6 +58,8 @@ def run_show(args: argparse.Namespace) -> None:
         say(as_json(rows), end="")
     else:
         print_table(view, rows, columns, args.by)
+        if words := recall_words(view):
+            say(words)
         if args.max_risk is not None and args.by == "scenario":
             view.under_bound(args.max_risk)  # says why when nothing is within the bound
         if progress.state != "finished":

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from engine.common.errors import Remedy, UsageError
+from engine.common.streams import derive, generator
 from engine.frontier.chance import FEWEST_RUNS, RunQuantiles, runs_needed
-from engine.frontier.summary import Dominance, Summary, losses
+from engine.frontier.recall import expected_recall
+from engine.frontier.summary import Dominance, Summary, believed_errors, losses
 from engine.frontier.tradeoff import best_under_bound, hull_intervals, knee, straight_sum, supporting_line
 from engine.frontier.undominated import dominated_by, undominated
 from engine.measures import MeasureCall
@@ -67,6 +70,17 @@ class RiskUtilityMap:
     def n_without_run(self) -> int:
         """Number of scenarios without a completed run."""
         return int((self.summary.counted == 0).sum())
+
+    @cached_property
+    def recall(self) -> float:
+        """The share of the true frontier that means over so few runs are expected to find, rather too high than too low
+        (:func:`engine.frontier.recall.expected_recall`); NaN where nothing is known about noise.
+
+        The same figures give the same share: it is drawn from a stream of its own.
+        """
+        columns = list(self.objectives)
+        errors = believed_errors(self.summary.loss_se[:, columns], self.summary.counted)
+        return expected_recall(self.summary.loss[:, columns], errors, generator(derive(b"recall", "redraws")))
 
     def realisations_undominated(self) -> np.ndarray:
         """Mask over the realisations that no other counted realisation dominates."""

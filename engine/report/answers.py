@@ -174,6 +174,8 @@ def certainty(findings: Findings) -> list[str]:
         sentences.append(f"Candidate {row.letter} is not on the frontier: another one {BEATS}{doubt}.")
     if row.share is not None:
         sentences.append(f"It is on the frontier of {100 * row.share:.0f} % of the runs, taken one at a time.")
+    if board_map.recall is not None:
+        sentences.append(recall_words(board_map.recall))
     for spread in board_map.spreads:
         if spread.least is not None:
             least, most, released = (figure(value) for value in (spread.least, spread.most, spread.released))
@@ -189,6 +191,16 @@ def certainty(findings: Findings) -> list[str]:
     else:
         sentences.append("The candidate has not been run again on fresh draws, so its figures may flatter it a little.")
     return sentences
+
+
+def recall_words(share: float) -> str:
+    """How much of the true frontier was found."""
+    if share == 1:
+        return "Chance hides next to none of the candidates that are truly on the frontier."
+    return (
+        f"Of the candidates that are truly on the frontier, about {100 * share:.0f} % at best are expected to be found "
+        "by so many runs; chance makes the others look slightly worse than they are."
+    )
 
 
 def omissions(findings: Findings) -> list[str]:

@@ -231,6 +231,7 @@ def the_map(context: ReportContext, realisation: Remade) -> Map:
         others=_rough(all_utility[~undominated], all_risk[~undominated], all_utility, all_risk),
         spreads=tuple(_spread(context, k, realisation) for k in (view.risk, view.utility)),
         rechecked=_fresh(context) is not None,
+        recall=optional(round(view.recall, 2)),
     )
 
 

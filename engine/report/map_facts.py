@@ -50,6 +50,8 @@ class Map:
 
     ``frontier`` has the (utility, risk) of all candidates on it, ``others`` the rough places of the rest, on a grid on
     which none of them can be told apart.  ``bound`` is in words; ``n_within`` counts candidates within the bound.
+    ``recall`` is the share of the true frontier that the runs are expected to find, rather too high than too low; None
+    where it is unknown, or in findings of an earlier version.
     """
 
     risk_title: str
@@ -71,6 +73,7 @@ class Map:
     others: tuple[tuple[float, float], ...]
     spreads: tuple[Spread, ...]
     rechecked: bool
+    recall: float | None = None
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from engine.release.spec import ReleaseSpec
 from engine.study.study import Study
 
 _NUMBERS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_ALL = 0.995  # a share of the true frontier that is told as all of it
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,19 @@ def headline(study: Study, view: RiskUtilityMap, index: int | None, name: str = 
     mean = float(view.summary.mean[index, view.risk]) if index is not None else float("nan")
     after = _figure(call, mean)
     return f"Of {n:,} records: {text} if we do nothing{f'; {after} under {name}' if after else ''}."
+
+
+def recall_words(view: RiskUtilityMap) -> str:
+    """How much of the true frontier the runs of a map let it find; empty where nothing is known about noise."""
+    share = view.recall
+    if np.isnan(share):
+        return ""
+    if share > _ALL:
+        return "The noise of these runs hides next to nothing of the true frontier."
+    return (
+        f"Chance hides part of the true frontier: with these runs a map finds about {100 * share:.0f} % of it at best. "
+        "More runs find more."
+    )
 
 
 def _measured(call: MeasureCall, value: float) -> str | None:

@@ -12,7 +12,7 @@ from engine.common.wording import upper_first
 from engine.frontier.indistinguishable import indistinguishable_groups
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan.differences import CONTEXT, plan_differences
-from engine.report.sentences import headline
+from engine.report.sentences import headline, recall_words
 from engine.study.pins import Pin, pins
 from engine.study.study import Study
 from frontier_app.charts import candidate_labels, candidate_map
@@ -258,6 +258,8 @@ def _below(view: RiskUtilityMap, rule: Rule, look: state.Look, many: bool) -> No
             "Every candidate has one run only, so nothing is known about noise, and the frontier is partly luck: run"
             " finalists again on fresh replicates, below, before you decide."
         )
+    if look.drawn in ("map", "quantile") and (found := recall_words(view)):
+        sentences.append(found)
     recommended = dict(rule.letters).get("A")
     if look.drawn == "map" and recommended is not None:
         n_indistinguishable = sum(
