@@ -10,6 +10,7 @@ from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.os_support import write_private
 from engine.common.wording import listed, plural, upper_first
 from engine.measures import call
+from engine.measures.planned import comparable_calls, deciding_column, releases_several_tables
 from engine.mechanisms import mechanism
 from engine.models.columns import numeric_columns
 from engine.plan.lock import departures
@@ -56,7 +57,7 @@ def plan_document(plan: Plan, counts: PlanCounts | None = None, *, rates: bool =
     a path, or the digest of the lock, against which guessed rates could be tried; so the template does not get them
     for members.  A damaged lock is an :class:`EngineError`, an unknown measure or mechanism a :class:`UsageError`.
     """
-    calls = tuple(map(call, plan.measures))
+    calls = comparable_calls(plan)
     redact = Redactor.of_plan(plan, calls, settings=rates)
     names = {
         "chair": rates,
@@ -73,20 +74,22 @@ def plan_document(plan: Plan, counts: PlanCounts | None = None, *, rates: bool =
 
 
 def judged(plan: Plan, calls: tuple[MeasureCall, ...]) -> tuple[MeasureCall | None, MeasureCall | None]:
-    """The measures of risk and of utility that candidates are judged by: the plan's, else the first of each kind."""
+    """The measures of risk and of utility that candidates are judged by: the plan's, else those that decide by
+    default."""
     decision = plan.decision
     return _judged("risk", decision.risk, plan, calls), _judged("utility", decision.utility, plan, calls)
 
 
 def _judged(kind: Kind, named: str | None, plan: Plan, calls: tuple[MeasureCall, ...]) -> MeasureCall | None:
-    for measure_call, text in zip(calls, plan.measures, strict=True):
+    if named is None:
+        column = deciding_column(plan, calls, kind)
+        return None if column is None else calls[column]
+    for measure_call in calls:
         if measure_call.measure.kind == kind and (
-            named is None or named in (text, str(measure_call), measure_call.measure.name)
+            named == measure_call.measure.name or str(call(named)) == str(measure_call)
         ):
             return measure_call
-    if named is not None:
-        raise UsageError(f"decision {kind} is '{named}', which is not a measure of {kind}; name one of them")
-    return None
+    raise UsageError(f"decision {kind} is '{named}', which is not a measure of {kind}; name one of them")
 
 
 def _about(plan: Plan, redact: Redactor, *, chair: bool) -> dict[str, Any]:
@@ -212,6 +215,8 @@ def _rule(plan: Plan, calls: tuple[MeasureCall, ...], candidates: str) -> dict[s
         "measures": [(title_of(call), call.measure, meaning_of(call), call in (risk, utility)) for call in calls],
         "risk": title_of(risk) if risk else "",
         "utility": title_of(utility) if utility else "",
+        "several_tables": releases_several_tables(plan),
+        "judged_jointly": bool(risk and risk.measure.judges_jointly),
         "rule": in_words.rule_words(plan, risk, utility),
         "rule_fixed": bound is not None or slope is not None,
         "bound": in_words.bound_words(risk, float(bound), plan.decision) if risk and bound is not None else "",

@@ -11,6 +11,7 @@ import numpy as np
 from engine.common.errors import EngineError, UsageError
 from engine.data.frames import check_frame, table_of_frame
 from engine.data.microdata import Microdata, RawTable
+from engine.measures.planned import planned_calls
 from engine.models import analyses
 from engine.models.record_release import RecordRelease
 from engine.plan.recode import code
@@ -18,7 +19,6 @@ from engine.release.records import ReleasedTable
 from engine.scripting.arguments import OPTIONS, public
 from engine.scripting.data import Data, frame_of
 from engine.scripting.options import PlanSource, SweepOptions, described_plan, plan_of
-from engine.sweeps.evaluator import measures_of
 from engine.sweeps.readiness import check_weight
 from engine.sweeps.record_evaluator import figure
 
@@ -69,7 +69,7 @@ def risk_utility(
         replaced={j: codes[n:] for j, codes in enumerate(coded.codes)},
         numbers=_numbers(data, released_table),
     )
-    calls = measures_of(described)
+    calls = planned_calls(described)
     analyses.check(described, data, [str(call.values["analysis"]) for call in calls if "analysis" in call.values])
     rows = []
     for call in calls:

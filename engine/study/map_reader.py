@@ -12,6 +12,8 @@ from engine.common.errors import Remedy, UsageError
 from engine.frontier.chance import RunQuantiles, first_within, run_quantiles
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
 from engine.frontier.summary import Dominance, Summary, dominance, summarise
+from engine.measures.base import Kind
+from engine.measures.planned import deciding_column
 from engine.plan.types import FIRST_WITHIN
 from engine.release.results import Results, StoredResults
 from engine.study.runs import RunTable
@@ -19,20 +21,21 @@ from engine.study.study import Study
 
 
 def objective_indices(study: Study, risk: str | None = None, utility: str | None = None) -> tuple[int, int]:
-    """Return the columns of the risk and the utility measure: as asked, else as the plan's decision says, else the
-    first of each kind; :class:`UsageError` where there is none."""
+    """Return the columns of the risk and the utility measure: as asked, else as the plan's decision says, else those
+    that decide by default (:func:`engine.measures.planned.deciding_column`); :class:`UsageError` where there is none."""
     indices = []
-    for kind, named in (
+    asked: tuple[tuple[Kind, str | None], ...] = (
         ("risk", risk or study.plan.decision.risk),
         ("utility", utility or study.plan.decision.utility),
-    ):
+    )
+    for kind, named in asked:
         if named:
             index = study.subject.measure_index(named)
             got = study.measures[index].measure.kind
             if got != kind:
                 raise UsageError(f"'{named}' is a measure of {got}, wanted one of {kind}")
         else:
-            first = next((i for i, call in enumerate(study.measures) if call.measure.kind == kind), None)
+            first = deciding_column(study.plan, study.measures, kind)
             if first is None:
                 raise UsageError(
                     f"the study has no {kind} measure; its measures are {', '.join(map(str, study.measures))}"

@@ -12,6 +12,7 @@ from engine.common.errors import EngineError
 from engine.data.microdata import Microdata
 from engine.data.table import ContingencyTable, occupied
 from engine.measures import MeasureCall, call, evaluate_records, original_batch
+from engine.measures.planned import planned_calls
 from engine.mechanisms import mechanism
 from engine.models import analyses
 from engine.models.record_release import RecordRelease
@@ -93,19 +94,11 @@ def _on_worker(
 
 def question_of(plan: Plan, data: Microdata, calls: Sequence[MeasureCall] | None = None) -> Question:
     """The question that a plan asks of its data; ``calls`` asks for some measures only."""
-    calls = measures_of(plan) if calls is None else tuple(calls)
+    calls = planned_calls(plan) if calls is None else tuple(calls)
     over_records = any(mechanism(declared.name).batched is None for declared in plan.mechanisms)
     records = over_records or any(c.measure.on_records for c in calls)
     analyses.check(plan, data, [str(c.values["analysis"]) for c in calls if "analysis" in c.values])
     return Question(data.table, calls, plan, data if records else None)
-
-
-def measures_of(plan: Plan) -> tuple[MeasureCall, ...]:
-    """The plan's measures; edit failures are always counted where edit rules are declared."""
-    texts = dict.fromkeys(str(call(text)) for text in plan.measures)
-    if plan.edits:
-        texts.setdefault("edit_failures")
-    return tuple(call(text) for text in texts)
 
 
 def stream_keys(task: Task, question: Question, key: bytes) -> list[bytes]:

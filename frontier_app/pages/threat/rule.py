@@ -9,6 +9,8 @@ import streamlit as st
 
 from engine.common.errors import EngineError, UsageError
 from engine.measures import MeasureCall, call
+from engine.measures.base import Kind
+from engine.measures.planned import comparable_calls, deciding_column
 from engine.plan import DecisionPlan, Plan, TolerancePlan
 from engine.plan.types import DEFAULT_PROBABILITY, FIRST_WITHIN, ON_MEAN
 from engine.sweeps.baseline import original_figure
@@ -28,7 +30,7 @@ RULES = {
 def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
     """The plan with its rule of choice."""
     st.subheader("How the choice will be made", anchor=False)
-    calls = [call(name) for name in plan.measures]
+    calls = _offered(plan)
     old = base.decision
     risk = _measure("Risk is judged by", "risk", calls, old.risk, tag, fixed)
     utility = _measure("Utility is judged by", "utility", calls, old.utility, tag, fixed)
@@ -67,8 +69,8 @@ def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) ->
     def decided() -> Plan:
         names = [None if measure is None else str(measure) for measure in (risk, utility)]
         entries = (
-            _entry(old.risk, names[0], calls, "risk"),
-            _entry(old.utility, names[1], calls, "utility"),
+            _entry(plan, old.risk, names[0], calls, "risk"),
+            _entry(plan, old.utility, names[1], calls, "utility"),
         )
         return replace(plan, decision=DecisionPlan(*entries, bound, slope, probability, realisation))
 
@@ -104,10 +106,21 @@ def _matching(options: list[MeasureCall], entry: str | None) -> MeasureCall:
     return next((measure_call for measure_call in options if entry == measure_call.measure.name), options[0])
 
 
-def _entry(old: str | None, new: str | None, calls: list[MeasureCall], kind: str) -> str | None:
-    """The entry as the plan has it where it means the same: looking at a plan does not change it."""
+def _offered(plan: Plan) -> list[MeasureCall]:
+    """The measures by which candidates may be compared; those that decide where the plan names none come first."""
+    calls = comparable_calls(plan)
+    kinds: tuple[Kind, Kind] = ("risk", "utility")
+    first = [calls[k] for kind in kinds if (k := deciding_column(plan, calls, kind)) is not None]
+    return [*first, *(one for one in calls if one not in first)]
+
+
+def _entry(plan: Plan, old: str | None, new: str | None, calls: list[MeasureCall], kind: str) -> str | None:
+    """The entry as the plan has it where it means the same: looking at a plan does not change it.  A measure that the
+    plan does not name decides by default."""
     options = [measure_call for measure_call in calls if measure_call.measure.kind == kind]
-    return old if options and str(_matching(options, old)) == new else new
+    if options and str(_matching(options, old)) == new:
+        return old
+    return new if new in [str(call(name)) for name in plan.measures] else None
 
 
 def _bound(old: DecisionPlan, risk: MeasureCall, tag: str, fixed: bool, wrong: InputErrors) -> str | None:

@@ -1,0 +1,66 @@
+"""The measures that a plan asks for: those it names, and those that it cannot do without."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.measures import MEASURES, MeasureCall, call
+from engine.measures.base import Kind
+from engine.mechanisms import MECHANISMS, mechanism
+from engine.plan import Plan
+
+
+def releases_several_tables(plan: Plan) -> bool:
+    """Whether some candidate of a plan publishes several tables together."""
+    return any(
+        mechanism(declared.name).most_tables(declared.grid) > 1
+        for declared in plan.mechanisms
+        if declared.name in MECHANISMS
+    )
+
+
+def planned_calls(plan: Plan) -> tuple[MeasureCall, ...]:
+    """Return all measures of a plan: :func:`comparable_calls`, and edit failures where edit rules are declared."""
+    calls = comparable_calls(plan)
+    failures = call("edit_failures")
+    return calls if not plan.edits or str(failures) in map(str, calls) else (*calls, failures)
+
+
+def comparable_calls(plan: Plan) -> tuple[MeasureCall, ...]:
+    """Return the measures by which the candidates of a plan may be compared: those it names and, where several tables
+    are released together, the risk that judges them jointly."""
+    calls = {str(named): named for named in map(call, plan.measures)}
+    joint = _joint(tuple(calls.values())) if releases_several_tables(plan) else None
+    return (*calls.values(), *([] if joint is None else [joint]))
+
+
+def _joint(calls: Sequence[MeasureCall]) -> MeasureCall | None:
+    """The measure of all tables of a release; None where one is named already.  It is computed as the measure of one
+    table beside it is, with the same parameters and attributes."""
+    if joint_column(calls) is not None:
+        return None
+    measure = next((measure for measure in map(MEASURES.find, MEASURES) if measure.judges_jointly), None)
+    if measure is None:
+        return None
+    beside = next((one for one in calls if one.measure.name in measure.judges_jointly), None)
+    if beside is None:
+        return MeasureCall(measure)
+    shared = tuple((name, value) for name, value in beside.parameters if name in measure.parameters)
+    return MeasureCall(measure, shared, beside.attributes)
+
+
+def joint_column(calls: Sequence[MeasureCall]) -> int | None:
+    """The first of some measures that judges all tables of a release jointly; None without one."""
+    return next((k for k, one in enumerate(calls) if one.measure.judges_jointly), None)
+
+
+def deciding_column(plan: Plan, calls: Sequence[MeasureCall], kind: Kind) -> int | None:
+    """The measure (of ``calls``) of a kind by which candidates are compared where the plan names none: of risk the
+    joint one where several tables are released together, else the first of its kind; None without one.
+
+    An intruder sees all tables that are released, so a risk of one table at a time is too low.
+    """
+    joint = joint_column(calls) if kind == "risk" else None
+    if joint is not None and releases_several_tables(plan):
+        return joint
+    return next((k for k, one in enumerate(calls) if one.measure.kind == kind), None)
