@@ -9,6 +9,7 @@ from engine.report.change_log import is_plan_change
 from engine.report.coherence import coherence
 from engine.report.facts import ShareRow
 from engine.report.loss_words import analyses_words, flagged_of, flags_words, moved_words, worst_losses
+from engine.report.map_words import recall_words, tables_words
 from engine.report.public_wording import methods_paragraph
 from engine.report.questions import Answer, BoardQuestion
 from engine.report.rate_words import rate_words, withheld_why
@@ -193,16 +194,6 @@ def certainty(findings: Findings) -> list[str]:
     return sentences
 
 
-def recall_words(share: float) -> str:
-    """How much of the true frontier was found."""
-    if share == 1:
-        return "Chance hides next to none of the candidates that are truly on the frontier."
-    return (
-        f"Of the candidates that are truly on the frontier, about {100 * share:.0f} % at best are expected to be found "
-        "by so many runs; chance makes the others look slightly worse than they are."
-    )
-
-
 def omissions(findings: Findings) -> list[str]:
     """What the risk figure leaves out."""
     sentences = [
@@ -211,6 +202,8 @@ def omissions(findings: Findings) -> list[str]:
         "It does not count what can be learnt about a person without singling out a record.",
         "It does not count altered records, which an intruder may take for true.",
     ]
+    if findings.map.risk_jointly is not None:
+        sentences.append(tables_words(findings))
     other_risks = [row for row in findings.measures if row.kind == "risk" and not row.chosen_by]
     if other_risks:
         parts = [f"{lower_first(r.title)} {figure(r.before)} before, {figure(r.released)} after" for r in other_risks]

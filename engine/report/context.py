@@ -232,6 +232,7 @@ def the_map(context: ReportContext, realisation: Remade) -> Map:
         spreads=tuple(_spread(context, k, realisation) for k in (view.risk, view.utility)),
         rechecked=_fresh(context) is not None,
         recall=optional(round(view.recall, 2)),
+        risk_jointly=bool(risk.measure.judges_jointly) if len(realisation.tables) > 1 else None,
     )
 
 

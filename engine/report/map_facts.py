@@ -51,7 +51,8 @@ class Map:
     ``frontier`` has the (utility, risk) of all candidates on it, ``others`` the rough places of the rest, on a grid on
     which none of them can be told apart.  ``bound`` is in words; ``n_within`` counts candidates within the bound.
     ``recall`` is the share of the true frontier that the runs are expected to find, rather too high than too low; None
-    where it is unknown, or in findings of an earlier version.
+    where it is unknown, or in findings of an earlier version.  ``risk_jointly`` says whether the risk judges all tables
+    of a release together; None where there is one table.
     """
 
     risk_title: str
@@ -74,6 +75,7 @@ class Map:
     spreads: tuple[Spread, ...]
     rechecked: bool
     recall: float | None = None
+    risk_jointly: bool | None = None
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
-"""Explanations beside the board's map: its error bars, and counts of exposed records."""
+"""Explanations beside the board's map: its error bars, counts of exposed records, what chance hides, and what judges
+several tables."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.common.wording import listed
+from engine.common.wording import listed, plural
 from engine.report.redaction import is_count_title
 from engine.report.words import bar, bar_is_rounded
 
@@ -37,3 +38,23 @@ def bars_words(findings: Findings) -> str:
             f"; none is drawn for {listed(without_bar)}, where the error is unknown, not shown or within the rounding"
         )
     return sentence
+
+
+def recall_words(share: float) -> str:
+    """How much of the true frontier was found."""
+    if share == 1:
+        return "Chance hides next to none of the candidates that are truly on the frontier."
+    return (
+        f"Of the candidates that are truly on the frontier, about {100 * share:.0f} % at best are expected to be found "
+        "by so many runs; chance makes the others look slightly worse than they are."
+    )
+
+
+def tables_words(findings: Findings) -> str:
+    """Whether the risk is that of an intruder who sees all tables that are released together."""
+    together = f"{plural(findings.design.tables, 'table')} are released together"
+    if findings.map.risk_jointly:
+        judged = "judges all of them jointly, as an intruder sees them"
+    else:
+        judged = "judges one at a time, but an intruder sees them all"
+    return f"{together}; the risk by which candidates are compared {judged}."

@@ -178,7 +178,7 @@ class Sweep(Sequence[Candidate]):
         """Return the share of the true frontier that :meth:`frontier` is expected to hold, from 0 to 1.
 
         Chance hides the rest: of two candidates whose means differ by less than their noise, the better one is missed
-        about half the time.  With 20 runs a map of some 100,000 candidates may miss a third; more runs find more.  The
+        about half the time.  With 20 runs a map may miss a fifth, with 5 a third; more runs find more.  The
         share is rather too high than too low, and NaN where nothing is known about noise, as with one run.
 
         Example::

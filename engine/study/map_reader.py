@@ -22,7 +22,8 @@ from engine.study.study import Study
 
 def objective_indices(study: Study, risk: str | None = None, utility: str | None = None) -> tuple[int, int]:
     """Return the columns of the risk and the utility measure: as asked, else as the plan's decision says, else those
-    that decide by default (:func:`engine.measures.planned.deciding_column`); :class:`UsageError` where there is none."""
+    that decide by default (:func:`engine.measures.planned.deciding_column`); :class:`UsageError` where there is
+    none."""
     indices = []
     asked: tuple[tuple[Kind, str | None], ...] = (
         ("risk", risk or study.plan.decision.risk),

@@ -9,6 +9,8 @@ import streamlit as st
 
 from engine.common.errors import EngineError, UsageError
 from engine.data.microdata import Microdata
+from engine.measures import call
+from engine.measures.planned import comparable_calls, joint_column, releases_several_tables
 from engine.mechanisms import mechanism
 from engine.plan import Plan, edit_plan
 from frontier_app.pages.plan import declarations, document, space
@@ -18,7 +20,7 @@ from frontier_app.widgets import elements, plan_approval, plan_size
 from frontier_app.widgets import measures as measuring
 from frontier_app.widgets.input_errors import InputErrors
 from frontier_app.wording import mechanisms, text
-from frontier_app.wording.markup import markdown
+from frontier_app.wording.markup import Markdown, markdown
 
 
 def page() -> None:
@@ -76,9 +78,26 @@ def _inputs(base: Plan, tag: str, data: Microdata) -> tuple[Plan | None, EngineE
         if wrong.shown:
             return None, None
         plan = edit_plan(plan, rates=rates, replicates=replicates, measures=measures)
-        return replace(plan, mechanisms=mechanisms.merged(base, entries)), None
+        made = replace(plan, mechanisms=mechanisms.merged(base, entries))
+        if releases_several_tables(made):
+            st.caption(_jointly(made))
+        return made, None
     except EngineError as error:
         return None, None if wrong.shown else error
+
+
+def _jointly(plan: Plan) -> Markdown:
+    """What judges several tables that are released together, and whether it decides."""
+    calls = comparable_calls(plan)
+    joint, named = joint_column(calls), plan.decision.risk
+    assert joint is not None
+    decides = named is None or call(named).measure.judges_jointly
+    return markdown(
+        "Several tables are released together. **{}** judges all of them jointly, as an intruder sees them; it is"
+        " measured too{}",
+        text.measure_title(calls[joint]),
+        " and decides." if decides else ". The rule of choice names a risk that judges one table at a time.",
+    )
 
 
 def _amounts(base: Plan, tag: str, swaps: bool, wrong: InputErrors) -> tuple[tuple[str, ...], int]:

@@ -16,7 +16,7 @@ from engine.plan.mechanism import MechanismPlan
 from engine.release.records import ReleasedTable
 from engine.release.results import NoteKind
 from engine.report.annex import chair_sections
-from engine.report.answers import largest_losses, risk_sentence
+from engine.report.answers import largest_losses, omissions, risk_sentence
 from engine.report.build_findings import findings
 from engine.report.chair import chair_facts
 from engine.report.describe import remade
@@ -56,11 +56,13 @@ def test_counts_of_several_tables_are_means_of_whole_numbers(tmp_path: Path):
     plan = plan_of(
         mechanisms=mechanisms, keys=("A", "C", "D"), measures=("small_cells[n_rule=5]", "hellinger"), analyses=()
     )
+    plan = replace(plan, decision=replace(plan.decision, risk="small_cells"))  # not the joint risk of both tables
     case = case_of(tmp_path, plan)
     spread, row = case.findings.map.spreads[0], case.findings.measures[0]
     assert spread.least is not None and spread.most is not None and row.mean is not None
     assert (2 * spread.least).is_integer() and (2 * spread.most).is_integer() and spread.least < spread.most
     assert (24 * row.mean) == pytest.approx(round(24 * row.mean))  # twelve runs of two tables
+    assert any("judges one at a time, but an intruder sees them all" in line for line in omissions(case.findings))
     facts = chair_facts(case.study, case.realisation)
     single_tables = [
         RecordRelease(ReleasedTable(case.realisation.data), [t], plan, case.realisation.spec)
@@ -74,7 +76,8 @@ def test_counts_of_several_tables_are_means_of_whole_numbers(tmp_path: Path):
     )
     assert "means over the 2 tables" in str(memo(case.findings).sections[5])
     add_measures(case.study, raw_table(), read_key(key_path(case.study.path)), ["small_cells[n_rule=3]"], workers=1)
-    known = {(note.kind, note.measure) for note in case.study.notes.of(0)}
+    notes = [note for note in case.study.notes.of(0) if note.kind is not NoteKind.FIGURE]  # the joint risk has its own
+    known = {(note.kind, note.measure) for note in notes}
     last = len(case.study.measures) - 1
     assert known == {(NoteKind.DIAGNOSTICS, None), (NoteKind.COUNT, 0), (NoteKind.COUNT, last)}
 

@@ -336,3 +336,10 @@ def test_a_measure_is_explained_with_its_own_parameter() -> None:
     next(box for box in made.number_input if "small_cells-n_rule" in str(box.key)).set_value(5).run()
     assert any("fewer than 5 together" in part.value for part in made.caption)
     assert not any("n_rule" in part.value for part in made.caption)
+
+
+def test_several_tables_are_judged_jointly_and_the_page_says_so() -> None:
+    made = _on_plan()
+    assert not any("judges all of them jointly" in part.value for part in made.caption)
+    next(box for box in made.checkbox if "mechanism-smike-" in str(box.key)).check().run()
+    assert any("judges all of them jointly" in part.value and "and decides" in part.value for part in made.caption)

@@ -1,0 +1,110 @@
+"""The risk of several tables together is measured and decides where several are released."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.measures import call
+from engine.measures.planned import comparable_calls, deciding_column, planned_calls, releases_several_tables
+from engine.mechanisms import mechanism
+from engine.plan import DecisionPlan, MechanismPlan, Plan
+from engine.report.html_file import html_text
+from engine.report.plan_document import plan_document
+from engine.study.map_reader import objective_indices, risk_utility_map
+from engine.sweeps.sweep import sweep
+from tests.engine.report.conftest import plan_of as survey_plan
+from tests.engine.report.conftest import raw_table
+from tests.engine.small_studies import keyed, plan_of
+
+TWO = (MechanismPlan("maps", (("w0", ("0.5",)), ("s", ("3",)), ("D", ("2",)))),)
+
+
+def names(plan: Plan) -> list[str]:
+    return [str(one) for one in planned_calls(plan)]
+
+
+@pytest.mark.parametrize(
+    ("mechanisms", "several"),
+    [
+        ((), False),
+        ((MechanismPlan("rds", (("rate", ("0.2",)),)),), False),
+        (TWO, True),
+        ((MechanismPlan("maps", (("w0", ("0.5",)),)),), True),  # ten tables where the plan says nothing
+        ((MechanismPlan("smike", (("D", ("1", "3")),)),), True),
+        ((MechanismPlan("maps", (("w0", ("0.5",)), ("D", ("1",)))),), False),
+    ],
+)
+def test_a_plan_that_releases_several_tables_measures_their_joint_risk(mechanisms, several):
+    plan = plan_of(mechanisms=mechanisms)
+    assert releases_several_tables(plan) is several
+    assert ("r2" in names(plan)) is several
+    calls = planned_calls(plan)
+    decides = deciding_column(plan, calls, "risk")
+    assert decides is not None
+    assert bool(calls[decides].measure.judges_jointly) is several
+
+
+def test_the_most_tables_of_a_mechanism_follow_from_its_grid():
+    assert mechanism("maps").most_tables((("D", ("2", "7")),)) == 7
+    assert mechanism("maps").most_tables(()) == 10
+    assert mechanism("rds").most_tables(()) == 1
+
+
+def test_the_joint_risk_is_that_of_the_measure_of_one_table_beside_it():
+    plan = plan_of(mechanisms=TWO, measures=("r1[s=5;rule=lt]", "hellinger"))
+    assert names(plan) == ["r1[s=5;rule=lt]", "hellinger", "r2[s=5;rule=lt]"]
+
+
+def test_a_joint_risk_that_the_plan_names_is_measured_once():
+    assert names(plan_of(mechanisms=TWO, measures=("small_cells", "r2[s=4]", "hellinger"))) == [
+        "small_cells",
+        "r2[s=4]",
+        "hellinger",
+    ]
+
+
+def test_no_other_measure_judges_all_tables():
+    """The choice is by the field of a measure; a measure that gets the field has to be thought of here."""
+    from engine.measures import MEASURES
+
+    assert [name for name in MEASURES if call(name).measure.judges_jointly] == ["r2"]
+
+
+def test_the_joint_risk_decides_in_a_study_unless_the_plan_names_another(tmp_path: Path):
+    raw = raw_table()
+    plan = survey_plan(keys=("A", "C", "D"), mechanisms=TWO, measures=("small_cells", "hellinger"), analyses=())
+    with sweep(raw, plan, keyed(tmp_path / "s.study"), workers=1) as study:
+        risk, _ = objective_indices(study)
+        assert str(study.measures[risk]) == "r2"
+        view = risk_utility_map(study)
+        assert view.risk == risk and np.isfinite(view.risk_loss).all()
+    named = replace(plan, decision=DecisionPlan(risk="small_cells"))
+    with sweep(raw, named, keyed(tmp_path / "n.study"), workers=1) as study:
+        assert str(study.measures[objective_indices(study)[0]]) == "small_cells"
+        assert "r2" in map(str, study.measures), "measured all the same"
+
+
+def test_a_study_without_the_joint_risk_is_read_as_it_was():
+    """Studies of earlier versions do not hold it."""
+    plan = plan_of(mechanisms=TWO)
+    calls = tuple(map(call, plan.measures))
+    column = deciding_column(plan, calls, "risk")
+    assert column is not None and calls[column].measure.name == "small_cells"
+
+
+def test_the_plan_document_says_what_judges_the_tables():
+    jointly = "judges all of them jointly"
+    plan = plan_of(mechanisms=TWO)
+    assert jointly in html_text(plan_document(plan))
+    named = replace(plan, decision=DecisionPlan(risk="small_cells"))
+    assert jointly not in html_text(plan_document(named))
+    assert "understates what such an intruder learns" in html_text(plan_document(named))
+    assert "Several tables are released together" not in html_text(plan_document(plan_of()))
+
+
+def test_only_what_the_plan_names_and_the_joint_risk_may_be_compared():
+    assert [str(one) for one in comparable_calls(plan_of(mechanisms=TWO))][-1] == "r2"
