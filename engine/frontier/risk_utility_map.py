@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
 from engine.common.errors import Remedy, UsageError
 from engine.common.streams import derive, generator
-from engine.frontier.chance import FEWEST_RUNS, RunQuantiles, runs_needed
+from engine.frontier.chance import FEWEST_RUNS, RunQuantiles, run_quantiles, runs_needed
 from engine.frontier.recall import expected_recall
 from engine.frontier.summary import Dominance, Summary, believed_errors, losses
 from engine.frontier.tradeoff import best_under_bound, hull_intervals, knee, straight_sum, supporting_line
 from engine.frontier.undominated import dominated_by, undominated
 from engine.measures import MeasureCall
+from engine.plan.types import DEFAULT_PROBABILITY
 from engine.release.results import Results, RunStatus
 from engine.release.scenarios import Scenarios
 
@@ -81,6 +83,22 @@ class RiskUtilityMap:
         columns = list(self.objectives)
         errors = believed_errors(self.summary.loss_se[:, columns], self.summary.counted)
         return expected_recall(self.summary.loss[:, columns], errors, generator(derive(b"recall", "redraws")))
+
+    @cached_property
+    def quantiles(self) -> RunQuantiles:
+        """The quantiles of single runs of the risk: those that a bound is on, or of nine tenths where it is on the
+        mean."""
+        if self.single_runs is not None:
+            return self.single_runs
+        counted = self.results.counted(self.allow_partial)
+        loss = self.measures[self.risk].measure.loss(self.results.values[counted, self.risk])
+        return run_quantiles(loss, self.results.scenario[counted], len(self.scenarios), Fraction(DEFAULT_PROBABILITY))
+
+    def undominated_by_quantile(self) -> np.ndarray:
+        """Mask of the scenarios that no other one dominates by its quantile of single runs and its mean loss of
+        utility; a scenario with too few runs for its quantile takes no part."""
+        risk = np.where(self.quantiles.supported, self.quantiles.quantile, np.nan)
+        return undominated(np.column_stack([risk, self.utility_loss]))
 
     def realisations_undominated(self) -> np.ndarray:
         """Mask over the realisations that no other counted realisation dominates."""

@@ -44,13 +44,15 @@ _LIT = 20_000  # highlighted runs up to which they are drawn one by one on a den
 
 DRAWN = {
     "map": "Map",
+    "quantile": "Quantile",
     "rates": "By rate",
     "pooled": "Pooled",
     "labelled": "Labelled",
     "runs": "Runs",
     "measures": "Measures",
 }
-"""Figures of a study: the map with its recommendation, and figures 3, 4, 5 and 7 of Gomatam, Karr and Sanil (2005)."""
+"""Figures of a study: the map with its recommendation, the same by a quantile of the risk of single runs, and figures
+3, 4, 5 and 7 of Gomatam, Karr and Sanil (2005)."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,8 @@ def cloud(view: RiskUtilityMap, look: Look, marked: Sequence[int] = ()) -> Cloud
     """The map's points: scenarios by their means, or every run.  ``marked`` are drawn also where points are many."""
     if look.drawn == "runs":
         return _runs(view, look)
+    by_quantile = look.drawn == "quantile"
+    risk = view.quantiles.quantile if by_quantile else view.risk_loss
     shape, shapes = forms(view)
     visible = shape == shapes.index(look.mechanism) if look.mechanism in shapes else np.ones(len(shape), bool)
     facet, facets = rates(view) if look.drawn == "rates" else (np.zeros(len(shape), np.int64), ("",))
@@ -110,14 +114,14 @@ def cloud(view: RiskUtilityMap, look: Look, marked: Sequence[int] = ()) -> Cloud
         for panel in range(len(facets)):
             on |= undominated_among(view, visible & (facet == panel))
     else:
-        on = view.dominance.undominated & visible
+        on = (view.undominated_by_quantile() if by_quantile else view.dominance.undominated) & visible
     bulk = None
     shown = visible
     if int(visible.sum()) > (MANY if len(facets) == 1 else _PANELLED):
         shown = on.copy()
         shown[[i for i in marked if visible[i] or look.drawn != "rates"]] = True
         dominated = visible & ~on
-        bulk = (view.utility_loss[dominated], view.risk_loss[dominated], facet[dominated])
+        bulk = (view.utility_loss[dominated], risk[dominated], facet[dominated])
     elif len(marked) and look.drawn != "rates":
         shown = visible.copy()
         shown[list(marked)] = True
@@ -128,20 +132,21 @@ def cloud(view: RiskUtilityMap, look: Look, marked: Sequence[int] = ()) -> Cloud
     labelled = look.drawn in ("rates", "labelled")
     return Cloud(
         loss=view.utility_loss[index],
-        risk=view.risk_loss[index],
+        risk=risk[index],
         loss_se=summary.loss_se[index, view.utility],
-        risk_se=summary.loss_se[index, view.risk],
+        risk_se=np.full(len(index), np.nan) if by_quantile else summary.loss_se[index, view.risk],
         index=index,
         on=on[index],
         category=codes[index],
         categories=names,
         facet=facet[index],
         facets=tuple(f"swap rate {rate} (a scale of its own)" for rate in facets) if look.drawn == "rates" else ("",),
-        hover=[words(view, i) for i in index.tolist()] if len(index) <= _HOVERED else [],
+        hover=[words(view, i, by_quantile) for i in index.tolist()] if len(index) <= _HOVERED else [],
         shape=shape[index],
         shapes=tuple(mechanisms.short(name) for name in shapes),
         words=_labels(view, index, on[index], facet[index]) if labelled else (),
         bulk=bulk,
+        interval=(view.quantiles.low[index], view.quantiles.high[index]) if by_quantile else None,
         utility_sign=sign(view, view.utility),
         risk_sign=sign(view, view.risk),
     )
@@ -238,13 +243,31 @@ def dominance_words(view: RiskUtilityMap, index: int, on: str = "frontier") -> s
     return f"{where}, {'clear' if view.dominance.clear[index] else 'uncertain'}"
 
 
-def words(view: RiskUtilityMap, index: int) -> str:
+def quantile_words(view: RiskUtilityMap, index: int) -> str:
+    """The risk that a share of the single runs of a scenario do not exceed, with its interval."""
+    found = view.quantiles
+    risk, low, high = (
+        value_of(view, view.risk, float(ends[index])) for ends in (found.quantile, found.low, found.high)
+    )
+    low, high = min(low, high), max(low, high)
+    ends = " to ".join("no end" if np.isinf(end) else text.figure(end) for end in (low, high))
+    return f"{run_share(view)} of its runs are no riskier than {text.figure(risk)} (95 % interval: {ends})"
+
+
+def run_share(view: RiskUtilityMap) -> str:
+    """The share of single runs that a quantile is of."""
+    return f"{float(100 * view.quantiles.probability):g} %"
+
+
+def words(view: RiskUtilityMap, index: int, by_quantile: bool = False) -> str:
     """What the mouse shows over a scenario."""
     scenario, summary = view.scenarios[index], view.summary
     lines: list[str] = [drawn("<b>{}</b> {}", scenario.label, text.swap_short(scenario.spec))]
     for k in (view.risk, view.utility):
         figures = text.with_error(summary.mean[index, k], summary.se[index, k])
         lines.append(f"{text.measure_name(view.measures[k])}: {figures}")
+    if by_quantile:
+        lines.append(quantile_words(view, index))
     tables = mechanisms.tables_of(scenario.spec)
     if tables > 1:
         lines.append(f"{tables} tables published together")
@@ -286,24 +309,27 @@ def marks(view: RiskUtilityMap, look: Look, points: Cloud, shown: Shown) -> Mark
     """Anchors, bound, letters and titles."""
     original = view.original_losses
     row = {} if look.drawn == "runs" else {int(index): i for i, index in enumerate(points.index.tolist())}
-    plain = look.drawn in ("map", "measures")
+    by_quantile = look.drawn == "quantile"
+    plain = look.drawn in ("map", "quantile", "measures")
     flags = {}
     for letter, index in shown.letters.items():
         if plain and index in row:
             flags[row[index]] = f"{letter} {badge(view, index)}".strip()
     # A bound or slope belongs to the map that it picks from; the paper's figures stand without it.
     rule = plain or look.drawn == "labelled"
+    on_risk = not by_quantile or view.single_runs is not None  # a bound on the mean says nothing about a quantile
+    title = text.risk_axis(view.measures[view.risk])
     return Marks(
         original=(float(original[view.utility]), float(original[view.risk])),
-        risk_title=text.risk_axis(view.measures[view.risk]),
+        risk_title=f"{title}<br>that {run_share(view)} of runs do not exceed" if by_quantile else title,
         utility_title=text.utility_axis(view.measures[view.utility], distortion=look.distortion),
-        bound=look.bound if rule else None,
-        slope=look.slope if rule and look.drawn != "rates" else None,
+        bound=look.bound if rule and on_risk else None,
+        slope=look.slope if rule and look.drawn != "rates" and not by_quantile else None,
         optimum=None if shown.optimum is None or not rule else row.get(shown.optimum),
         selected=None if shown.selected is None else row.get(shown.selected),
         flags=flags,
         pins={row[index]: name for index, name in shown.pins.items() if index in row} if plain else {},
-        errors=look.errors and look.drawn in ("map", "pooled"),
+        errors=look.errors and look.drawn in ("map", "quantile", "pooled"),
         span=look.span,
         legend=colourings(view).get("rate" if look.drawn == "pooled" else look.colour, ""),
         distortion=look.distortion,

@@ -24,6 +24,7 @@ class Cloud:
     (panels).  Where there are ``shapes``, ``shape`` indexes them and colour alone shows the category.  The category
     ``muted`` is drawn in grey behind the others.  ``words`` are drawn beside points; most may be empty.
     ``bulk`` are further points (loss, risk, facet), too many to draw one by one: a density of ``bulk_noun``.
+    ``interval`` holds the ends of an interval about each risk (infinite where it has no end), drawn in place of errors.
     The signs are 1 where a loss is the measure itself and -1 where it is the negative; tick labels are the measure's
     own figures either way.
     """
@@ -45,6 +46,7 @@ class Cloud:
     muted: int = -1
     bulk: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
     bulk_noun: str = "candidates"
+    interval: tuple[np.ndarray, np.ndarray] | None = None
     utility_sign: float = 1.0
     risk_sign: float = 1.0
 

@@ -78,6 +78,7 @@ def _panel(cloud: Cloud, facet: int) -> Cloud:
         hover=[cloud.hover[i] for i in rows.tolist()] if len(cloud.hover) else [],
         words=[cloud.words[i] for i in rows.tolist()] if len(cloud.words) else (),
         bulk=bulk,
+        interval=None if cloud.interval is None else (cloud.interval[0][rows], cloud.interval[1][rows]),
     )
 
 
@@ -107,6 +108,7 @@ def _draw(draft: FigureDraft, number: int, cloud: Cloud, marks: Marks) -> None:
         loss=sx * cloud.loss,
         risk=sy * cloud.risk,
         bulk=None if cloud.bulk is None else (sx * cloud.bulk[0], sy * cloud.bulk[1], cloud.bulk[2]),
+        interval=None if cloud.interval is None else (sy * cloud.interval[0], sy * cloud.interval[1]),
     )
     marks = replace(
         marks,
@@ -188,8 +190,20 @@ def _points(panel: Panel, rows: np.ndarray, group: int, on: bool) -> dict[str, A
             values = np.nan_to_num(errors[rows])
             if values.any():
                 trace[axis] = {"type": "data", "array": sent(values), "thickness": 1, "width": 2}
+        if cloud.interval is not None:
+            trace["error_y"] = _interval(panel, rows)
     if marks.selected is not None:
         selected = np.flatnonzero(rows == marks.selected)
         if len(selected):
             trace["selectedpoints"] = selected.tolist()
     return trace
+
+
+def _interval(panel: Panel, rows: np.ndarray) -> dict[str, Any]:
+    """Bars from end to end of the interval about each risk; one without an end leaves the drawing."""
+    assert panel.cloud.interval is not None
+    risk, (low, high) = panel.cloud.risk[rows], np.sort([end[rows] for end in panel.cloud.interval], axis=0)
+    low = np.where(np.isinf(low), np.minimum(min(panel.up), risk), low)
+    high = np.where(np.isinf(high), np.maximum(max(panel.up), risk), high)
+    bars = {"array": sent(high - risk), "arrayminus": sent(risk - low), "symmetric": False}
+    return {"type": "data", "thickness": 1, "width": 2, **bars}

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from engine.common.errors import EngineError
 from engine.common.wording import upper_first
+from engine.frontier.chance import runs_needed
 from engine.frontier.indistinguishable import indistinguishable_groups
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan.differences import CONTEXT, plan_differences
@@ -29,6 +31,7 @@ from frontier_app.wording.markup import Markdown, joined, markdown
 
 _WHAT = {
     "map": "",
+    "quantile": "",
     "rates": "One panel per swap rate, each with its own frontier, labelled by what is swapped"
     " (Gomatam, Karr and Sanil 2005, figure 3).",
     "pooled": "All rates together, with one frontier (Gomatam, Karr and Sanil 2005, figure 4).",
@@ -192,14 +195,15 @@ def _map(view: RiskUtilityMap, rule: Rule, index: int | None, pinned: dict[int, 
     with st.spinner("Drawing…", show_time=_points(view, look) > MANY):
         drawn = candidate_map.figure(view, look, shown)
     many = any(trace.type == "heatmap" for trace in drawn.data)
-    hidden = ["lasso2d", "autoScale2d", *([] if many else ["select2d"])]
+    boxes = many and look.drawn != "quantile"  # a box lists candidates by their means
+    hidden = ["lasso2d", "autoScale2d", *([] if boxes else ["select2d"])]
     elements.chart(
         drawn,
         "map",
         f"Risk–utility map: {len(view.scenarios)} scenarios, {len(view.frontier())} on the frontier. "
         "The table below lists them and selects them too.",
         chosen=lambda: _chosen(view),
-        boxes=many,
+        boxes=boxes,
         toolbar={"modeBarButtonsToRemove": hidden},
     )
     _below(view, rule, look, many)
@@ -243,9 +247,33 @@ def _chosen(view: RiskUtilityMap) -> None:
             state.put(selected=view.scenarios[index].label, picks=state.get().picks + 1)
 
 
+def _quantile_words(view: RiskUtilityMap) -> list[str]:
+    """What a quantile of single runs is, what its bars are, and whom it leaves out."""
+    share, needed = candidate_map.run_share(view), runs_needed(view.quantiles.probability)
+    sentences = [
+        f"One run is released, so the risk drawn here is what {share} of a candidate's single runs do not exceed; use"
+        " is the mean. Bars are the 95 % interval of that risk; one that leaves the figure has no end with so few"
+        " runs."
+    ]
+    if view.single_runs is None:
+        sentences.append("The plan's bound is on the mean, so it is not drawn here.")
+    elif state.get().look.rule != "none":
+        sentences.append("A bound on single runs is held against this risk.")
+    few = int(np.count_nonzero((view.quantiles.missing > 0) & ~np.isnan(view.quantiles.quantile)))
+    if few:
+        verb = "has" if few == 1 else "have"
+        sentences.append(
+            f"{text.plural(few, 'candidate')} {verb} fewer than the {needed} runs that this takes, and no place on this"
+            " frontier."
+        )
+    return sentences
+
+
 def _below(view: RiskUtilityMap, rule: Rule, look: state.Look, many: bool) -> None:
     """What the drawing leaves unsaid."""
     sentences = [_WHAT[look.drawn]] if _WHAT[look.drawn] else []
+    if look.drawn == "quantile":
+        sentences = _quantile_words(view)
     without = view.n_without_run
     sentences.append(
         f"{actions.source_words()}: {text.plural(len(view.scenarios), 'scenario')}"
@@ -280,8 +308,12 @@ def _below(view: RiskUtilityMap, rule: Rule, look: state.Look, many: bool) -> No
     if many:
         noun = "runs" if look.drawn == "runs" else "candidates"
         sentences.append(
-            f"So many {noun} are drawn as a density: darker where there are more. The frontier stays points. A box"
-            " drawn with the dashed square of the toolbar lists the candidates inside, below."
+            f"So many {noun} are drawn as a density: darker where there are more. The frontier stays points."
+            + (
+                ""
+                if look.drawn == "quantile"
+                else " A box drawn with the dashed square of the toolbar lists the candidates inside, below."
+            )
         )
     if look.mechanism is not None and candidate_labels.forms(view)[1]:
         sentences.append(

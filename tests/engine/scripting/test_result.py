@@ -76,3 +76,8 @@ def test_runs_name_their_candidate(swaps):
     assert runs.index.name == "run"
     assert (runs["candidate"] + "/" + runs["replicate"].astype(str) == runs.index).all()
     assert runs.groupby("candidate")["replicate"].count().to_dict() == {c.id: 12 for c in swaps}
+
+
+def test_how_much_of_the_true_frontier_was_found(swaps):
+    assert 0 < swaps.recall() <= 1
+    assert swaps.recall() == swaps.recall()

@@ -118,6 +118,57 @@ def test_every_figure_is_one_click(drawn: str, at: Workspace):
     assert [box.value for box in made.selectbox if box.key == "look-highlight"] == (["A"] if drawn == "runs" else [])
 
 
+def test_the_quantile_of_single_runs_is_that_of_the_runs(view: RiskUtilityMap):
+    """A slow twin: sorted runs, and the frontier pair by pair."""
+    runs, risk = view.results, view.risk
+    points = drawing.cloud(view, Look(drawn="quantile"))
+    places = []
+    for index, shown in zip(points.index.tolist(), points.risk.tolist(), strict=True):
+        mine = np.sort(runs.values[(runs.scenario == index) & runs.counted(view.allow_partial), risk])
+        assert shown == mine[int(np.ceil(0.9 * len(mine))) - 1]
+        places.append((shown, float(view.utility_loss[index]), len(mine) >= 10))
+    for (r, u, enough), on in zip(places, points.on.tolist(), strict=True):
+        beaten = any(b and x <= r and y <= u and (x < r or y < u) for x, y, b in places)
+        assert on == (enough and not beaten)
+    assert points.interval is not None
+    assert (points.interval[0] <= points.risk).all() and (points.interval[1] >= points.risk).all()
+
+
+def test_bars_of_a_quantile_reach_from_end_to_end_and_out_of_the_figure_without_one(view: RiskUtilityMap):
+    found = view.quantiles
+    figure = drawing.figure(view, Look(drawn="quantile"))
+    top = max(figure.layout.yaxis.range)
+    bars = [trace for trace in figure.data if trace.error_y.array is not None]
+    assert bars
+    for trace in bars:
+        for i, y, up, down in zip(
+            trace.customdata, trace.y, trace.error_y.array, trace.error_y.arrayminus, strict=True
+        ):
+            high, low = float(found.high[i]), float(found.low[i])
+            assert y + up == pytest.approx(high if np.isfinite(high) else max(top, y))
+            assert y - down == pytest.approx(low) or np.isinf(low)
+    assert "that 90 % of runs do not exceed" in figure.layout.yaxis.title.text
+
+
+def test_a_bound_on_the_mean_is_not_drawn_beside_a_quantile(view: RiskUtilityMap):
+    on_mean = replace(view, single_runs=None)
+    for shown, bounds in ((view, 1), (on_mean, 0)):
+        figure = drawing.figure(shown, Look(drawn="quantile", bound=0.1))
+        assert sum("maximum tolerable" in note.text for note in figure.layout.annotations) == bounds
+    assert on_mean.quantiles.probability == view.quantiles.probability
+
+
+def test_words_beside_the_quantile_say_what_is_drawn(at: Workspace):
+    shown = words(look(explored(at), drawn="quantile"))
+    assert (
+        "One run is released, so the risk drawn here is what 90 % of a candidate's single runs do not exceed" in shown
+    )
+
+
+def test_how_much_of_the_true_frontier_was_found_stands_below_the_map(at: Workspace):
+    assert "with these runs a map finds about" in words(explored(at))
+
+
 def test_each_rate_has_a_frontier_of_its_own(view: RiskUtilityMap):
     points = drawing.cloud(view, Look(drawn="rates"))
     assert len(points.facets) == 2
