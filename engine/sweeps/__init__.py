@@ -1,6 +1,7 @@
 """From a plan to a filled study, and one realisation made again."""
 
 __all__ = [
+    "adaptive",
     "added_measures",
     "baseline",
     "candidates",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ SPENDS = ("0.21", "0.9")
 BOUNDS = [("0.005", "0.9"), ("0.2", "0.9"), SPENDS, ("0.25", "0.5"), ("0.5", "0.9"), ("0.185", "mean"), ("0.2", "mean")]
 
 
-def bounded(bound: str, probability: str, **space):
+def bounded(bound: str, probability: str, **space: Any):
     decision = DecisionPlan(max_risk=bound, probability=probability)
     return plan_of(space={**SPACE, **space}, decision=decision)
 
@@ -189,7 +190,7 @@ def test_progress_counts_the_runs_that_the_choice_takes(tmp_path: Path):
 
 
 def test_a_search_settles_the_choice_too(tmp_path: Path):
-    space = {"swap_sizes": (), "search": True, "adaptive": False, "budget": 80, "rates": ("0.1", "0.3")}
+    space: dict[str, Any] = {"swap_sizes": (), "search": True, "adaptive": False, "budget": 80, "rates": ("0.1", "0.3")}
     with sweep(RAW, bounded(*SPENDS, **space), keyed(tmp_path / "s.study"), workers=1) as study:
         assert study.runs.replicates_done().max() > 20
         assert "looked at" in study.progress.message and "the choice under the bound" in study.progress.message
