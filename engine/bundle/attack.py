@@ -19,6 +19,7 @@ from engine.common.streams import KEY_BYTES
 from engine.data.table import occupied
 from engine.mechanisms import mechanism
 from engine.release.spec import multi_kind, pairs_wanted
+from engine.report.detected import TOP, detected
 from engine.sweeps.recodes import released_recodes
 from engine.sweeps.release_warnings import MEND_IDENTIFIER, tells_apart
 
@@ -47,6 +48,7 @@ def attack(source: ExportSource) -> dict[str, Any]:
         "identifiers": _find_identifiers(source),
         "recodes": _find_recodes(source),
         "matching": _match_records(source),
+        "published_tables": _use_published_tables(source),
     }
     result["seconds"] = round(time.monotonic() - begin, 1)
     for part in ADVICE:
@@ -213,6 +215,28 @@ def _find_recodes(source: ExportSource) -> dict[str, Any]:
         + (f"; so it is with {more:,} more pair{'s' if more > 1 else ''} of columns" if more else "")
     )
     return {"tried": len(tried), "succeeded": True, "why": why}
+
+
+def _use_published_tables(source: ExportSource) -> dict[str, Any]:
+    """What published two-way tables of the original tell of the change: attributes, rate, and which records.
+
+    It is reported and never refuses an export: to keep such tables unpublished, or not, is for the board to decide.
+    """
+    found = detected(source.remade, source.study.plan)
+    if found.why:
+        return {"tried": 0, "published": source.study.plan.threat.published_tables, "why": found.why}
+    return {
+        "tried": 1,
+        "published": source.study.plan.threat.published_tables,
+        **{name: value for name, value in vars(found).items() if name not in ("why", "calibration")},
+        "top": TOP,
+        "calibration": [row._asdict() for row in found.calibration],
+        "finds": {
+            "attributes": found.finds_attributes,
+            "extent": found.finds_extent,
+            "records": found.finds_records,
+        },
+    }
 
 
 def _match_records(source: ExportSource) -> dict[str, Any]:

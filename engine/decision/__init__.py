@@ -1,3 +1,3 @@
-"""The recorded choice, its states, comparisons of candidates, and texts that disclose too much."""
+"""The recorded choice, its states, comparisons of candidates, altered groups, and texts that disclose too much."""
 
-__all__ = ["cautions", "choice", "comparison", "disclosure_text", "release_check", "slope", "states"]
+__all__ = ["altered_groups", "cautions", "choice", "comparison", "disclosure_text", "release_check", "slope", "states"]

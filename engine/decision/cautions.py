@@ -23,6 +23,9 @@ from engine.release.scenarios import SweepState
 from engine.study.map_reader import risk_bound
 from engine.study.study import Study
 
+FAR_ABOVE_RATE = 2.0
+"""Times the share of altered records of all from which on that of a group is far above it."""
+
 
 class CautionKind(StrEnum):
     """What a caution is about."""
@@ -38,6 +41,7 @@ class CautionKind(StrEnum):
     UNSETTLED = "share of runs within the bound unsettled"
     NOT_RECHECKED = "not run on fresh replicates"
     SWEEP_UNFINISHED = "sweep unfinished"
+    UNEVEN_GROUPS = "altered share of a group far above that of all"
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,7 @@ class Caution:
     its mean, ``bound`` what it is held against.  The ``share`` of runs within the bound is held against
     ``probability``.  ``changed`` records were swapped in a partial run; a mean rests on ``runs`` runs; a sweep in the
     state ``sweep`` has ``done`` of ``total`` runs.
+    ``group`` carries ``value`` times the share of altered records that all carry.
     """
 
     kind: CautionKind
@@ -62,6 +67,7 @@ class Caution:
     sweep: SweepState | None = None
     done: int = 0
     total: int = 0
+    group: str = "one group"
     beaten: BeatenByOriginal | None = None
 
 
@@ -78,6 +84,8 @@ _TEXTS = {
     CautionKind.NOT_RECHECKED: "its figures are those that led to the choice; it has not been run again on fresh"
     " replicates",
     CautionKind.SWEEP_UNFINISHED: "the sweep is {sweep}: {done:,} of {total:,} runs so far",
+    CautionKind.UNEVEN_GROUPS: "{group} carries much of the change: the share of altered records is {value:.2g} times"
+    " that of all records",
 }
 
 
@@ -111,6 +119,9 @@ def cautions(
     if released.status[0] == RunStatus.FAILED:
         collected.append(Caution(CautionKind.PARTIAL_RUN, changed=int(released.changed[0])))
     collected += _bound_cautions(study, view, index, record)
+    for k, call in enumerate(view.measures):  # without the records no group has a name
+        if call.measure.name == "altered_share_max" and (share := float(view.summary.mean[index, k])) > FAR_ABOVE_RATE:
+            collected.append(Caution(CautionKind.UNEVEN_GROUPS, value=share))
     if record["fresh"] is None:
         collected.append(Caution(CautionKind.NOT_RECHECKED))
     progress = study.progress

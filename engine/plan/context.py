@@ -23,6 +23,8 @@ RatePolicy = Literal["withhold", "range"]
 RATE_POLICIES: tuple[RatePolicy, ...] = get_args(RatePolicy)
 MembersRate = Literal["withhold", "tell"]
 MEMBERS_RATES: tuple[MembersRate, ...] = get_args(MembersRate)
+PublishedTables = Literal["yes", "no", "not known"]
+PUBLISHED_TABLES: tuple[PublishedTables, ...] = get_args(PublishedTables)
 INCLUDE = ("weight", "id")
 """Columns that may be released besides attributes and carried ones: the weight, and a new id in place of the id."""
 
@@ -73,11 +75,16 @@ class AboutPlan:
 @dataclass(frozen=True)
 class ThreatPlan:
     """The threat: ``intruder`` in words, ``public_files`` that overlap with the keys, and the ``harm`` of a
-    disclosure."""
+    disclosure.
+
+    ``published_tables`` says whether two-way tables of the original are published (one of :data:`PUBLISHED_TABLES`):
+    beside a release they undo part of its protection, and where it is not known they are taken to be.
+    """
 
     intruder: str = ""
     public_files: tuple[str, ...] = ()
     harm: str = ""
+    published_tables: PublishedTables = "not known"
 
     def __post_init__(self) -> None:
         _strip(self)

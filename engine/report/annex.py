@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.release.results import NoteKind, RunStatus
 from engine.release.spec import percent as rate_percent
-from engine.report.chair import chair_facts
+from engine.report.chair import GROUPS_SHOWN, chair_facts
 from engine.report.context import report_context
 from engine.report.template_reader import document
 from engine.study.decision_log import EVENTS, entries
@@ -30,6 +30,8 @@ def chair_sections(study: Study, realisation: Remade) -> Document:
         "facts": facts,
         "asked": rate_percent(facts.asked) if facts.asked else "",
         "changed_in": _changed_in(facts.tables),
+        "min_n": study.plan.tolerances.min_n,
+        "groups_shown": facts.groups[:GROUPS_SHOWN],
     }
     return document("annex_chair.txt", names)
 
@@ -37,7 +39,7 @@ def chair_sections(study: Study, realisation: Remade) -> Document:
 def analyst_sections(study: Study, realisation: Remade) -> Document:
     """Annex B: names, specs and figures of the candidates, the runs of the chosen one, notes and the log."""
     context, spec = report_context(study, realisation), realisation.spec
-    frontier = context.view.frontier().tolist()
+    frontier, facts = context.view.frontier().tolist(), chair_facts(study, realisation)
     names = {
         "about": study.plan.about,
         "candidate": context.scenario,
@@ -58,6 +60,9 @@ def analyst_sections(study: Study, realisation: Remade) -> Document:
         "notes": _notes(study, context.scenario.index),
         "begun": time.strftime("%Y-%m-%d", time.gmtime(float(study.about["created"]))),
         "log": _log(study),
+        "facts": facts,
+        "min_n": study.plan.tolerances.min_n,
+        "groups_shown": facts.groups[:GROUPS_SHOWN],
     }
     return document("annex_analyst.txt", names)
 

@@ -13,6 +13,7 @@ from engine.report.map_words import recall_words, tables_words
 from engine.report.public_wording import methods_paragraph
 from engine.report.questions import Answer, BoardQuestion
 from engine.report.rate_words import rate_words, withheld_why
+from engine.report.recognised_words import recognised_sentences, small_cells_words
 from engine.report.redaction import RECORDS, SPARSE, is_count_title, is_one_digit_title
 from engine.report.words import about as mean_with_error
 from engine.report.words import figure, signed
@@ -48,8 +49,7 @@ def decision_words(findings: Findings) -> str:
 
 def small_words(findings: Findings) -> str:
     """What a small cell is here."""
-    fewest = findings.exposure.fewest
-    return "combinations that nobody shares" if fewest == 2 else f"combinations that fewer than {fewest} records share"
+    return small_cells_words(findings.exposure.fewest)
 
 
 def is_rounded(findings: Findings) -> bool:
@@ -201,6 +201,7 @@ def omissions(findings: Findings) -> list[str]:
         f"It assumes an intruder who knows exactly {listed(findings.threat.keys)}, and nothing else.",
         "It does not count what can be learnt about a person without singling out a record.",
         "It does not count altered records, which an intruder may take for true.",
+        *recognised_sentences(findings),
     ]
     if findings.map.risk_jointly is not None:
         sentences.append(tables_words(findings))

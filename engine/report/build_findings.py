@@ -23,6 +23,7 @@ from engine.report.change_log import CHANGE_TEXTS, LOG_TEXTS
 from engine.report.context import ReportContext, measure_rows, report_context, the_map
 from engine.report.decision_history import late_words, recommendation
 from engine.report.describe import occupancy
+from engine.report.detected import detected, tables_tell
 from engine.report.exposed import exposure
 from engine.report.facts import (
     Approved,
@@ -35,8 +36,10 @@ from engine.report.facts import (
     Threat,
 )
 from engine.report.findings import FORMAT, Findings
+from engine.report.other_keys import altered_in, key_set, unswapped_keys, worst_few
 from engine.report.parameters import ROLE_WORDS, SWAP_TITLE, coding_words, file_names, parameters, rule_words
 from engine.report.rate_facts import MembersRate
+from engine.report.recognised_facts import Recognised
 from engine.report.redaction import Redactor, is_count_risk
 from engine.report.side_by_side import side_by_side
 from engine.report.utility import utility
@@ -91,6 +94,19 @@ def findings(study: Study, realisation: Remade) -> Findings:
         publish=_publish(context),
         certificate=_certificate(context, realisation),
         members_rate=_members_rate(plan, realisation),
+        recognised=recognised(release, realisation, plan, fewest),
+    )
+
+
+def recognised(release: RecordRelease, realisation: Remade, plan: Plan, fewest: int) -> Recognised:
+    """What an intruder would recognise in a release; a cell of fewer than ``fewest`` records is small."""
+    table, altered = realisation.data.table, altered_in(release)
+    return Recognised(
+        fewest=fewest,
+        nothing_done=key_set(table, plan.keys, altered, fewest),
+        unswapped=unswapped_keys(table, plan.keys, altered, fewest),
+        few_keys=worst_few(release, plan.keys, fewest),
+        tables=tables_tell(detected(realisation, plan), plan),
     )
 
 

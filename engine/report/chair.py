@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.common.wording import upper_first
+from engine.decision.altered_groups import AlteredGroup, altered_groups, altered_share, group_caution, groups_to_show
+from engine.decision.cautions import caution_text
 from engine.mechanisms import mechanism
 from engine.models.columns import numeric_columns
 from engine.models.record_release import RecordRelease
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
 
 
 CHAIR = "chair.json"
+_MOST_GROUPS = 2000
+GROUPS_SHOWN = 40
+"""Groups that a document lists."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +40,14 @@ class ChangedRow:
 
 @dataclass(frozen=True)
 class ChairFacts:
-    """The extent of the change.  ``asked`` is the rate asked for as decimal text (empty where the mechanism has none),
-    ``records`` how many were changed in any attribute of any of the ``tables``, ``share`` and ``reached`` their share,
-    ``per_table`` how many on average in one table, as by attribute."""
+    """The extent of the change.
+
+    ``asked`` is the rate asked for as decimal text (empty where the mechanism has none), ``records`` how many were
+    changed in any attribute of any of the ``tables``, ``share`` and ``reached`` their share, ``per_table`` how many on
+    average in one table, as by attribute.  ``groups`` are the levels of all attributes (of very many those most
+    altered) with the share of their records that is altered, ``caution`` says where that is far above the share of all
+    (empty: nowhere, or in a bundle of an earlier version).
+    """
 
     letter: str
     n_records: int
@@ -49,6 +60,8 @@ class ChairFacts:
     tables: int
     per_table: float
     attributes: tuple[ChangedRow, ...]
+    groups: tuple[AlteredGroup, ...] = ()
+    caution: str = ""
 
     def to_json(self) -> str:
         """As JSON text."""
@@ -76,6 +89,9 @@ def chair_facts(study: Study, realisation: Remade) -> ChairFacts:
     release = RecordRelease(original, realisation.tables, study.plan, spec)
     swap = spec.by_roles
     title = "Random swap" if swap else mechanism(spec.mechanism).title
+    groups = altered_groups(realisation)
+    min_n = study.plan.tolerances.min_n
+    caution = group_caution(groups, altered_share(realisation), min_n)
     return ChairFacts(
         letter=report_context(study, realisation).letter,
         n_records=n,
@@ -88,4 +104,6 @@ def chair_facts(study: Study, realisation: Remade) -> ChairFacts:
         tables=len(realisation.tables),
         per_table=float(np.mean([release.changed(table, attributes).sum() for table in realisation.tables])),
         attributes=tuple(rows),
+        groups=tuple(groups_to_show(groups, min_n, _MOST_GROUPS)),
+        caution=f"{upper_first(caution_text(caution))}." if caution else "",
     )

@@ -122,8 +122,12 @@ _MEMBER_TEXTS = {
     CautionKind.NOT_RECHECKED: "its figures are those that led to the choice; it has not been run again on fresh draws",
 }
 """Cautions whose words for the analyst hold figures of eq. 6, or a number of records, that a member may not see."""
+_NOT_FOR_MEMBERS = {CautionKind.UNEVEN_GROUPS}  # who carries the change tells how much was changed
 
 
 def member_text(caution: Caution) -> str:
-    """A caution as a member may read it: a figure of eq. 6 is not repeated as a share, records in swaps not counted."""
+    """A caution as a member may read it: a figure of eq. 6 is not repeated as a share, records in swaps not counted.
+    Empty where a member may not read it at all."""
+    if caution.kind in _NOT_FOR_MEMBERS:
+        return ""
     return _MEMBER_TEXTS.get(caution.kind) or caution_text(caution)

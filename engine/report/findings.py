@@ -23,6 +23,7 @@ from engine.report.facts import (
 )
 from engine.report.map_facts import Map, Recommendation
 from engine.report.rate_facts import MembersRate
+from engine.report.recognised_facts import Recognised
 
 FORMAT = 1
 BOARD = "board.json"
@@ -47,6 +48,7 @@ class Findings:
     publish: Publish
     certificate: Certificate
     members_rate: MembersRate = field(default_factory=MembersRate)
+    recognised: Recognised | None = None  # absent from bundles of earlier versions
 
     def to_json(self) -> str:
         """As JSON text, every declared field and nothing else."""

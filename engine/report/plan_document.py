@@ -106,6 +106,7 @@ def _about(plan: Plan, redact: Redactor, *, chair: bool) -> dict[str, Any]:
         "departures": _departures(plan, redact, rates=chair),
         "intruder": redact(plan.threat.intruder),
         "harm": redact(plan.threat.harm),
+        "published_tables": plan.threat.published_tables,
         "public_files": redact.all(in_words.file_names(plan)),
     }
 

@@ -165,3 +165,11 @@ def test_mechanisms_without_pairs_are_not_undone(tmp_path: Path) -> None:
     with Study.open(tmp_path / "s.study") as study:
         found = attack(export_source(study, raw, study.scenarios[0].label))
     assert found["undoing"]["tried"] == 0 and found["matching"]["matched_to_one"] >= found["matching"]["rightly"]
+
+
+def test_published_tables_are_attacked_and_their_success_refuses_nothing(reopened: ExportSource) -> None:
+    found = attack(reopened)["published_tables"]
+    assert found["attributes"] == found["altered"] == ("town",) and found["finds"]["attributes"]
+    assert found["rate"] == pytest.approx(float(reopened.remade.changed.mean())) and found["low"] <= found["high"]
+    assert sum(row["records"] for row in found["calibration"]) == 160 and found["published"] == "not known"
+    assert not any(key in found for key in ("pairs", "flags", "key"))

@@ -96,6 +96,12 @@ def test_pair_map_flags_and_manifest_tell_the_same_story(every: Path) -> None:
 def test_the_attack_is_written_down_and_exports_are_logged(every: Path, home: tuple[Path, RawTable]) -> None:
     found = json.loads((every / "analyst" / "internal" / "self-attack.json").read_text())
     assert found["made"] and found["undoing"]["tried"] > 500 and found["matching"]["records"] == 160
+    tables = found["published_tables"]
+    assert tables["attributes"] == ["town"] and tables["low"] <= tables["inferred"] <= tables["high"]
+    assert len(tables["calibration"]) and 0 <= tables["auc"] <= 1 and tables["precision"] is not None
+    for tier in ("public", "member", "chair"):
+        texts = [path.read_bytes() for path in (every / tier).rglob("*") if path.is_file()]
+        assert not any(b"calibration" in text and b"inferred" in text for text in texts)
     with Study.open(home[0] / "household.study") as study:
         logged = [entry for entry in entries(study) if entry.event == "exported" and len(entry.detail["tiers"]) == 4]
     assert logged and logged[0].detail["sha256"] == read_manifest(every)["sha256"]

@@ -30,6 +30,8 @@ _TOLD = {  # what the analyst reads, and studies store, word for word
     CautionKind.NOT_RECHECKED: "its figures are those that led to the choice; it has not been run again on fresh"
     " replicates",
     CautionKind.SWEEP_UNFINISHED: "the sweep is running: 3 of 1,000 runs so far",
+    CautionKind.UNEVEN_GROUPS: "one group carries much of the change: the share of altered records is 0.12 times that"
+    " of all records",
 }
 
 
@@ -51,3 +53,9 @@ def test_a_member_reads_no_figure_of_risk_and_no_number_of_records_in_a_caution(
         assert member_text(_caution(kind)) == _TOLD[kind]
     else:
         assert not re.search(r"\d", member_text(_caution(kind)))
+
+
+def test_who_carries_the_change_is_no_word_for_members() -> None:
+    caution = Caution(CautionKind.UNEVEN_GROUPS, group="Race: Other", value=3.45)
+    assert "Race: Other" in caution_text(caution) and "3.5 times" in caution_text(caution)
+    assert member_text(caution) == ""

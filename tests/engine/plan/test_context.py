@@ -25,7 +25,7 @@ _FULL = replace(
     _PLAN,
     data=replace(_PLAN.data, weight="wt"),
     about=AboutPlan("Car workers", "1981", contact="Ada", release_type="series", changes="one more year"),
-    threat=ThreatPlan("a colleague who knows four answers", ("staff list",), "dismissal"),
+    threat=ThreatPlan("a colleague who knows four answers", ("staff list",), "dismissal", "yes"),
     tables=(TablePlan("work", _PLAN.names[:2]),),
     tolerances=TolerancePlan("0.05", 30, "2", "1.2"),
     publish=PublishPlan("Car workers 1981", "range", "between 1 and 5 percent", include=("weight",)),
@@ -59,6 +59,7 @@ def test_it_comes_back_equal() -> None:
         ('[lock]\nnumber = "1"', r"\[lock\] has no by"),
         ('[lock]\nnumber = ""\nby = "a"\nat = "b"\ndigest = "c"\napproved = "d"', "lock number is empty"),
         ('[threat]\npublic_files = ["a", "a"]', "more than once"),
+        ('[threat]\npublished_tables = "some"', "published_tables is 'some', must be one of yes"),
     ],
 )
 def test_a_wrong_entry_is_refused_by_name(toml: str, words: str) -> None:
@@ -100,3 +101,12 @@ def test_a_lock_that_was_written_by_hand_is_refused() -> None:
     forged = replace(locked, lock=replace(locked.lock, approved=locked.lock.approved.replace("0.02", "0.03")))
     with pytest.raises(EngineError, match="damaged"):
         departures(forged)
+
+
+def test_published_tables_are_written_only_where_the_plan_knows_of_them_and_an_approval_fixes_them() -> None:
+    """Plans that were locked before there was the entry keep their digest."""
+    plain = replace(_FULL, threat=replace(_FULL.threat, published_tables="not known"))
+    assert "published_tables" not in plan_to_toml(plain) and 'published_tables = "yes"' in plan_to_toml(_FULL)
+    assert plan_from_toml(plan_to_toml(plain)).threat.published_tables == "not known"
+    locked = lock(plain, "DRB-7", "Grace")
+    assert list(departures(replace(locked, threat=_FULL.threat))) == ["threat.published_tables"]

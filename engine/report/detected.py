@@ -1,0 +1,127 @@
+"""An attack on a release with published two-way tables of the original, graded by the truth.
+
+The attack (:mod:`engine.models.swap_detection`) sees no pairs and no flags; the grades need them, so that they are for
+the analyst alone.  Of several tables the first one is attacked.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.measures.detection_grades import Calibration, attacked, auc, calibration, graded, precision
+from engine.models.level_model import MODELS, MOST_TERMS, n_terms
+from engine.models.record_release import RecordRelease
+from engine.release.records import ReleasedTable
+from engine.report.other_keys import altered_in
+from engine.report.recognised_facts import TablesTell
+from engine.sweeps.record_evaluator import batch_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.plan import Plan
+    from engine.sweeps.remake import Remade
+
+TOP = 0.01
+"""The share of records, the most suspect first, among which altered ones are counted."""
+_MOST_COUNTS = 20_000_000  # of all two-way tables together
+_MOST_ATTRIBUTES = 55  # pairs of more have more terms than a fit can hold
+_FACTOR = 3.0  # width of an interval within which the extent counts as known
+_OFF = 1 / 3  # share of the rate by which an inferred one may be off and still be found
+_BETTER = 0.6  # area under the curve from which on detection is better than guessing
+
+
+@dataclass(frozen=True)
+class Detected:
+    """The attack on one release.
+
+    ``why`` says why it was not tried (empty: it was).  ``attributes`` are the altered ones as inferred, ``altered``
+    those in truth; ``inferred`` is the inferred share of altered records with its 95 % interval ``low`` to ``high``,
+    ``rate`` the true one.  ``model`` names the terms of the logit (:data:`~engine.models.level_model.MODELS`); ``auc``
+    is the area under its ROC curve, ``precision`` the share of altered records among the first :data:`TOP` by
+    suspicion; both are None where they are undefined.  ``calibration`` holds the modelled probability of being altered
+    beside the truth.
+    """
+
+    why: str
+    attributes: tuple[str, ...]
+    altered: tuple[str, ...]
+    inferred: float
+    low: float
+    high: float
+    rate: float
+    model: str
+    auc: float | None
+    precision: float | None
+    calibration: tuple[Calibration, ...]
+
+    @property
+    def finds_attributes(self) -> bool:
+        """Whether the inferred attributes are the altered ones."""
+        return bool(self.altered) and set(self.attributes) == set(self.altered)
+
+    @property
+    def finds_extent(self) -> bool:
+        """Whether the interval is narrower than a factor of three, and the inferred rate off by a third at most."""
+        near = self.rate > 0 and abs(self.inferred - self.rate) <= _OFF * self.rate
+        return near and self.high <= _FACTOR * self.low
+
+    @property
+    def finds_records(self) -> bool:
+        """Whether altered records look more suspect than others, by more than guessing explains."""
+        return self.auc is not None and self.auc >= _BETTER
+
+
+def detected(realisation: Remade, plan: Plan) -> Detected:
+    """Attack a remade release with two-way tables of all attributes of its original."""
+    original = ReleasedTable(realisation.data)
+    release = RecordRelease(original, realisation.tables[:1], plan, realisation.spec)
+    shape, altered = realisation.data.domain.shape, altered_in(release)
+    if why := _too_large(shape) or ("" if altered else "no record has another value of an attribute"):
+        return Detected(why, (), altered, 0.0, 0.0, 0.0, 0.0, "", None, None, ())
+    batch = batch_of(release, range(len(shape)))
+    cells, _, inference = attacked(batch)[0]
+    model = next(name for name in MODELS if _fits(cells.cells, shape, name))
+    grade = graded(batch, model)[0]
+    names = realisation.data.domain.names
+    return Detected(
+        why="",
+        attributes=tuple(names[int(str(place))] for place in inference.attributes),
+        altered=altered,
+        inferred=inference.rate,
+        low=inference.low,
+        high=inference.high,
+        rate=grade.rate,
+        model=model,
+        auc=_figure(auc(grade)),
+        precision=_figure(precision(grade, TOP)),
+        calibration=tuple(calibration(grade)),
+    )
+
+
+def tables_tell(found: Detected, plan: Plan) -> TablesTell:
+    """The same for members of a board: whether something is found, without a figure."""
+    published = plan.threat.published_tables
+    if found.why:
+        return TablesTell(published, None, None, None)
+    return TablesTell(published, found.finds_attributes, found.finds_extent, found.finds_records)
+
+
+def _too_large(shape: Sequence[int]) -> str:
+    counts = (sum(shape) ** 2 - sum(size**2 for size in shape)) // 2
+    if counts <= _MOST_COUNTS:
+        return ""
+    return f"the two-way tables of {len(shape)} attributes have {counts:,} cells, more than {_MOST_COUNTS:,}"
+
+
+def _fits(cells: np.ndarray, shape: Sequence[int], model: str) -> bool:
+    """Whether a model of these cells has few enough terms."""
+    return (model != "two_way" or len(shape) <= _MOST_ATTRIBUTES) and n_terms(cells, shape, model) <= MOST_TERMS
+
+
+def _figure(value: float) -> float | None:
+    return None if math.isnan(value) else value

@@ -1,0 +1,54 @@
+"""Facts on what an intruder would recognise, as a member of a board may see them.
+
+Counts are of the original, on keys that the release shows as they are or on sets of keys that anybody can tabulate
+there.  What published tables of the original tell of the exchange is said as yes or no: a figure of it would give the
+number of altered records away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.plan.context import PublishedTables
+
+
+@dataclass(frozen=True)
+class KeySet:
+    """The table of some ``keys`` in the original: records in its ``small`` cells, records ``alone`` in theirs, and the
+    right ``matches`` to expect in small cells of somebody who knows these keys of everybody and picks at random among
+    equal records.  ``exchanged`` are those of the keys that the release alters; without any the release shows the same
+    table."""
+
+    keys: tuple[str, ...]
+    exchanged: tuple[str, ...]
+    small: int
+    alone: int
+    matches: int
+
+
+@dataclass(frozen=True)
+class TablesTell:
+    """What two-way tables of the original, beside the release, tell: whether they are ``published``, and whether they
+    tell which ``attributes`` were exchanged, the ``extent`` to within a factor of three, and better than guessing which
+    ``records`` are altered.  None: it was not tried."""
+
+    published: PublishedTables
+    attributes: bool | None
+    extent: bool | None
+    records: bool | None
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """What an intruder would recognise.  A cell of fewer than ``fewest`` records is small.
+
+    ``nothing_done`` is the table of all keys in the original, ``unswapped`` that of the keys that the release leaves as
+    they are (None: it leaves none), ``few_keys`` for each size of a set the keys that expose most unaltered records in
+    the release.
+    """
+
+    fewest: int
+    nothing_done: KeySet
+    unswapped: KeySet | None
+    few_keys: tuple[KeySet, ...]
+    tables: TablesTell

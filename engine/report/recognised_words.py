@@ -1,0 +1,90 @@
+"""Sentences for the members of a board on other keys and on published tables of the original, from findings alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.common.wording import listed, plural
+
+if TYPE_CHECKING:
+    from engine.report.findings import Findings
+    from engine.report.recognised_facts import KeySet, Recognised, TablesTell
+
+_NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four"}
+_FEW = 3  # size of the set of keys that a sentence is about, where there is one
+
+
+def recognised_sentences(findings: Findings) -> list[str]:
+    """What the count of exposed records leaves out: true values of unswapped keys, few keys, and published tables of
+    the original; nothing in a bundle of an earlier version."""
+    facts = findings.recognised
+    if facts is None:
+        return []
+    altered = "exchanged" if findings.design.swap else "altered"
+    sentences = [*_unswapped(facts, altered), *_few(facts, altered)]
+    return [*sentences, tables_sentence(facts.tables, altered)]
+
+
+def small_cells_words(fewest: int) -> str:
+    """What a small cell is, in words."""
+    return "combinations that nobody shares" if fewest == 2 else f"combinations that fewer than {fewest} records share"
+
+
+def _unswapped(facts: Recognised, altered: str) -> list[str]:
+    nothing = facts.nothing_done
+    if facts.unswapped is None:
+        return [f"All keys are {altered}, so that none shows true values of everybody."]
+    if not nothing.exchanged:
+        return [f"No key is {altered}, so that all show true values: {_counts(nothing, facts.fewest)}."]
+    return [
+        f"Who ignores the {altered} attributes sees true values of all others: on the keys that are not {altered} "
+        f"({listed(facts.unswapped.keys)}) {_counts(facts.unswapped, facts.fewest)}, in the release as in the original."
+        f" On all keys, if nothing is done, it is {plural(nothing.small, 'record')}, {nothing.alone:,} alone and "
+        f"{nothing.matches:,} right."
+    ]
+
+
+def _counts(keys: KeySet, fewest: int) -> str:
+    small = small_cells_words(fewest)
+    if not keys.small:
+        return f"no record stands in {small}"
+    stand = "stands" if keys.small == 1 else "stand"
+    alone = f"{keys.alone:,} of them alone, " if keys.alone else ""
+    right = f"and of guesses at random among equal records {keys.matches:,} would be right"
+    return f"{plural(keys.small, 'record')} {stand} in {small}, {alone}{right}"
+
+
+def _few(facts: Recognised, altered: str) -> list[str]:
+    sets = [keys for keys in facts.few_keys if len(keys.keys) <= _FEW]
+    if not sets or not sets[0].small:
+        return []
+    worst = sets[0]
+    are = "is" if len(worst.exchanged) == 1 else "are"
+    which = f"{listed(worst.exchanged)} {are} {altered}" if worst.exchanged else f"none of them {altered}"
+    return [
+        f"Who knows only {_NUMBERS[len(worst.keys)]} of the keys, at worst {listed(worst.keys)} ({which}), finds "
+        f"{plural(worst.small, 'record')} in {small_cells_words(facts.fewest)} of the original."
+    ]
+
+
+def tables_sentence(tables: TablesTell, altered: str) -> str:
+    """What published two-way tables of the original tell, in one sentence."""
+    openings = {
+        "yes": "Two-way tables of the original are published",
+        "no": "Two-way tables of the original are not published, by the plan; if they were",
+        "not known": "The plan does not say whether two-way tables of the original are published, so they are taken "
+        "to be",
+    }
+    would = "would tell" if tables.published == "no" else "tell"
+    beside = f"{openings[tables.published]}{',' if tables.published == 'no' else ':'} beside the release they {would} "
+    if tables.attributes is None:
+        return beside + "something of the change that was not worked out."
+    told = [
+        (tables.attributes, f"which attributes were {altered}"),
+        (tables.extent, f"how many records were {altered} to within a factor of three"),
+        (tables.records, "better than guessing which records these are"),
+    ]
+    parts = [words for tells, words in told if tells]
+    if not parts:
+        return beside + f"neither which attributes were {altered} nor how many records."
+    return beside + listed(parts) + "."

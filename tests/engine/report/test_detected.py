@@ -1,0 +1,99 @@
+"""What published tables of the original tell of a release, graded by the truth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engine.data.io.readers import read_table
+from engine.measures import call
+from engine.plan import AttributePlan, DataPlan, Plan
+from engine.plan.recode import code
+from engine.release.records import ReleasedTable
+from engine.release.spec import AttributeSpec, ReleaseSpec
+from engine.report import detected as module
+from engine.report.detected import Detected, detected, tables_tell
+from engine.sweeps.evaluator import question_of
+from engine.sweeps.remake import Remade, remake
+from tests.engine.report.conftest import Case
+from tests.shared import shared_file
+
+
+@pytest.fixture(scope="module")
+def cps() -> tuple[Remade, Plan]:
+    """Race swapped in a tenth of the records of CPS-8D."""
+    raw = read_table(shared_file("data", "cps8d.csv"))
+    plan = Plan(DataPlan(tuple(AttributePlan(name) for name in raw.names)))
+    data = code(raw, plan)
+    spec = ReleaseSpec(AttributeSpec.parse("Race:S", data.domain.names), "0.1", "strict")
+    return remake(data, question_of(plan, data, (call("small_cells"),)), spec, bytes(range(32))), plan
+
+
+def test_the_attribute_is_certain_the_rate_nearly_and_the_first_hundredth_is_altered_for_the_most_part(
+    cps: tuple[Remade, Plan],
+) -> None:
+    found = detected(*cps)
+    assert found.attributes == found.altered == ("Race",) and found.finds_attributes
+    assert found.low < 0.1 < found.high and found.inferred == pytest.approx(0.1, abs=0.015) and found.finds_extent
+    assert found.rate == pytest.approx(0.1, abs=1e-4) and found.model == "two_way"
+    assert found.auc == pytest.approx(0.77, abs=0.015) and found.precision == pytest.approx(0.61, abs=0.07)
+    assert found.finds_records
+    rows = found.calibration
+    assert sum(row.records for row in rows) == 48842
+    assert sum(row.records * row.altered for row in rows) == pytest.approx(4884, abs=1)
+
+
+def test_the_attack_sees_neither_order_nor_pairs(cps: tuple[Remade, Plan]) -> None:
+    """Rows in another order tell the same: records are not matched with their originals."""
+    realisation, plan = cps
+    found, order = detected(realisation, plan), np.random.default_rng(3).permutation(realisation.data.n_records)
+    data = replace(realisation.data, codes=tuple(codes[order] for codes in realisation.data.codes))
+    tables = tuple(_Shuffled(table, order) for table in realisation.tables)
+    again = detected(replace(realisation, data=data, tables=tables), plan)  # type: ignore[arg-type]
+    assert again == found
+
+
+class _Shuffled:
+    def __init__(self, table: object, order: np.ndarray) -> None:
+        self._table, self._order = table, order
+
+    def codes(self, attribute: int) -> np.ndarray:
+        codes: np.ndarray = self._table.codes(attribute)[self._order]  # type: ignore[attr-defined]
+        return codes
+
+
+def test_a_release_that_changes_nothing_and_one_that_is_too_large_are_not_attacked(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, realisation = case.study.plan, case.realisation
+    same = replace(realisation, tables=(ReleasedTable(realisation.data),))
+    assert "no record has another value" in detected(same, plan).why
+    monkeypatch.setattr(module, "_MOST_COUNTS", 10)
+    found = detected(realisation, plan)
+    assert "two-way tables of 4 attributes" in found.why and found.auc is None and not found.finds_attributes
+    assert tables_tell(found, plan).records is None
+
+
+def test_a_model_that_is_too_large_makes_room_for_a_smaller_one(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    for most, model in ((3000, "two_way"), (20, "main"), (2, "level")):
+        monkeypatch.setattr(module, "MOST_TERMS", most)
+        found = detected(case.realisation, case.study.plan)
+        assert found.model == model and found.auc is not None
+
+
+def _found(**parts: object) -> Detected:
+    given: dict[str, object] = {
+        **{"why": "", "attributes": ("A",), "altered": ("A",), "inferred": 0.1, "low": 0.09, "high": 0.11},
+        **{"rate": 0.1, "model": "main", "auc": 0.7, "precision": 0.4, "calibration": ()},
+    }
+    return Detected(**{**given, **parts})  # type: ignore[arg-type]
+
+
+def test_what_counts_as_found() -> None:
+    assert _found().finds_attributes and _found().finds_extent and _found().finds_records
+    assert not _found(attributes=("A", "B")).finds_attributes
+    assert not _found(low=0.04, high=0.13).finds_extent and not _found(inferred=0.2).finds_extent
+    assert not _found(rate=0.0, inferred=0.0, low=0.0, high=0.0).finds_extent
+    assert not _found(auc=0.55).finds_records and not _found(auc=None).finds_records

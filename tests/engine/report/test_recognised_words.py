@@ -1,0 +1,94 @@
+"""What members read of the keys that are not exchanged, of few keys and of published tables: no rate, no share."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from engine.plan import ThreatPlan
+from engine.plan.context import PUBLISHED_TABLES
+from engine.report.answers import ten_questions
+from engine.report.chair import ChairFacts, chair_facts
+from engine.report.findings import Findings
+from engine.report.questions import BoardQuestion
+from engine.report.recognised_facts import KeySet, Recognised, TablesTell
+from engine.report.recognised_words import recognised_sentences
+from tests.engine.report.conftest import Case
+
+_ALL = KeySet(("A", "B", "C"), ("A",), 20, 8, 14)
+_UNSWAPPED = KeySet(("B", "C"), (), 5, 1, 3)
+_TELL = TablesTell("not known", True, True, True)
+
+
+def facts(**parts: object) -> Recognised:
+    given: dict[str, object] = {
+        **{"fewest": 3, "nothing_done": _ALL, "unswapped": _UNSWAPPED, "tables": _TELL},
+        "few_keys": (KeySet(("A", "B"), ("A",), 7, 2, 5),),
+    }
+    return Recognised(**{**given, **parts})  # type: ignore[arg-type]
+
+
+def sentences(case: Case, **parts: object) -> list[str]:
+    return recognised_sentences(replace(case.findings, recognised=facts(**parts)))
+
+
+def test_the_third_question_tells_what_the_count_leaves_out(case: Case) -> None:
+    found = replace(case.findings, recognised=facts())
+    answer = next(a for a in ten_questions(found) if a.question is BoardQuestion.OMISSIONS)
+    assert set(recognised_sentences(found)) <= set(answer.lines)
+
+
+def test_the_keys_that_are_not_exchanged_show_true_values(case: Case) -> None:
+    ignored, few, _ = sentences(case)
+    assert ignored == (
+        "Who ignores the exchanged attributes sees true values of all others: on the keys that are not exchanged (B"
+        " and C) 5 records stand in combinations that fewer than 3 records share, 1 of them alone, and of guesses at"
+        " random among equal records 3 would be right, in the release as in the original. On all keys, if nothing is"
+        " done, it is 20 records, 8 alone and 14 right."
+    )
+    assert few == (
+        "Who knows only two of the keys, at worst A and B (A is exchanged), finds 7 records in combinations that fewer"
+        " than 3 records share of the original."
+    )
+    assert "All keys are exchanged" in sentences(case, unswapped=None)[0]
+    nobody = replace(_ALL, exchanged=())
+    assert "No key is exchanged" in sentences(case, nothing_done=nobody, unswapped=nobody)[0]
+    none = KeySet(("B",), (), 0, 0, 0)
+    assert "no record stands in" in sentences(case, unswapped=none)[0]
+    assert len(sentences(case, few_keys=())) == len(sentences(case)) - 1
+
+
+@pytest.mark.parametrize("published", PUBLISHED_TABLES)
+def test_published_tables_are_one_plain_sentence_without_a_figure(case: Case, published: str) -> None:
+    for tells in [*product((True, False), repeat=3), (None, None, None)]:
+        told = sentences(case, tables=TablesTell(published, *tells))[-1]  # type: ignore[arg-type]
+        assert not re.search(r"\d|%", told) and told.endswith(".")
+        assert ("which attributes were exchanged" in told) == (tells[0] is True or tells == (False,) * 3)
+        assert ("factor of three" in told) == (tells[1] is True)
+    assert ("taken to be" in told) == (published == "not known") and ("if they were" in told) == (published == "no")
+
+
+def test_bundles_of_earlier_versions_open_and_say_nothing_of_it(case: Case) -> None:
+    board = json.loads(case.findings.to_json())
+    assert Findings.from_json(json.dumps(board)) == case.findings
+    del board["recognised"]
+    older = Findings.from_json(json.dumps(board))
+    assert older.recognised is None and recognised_sentences(older) == []
+    facts = chair_facts(case.study, case.realisation)
+    chair = json.loads(facts.to_json())
+    assert ChairFacts.from_json(json.dumps(chair)) == facts and facts.groups
+    del chair["groups"], chair["caution"]
+    assert ChairFacts.from_json(json.dumps(chair)).groups == ()
+
+
+def test_no_group_and_no_figure_of_detection_is_among_the_members_findings(case: Case) -> None:
+    recognised = json.loads(case.findings.to_json())["recognised"]
+    assert set(recognised) == {"fewest", "nothing_done", "unswapped", "few_keys", "tables"}
+    assert all(value is None or isinstance(value, bool | str) for value in recognised["tables"].values())
+    counts = [part for part in (recognised["nothing_done"], recognised["unswapped"], *recognised["few_keys"]) if part]
+    assert all(set(part) == {"keys", "exchanged", "small", "alone", "matches"} for part in counts)
+    assert "altered_share" not in case.findings.to_json() and ThreatPlan().published_tables == "not known"
