@@ -8,7 +8,7 @@ from html import escape
 
 from engine.decision.comparison import Difference
 from engine.measures import MeasureCall
-from frontier_app.wording import text
+from frontier_app.wording import recognised, text
 
 CSS = """<style>
 .sf-side {overflow-x: auto;}
@@ -84,7 +84,7 @@ def side_by_side(
 
 
 def _lines(columns: Sequence[Column]) -> list[tuple[str, list[str]]]:
-    labels = ("On the frontier?", "Runs", "Records changed", "Note")
+    labels = ("On the frontier?", "Runs", "Records changed", recognised.UNSWAPPED, "Note")
     rows = [(label, [column.lines[i] for column in columns]) for i, label in enumerate(labels)]
     return [(label, lines) for label, lines in rows if any(lines)]
 

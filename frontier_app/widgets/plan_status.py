@@ -14,7 +14,7 @@ from engine.study.plan_changes import change_plan
 from engine.study.study import Study
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements
-from frontier_app.wording import mechanisms, text
+from frontier_app.wording import mechanisms, recognised, text
 from frontier_app.wording.markup import bullets, markdown
 
 _LABELS = {
@@ -27,6 +27,7 @@ _LABELS = {
     "threat.intruder": "Who the intruder could be",
     "threat.public_files": "Files that overlap",
     "threat.harm": "Harm of a disclosure",
+    "threat.published_tables": recognised.PUBLISHED,
     "tolerances.change": "Tolerated change of a share or mean",
     "tolerances.min_n": "Records that it rests on",
     "tolerances.se": "Tolerated shift of a coefficient",

@@ -10,7 +10,7 @@ from engine.report.inspection import one_table
 from engine.study.map_reader import realisation_of
 from engine.study.study import Study
 from engine.sweeps.remake import Remade
-from frontier_app.pages.compare import counts, relations
+from frontier_app.pages.compare import counts, intruder, relations
 from frontier_app.pages.compare.counts import Which
 from frontier_app.session import state
 from frontier_app.widgets import candidate_picker, elements, recommendation
@@ -23,6 +23,7 @@ _PARTS = {
     "cells": "Small cells",
     "coefficients": "Coefficients",
     "altered": "Records changed",
+    "intruder": "What an intruder sees",
     "runs": "Spread over runs",
 }
 
@@ -51,7 +52,7 @@ def page(study: Study, view: RiskUtilityMap) -> None:
         elements.needs_data("Before and after are shown by remaking the release from")
         return
     release, table = _made(study, label, replicate)
-    _part(study, release, table, part, (str(study.path), label, replicate, table))
+    _part(study, view, release, table, part, (str(study.path), label, replicate, table))
 
 
 def _first(study: Study, view: RiskUtilityMap) -> str | None:
@@ -87,7 +88,7 @@ def _made(study: Study, label: str, replicate: int) -> tuple[Remade, int]:
     return release, table
 
 
-def _part(study: Study, release: Remade, table: int, part: str, which: Which) -> None:
+def _part(study: Study, view: RiskUtilityMap, release: Remade, table: int, part: str, which: Which) -> None:
     memo, keys = state.get().memo, study.plan.keys
     changed = memo.get("changes", which, lambda: changes(one_table(release, table), keys))
     n = release.data.n_records
@@ -110,5 +111,8 @@ def _part(study: Study, release: Remade, table: int, part: str, which: Which) ->
         counts.cells(study, release, changed, table, which)
     elif part == "coefficients":
         relations.coefficients(study, release, which)
+    elif part == "intruder":
+        intruder.page(study, view, release, which)
     else:
         counts.altered(release, changed)
+        counts.carried(study, one_table(release, table), which)

@@ -8,6 +8,9 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from engine.common.wording import upper_first
+from engine.decision.altered_groups import altered_groups, altered_share, group_caution, groups_to_show
+from engine.decision.cautions import caution_text
 from engine.report.describe import Changes
 from engine.report.inspection import SIZES, small_cells, weighted_levels
 from engine.study.study import Study
@@ -15,9 +18,10 @@ from engine.sweeps.remake import Remade
 from frontier_app.charts import compare
 from frontier_app.session import state
 from frontier_app.widgets import elements
-from frontier_app.wording import text
+from frontier_app.wording import recognised, text
 from frontier_app.wording.markup import markdown
 
+_GROUPS = 40  # groups that are listed
 _LEVELS = 20  # levels up to which a distribution is drawn
 Which = tuple[object, ...]
 """What a remembered computation depends on: study, label, replicate, table."""
@@ -168,3 +172,38 @@ def altered(release: Remade, changed: Changes) -> None:
         alt="Records whose value changed, by attribute",
     )
     st.caption("A record that took part in a swap may have received the same value back; it does not count here.")
+
+
+def carried(study: Study, release: Remade, which: Which) -> None:
+    """The share of altered records in every group of a release of one table."""
+    groups = state.get().memo.get("altered-groups", which, lambda: altered_groups(release))
+    rate, min_n = altered_share(release), study.plan.tolerances.min_n
+    if not rate:
+        return
+    st.subheader(recognised.CARRIED, anchor=False)
+    if caution := group_caution(groups, rate, min_n):
+        st.warning(f"{upper_first(caution_text(caution))}.", icon=":material/warning:")
+    shown = groups_to_show(groups, min_n, _GROUPS)
+    st.dataframe(
+        {
+            "group": [group.name for group in shown],
+            "records": [group.records for group in shown],
+            "altered": [group.altered for group in shown],
+            "share altered": [100 * group.share for group in shown],
+        },
+        hide_index=True,
+        width=760,
+        column_config={
+            "records": st.column_config.NumberColumn(format="%,d"),
+            "altered": st.column_config.NumberColumn(format="%,d"),
+            "share altered": st.column_config.ProgressColumn(
+                format="%.1f %%", min_value=0, max_value=max(100 * max(group.share for group in shown), 1e-9)
+            ),
+        },
+        alt="Share of altered records by group",
+    )
+    st.caption(
+        f"Of all records {100 * rate:.3g} % are altered in some attribute. Groups of more than {min_n} records come"
+        f" first{f', and the first {_GROUPS} of {len(groups)} are listed' if len(groups) > _GROUPS else ''}. These"
+        " shares tell the rate: the chair gets them, the members of the board do not."
+    )

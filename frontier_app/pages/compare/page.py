@@ -15,8 +15,8 @@ from engine.study.study import Study
 from frontier_app.charts import candidate_map, compare
 from frontier_app.pages.compare import before_after
 from frontier_app.session import actions, state
-from frontier_app.widgets import candidate_picker, compare_table, elements, recommendation, study_page
-from frontier_app.wording import remedies, text
+from frontier_app.widgets import candidate_picker, compare_table, elements, other_keys, recommendation, study_page
+from frontier_app.wording import recognised, remedies, text
 from frontier_app.wording.figure_text import stacked
 from frontier_app.wording.markup import markdown
 
@@ -229,6 +229,7 @@ def _table(study: Study, view: RiskUtilityMap, titles: Mapping[str, str], shown:
                 f"{int(view.summary.counted[index])}"
                 + (f", {int(view.summary.failed[index])} failed" if view.summary.failed[index] else ""),
                 text.figure(float(view.summary.changed[index])),
+                "" if (keys := other_keys.of(study, view, index)) is None else recognised.unswapped_short(keys[1]),
                 entry.note,
             ),
         )

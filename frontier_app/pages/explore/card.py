@@ -10,12 +10,12 @@ import streamlit as st
 from engine.frontier.indistinguishable import indistinguishable_groups
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.mechanisms import mechanism
-from engine.report.sentences import exposed, spread
+from engine.report.sentences import spread
 from engine.study.pins import Pin, pin, unpin
 from engine.study.study import Study
 from frontier_app.charts import candidate_map
 from frontier_app.session import actions, navigation, state
-from frontier_app.widgets import candidate_card, elements
+from frontier_app.widgets import candidate_card, elements, risk_in_words
 from frontier_app.widgets.recommendation import Rule
 from frontier_app.wording import markup, mechanisms, text
 from frontier_app.wording.markup import markdown
@@ -40,7 +40,7 @@ def card(study: Study, view: RiskUtilityMap, rule: Rule, index: int | None, pins
     _head(view, rule, index, pins.get(index))
     st.markdown(candidate_card.badges(view, index, rule.index))
     st.markdown(text.spec_words(scenario.spec, n))
-    _counts(study, view, index)
+    _counts(study, view, index, rule.bound)
     figures_tab, others_tab, runs_tab = st.tabs(["Figures", "Why not another?", "Its runs"])
     with figures_tab:
         if runs:
@@ -154,22 +154,10 @@ def _keep(label: str, name: str | None, note: str = "") -> None:
         st.rerun()
 
 
-def _counts(study: Study, view: RiskUtilityMap, index: int) -> None:
-    """What the risk is in records, and the edit rules that are broken."""
-    exposure = exposed(study, view, index)
-    if exposure is not None:
-        between = (
-            "" if exposure.low == exposure.high else f", from {exposure.low:,.10g} to {exposure.high:,.10g} in its runs"
-        )
-        each = f" Each run counts as the mean of its {exposure.tables} tables." if exposure.tables > 1 else ""
-        count = f"{exposure.mean:,.0f}"
-        subject = markdown(
-            "**{} unaltered record** stands" if count == "1" else "**{} unaltered records** stand", count
-        )
-        in_cells = markdown(
-            " in cells {}{}; **{:,}** if nothing is done.{}", exposure.cells, between, exposure.original, each
-        )
-        st.markdown(subject + in_cells)
+def _counts(study: Study, view: RiskUtilityMap, index: int, bound: float | None) -> None:
+    """What the risk is in records, on all keys and on the unswapped ones, and the edit rules that are broken."""
+    for line in risk_in_words.lines(study, view, index, bound):
+        st.markdown(line)
     for k, call in enumerate(view.measures):
         if call.measure.name == "edit_failures" and np.isfinite(view.original[k]):
             mean = text.with_error(view.summary.mean[index, k], view.summary.se[index, k])

@@ -16,7 +16,7 @@ from engine.report.parameters import besides_words
 from engine.study.study import Study
 from frontier_app.session import actions, exports, state
 from frontier_app.widgets import compare_table, elements, workflow
-from frontier_app.wording import remedies, text
+from frontier_app.wording import recognised, remedies, text
 from frontier_app.wording.markup import bullets, markdown
 
 if TYPE_CHECKING:
@@ -360,6 +360,8 @@ def _attacked(attack: Mapping[str, Any] | None) -> list[str]:
         )
     elif undoing.get("why"):
         sentences.append(f"Undoing was not tried: {undoing['why']}.")
+    if attack.get("published_tables", {}).get("tried"):
+        sentences.append(recognised.found_words(attack["published_tables"]))
     return sentences
 
 

@@ -14,7 +14,9 @@ from engine.decision.slope import beaten_by_original, beaten_text
 from engine.decision.states import DecisionStatus, decision_status, withhold
 from engine.frontier.neighbours import lettered
 from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.release.scenarios import Choice
 from engine.report.parameters import bound_is_on
+from engine.study.map_reader import risk_bound
 from engine.study.study import Study
 from frontier_app.charts import candidate_map
 from frontier_app.session import actions, state
@@ -24,6 +26,7 @@ from frontier_app.widgets import (
     disclosure_warnings,
     elements,
     recommendation,
+    risk_in_words,
     study_page,
     workflow,
 )
@@ -53,9 +56,19 @@ def _page(study: Study, view: RiskUtilityMap) -> None:
     workflow.approved_plan(study)
     disclosure_warnings.before_submission(study, status)
     if status.choice is not None:
+        _recorded_risk(study, view, status.choice)
         workflow.next_step(study, view, status)
     _recommend(study, view, status)
     workflow.history(study)
+
+
+def _recorded_risk(study: Study, view: RiskUtilityMap, choice: Choice) -> None:
+    """The risk of the recommended candidate, in the words of the map."""
+    bound = risk_bound(study, view.risk, choice.record.get("bound"))
+    with st.container(border=True):
+        for line in risk_in_words.lines(study, view, study.find(choice.label)[0].index, bound):
+            st.markdown(line)
+        elements.go("threat", "What published tables of the original tell", primary=False)
 
 
 def _recommend(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> None:
@@ -91,7 +104,7 @@ def _form(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> None:
                 )
             )
         else:
-            _at_hand(view, index, letters)
+            _at_hand(study, view, index, letters, rule_asked.get("max_risk"))
             _against_nothing(study, view, how, rule_asked, index)
     others = _alternatives(view, index, letters) if index is not None else []
     _record(study, view, how, rule_asked, index, others, status)
@@ -162,7 +175,9 @@ def _number(label: str, name: str, start: float | None, note: str) -> float | No
     return None if typed is None else float(typed)
 
 
-def _at_hand(view: RiskUtilityMap, index: int | None, letters: dict[int, str]) -> None:
+def _at_hand(
+    study: Study, view: RiskUtilityMap, index: int | None, letters: dict[int, str], bound: float | None
+) -> None:
     if index is None:
         st.markdown(markdown("#### No candidate is chosen\nIts figures will be shown here."))
         return
@@ -170,6 +185,8 @@ def _at_hand(view: RiskUtilityMap, index: int | None, letters: dict[int, str]) -
     st.markdown(markdown("#### {}", candidate_card.name_of(view, index, letters)))
     st.markdown(candidate_card.badges(view, index))
     st.markdown(text.spec_words(scenario.spec, actions.n_records()))
+    for line in risk_in_words.lines(study, view, index, bound):
+        st.markdown(line)
     runs, failed = int(summary.counted[index]), int(summary.failed[index])
     if runs:
         st.markdown(candidate_card.figures(view, index))

@@ -9,6 +9,7 @@ import streamlit as st
 
 from engine.data.microdata import RawTable
 from engine.plan import Plan, ThreatPlan, edit_plan
+from frontier_app.pages.threat import published_tables
 from frontier_app.session import state
 from frontier_app.widgets import disclosure_warnings, elements, key_table
 from frontier_app.widgets.input_errors import InputErrors
@@ -75,7 +76,8 @@ def inputs(base: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
         placeholder="Loss of benefits, embarrassment",
     )
     lines = tuple(dict.fromkeys(line.strip() for line in files.splitlines() if line.strip()))
-    return wrong.attempt(lambda: replace(plan, threat=ThreatPlan(intruder, lines, harm)), plan)
+    plan = wrong.attempt(lambda: replace(plan, threat=ThreatPlan(intruder, lines, harm)), plan)
+    return published_tables.inputs(base, plan, tag, fixed)
 
 
 def _with_keys(base: Plan, keys: list[str]) -> Plan:

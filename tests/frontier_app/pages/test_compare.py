@@ -19,11 +19,12 @@ from frontier_app.charts import compare
 from frontier_app.session import workspace
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets import candidate_picker, compare_table, elements, recommendation
+from frontier_app.wording import recognised
 from tests.frontier_app.elements import leads_to, press
 from tests.frontier_app.pages.test_pages import app, to, words
 from tests.weighted_sample import PLAN, write_survey
 
-PARTS = ("levels", "associations", "cells", "coefficients", "altered", "runs")
+PARTS = ("levels", "associations", "cells", "coefficients", "altered", "intruder", "runs")
 
 
 def opened(at: Workspace) -> AppTest:
@@ -213,3 +214,24 @@ def test_pins_set_elsewhere_are_shown(swept: Callable[..., Workspace]):
         pin(study, study.scenarios[0].label, "mine")
     made = opened(at)
     assert "mine" in html(made) and not made.exception
+
+
+def test_who_carries_the_change_and_what_an_intruder_sees_stand_beside_the_release(weighted: Workspace):
+    made = inspect(opened(weighted), "altered")
+    groups = made.dataframe[1].value
+    assert list(groups.columns) == ["group", "records", "altered", "share altered"] and len(groups) > 2
+    assert list(groups["share altered"]) == pytest.approx(
+        [100 * a / n for a, n in zip(groups["altered"], groups["records"], strict=True)]
+    )
+    assert "the members of the board do not" in words(made)
+    made = inspect(made, "intruder")
+    shown = words(made)
+    assert recognised.UNSWAPPED in shown and recognised.UNDONE in shown
+    assert "Whoever has two-way tables of the original and the release finds" in shown
+
+
+def test_pins_say_which_keys_stay_as_they_are(swept: Callable[..., Workspace]):
+    made = opened(swept())
+    press(made, "pin-frontier")
+    shown = html(made)
+    assert recognised.UNSWAPPED in shown and "expected matches" in shown and not made.exception

@@ -246,13 +246,19 @@ def test_without_data_nothing_is_started(at: Workspace):
 
 def test_what_was_written_is_listed_and_zipped_on_disk(at: Workspace):
     folder = written(at, tiers=("analyst", "member", "public"))
-    attack = {"undoing": {"tried": 800, "succeeded": False}}
+    tables = {
+        **{"tried": 1, "attributes": ["town"], "altered": ["town"], "inferred": 0.0961, "low": 0.093, "high": 0.099},
+        **{"rate": 0.1, "auc": 0.772, "precision": 0.61, "top": 0.01},
+    }
+    attack = {"undoing": {"tried": 800, "succeeded": False}, "published_tables": tables}
     (folder / "analyst" / "internal" / "self-attack.json").write_text(json.dumps(attack))
     (folder / "public" / "release.csv").write_text("a\n1\n")
     (at.folder / "exports" / "x111-broken").mkdir()
     made = opened(at)
     assert not made.exception
     shown = words(made)
+    assert "finds that town was swapped, and infers that 9.61 % of the records are altered" in shown
+    assert "61 % of the 1 % of records that look most unusual are altered" in shown
     assert "800 guesses" in shown and "release.csv" in shown and "can undo the swap" in shown
     (one,) = exports.complete(at)
     archive = one.archive(Tier.PUBLIC)

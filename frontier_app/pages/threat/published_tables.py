@@ -1,0 +1,65 @@
+"""Published tables of the original: whether there are any, and what they tell of a release."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from engine.decision.states import decision_status
+from engine.plan import Plan
+from engine.plan.context import PUBLISHED_TABLES
+from engine.report.describe import remade
+from engine.study.map_reader import planned_risk, realisation_of
+from engine.study.study import Study
+from frontier_app.session import actions, state
+from frontier_app.widgets import detection, elements
+from frontier_app.wording import recognised
+from frontier_app.wording.markup import markdown
+
+
+def inputs(base: Plan, plan: Plan, tag: str, fixed: bool) -> Plan:
+    """The plan with what is published of the original, and what that undoes."""
+    st.markdown(markdown(":material/lock_open: {}", recognised.UNDONE))
+    published = st.selectbox(
+        recognised.PUBLISHED,
+        PUBLISHED_TABLES,
+        index=PUBLISHED_TABLES.index(base.threat.published_tables),
+        format_func=recognised.POLICIES.__getitem__,
+        key=f"threat-tables-{tag}",
+        disabled=fixed,
+        help="Such as the tables of a report on the same survey. Several tables that cross the same two variables count"
+        " as one.",
+    )
+    with elements.errors_shown():
+        _of_candidate()
+    return replace(plan, threat=replace(plan.threat, published_tables=published))
+
+
+def _of_candidate() -> None:
+    """What such tables tell of the candidate at hand, on demand: its release is remade for it."""
+    now = state.get()
+    path, raw = actions.own_study(), now.raw
+    if path is None or raw is None:
+        return
+    with Study.open(path) as study:
+        choice = decision_status(study).choice
+        label = now.selected or (choice.label if choice else None)
+        if label is None:
+            st.caption("Select a candidate under Explore to see here what such tables tell of it.")
+            return
+        scenario, _ = study.find(label)
+        if choice is not None and choice.label == label:
+            replicate = choice.replicate
+        else:
+            runs = study.runs.of([scenario.index])
+            replicate = realisation_of(study, runs, scenario.index, planned_risk(study), allow_partial=now.look.partial)
+        which = (str(study.path), label, replicate)
+        known = now.memo.peek("detected", which) is not None
+        place = st.empty()
+        if not known and not place.button(f"Work it out for candidate {label}", key="threat-detect"):
+            return
+        place.empty()
+        with st.spinner("Remaking the release…"):
+            release = now.memo.get("remade", which, lambda: remade(study, raw, label, replicate))
+        st.info(markdown("**{}:** {}", label, detection.of(study, release, which)), icon=":material/policy:")

@@ -1,0 +1,35 @@
+"""The risk of a candidate in words, the same wherever one is shown: single runs, unaltered records, unswapped keys."""
+
+from __future__ import annotations
+
+from engine.frontier.chance import share_within
+from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.report.parameters import bound_is_on
+from engine.report.sentences import exposed
+from engine.study.map_reader import risk_bound
+from engine.study.study import Study
+from frontier_app.charts import candidate_map
+from frontier_app.widgets import other_keys
+from frontier_app.wording import recognised
+from frontier_app.wording.markup import Markdown
+
+
+def lines(study: Study, view: RiskUtilityMap, index: int, bound: float | None = None) -> list[Markdown]:
+    """What a candidate's risk is, a paragraph each; ``bound`` is one that is tried on the map (a loss), else the plan's
+    counts."""
+    told = []
+    planned = risk_bound(study, view.risk)
+    loss = bound if bound is not None else planned
+    runs = view.results.scenario == index
+    runs &= view.results.counted(view.allow_partial)
+    if loss is not None and runs.any():
+        share = share_within(view.measures[view.risk].measure.loss(view.results.values[runs, view.risk]), loss)
+        shown = candidate_map.value_of(view, view.risk, loss)
+        told.append(recognised.within_words(share, shown, bound_is_on(study.plan.decision)))
+    exposure = exposed(study, view, index)
+    if exposure is not None:
+        told.append(recognised.exposed_words(exposure))
+    keys = other_keys.of(study, view, index)
+    if keys is not None:
+        told.append(recognised.unswapped_words(*keys, other_keys.fewest_of(view)))
+    return told

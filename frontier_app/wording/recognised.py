@@ -1,0 +1,143 @@
+"""Words for the analyst on what an intruder would recognise: the same on every page.
+
+The members of a board read theirs in :mod:`engine.report.recognised_words`, without shares of altered records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from engine.frontier.chance import ShareWithin
+from engine.plan.context import PublishedTables
+from engine.report.detected import TOP, Detected
+from engine.report.recognised_facts import KeySet
+from engine.report.sentences import Exposed, small_words
+from frontier_app.wording import text
+from frontier_app.wording.markup import Markdown, markdown
+
+UNALTERED = "Unaltered records in small cells"
+UNSWAPPED = "Unswapped keys"
+PUBLISHED = "Two-way tables of the original are published"
+CARRIED = "Who carries the change"
+POLICIES: dict[PublishedTables, str] = {"yes": "yes", "no": "no", "not known": "not known (taken as yes)"}
+UNDONE = (
+    "Published tables of the original undo part of the protection. Two-way tables of it, beside the released file, tell"
+    " which attributes were swapped and in about how many records, and the released file itself which records look"
+    " altered."
+)
+"""What published tables do, in general."""
+
+
+def within_words(share: ShareWithin, bound: float, asked: str) -> Markdown:
+    """How many single runs of a candidate meet a bound, and how many must (``asked``, a sentence)."""
+    verb = "meets" if share.within == 1 else "meet"
+    return markdown("**{:,} of {:,} runs** {} the bound {:g}: {}.", share.within, share.runs, verb, bound, asked)
+
+
+def exposed_words(exposure: Exposed) -> Markdown:
+    """The risk of a candidate in records."""
+    between = (
+        "" if exposure.low == exposure.high else f", from {exposure.low:,.10g} to {exposure.high:,.10g} in its runs"
+    )
+    each = f" Each run counts as the mean of its {exposure.tables} tables." if exposure.tables > 1 else ""
+    count = f"{exposure.mean:,.0f}"
+    subject = markdown("**{} unaltered record** stands" if count == "1" else "**{} unaltered records** stand", count)
+    in_cells = " in cells {}{}; **{:,}** if nothing is done.{}"
+    return subject + markdown(in_cells, exposure.cells, between, exposure.original, each)
+
+
+def unswapped_words(nothing: KeySet, unswapped: KeySet | None, fewest: int) -> Markdown:
+    """The keys that a candidate leaves as they are, and what stands out on them."""
+    cells = small_words(fewest)
+    if unswapped is None:
+        return markdown("**{}:** none. The candidate alters all keys.", UNSWAPPED)
+    if not nothing.exchanged:
+        return markdown(
+            "**{}:** all. **{}** in cells {}, {:,} alone, as if nothing were done.",
+            UNSWAPPED,
+            _records(unswapped),
+            cells,
+            unswapped.alone,
+        )
+    return markdown(
+        "**{}:** {}. Who ignores the swapped ones sees **{}** in cells {}, {:,} alone, and is expected to match {:,}"
+        " rightly; on all keys {:,}, {:,} and {:,} if nothing is done.",
+        UNSWAPPED,
+        text.listed(unswapped.keys),
+        _records(unswapped),
+        cells,
+        unswapped.alone,
+        unswapped.matches,
+        nothing.small,
+        nothing.alone,
+        nothing.matches,
+    )
+
+
+def unswapped_short(unswapped: KeySet | None) -> str:
+    """The same for a cell of a table."""
+    if unswapped is None:
+        return "none"
+    return (
+        f"{text.listed(unswapped.keys)}: {_records(unswapped)} in small cells, {unswapped.alone:,} alone,"
+        f" {unswapped.matches:,} expected matches"
+    )
+
+
+def _records(keys: KeySet) -> str:
+    return text.plural(keys.small, "record")
+
+
+def few_keys_words(few: KeySet, fewest: int) -> Markdown:
+    """The worst set of so many keys."""
+    altered = f" ({text.listed(few.exchanged)} altered)" if few.exchanged else ""
+    return markdown(
+        "**The worst {} keys:** {}{}: {} in cells {} of the original, {:,} alone.",
+        len(few.keys),
+        text.listed(few.keys),
+        altered,
+        _records(few),
+        small_words(fewest),
+        few.alone,
+    )
+
+
+def detection_words(found: Detected) -> str:
+    """What somebody with published two-way tables of the original finds out about a release, with the truth beside."""
+    if found.why:
+        return f"What published tables of the original tell was not worked out: {found.why}."
+    return found_words(vars(found) | {"top": TOP})
+
+
+def found_words(found: Mapping[str, Any]) -> str:
+    """The same from the report of an attack on an exported release."""
+    if found["attributes"]:
+        right = "" if set(found["attributes"]) == set(found["altered"]) else f" (in truth {_names(found['altered'])})"
+        attributes = f"that {_names(found['attributes'])} {_was(found['attributes'])} swapped{right}"
+    else:
+        attributes = "no attribute that was swapped"
+    sentences = [
+        f"Whoever has two-way tables of the original and the release finds {attributes}, and infers that"
+        f" {_percent(found['inferred'])} of the records are altered (95 %: {_percent(found['low'])} to"
+        f" {_percent(found['high'])}; in truth {_percent(found['rate'])})."
+    ]
+    if found["auc"] is not None and found["precision"] is not None:
+        sentences.append(
+            f"An altered record looks more unusual than an unaltered one in {_percent(found['auc'])} of cases"
+            f" (guessing: 50 %), and {_percent(found['precision'])} of the {_percent(found['top'])} of records that"
+            " look most unusual are altered."
+        )
+    return " ".join(sentences)
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return text.listed(names)
+
+
+def _was(names: tuple[str, ...]) -> str:
+    return "was" if len(names) == 1 else "were"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
