@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, plural
@@ -22,16 +23,20 @@ RANKED = (
 
 def worst_losses(utility: Utility, most: int = 3) -> list[str]:
     """The worst losses in sentences' ends, worst first; an empty list where nothing changes."""
-    if utility.changes:
-        return worst_changes(utility.changes, most)
     predicted = {model.analysis: model.predicts for model in utility.models}
+    if utility.changes:
+        rows = (
+            replace(row, table=_analysis(row.table, predicted.get(row.table, ""))) if row.kind == "coefficient" else row
+            for row in utility.changes
+        )
+        return worst_changes(rows, most)
     return [loss_words(loss, predicted.get(loss.of, "")) for loss in worst(utility, most)]
 
 
 def loss_words(loss: Loss, predicts: str = "") -> str:
     """A loss with its figures before and after; of a coefficient with what its model ``predicts``."""
     weighting = "weighted, " if loss.weighted else ""
-    of = f"{loss.of} (of {predicts})" if loss.kind == "coefficient" and predicts else loss.of
+    of = _analysis(loss.of, predicts) if loss.kind == "coefficient" else loss.of
     name = ("mean of " if loss.kind == "mean" else "") + f"{of}, {loss.what}"
     before, after = (_value(loss, value) for value in (loss.before, loss.after))
     if loss.lost:
@@ -39,6 +44,10 @@ def loss_words(loss: Loss, predicts: str = "") -> str:
     relative = "" if loss.relative is None else f" ({_size(loss.relative)} of itself)"
     change = f"{before} becomes {after}{relative}"
     return f"{name}: {weighting}{change}, a change of {figure(loss.errors, 2)} standard errors"
+
+
+def _analysis(name: str, predicts: str) -> str:
+    return f"{name} (of {predicts})" if predicts else name
 
 
 def _value(loss: Loss, value: float | None) -> str:

@@ -22,9 +22,10 @@ from engine.report.facts import ShareRow, Tally, Tolerances
 from engine.report.findings import Findings
 from engine.report.flags import flags
 from engine.report.loss_facts import Loss
-from engine.report.loss_words import flagged_of
+from engine.report.loss_words import flagged_of, worst_losses
 from engine.report.losses import worst
 from engine.report.memo import memo
+from engine.report.rate_facts import ChangeRow, Range
 from engine.report.tables import sheets
 from engine.report.utility import utility
 from tests.engine.report.conftest import MECHANISMS, Case, N, case_of, plan_of
@@ -314,3 +315,15 @@ def test_a_bundle_that_holds_no_ranking_is_ranked_by_its_rows(case: Case):
     assert [loss.errors for loss in told] == [loss.errors for loss in worst(case.findings.utility)]
     assert told[0].what == case.findings.utility.losses[0].what
     assert memo(old).sections and sheets(old)
+
+
+def test_a_coefficient_is_told_with_what_its_model_predicts(case: Case):
+    """In figures, and where only classes of change are told: without it the sign says nothing."""
+    use = case.findings.utility
+    loss = next(loss for loss in use.losses if loss.kind == "coefficient")
+    name = f"pay (of the mean of x), {loss.what}: "
+    (told,) = worst_losses(replace(use, losses=(loss,)))
+    assert told.startswith(name)
+    change = ChangeRow("coefficient", loss.of, loss.what, False, None, None, None, Range(2, 5), True)
+    (coarse,) = worst_losses(replace(use, losses=(), changes=(change,)))
+    assert coarse.startswith(name) and "2 to 5 standard errors" in coarse
