@@ -11,20 +11,23 @@ from engine.bundle.export_source import CLOSE
 from engine.bundle.files import labels_of, sha256, tables_of, write_tables
 from engine.bundle.folder import new_folder, scratch_folder
 from engine.bundle.integrity import analyst_in, read_intact
-from engine.bundle.manifest import RELEASE, made_with
+from engine.bundle.manifest import INTERNAL, RELEASE, made_with
+from engine.bundle.provenance import LOG, read_log
 from engine.bundle.row_order import Rows
-from engine.common.errors import UsageError
+from engine.common.errors import Remedy, UsageError
 from engine.common.streams import fingerprint
 from engine.common.untrusted import is_plain
-from engine.data.microdata import RawTable
+from engine.data.microdata import Microdata, RawTable
 from engine.measures import call
 from engine.plan import plan_from_toml
 from engine.plan.column_assignment import check_assignment
 from engine.plan.recode import code
 from engine.release.results import RunStatus
 from engine.release.spec import AttributeSpec, ReleaseSpec, short_ids
+from engine.study.key_commitment import check_commitment, commitment_in
+from engine.study.keys import read_key
 from engine.sweeps.evaluator import question_of
-from engine.sweeps.remake import Remade, remake
+from engine.sweeps.remake import Remade, remake, stream_of
 
 
 @dataclass(frozen=True)
@@ -36,9 +39,12 @@ class Replay:
     differs: tuple[str, ...]
 
 
-def replay(path: str | Path, raw: RawTable, out: str | Path | None = None) -> Replay:
+def replay(
+    path: str | Path, raw: RawTable, out: str | Path | None = None, *, key_file: str | Path | None = None
+) -> Replay:
     """Remake the release of a manifest from the data and compare it file by file, with the files themselves when the
-    bundle's folder is given; ``out`` keeps the remade files in a new folder.
+    bundle's folder is given; ``out`` keeps the remade files in a new folder.  ``key_file`` is the study key: one that
+    was not fixed before the sweep, or that the release was not drawn from, is refused.
 
     A bundle whose manifest or internal files are not those that were sealed is refused before anything that it names is
     used.  Figures of another platform may differ in their last digits (up to 1e-9); such a difference is listed too,
@@ -55,6 +61,8 @@ def replay(path: str | Path, raw: RawTable, out: str | Path | None = None) -> Re
     attributes = AttributeSpec.parse(manifest["spec"], data.domain.names)
     params = tuple((str(name), str(value)) for name, value in manifest["params"])
     spec = ReleaseSpec(attributes, manifest["rate"], manifest["rule"], manifest["mechanism"], params)
+    if key_file is not None:
+        _check_key(path, manifest, read_key(Path(key_file)), spec, data)
     remade = remake(data, question_of(plan, data, [call(text) for text in manifest["figures"]]), spec, derived)
     differs = [*_contradicted_entries(manifest, remade, spec), *_different_figures(manifest["figures"], remade.figures)]
     tables = tables_of(remade, Rows(secret, data.n_records), manifest["include"])
@@ -74,6 +82,22 @@ def replay(path: str | Path, raw: RawTable, out: str | Path | None = None) -> Re
             write_tables(hidden / RELEASE, tables, manifest["formats"], labels)
             finish()
     return Replay(manifest["candidate"], same, tuple(differs))
+
+
+def _check_key(path: Path, manifest: dict[str, Any], key: bytes, spec: ReleaseSpec, data: Microdata) -> None:
+    """Refuse a study key that is not the one of the log in the bundle, or of which the released run is none."""
+    folder = analyst_in(path) if path.is_dir() else path.absolute().parent.parent
+    if (folder / INTERNAL / LOG).exists():
+        log = read_log(folder)
+        check_commitment(commitment_in(log[0].detail) if log else None, key, "the bundle's study")
+    _, _, replicate = str(manifest["candidate"]).partition("/")
+    derived = stream_of(key, spec, data, int(replicate)) if replicate.isdecimal() else b""
+    if derived.hex() != manifest["derived_key"]:
+        raise UsageError(
+            f"the release was not drawn from this study key: run {manifest['candidate']} of it is another one; name the"
+            " right file",
+            Remedy.KEY_FILE,
+        )
 
 
 def _contradicted_entries(manifest: dict[str, Any], remade: Remade, spec: ReleaseSpec) -> list[str]:

@@ -45,6 +45,8 @@ def add_commands(commands: Commands) -> None:
     replay.add_argument("manifest", metavar="MANIFEST|BUNDLE", help="an analyst's bundle, or its manifest")
     replay.add_argument("--data", required=True, metavar="DATA", help=DATA_HELP)
     replay.add_argument("--out", metavar="DIR", help="keep the remade files in a new folder")
+    key_help = "the study key, to see that it was fixed before the sweep and that the release was drawn from it"
+    replay.add_argument("--key-file", metavar="PATH", help=key_help)
 
     verify = add_command(
         commands, "verify", run_verify, "check a bundle: its digests, its files and fields, the decision log"
@@ -111,9 +113,11 @@ def run_replay(args: argparse.Namespace) -> int:
     from engine.bundle import replay
     from engine.plan.samples import open_data
 
-    result = replay(args.manifest, open_data(args.data)[0], args.out)
+    result = replay(args.manifest, open_data(args.data)[0], args.out, key_file=args.key_file)
     for name in result.same:
         say(f"{name}: the same, bit for bit")
+    if args.key_file is not None:
+        say("the release was drawn from this study key")
     for difference in result.differs:
         say(difference)
     return 1 if result.differs else 0

@@ -8,6 +8,7 @@ it.  It says nothing about other studies of the same data.
 from __future__ import annotations
 
 import hmac
+from collections.abc import Mapping
 
 from engine.common.errors import Remedy, UsageError
 from engine.common.stored_values import from_json
@@ -32,19 +33,34 @@ def commitment_of(study: Study) -> str | None:
         detail = None if row is None else from_json(row[0])
     except ValueError:  # whoever reads the log says so
         return None
-    digest = detail.get(ENTRY) if isinstance(detail, dict) else None
-    if digest is not None and not (isinstance(digest, str) and digest.isascii()):
-        raise study.database.damaged("the digest of its key in the decision log cannot be read")
+    try:
+        return commitment_in(detail) if isinstance(detail, dict) else None
+    except ValueError:
+        raise study.database.damaged("the digest of its key in the decision log cannot be read") from None
+
+
+def commitment_in(detail: Mapping[str, object]) -> str | None:
+    """The commitment in the details of a log's first entry; ValueError for one that is no digest."""
+    digest = detail.get(ENTRY)
+    if digest is None:
+        return None
+    if not (isinstance(digest, str) and digest.isascii()):
+        raise ValueError(ENTRY)
     return digest
 
 
 def check_key(study: Study, key: bytes) -> None:
     """Refuse a key that is not the one that was fixed before the sweep."""
-    digest = commitment_of(study)
+    check_commitment(commitment_of(study), key, f"study '{study.name}'")
+
+
+def check_commitment(digest: str | None, key: bytes, where: str) -> None:
+    """Refuse a key that does not fit the commitment in a decision log, where there is one; ``where`` names the study or
+    the bundle that holds the log."""
     if digest is not None and not hmac.compare_digest(digest, key_commitment(key)):
         raise UsageError(
-            f"the key is not the one that was fixed before the sweep of study '{study.name}': its digest is not the one"
-            " in the first entry of the decision log; name the right file",
+            f"the key is not the one that was fixed before the sweep of {where}: its digest is not the one in the first"
+            " entry of the decision log; name the right file",
             Remedy.KEY_FILE,
         )
 

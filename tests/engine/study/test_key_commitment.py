@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import shutil
 from pathlib import Path
 
 import pytest
 
-from engine.bundle import export
+from engine.bundle import export, replay
 from engine.bundle.verify import verify
 from engine.common.errors import UsageError
 from engine.common.streams import fingerprint, key_check
@@ -24,7 +25,7 @@ from tests.engine.small_studies import RAW, keyed, plan_of
 from tests.small_tables import KEY
 
 OTHER = bytes(range(1, 17))
-REFUSED = "the key is not the one that was fixed before the sweep of study"
+REFUSED = "the key is not the one that was fixed before the sweep of"
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +77,14 @@ def test_another_key_is_neither_exported_nor_verified(home: tuple[Path, RawTable
     with Study.open(path) as study:
         export(study, raw, None, tmp_path / "out", tier="analyst")
     assert not any(check.problems for check in verify(tmp_path / "out", path))
+    replay(tmp_path / "out", raw, key_file=f"{path}.key")
     exchange_key(path, raw)
+    for bundle in (tmp_path / "out", tmp_path / "out" / "internal" / "manifest.json"):
+        with pytest.raises(UsageError, match=REFUSED):
+            replay(bundle, raw, key_file=f"{path}.key")
+    shutil.copy(tmp_path / "out" / "internal" / "manifest.json", tmp_path / "manifest.json")
+    with pytest.raises(UsageError, match="the release was not drawn from this study key: run "):
+        replay(tmp_path / "manifest.json", raw, key_file=f"{path}.key")
     with Study.open(path) as study, pytest.raises(UsageError, match=REFUSED):
         export(study, raw, None, tmp_path / "again", tier="analyst")
     assert not (tmp_path / "again").exists()
