@@ -33,9 +33,14 @@ def safest(view: RiskUtilityMap, most: int) -> np.ndarray:
 
 
 def middle(view: RiskUtilityMap) -> float | None:
-    """The risk, as a loss, of the candidate in the middle of the frontier; None without a frontier."""
+    """What a bound on risk is held against, as a loss, of the candidate in the middle of the frontier, so that it would
+    be within such a bound; its mean risk where it has too few runs for one.  None without a frontier."""
     on = view.frontier()
-    return float(view.risk_loss[on[len(on) // 2]]) if len(on) else None
+    if not len(on):
+        return None
+    index = int(on[len(on) // 2])
+    bounded = float(view.bounded_risk[index])
+    return float(view.risk_loss[index]) if np.isnan(bounded) else bounded
 
 
 def undominated_among(view: RiskUtilityMap, mask: np.ndarray) -> np.ndarray:

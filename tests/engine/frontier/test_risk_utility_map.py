@@ -9,6 +9,7 @@ import pytest
 
 from engine.common.errors import UsageError
 from engine.decision.choice import choose
+from engine.frontier.selection import middle
 from engine.plan import DecisionPlan, SpacePlan, edit_plan
 from engine.plan.samples import load
 from engine.release.results import RunStatus
@@ -340,3 +341,11 @@ def test_a_choice_says_what_to_bear_in_mind(tmp_path):
         again = choose(study, view, "test", max_risk=0.002).record
         assert again["fresh"]["small_cells"]["mean"] == pytest.approx(study.runs.results("fresh").values[:, 0].mean())
         assert "recheck" not in " ".join(again["cautions"])
+
+
+def test_a_bound_tried_first_is_one_that_the_middle_of_the_frontier_meets(tmp_path):
+    for rows, bound in ((ENOUGH, 0.23), (ROWS, 0.22)):  # of three runs only a mean
+        with study_of(tmp_path, rows, name=f"{len(rows)}") as study:
+            view = risk_utility_map(study)
+            assert middle(view) == pytest.approx(bound)
+            assert view.meets(bound + 1e-9).tolist()[1] == (rows is ENOUGH)

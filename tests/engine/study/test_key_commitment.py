@@ -82,9 +82,11 @@ def test_another_key_is_neither_exported_nor_verified(home: tuple[Path, RawTable
     for bundle in (tmp_path / "out", tmp_path / "out" / "internal" / "manifest.json"):
         with pytest.raises(UsageError, match=REFUSED):
             replay(bundle, raw, key_file=f"{path}.key")
-    shutil.copy(tmp_path / "out" / "internal" / "manifest.json", tmp_path / "manifest.json")
+    (tmp_path / "alone").mkdir()
+    for name in ("manifest.json", "seed-annex.json"):  # without the log
+        shutil.copy(tmp_path / "out" / "internal" / name, tmp_path / "alone" / name)
     with pytest.raises(UsageError, match="the release was not drawn from this study key: run "):
-        replay(tmp_path / "manifest.json", raw, key_file=f"{path}.key")
+        replay(tmp_path / "alone" / "manifest.json", raw, key_file=f"{path}.key")
     with Study.open(path) as study, pytest.raises(UsageError, match=REFUSED):
         export(study, raw, None, tmp_path / "again", tier="analyst")
     assert not (tmp_path / "again").exists()
