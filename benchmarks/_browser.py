@@ -166,7 +166,7 @@ def interactions(page: Page, many: bool) -> dict[str, Callable[[], object]]:
         found |= {"~arm": armed, "a range of the map": lambda: _box(page)}
     found |= {
         f"figure: {name}": lambda name=name: figure(page, name)  # type: ignore[misc]
-        for name in ("By rate", "Pooled", "Labelled", "Runs", "Measures", "Map")
+        for name in ("Quantile", "Rates", "Pooled", "Labels", "Runs", "Measures", "Map")
     }
     return found | {
         "another measure of use": lambda: pick(page, "Use", "Total variation distance"),

@@ -45,9 +45,9 @@ _LIT = 20_000  # highlighted runs up to which they are drawn one by one on a den
 DRAWN = {
     "map": "Map",
     "quantile": "Quantile",
-    "rates": "By rate",
+    "rates": "Rates",
     "pooled": "Pooled",
-    "labelled": "Labelled",
+    "labelled": "Labels",
     "runs": "Runs",
     "measures": "Measures",
 }
@@ -318,10 +318,10 @@ def marks(view: RiskUtilityMap, look: Look, points: Cloud, shown: Shown) -> Mark
     # A bound or slope belongs to the map that it picks from; the paper's figures stand without it.
     rule = plain or look.drawn == "labelled"
     on_risk = not by_quantile or view.single_runs is not None  # a bound on the mean says nothing about a quantile
-    title = text.risk_axis(view.measures[view.risk])
+    of_runs = f", {run_share(view)} quantile of runs" if by_quantile else ""
     return Marks(
         original=(float(original[view.utility]), float(original[view.risk])),
-        risk_title=f"{title}<br>that {run_share(view)} of runs do not exceed" if by_quantile else title,
+        risk_title=text.risk_axis(view.measures[view.risk], of_runs),
         utility_title=text.utility_axis(view.measures[view.utility], distortion=look.distortion),
         bound=look.bound if rule and on_risk else None,
         slope=look.slope if rule and look.drawn != "rates" and not by_quantile else None,

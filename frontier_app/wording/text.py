@@ -141,11 +141,11 @@ def measure_within(call: MeasureCall) -> str:
     return lower_first(name)
 
 
-def risk_axis(call: MeasureCall) -> str:
-    """The risk axis' title, with unit and direction."""
+def risk_axis(call: MeasureCall, of_runs: str = "") -> str:
+    """The risk axis' title, with unit and direction; ``of_runs`` says what of the runs is drawn if not their mean."""
     unit = f", {call.measure.unit}" if call.measure.unit else ""
     reversal = " (reversed)" if call.measure.better == "higher" else ""
-    return stacked(wrap(f"{measure_name(call)}{unit}{reversal} — riskier ↑", _AXIS))
+    return stacked(wrap(f"{measure_name(call)}{unit}{of_runs}{reversal} — riskier ↑", _AXIS))
 
 
 def utility_axis(call: MeasureCall, *, distortion: bool = False) -> str:

@@ -88,7 +88,7 @@ def test_every_page_keeps_to_this_server(
             open_at(page, address, at, name)
             no_trouble(page)
         for one, figures in (
-            (at, ("By rate", "Pooled", "Labelled", "Runs", "Measures")),
+            (at, ("Quantile", "Rates", "Pooled", "Labels", "Runs", "Measures")),
             (crowded, ("Measures", "Map")),
         ):
             open_at(page, address, one, "explore")

@@ -85,7 +85,7 @@ def walk(page: Page, picture: Callable[[str], None], export: str = "All four") -
     page.get_by_text("is recommended").first.wait_for()
     map_drawn(page)
     picture("explore")
-    page.get_by_text("By rate", exact=True).click()
+    page.get_by_text("Rates", exact=True).click()
     settled(page)
     map_drawn(page)
     picture("explore-rates")

@@ -279,14 +279,14 @@ def _below(view: RiskUtilityMap, rule: Rule, look: state.Look, many: bool) -> No
         f"{actions.source_words()}: {text.plural(len(view.scenarios), 'scenario')}"
         + (f" ({without:,} without a completed run)" if without else "")
         + f", {text.plural(len(view.results), 'run')}, {len(view.frontier())} on the frontier"
-        + (" of means." if look.drawn == "runs" else ".")
+        + (" of means." if look.drawn in ("runs", "quantile") else ".")
     )
     if int(view.summary.counted.max(initial=0)) == 1:
         sentences.append(
             "Every candidate has one run only, so nothing is known about noise, and the frontier is partly luck: run"
             " finalists again on fresh replicates, below, before you decide."
         )
-    if look.drawn in ("map", "quantile") and (found := recall_words(view)):
+    if look.drawn == "map" and (found := recall_words(view)):
         sentences.append(found)
     recommended = dict(rule.letters).get("A")
     if look.drawn == "map" and recommended is not None:

@@ -147,7 +147,7 @@ def test_bars_of_a_quantile_reach_from_end_to_end_and_out_of_the_figure_without_
             high, low = float(found.high[i]), float(found.low[i])
             assert y + up == pytest.approx(high if np.isfinite(high) else max(top, y))
             assert y - down == pytest.approx(low) or np.isinf(low)
-    assert "that 90 % of runs do not exceed" in figure.layout.yaxis.title.text
+    assert "90 % quantile of runs" in figure.layout.yaxis.title.text.replace("<br>", " ")
 
 
 def test_a_bound_on_the_mean_is_not_drawn_beside_a_quantile(view: RiskUtilityMap):
