@@ -15,7 +15,7 @@ from engine.report.redaction import digits
 if TYPE_CHECKING:
     from engine.report.facts import Exposure, MeasureRow
     from engine.report.findings import Findings
-    from engine.report.map_facts import CandidateRow, Map, Spread
+    from engine.report.map_facts import CandidateRow, Map, Recommendation, Spread
 
 PLACES: dict[Counts, int | None] = {"exact": None, "two digits": 2, "one digit": 1, "without groups": 1}
 """Significant digits of counts of the release."""
@@ -41,7 +41,17 @@ def with_coarse_counts(findings: Findings, counts: Counts, step: Step) -> Findin
         measures=tuple(_measure(row, risk if row.kind == "risk" else utility, is_told) for row in findings.measures),
         exposure=_exposure(findings.exposure, risk, _exchanged(findings) if counts == "without groups" else ()),
         map=_map(findings.map, risk, utility),
+        recommendation=_recommendation(findings.recommendation, risk),
     )
+
+
+def _recommendation(recommendation: Recommendation, places: int | None) -> Recommendation:
+    """Where the run to be released stands among its siblings, by its rounded risk."""
+    if recommendation.run is None:
+        return recommendation
+    run = recommendation.run
+    figures = {name: rounded(getattr(run, name), places) for name in ("released", "mean", "quantile")}
+    return replace(recommendation, run=replace(run, **figures))  # type: ignore[arg-type]
 
 
 def _measure(row: MeasureRow, places: int | None, is_told: bool) -> MeasureRow:

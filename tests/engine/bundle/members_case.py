@@ -9,11 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from engine.data.microdata import RawColumn, RawTable
+from engine.decision.choice import choose
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, PublishPlan, SpacePlan, TablePlan
 from engine.report.build_findings import findings
 from engine.report.describe import remade
 from engine.report.findings import Findings
 from engine.study.keys import key_path
+from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from engine.sweeps.sweep import sweep
 
@@ -36,7 +38,7 @@ def raw_table() -> RawTable:
     group = (rng.random(N) < 0.25).astype(int)
     work = (rng.random(N) < 0.3 + 0.4 * group).astype(int)
     town = np.minimum(4, rng.poisson(1 + group))
-    age = np.minimum(3, rng.poisson(1.2, N))
+    age = np.minimum(60, rng.geometric(0.12, N))
     pay = np.round(1000 + 300 * group + rng.normal(0, 200, N))
     texts = {"group": group, "work": work, "town": town, "age": age, "pay": pay.astype(int)}
     columns = {}
@@ -61,4 +63,6 @@ def swept(folder: Path, rate: str = "0.1", members_rate: str = "withhold") -> Sw
     key_path(path).write_text(KEY)
     raw = raw_table()
     study = sweep(raw, plan, path, workers=1)
-    return Swept(study, raw, findings(study, remade(study, raw, study.scenarios[0].label, 1)))
+    label = study.scenarios[0].label
+    choice = choose(study, risk_utility_map(study), "the only candidate", candidate=label, by="somebody")
+    return Swept(study, raw, findings(study, remade(study, raw, choice.label, choice.replicate)))
