@@ -126,12 +126,12 @@ class Mechanism:
         return int(dict(spec.params).get("D", "1") or 1) if self.many_tables else 1
 
     def most_tables(self, grid: Iterable[tuple[str, Sequence[str]]]) -> int:
-        """The most tables that a candidate of a grid publishes together."""
+        """The most tables that a candidate of a grid publishes together; :class:`UsageError` for what is no number."""
         number = next((parameter for parameter in self.parameters if parameter.name == "D"), None)
         if not self.many_tables or number is None:
             return 1
         texts = dict(grid).get("D") or (number.default or "1",)
-        return max(int(number.value(text)) for text in texts)
+        return max(int(number.value(number.canonical(text))) for text in texts)
 
     def canonical(self, values: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
         """All parameters as canonical texts in declared order, defaults filled in."""

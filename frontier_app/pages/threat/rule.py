@@ -30,7 +30,7 @@ RULES = {
 def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
     """The plan with its rule of choice."""
     st.subheader("How the choice will be made", anchor=False)
-    calls = _offered(plan)
+    calls = wrong.attempt(lambda: _offered(plan), [call(name) for name in plan.measures])
     old = base.decision
     risk = _measure("Risk is judged by", "risk", calls, old.risk, tag, fixed)
     utility = _measure("Utility is judged by", "utility", calls, old.utility, tag, fixed)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.common.errors import UsageError
 from engine.measures import call
 from engine.measures.planned import comparable_calls, deciding_column, planned_calls, releases_several_tables
 from engine.mechanisms import mechanism
@@ -52,6 +53,12 @@ def test_the_most_tables_of_a_mechanism_follow_from_its_grid():
     assert mechanism("maps").most_tables((("D", ("2", "7")),)) == 7
     assert mechanism("maps").most_tables(()) == 10
     assert mechanism("rds").most_tables(()) == 1
+
+
+@pytest.mark.parametrize("number", ["?", "0", "2.5"])
+def test_a_number_of_tables_that_cannot_be_is_refused_in_a_sentence(number: str):
+    with pytest.raises(UsageError, match=r"\bD\b"):
+        releases_several_tables(plan_of(mechanisms=(MechanismPlan("maps", (("D", (number,)),)),)))
 
 
 def test_the_joint_risk_is_that_of_the_measure_of_one_table_beside_it():
