@@ -18,6 +18,7 @@ from engine.bundle.refusal import Attack, AttackSucceeded
 from engine.common.streams import KEY_BYTES
 from engine.data.table import occupied
 from engine.mechanisms import mechanism
+from engine.release.order_trace import order_trace
 from engine.release.spec import multi_kind, pairs_wanted
 from engine.report.detected import TOP, detected
 from engine.sweeps.recodes import released_recodes
@@ -29,8 +30,6 @@ _RATES = ("0.01", "0.02", "0.05", "0.1")
 _SECONDS = 12.0
 _STANDS_OUT = 8.0  # standard deviations of wrong guesses' scores
 _RESTORED = 0.5  # share of changed records; a wrong guess that stands out by chance restores few
-_NEIGHBOURS = 20  # of n records, two are expected to keep their neighbour by chance
-_CORRELATED = 5.0  # standard errors of a rank correlation
 _SAME = 0.95
 
 
@@ -171,11 +170,9 @@ def _guess_order(source: ExportSource) -> dict[str, Any]:
     sequences = [("the order of rows", order), ("the order of new ids", np.argsort(source.rows.ids))]
     sequences.append(("the order of new ids in the release", np.argsort(source.rows.ids[order])))
     for description, sequence in sequences:
-        n_neighbours = int((np.abs(np.diff(sequence)) == 1).sum())
-        correlation = abs(float(np.corrcoef(np.arange(len(sequence)), sequence)[0, 1])) if n > 2 else 0.0
-        errors = correlation * np.sqrt(max(n - 1, 1))
-        result[description] = {"neighbours_kept": n_neighbours, "correlation": round(correlation, 6)}
-        if n_neighbours >= _NEIGHBOURS or errors > _CORRELATED:
+        trace = order_trace(sequence)
+        result[description] = {"neighbours_kept": trace.neighbours, "correlation": round(trace.correlation, 6)}
+        if trace.is_kept:
             return {**result, "succeeded": True, "why": f"{description} keeps something of the original order"}
     for seed in range(200 if n <= 100_000 else 20):
         for permuted in (

@@ -220,7 +220,8 @@ _Sums = dict[str, str]
 
 
 def _write_member(source: ExportSource, folder: Path, attack_result: _Attack, sums: _Sums) -> None:
-    attacks = members.write(source, folder)
+    is_published = attack_result is not None  # else the order of the public file is yet to be drawn
+    attacks = members.write(source, folder, source.rows.order if is_published else None)
     if attack_result is not None:
         attack_result["members"] = attacks
 

@@ -28,7 +28,7 @@ from engine.decision.disclosure_text import (
 
 _FREE_TEXTS = re.compile(
     r"cover\..*|design\.(design|geography)|threat\.(intruder|harm|public_files\..*)|approved\.(departures|changes)\..*"
-    r"|recommendation\.(why|alternatives\..*)|publish\..*|checks\.\d+\.name"
+    r"|recommendation\.(why|despite|alternatives\..*)|publish\..*|checks\.\d+\.name"
     r"|utility\.(tables\.\d+\.name|coefficients\.\d+\.analysis)"
 )
 """Fields of the board's file with texts that people write, in which a rate may stand by mistake."""

@@ -16,18 +16,21 @@ from engine.report.member import write_findings
 from engine.report.rate_facts import COUNTS, STEPS
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from engine.bundle.export_source import ExportSource
     from engine.report.findings import Findings
 
 
-def write(source: ExportSource, folder: Path) -> dict[str, Any]:
+def write(source: ExportSource, folder: Path, order: np.ndarray | None = None) -> dict[str, Any]:
     """Write the members' bundle into an empty folder; returns what the attacks on it found, as plain values.
 
     Where the plan withholds the rate from members, figures are told more and more coarsely (see
     :mod:`engine.report.coarsening`) until two attacks leave an interval of the rate that is a factor of three wide.  A
     bundle that nothing makes coarse enough is refused (:class:`Refused`); so is one whose written file says more.
+    ``order`` is that of the rows of the public file, where it is made together with this one.
     """
-    told, attacks = told_to_members(findings(source.study, source.remade))
+    told, attacks = told_to_members(findings(source.study, source.remade, order))
     write_findings(told, folder)
     if told.members_rate.attacked:
         _check(attack_members_bundle((folder / BOARD).read_text(encoding="utf-8")))

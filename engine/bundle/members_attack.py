@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from engine.bundle.members_evidence import Member, evidence, unit_of_digits
 from engine.models.rate_likelihood import RateEstimate, rate_estimate, rate_interval
-from engine.report.answers import recommended
+from engine.report.certainty import recommended
 from engine.report.findings import Findings
 from engine.report.map_facts import CandidateRow
 from engine.report.rate_facts import STEPS

@@ -54,4 +54,5 @@ def methods_of(source: ExportSource) -> str:
         wording=printable(publish.wording),
         swap=spec.by_roles,
         n_tables=len(source.remade.tables),
+        new_ids=source.data.id is not None and source.data.id in source.columns,
     )

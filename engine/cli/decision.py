@@ -13,6 +13,7 @@ from engine.common.output import say
 
 if TYPE_CHECKING:
     from engine.cli.parser import Commands
+    from engine.plan import Plan
 
 
 def add_commands(commands: Commands) -> None:
@@ -46,6 +47,30 @@ def add_commands(commands: Commands) -> None:
     decide.add_argument(
         "--despite", default="", metavar="TEXT", help="why a release is submitted that its risk figures speak against"
     )
+
+    memo = add_command(
+        commands,
+        "memo",
+        run_memo,
+        "write the memo of a decision to release nothing",
+    )
+    memo.add_argument("study", metavar="STUDY")
+    memo.add_argument("--out", required=True, metavar="FILE", help="a new file that ends in .docx or .html")
+
+
+def run_memo(args: argparse.Namespace) -> None:
+    """Write the memo of a decision to release nothing."""
+    from pathlib import Path
+
+    from engine.report.no_release import no_release_memo
+    from engine.report.plan_document import write_plan_document
+    from engine.study.map_reader import risk_utility_map
+    from engine.study.study import Study
+
+    out = Path(args.out)
+    with Study.open(args.study) as study:
+        write_plan_document(no_release_memo(study, risk_utility_map(study)), out)
+    say(f"wrote {out}: the memo of the decision to release nothing")
 
 
 def run_choose(args: argparse.Namespace) -> None:
@@ -84,6 +109,16 @@ def run_choose(args: argparse.Namespace) -> None:
         say(f"next: frontier recheck {args.study} --data DATA")
     else:
         say(f"next: frontier decide {args.study} --state submitted --by NAME")
+
+
+def _ask_for_unstated(plan: Plan) -> None:
+    """List what the plan leaves unstated although the board asks for it."""
+    from engine.plan.unstated import unstated
+
+    if missing := unstated(plan):
+        say("still to be filled in for the board, in the plan; until then the memo says that they are not stated:")
+        for each in missing:
+            say(f"  {each.entry:<20}  {each.title}")
 
 
 def run_decide(args: argparse.Namespace) -> None:
@@ -126,6 +161,8 @@ def run_decide(args: argparse.Namespace) -> None:
                 why=args.why,
                 despite=args.despite,
             )
+        if args.state == "submitted":
+            _ask_for_unstated(study.plan)
         choice = status.choice
         place = "" if choice is None else released_run_text(released_run_now(study, choice))
     candidate = f"{status.choice.label}/{status.choice.replicate}: " if status.choice else ""

@@ -1,4 +1,4 @@
-"""What a release can change: columns that its method exchanges or draws anew, and the tables that they alter."""
+"""Columns that a release can change: those that its method exchanges or draws anew, and the tables that they alter."""
 
 from __future__ import annotations
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, lower_first, plural
+from engine.report.certainty import BEATS, certainty, recommended
 from engine.report.change_log import is_plan_change
 from engine.report.coherence import coherence
 from engine.report.facts import ShareRow
 from engine.report.loss_words import analyses_words, flagged_of, flags_words, moved_words, worst_losses
-from engine.report.map_words import recall_words, tables_words
+from engine.report.map_words import tables_words
 from engine.report.public_wording import methods_paragraph
 from engine.report.questions import Answer, BoardQuestion
 from engine.report.rate_words import rate_words, withheld_why
@@ -21,21 +22,6 @@ from engine.report.words import figure, signed
 if TYPE_CHECKING:
     from engine.report.findings import Findings
     from engine.report.map_facts import CandidateRow
-
-
-NOISE_WORDS = (
-    "The figure after ± is the standard error of an average: the average would differ by about that much if all runs "
-    "were made again. “Uncertain” means that chance alone could move a candidate on or off the frontier; “clear” that "
-    "it could not."
-)
-"""What stands beside every table with standard errors."""
-BEATS = "is at least as safe and as useful, and better in one of the two"
-"""What it means that a candidate dominates another one."""
-
-
-def recommended(findings: Findings) -> CandidateRow:
-    """The candidate that the report is about."""
-    return next(row for row in findings.map.candidates if row.recommended)
 
 
 def decision_words(findings: Findings) -> str:
@@ -108,6 +94,15 @@ def largest_losses(findings: Findings) -> list[str]:
     return worst_losses(findings.utility)
 
 
+def exposed_groups(findings: Findings) -> list[str]:
+    """The three groups that stay most exposed."""
+    rows = [g for g in findings.exposure.groups if g.after][:3]
+    return [
+        f"{g.group}: {g.after:,} of {plural(g.people, 'record')} stand in small cells unaltered ({g.before:,} before)"
+        for g in rows
+    ] or ["No unaltered record stands in a small cell."]
+
+
 def flags_sentence(findings: Findings) -> str:
     """How many figures are beyond the tolerances."""
     return flags_words(findings.utility)
@@ -158,40 +153,14 @@ def neighbours(findings: Findings) -> tuple[CandidateRow | None, CandidateRow | 
     return (safer[-1] if safer else None), (useful[0] if useful else None)
 
 
-def certainty(findings: Findings) -> list[str]:
-    """How sure the choice is."""
-    board_map, row = findings.map, recommended(findings)
-    sentences = [
-        f"Candidates are compared by averages; this one's are over {plural(board_map.runs, 'run')} that differ only in "
-        "chance"
-        + (f"; {plural(board_map.failed, 'further run')} failed and are not counted" if board_map.failed else "")
-        + "."
+def neighbour_sentences(findings: Findings) -> list[str]:
+    """The recommended candidate against the nearest safer and the nearest more useful one, or that there is none."""
+    safer, useful = neighbours(findings)
+    none = "No candidate on the frontier is {} by more than the noise of the runs."
+    return [
+        neighbour_sentence(findings, safer, safer=True) if safer else none.format("safer"),
+        neighbour_sentence(findings, useful, safer=False) if useful else none.format("more useful"),
     ]
-    if row.undominated:
-        doubt = "by more than chance explains" if row.clear else "but others are within what chance explains"
-        sentences.append(f"Candidate {row.letter} is on the frontier, {doubt}.")
-    else:
-        doubt = "" if row.clear else ", though by no more than chance explains"
-        sentences.append(f"Candidate {row.letter} is not on the frontier: another one {BEATS}{doubt}.")
-    if row.share is not None:
-        sentences.append(f"It is on the frontier of {100 * row.share:.0f} % of the runs, taken one at a time.")
-    if board_map.recall is not None:
-        sentences.append(recall_words(board_map.recall))
-    for spread in board_map.spreads:
-        if spread.least is not None:
-            least, most, released = (figure(value) for value in (spread.least, spread.most, spread.released))
-            sentences.append(
-                f"{spread.title}: {least} in every run, the one to be released among them."
-                if least == most == released
-                else f"{spread.title}: {least} to {most} over the runs, {released} in the one to be released."
-            )
-    fresh = [row for row in findings.measures if row.chosen_by and row.fresh is not None]
-    if fresh:
-        parts = [f"{lower_first(r.title)} {figure(r.fresh)} (before: {figure(r.mean)})" for r in fresh]
-        sentences.append(f"On fresh runs, made after the choice of finalists: {listed(parts)}.")
-    else:
-        sentences.append("The candidate has not been run again on fresh draws, so its figures may flatter it a little.")
-    return sentences
 
 
 def omissions(findings: Findings) -> list[str]:
@@ -222,11 +191,6 @@ def ten_questions(findings: Findings) -> tuple[Answer, ...]:
     if findings.recommendation.recorded:
         decided += [findings.recommendation.rule, f"Reason given: {findings.recommendation.why}"]
     decided.append(cover.state_words)
-    groups = [
-        f"{g.group}: {g.after:,} of {plural(g.people, 'record')} stand in small cells unaltered ({g.before:,} before)"
-        for g in findings.exposure.groups
-        if g.after
-    ][:3]
     utility, distance = findings.utility, findings.utility.distance
     fewest = distance.fewest
     losses = [flags_sentence(findings), *largest_losses(findings)]
@@ -236,15 +200,7 @@ def ten_questions(findings: Findings) -> tuple[Answer, ...]:
     )
     if utility.distance.small_cells > 0.9:
         losses.append("Nearly all cells are small, so the figure without them says nothing.")
-    safer, useful = neighbours(findings)
-    why_not = [
-        neighbour_sentence(findings, safer, safer=True)
-        if safer
-        else "No candidate on the frontier is safer by more than the noise of the runs.",
-        neighbour_sentence(findings, useful, safer=False)
-        if useful
-        else "No candidate on the frontier is more useful by more than the noise of the runs.",
-    ]
+    why_not = neighbour_sentences(findings)
     if board_map.n_within is not None:
         itself = f"; candidate {letter} itself is not" if row.within_bound is False else ""
         why_not.append(
@@ -253,9 +209,9 @@ def ten_questions(findings: Findings) -> tuple[Answer, ...]:
     why_not += [f"Candidate {a.letter}: {a.why or a.difference}" for a in findings.recommendation.alternatives]
     return (
         Answer(BoardQuestion.DECISION, tuple(decided)),
-        Answer(BoardQuestion.RISK, (risk_sentence(findings), *_share_words(findings))),
+        Answer(BoardQuestion.RISK, (risk_sentence(findings), *share_words(findings))),
         Answer(BoardQuestion.OMISSIONS, tuple(omissions(findings))),
-        Answer(BoardQuestion.EXPOSED, tuple(groups) or ("No unaltered record stands in a small cell.",)),
+        Answer(BoardQuestion.EXPOSED, tuple(exposed_groups(findings))),
         Answer(BoardQuestion.LOSSES, tuple(losses)),
         Answer(BoardQuestion.ALTERNATIVES, tuple(why_not)),
         Answer(BoardQuestion.CERTAINTY, (*certainty(findings), *findings.recommendation.cautions)),
@@ -272,7 +228,7 @@ def count_misleads(findings: Findings) -> bool:
     return fewer and is_count_title(findings.map.risk_title) and recommended(findings).riskier_than_nothing
 
 
-def _share_words(findings: Findings) -> list[str]:
+def share_words(findings: Findings) -> list[str]:
     """The direction of the change."""
     before, after = findings.exposure.small_before, findings.exposure.unaltered_after
     if after > before:
@@ -297,7 +253,12 @@ def _share_words(findings: Findings) -> list[str]:
 
 
 def plan_history(findings: Findings) -> list[str]:
-    """What was fixed beforehand, and what changed."""
+    """What was fixed beforehand, the rule among it, and what changed."""
+    return [*fixed_words(findings), f"The selection rule in the plan: {findings.approved.rule}."]
+
+
+def fixed_words(findings: Findings) -> list[str]:
+    """What was fixed beforehand besides the rule, and what changed."""
     plan = findings.approved
     sentences = []
     if plan.number:
@@ -307,8 +268,9 @@ def plan_history(findings: Findings) -> list[str]:
         )
         sentences += plan.departures
     else:
-        sentences.append("The plan was not approved and locked before results were seen.")
-    sentences.append(f"The selection rule in the plan: {plan.rule}.")
+        sentences.append("Nothing was fixed beforehand: the plan was not approved and locked before results were seen.")
+    if plan.run_rule:
+        sentences.append(f"The run to be released, by the plan: {plan.run_rule}.")
     changes = [f"{day}: {event}" for day, event in plan.changes if is_plan_change(event)]
     sentences += changes or ["No later change of the plan is logged."]
     return sentences
@@ -339,6 +301,7 @@ def public_wording(findings: Findings) -> str:
         wording=findings.publish.wording,
         swap=findings.design.swap,
         n_tables=findings.design.tables,
+        new_ids="id" in findings.publish.include,
     )
 
 

@@ -10,9 +10,10 @@ from engine.common.wording import listed, plural, upper_first
 from engine.data.table import occupied
 from engine.mechanisms import mechanism
 from engine.plan.recode import edit_failures
+from engine.release.order_trace import order_trace
 from engine.release.results import RunStatus
 from engine.release.spec import pairs_wanted
-from engine.report.facts import EDITS, RECODES, Check
+from engine.report.facts import EDITS, RECODES, ROW_ORDER, Check
 from engine.report.shares import weights_of
 from engine.sweeps.recodes import released_recodes
 
@@ -24,8 +25,14 @@ if TYPE_CHECKING:
 _SAME = 1e-9  # weighted totals are sums of many numbers in another order
 
 
-def checks(realisation: Remade, release: RecordRelease, plan: Plan) -> tuple[Check, ...]:
-    """All checks, each looked at on the records themselves."""
+def checks(
+    realisation: Remade, release: RecordRelease, plan: Plan, order: np.ndarray | None = None
+) -> tuple[Check, ...]:
+    """All checks, each looked at on the records themselves.
+
+    ``order`` holds the original record that stands in each row of the public file; None where that file is not made
+    together with the report.
+    """
     return (
         _marginals(release),
         _unswapped(realisation, release),
@@ -34,6 +41,28 @@ def checks(realisation: Remade, release: RecordRelease, plan: Plan) -> tuple[Che
         *_edits(release, plan),
         _partners(realisation),
         _totals(release),
+        _row_order(order, release.data.n_records),
+    )
+
+
+def _row_order(order: np.ndarray | None, n_records: int) -> Check:
+    name = ROW_ORDER
+    if order is None:
+        return Check(
+            name,
+            "Not checked yet: the order is drawn when the public file is made, and a file that keeps something of the "
+            "original order is refused then.",
+            None,
+        )
+    if not np.array_equal(np.sort(order), np.arange(n_records)):
+        return Check(name, "The rows of the public file are not the records of the original, each once.", False)
+    if order_trace(order).is_kept:
+        return Check(name, "The rows of the public file keep something of the original order.", False)
+    return Check(
+        name,
+        "The rows of the public file are the same records in another order; neither neighbours nor places show the "
+        "original one beyond chance.",
+        True,
     )
 
 
@@ -125,7 +154,7 @@ def _recodes(realisation: Remade) -> Check:
 def _edits(release: RecordRelease, plan: Plan) -> list[Check]:
     data = release.data
     if not plan.edits:
-        return [Check(EDITS, "The plan declares no edit rules, so none could be checked.", None)]
+        return [Check(EDITS, "None are declared, so impossible combinations were not looked for.", None)]
     checks_of_rules = []
     attributes = range(len(data.domain))
     before, cell_of_record = occupied(list(data.codes), data.domain.shape, data.n_records)
@@ -168,7 +197,7 @@ def _totals(release: RecordRelease) -> Check:
     weights = weights_of(release.original)
     name = "Calibration totals"
     if weights is None:
-        return Check(name, "The plan declares no weight, so there are no weighted totals to keep.", None)
+        return Check(name, "There are no weights, so there are no weighted totals to keep.", None)
     largest, level_name = 0.0, ""
     for j, attribute in enumerate(data.domain.attributes):
         before = np.bincount(data.codes[j], weights, attribute.size)

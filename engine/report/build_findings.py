@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.common.version import __version__
-from engine.common.wording import upper_first
 from engine.decision.states import STATES
 from engine.mechanisms import mechanism
 from engine.models.columns import numeric_columns
@@ -19,7 +18,6 @@ from engine.models.record_release import RecordRelease
 from engine.plan.lock import departures
 from engine.release.records import ReleasedTable
 from engine.report.audit import checks
-from engine.report.change_log import CHANGE_TEXTS, LOG_TEXTS
 from engine.report.context import ReportContext, measure_rows, report_context, the_map
 from engine.report.decision_history import late_words, recommendation
 from engine.report.describe import occupancy
@@ -36,42 +34,37 @@ from engine.report.facts import (
     Threat,
 )
 from engine.report.findings import FORMAT, Findings
+from engine.report.logged import change_text, history
 from engine.report.other_keys import altered_in, key_set, unswapped_keys, worst_few
-from engine.report.parameters import ROLE_WORDS, SWAP_TITLE, coding_words, file_names, parameters, rule_words
+from engine.report.parameters import (
+    ROLE_WORDS,
+    SWAP_TITLE,
+    coding_words,
+    file_names,
+    parameters,
+    rule_words,
+    run_words,
+)
 from engine.report.rate_facts import MembersRate
 from engine.report.recognised_facts import Recognised
-from engine.report.redaction import Redactor, is_count_risk
+from engine.report.redaction import is_count_risk
 from engine.report.side_by_side import side_by_side
 from engine.report.utility import utility
-from engine.study.decision_log import entries
 from engine.study.map_reader import realisation_of
 
 if TYPE_CHECKING:
     from engine.plan import Plan
-    from engine.study.decision_log import Entry
     from engine.study.study import Study
     from engine.sweeps.remake import Remade
 
 _CLOSE = 1e-9
-_LOGGED = {*LOG_TEXTS, *CHANGE_TEXTS}
-_ENTRIES = {
-    "space.rates": "the swap rates",
-    "space.specs": "the list of candidates",
-    "space.swap_sizes": "the numbers of attributes exchanged together",
-    "space.all_specs": "whether all candidates are considered",
-    "mechanisms": "the methods and their settings",
-    "space.replicates": "the number of runs",
-    "decision.probability": "how many single runs must meet the bound on risk",
-    "decision.realisation": "which run is released",
-}
-"""Entries of a plan whose values a member may not see, in words."""
 
 
-def findings(study: Study, realisation: Remade) -> Findings:
+def findings(study: Study, realisation: Remade, order: np.ndarray | None = None) -> Findings:
     """The findings on a remade release of a study.
 
     ``realisation`` is the one to be released, as :func:`engine.report.describe.remade` gives it; its scenario must be
-    one of the study's.
+    one of the study's.  ``order`` is that of the rows of the public file, where it is made together with the report.
     """
     context, plan = report_context(study, realisation), study.plan
     release = RecordRelease(ReleasedTable(realisation.data), realisation.tables, plan, realisation.spec)
@@ -90,7 +83,7 @@ def findings(study: Study, realisation: Remade) -> Findings:
         exposure=_with_bound(exposed_records, context, realisation),
         utility=replace(utility(release, plan, fewest), coefficient_runs=coefficient_runs, analysis_runs=analysis_runs),
         map=the_map(context, realisation),
-        checks=checks(realisation, release, plan),
+        checks=checks(realisation, release, plan, order),
         publish=_publish(context),
         certificate=_certificate(context, realisation),
         members_rate=_members_rate(plan, realisation),
@@ -214,35 +207,9 @@ def _approved(context: ReportContext) -> Approved:
         rule=_rule(context),
         parameters=_parameters(context),
         departures=tuple(sentences),
-        changes=_changes(context),
+        changes=history(context.study, context.redact),
+        run_rule=run_words(plan),
     )
-
-
-def change_text(entry: str, words: str, redact: Redactor) -> str:
-    """A change of the plan as a sentence, without values that a member may not see; ``entry`` may be empty."""
-    for name, without_values in _ENTRIES.items():
-        if entry == name or entry.startswith(name + "."):
-            return f"Different: {without_values}"
-    title = entry.replace(".", " ").replace("_", " ")
-    return upper_first(redact(f"{title}: {words}" if title else words))
-
-
-def _changes(context: ReportContext) -> tuple[tuple[str, str], ...]:
-    return tuple(
-        (entry.at[:10], _entry_text(entry, context.redact))
-        for entry in entries(context.study)
-        if entry.event in _LOGGED
-    )
-
-
-def _entry_text(entry: Entry, redact: Redactor) -> str:
-    """An entry of the decision log as a member may read it."""
-    opening = CHANGE_TEXTS.get(entry.event)
-    if opening is None:
-        return LOG_TEXTS[entry.event]
-    changes = "; ".join(change_text(change.entry, change.words, redact).rstrip(".") for change in entry.changes)
-    why = redact(str(entry.detail.get("why", "")))
-    return f"{opening}: {changes}." + (f" Reason given: {why}" if why else "")
 
 
 def _rule(context: ReportContext) -> str:

@@ -20,12 +20,18 @@ LOG_TEXTS: dict[Event, str] = {
     "returned": "The board returned the recommendation.",
 }
 """Entries that say nothing but their kind, word for word."""
+FRESH_IN_SWEEP = "Finalists had been run again on fresh draws by then, as the last stage of the sweep."
+"""Fresh runs that a sweep made itself, which have no entry of their own."""
+FRESH_AFTERWARDS = "The recommended candidate was run again on fresh draws, after it had been recommended."
+"""Fresh runs that came after the recommendation."""
+DESPITE = "The recommendation was submitted to the board although something speaks against the run to be released."
+"""A submission in face of obstacles."""
 CHANGE_TEXTS: dict[Event, str] = {
     "changed": "The plan was changed",
     "deviation": "A deviation from the approved plan",
 }
 """How an entry begins that says what was changed in the plan."""
-_STEPS = frozenset(LOG_TEXTS.values())
+_STEPS = frozenset((*LOG_TEXTS.values(), FRESH_IN_SWEEP, FRESH_AFTERWARDS, DESPITE))
 
 
 def is_plan_change(text: str) -> bool:

@@ -5,10 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, lower_first
-from engine.report.facts import EDITS, RECODES
+from engine.report.facts import EDITS, RECODES, ROW_ORDER
 
 if TYPE_CHECKING:
+    from engine.report.facts import Check
     from engine.report.findings import Findings
+
+_UNCHECKED = {EDITS: "not checked: none declared", ROW_ORDER: "not checked yet"}
+
+
+def check_words(check: Check) -> str:
+    """What came of a check."""
+    if check.holds is None:
+        return _UNCHECKED.get(check.name, "nothing to check")
+    return "holds" if check.holds else "does not hold"
 
 
 def coherence(findings: Findings) -> list[str]:
@@ -19,7 +29,9 @@ def coherence(findings: Findings) -> list[str]:
     sentences += [f"Checked and in order: {listed(lower_first(name) for name in in_order)}."] if in_order else []
     sentences += [f"{check.name}: {check.found}" for check in broken if check.name != RECODES]
     sentences += [
-        f"{check.name}: {check.found}" for check in findings.checks if check.holds is None and check.name == EDITS
+        f"{check.name}, {_UNCHECKED[check.name]}. {check.found}"
+        for check in findings.checks
+        if check.holds is None and check.name in _UNCHECKED
     ]
     if findings.cover.release_type != "new":
         changed = f": {findings.cover.changes}" if findings.cover.changes else ""

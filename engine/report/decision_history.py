@@ -10,6 +10,7 @@ from engine.decision.cautions import Caution, CautionKind, caution_text
 from engine.decision.choice import NAMED_BY_HAND, cautions_now
 from engine.decision.comparison import differences
 from engine.report.context import ReportContext, bound_words
+from engine.report.logged import rechecked_first
 from engine.report.map_facts import Alternative, Recommendation
 from engine.report.parameters import trade_words
 from engine.report.redaction import is_count_risk
@@ -48,6 +49,7 @@ def recommendation(context: ReportContext) -> Recommendation:
         obstacles=obstacle_sentences(context, choice),
         despite=despite_words(context),
         key_fixed=commitment_of(context.study) is not None,
+        rechecked_first=rechecked_first(context.study),
     )
 
 

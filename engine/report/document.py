@@ -66,9 +66,11 @@ class Picture(_Printable):
 
 @dataclass(frozen=True)
 class Entries(_Printable):
-    """Names with values; an empty value is a line to be filled in by hand."""
+    """Names with values; an empty value is a line to be filled in by hand.  Names take the share ``names`` of the
+    width."""
 
     rows: tuple[tuple[str, str], ...]
+    names: float = 0.32
 
 
 Element = Paragraph | Bullets | Grid | Picture | Entries
@@ -76,10 +78,11 @@ Element = Paragraph | Bullets | Grid | Picture | Entries
 
 @dataclass(frozen=True)
 class Section(_Printable):
-    """A numbered or named part."""
+    """A numbered or named part; ``new_page`` says that it begins one."""
 
     title: str
     elements: tuple[Element, ...]
+    new_page: bool = False
 
     @property
     def opening(self) -> int:

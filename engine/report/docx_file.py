@@ -29,13 +29,13 @@ def docx_bytes(document: Document) -> bytes:
         if style.type == WD_STYLE_TYPE.PARAGRAPH:
             _font(style)
     normal = docx_document.styles["Normal"]
-    normal.font.size = Pt(10.5)
-    normal.paragraph_format.space_after = Pt(6)
-    for name, size in (("Title", 22), ("Heading 1", 15), ("Heading 2", 12)):
+    normal.font.size = Pt(9.5)
+    normal.paragraph_format.space_after = Pt(4)
+    for name, size in (("Title", 18), ("Heading 1", 13), ("Heading 2", 11.5)):
         style = docx_document.styles[name]
         style.font.size, style.font.color.rgb = Pt(size), RGBColor(0x10, 0x2A, 0x43)
     docx_document.styles["Subtitle"].font.color.rgb = RGBColor(0x40, 0x40, 0x40)
-    docx_document.styles["Heading 1"].paragraph_format.space_before = Pt(16)
+    docx_document.styles["Heading 1"].paragraph_format.space_before = Pt(12)
     docx_document.styles["Heading 1"].paragraph_format.keep_with_next = True
     caption = docx_document.styles["Caption"]
     caption.font.size, caption.font.color.rgb, caption.font.bold = Pt(9.5), RGBColor(0x20, 0x20, 0x20), True
@@ -51,10 +51,11 @@ def docx_bytes(document: Document) -> bytes:
     docx_document.add_paragraph(document.title, style="Title")
     if document.subtitle:
         docx_document.add_paragraph(document.subtitle, style="Subtitle")
-    for section in document.sections:
-        docx_document.add_heading(section.title, level=1)
+    for number, section in enumerate(document.sections):
+        heading = docx_document.add_heading(section.title, level=1)
+        heading.paragraph_format.page_break_before = section.new_page
         for i, element in enumerate(section.elements):
-            _add(docx_document, element)
+            _add(docx_document, element, opens=number == 0)
             if i < section.opening:
                 docx_document.paragraphs[-1].paragraph_format.keep_with_next = True
     return without_traces(parts_of_docx(docx_document), document.title)
@@ -85,16 +86,17 @@ def _page_number(paragraph: Any) -> None:
         run._r.append(element)
 
 
-def _add(docx_document: Any, element: Element) -> None:
+def _add(docx_document: Any, element: Element, *, opens: bool) -> None:
+    """Add an element; one of the section that ``opens`` the document stays where it is, also if its rows need two
+    pages."""
     if isinstance(element, Paragraph):
         _paragraph(docx_document, element)
     elif isinstance(element, Bullets):
         for item in element.items:
             docx_document.add_paragraph(item, style="List Bullet")
     elif isinstance(element, Entries):
-        _table(
-            docx_document, [(name, value or BLANK) for name, value in element.rows], (2.2, _WIDTH - 2.2), header=False
-        )
+        rows = [(name, value or BLANK) for name, value in element.rows]
+        _table(docx_document, rows, (element.names, 1 - element.names), header=False, whole=not opens)
     elif isinstance(element, Grid):
         docx_document.add_paragraph(element.caption, style="Caption")
         _table(docx_document, [element.header, *element.rows], element.widths, right=element.right, alt=element.caption)
@@ -110,9 +112,9 @@ def _paragraph(docx_document: Any, element: Paragraph) -> None:
     paragraph = docx_document.add_paragraph()
     run = paragraph.add_run(element.text)
     if element.kind == "lead":
-        run.font.size = Pt(12.5)
+        run.font.size = Pt(11)
     elif element.kind == "note":
-        run.font.size = Pt(9.5)
+        run.font.size = Pt(8.5)
     elif element.kind == "warning":
         run.bold = True
         borders = OxmlElement("w:pBdr")
@@ -130,6 +132,7 @@ def _table(
     *,
     right: tuple[int, ...] = (),
     header: bool = True,
+    whole: bool = True,
     alt: str = "",
 ) -> None:
     from docx.enum.text import WD_ALIGN_PARAGRAPH
@@ -159,6 +162,8 @@ def _table(
             cell.width = Inches(width)
             paragraph = cell.paragraphs[0]
             paragraph.paragraph_format.space_before = paragraph.paragraph_format.space_after = Pt(1.5)
+            # a row shares its page with the next one, so that no table is parted that fits on one page
+            paragraph.paragraph_format.keep_with_next = whole and number < len(rows) - 1
             run = paragraph.add_run(text)
             run.font.size = Pt(9)
             run.bold = (header and number == 0) or (not header and j == 0)

@@ -97,7 +97,7 @@ class Threat:
 @dataclass(frozen=True)
 class Approved:
     """The plan and its approval: number and day of the lock (empty without one), parameters as name and words (never a
-    rate), departures, and later changes as day and words."""
+    rate), departures, and later changes as day and words; ``run_rule`` says which run is released."""
 
     number: str
     at: str
@@ -105,6 +105,7 @@ class Approved:
     parameters: tuple[tuple[str, str], ...]
     departures: tuple[str, ...]
     changes: tuple[tuple[str, str], ...]
+    run_rule: str = ""
 
 
 @dataclass(frozen=True)
@@ -323,6 +324,10 @@ class Utility:
 
 RECODES = "Recodes kept"
 """The check of columns that others decide, by its name."""
+
+
+ROW_ORDER = "Rows in a random order"
+"""The check of the order in which the public file has its rows, by its name."""
 
 
 EDITS = "Edit rules"

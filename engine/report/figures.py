@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine.common.printable import printable
 from engine.common.wording import lower_first, plural
-from engine.report.answers import recommended, small_words
+from engine.report.answers import small_words
+from engine.report.certainty import recommended
 from engine.report.document import Picture
 from engine.report.map_frame import staircase, window
 from engine.report.map_words import bars_words
@@ -116,6 +117,7 @@ def frontier(findings: Findings) -> Picture:
         f"{row.letter}); "
         + bars_words(findings)
         + (f". Zoomed: {outside} further out are not shown" if outside else ""),
+        4.6,
     )
 
 

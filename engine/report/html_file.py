@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from engine.report.document import Element
 
 _CSS = """
-@page { size: letter; margin: 20mm 16mm 18mm;
+@page { size: letter; margin: 17mm 15mm 15mm;
   @top-center { content: BANNER; font: bold 9pt sans-serif; }
   @bottom-center { content: counter(page) " of " counter(pages); font: 9pt sans-serif; } }
 :root { color-scheme: light dark; }
@@ -30,16 +30,19 @@ th, td { border: 1px solid #999; padding: .25rem .5rem; vertical-align: top; tex
   overflow-wrap: break-word; }
 thead th { background: #e6ebf0; hyphens: manual; }
 .figure { text-align: right; font-variant-numeric: tabular-nums; }
-tr, .entries { break-inside: avoid; }
+tr, table, .warning { break-inside: avoid; } .new-page { break-before: page; }
+section:first-of-type .entries { break-inside: auto; }
 figure { margin: 1rem 0; break-inside: avoid; } figure img { max-width: 100%; height: auto; background: #fff; }
 figcaption { font-weight: 600; }
 h2, caption, .opening { break-after: avoid; }
 .blank { color: #444; }
 @media (prefers-color-scheme: dark) {
   body { color: #eee; background: #14181c; } thead th { background: #2a323a; } .subtitle, .blank { color: #bbb; } }
-@media print { body { font-size: 9.5pt; line-height: 1.4; padding: 0; max-width: none; color: #000; background: #fff; }
-  h1 { margin: 0; font-size: 20pt; } h2 { margin: 1.2rem 0 .5rem; font-size: 14pt; } p { margin: .45rem 0; }
-  table { margin: .3rem 0 .8rem; } figure { margin: .6rem 0; }
+@media print { body { font-size: 8.8pt; line-height: 1.26; padding: 0; max-width: none; color: #000; background: #fff; }
+  h1 { margin: 0; font-size: 17pt; } h2 { margin: .8rem 0 .4rem; font-size: 13pt; } p { margin: .35rem 0; }
+  .subtitle { margin: .1rem 0; } .lead { font-size: 1.08em; } ul { margin: .3rem 0; }
+  table { margin: .3rem 0 .6rem; } th, td { padding: .08rem .4rem; } figure { margin: .5rem 0; }
+  .new-page h2 { margin-top: 0; }
   .banner { border: 0; padding: 0; margin: 0; font-size: 0; line-height: 0; } }
 """
 
@@ -58,7 +61,8 @@ def html_text(document: Document) -> str:
     if document.subtitle:
         parts.append(f'<p class="subtitle">{escape(document.subtitle)}</p>')
     for section in document.sections:
-        parts.append(f"<section>\n<h2>{escape(section.title)}</h2>")
+        new_page = ' class="new-page"' if section.new_page else ""
+        parts.append(f"<section{new_page}>\n<h2>{escape(section.title)}</h2>")
         parts += [_element(element, opening=i < section.opening) for i, element in enumerate(section.elements)]
         parts.append("</section>")
     parts.append("</main>\n</body>\n</html>\n")
@@ -79,8 +83,9 @@ def _element(element: Element, *, opening: bool = False) -> str:
         return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in element.items) + "</ul>"
     if isinstance(element, Entries):
         blank = f'<span class="blank">{BLANK}</span>'
+        width = f"width:{100 * element.names:.0f}%"
         rows = "".join(
-            f'<tr><th scope="row" style="width:32%">{escape(name)}</th><td>{escape(value) or blank}</td></tr>'
+            f'<tr><th scope="row" style="{width}">{escape(name)}</th><td>{escape(value) or blank}</td></tr>'
             for name, value in element.rows
         )
         return f'<table class="entries"><tbody>{rows}</tbody></table>'

@@ -1,4 +1,4 @@
-"""What users lose: all figures of a kind held against the tolerances and counted, and the worst of them by name."""
+"""Losses of users: all figures of a kind held against the tolerances and counted, and the worst of them by name."""
 
 from __future__ import annotations
 

@@ -116,7 +116,8 @@ class Recommendation:
 
     ``obstacles`` say what stands against releasing the ``run``; ``despite`` is the reason for which it was submitted
     all the same, empty where it was not.  ``key_fixed`` tells whether the log shows that the secret key was fixed
-    before the sweep.
+    before the sweep, ``rechecked_first`` whether the fresh runs were made before the recommendation (None: there are
+    none).
     """
 
     letter: str
@@ -129,3 +130,4 @@ class Recommendation:
     obstacles: tuple[str, ...] = ()
     despite: str = ""
     key_fixed: bool = False
+    rechecked_first: bool | None = None

@@ -6,12 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engine.report import answers, figures, like_with_like, loss_words
-from engine.report.coherence import coherence
+from engine.report.certainty import NOISE_WORDS, certainty
+from engine.report.coherence import check_words, coherence
 from engine.report.losses import worst
 from engine.report.map_words import counted_words
-from engine.report.parameters import besides_words
+from engine.report.page_one import page_one
+from engine.report.parameters import BY_ATTRIBUTE, NOTHING, TABLES_TITLE, besides_words
 from engine.report.rate_words import error_words, is_coarse, rate_words, relative_words
-from engine.report.redaction import WITHHELD_WORDS, is_withheld
 from engine.report.run_words import run_sentences
 from engine.report.template_reader import document
 
@@ -23,8 +24,16 @@ BANNER = "CONFIDENTIAL: for members of the disclosure review board"
 """What stands on every page where the plan gives no classification."""
 _SENTENCES = (
     *(answers.decision_words, answers.summary, answers.risk_sentence, answers.small_words, answers.omissions),
-    *(answers.flags_sentence, answers.largest_losses, answers.distance_words, answers.certainty, answers.plan_history),
-    *(answers.public_wording, coherence, counted_words, run_sentences),
+    *(answers.flags_sentence, answers.largest_losses, answers.distance_words, answers.plan_history),
+    *(
+        answers.public_wording,
+        answers.neighbour_sentences,
+        certainty,
+        coherence,
+        counted_words,
+        page_one,
+        run_sentences,
+    ),
 )
 _FIGURES = (figures.small_cells, figures.percentages, figures.associations, figures.coefficients, figures.frontier)
 Pair = tuple[float | None, float | None]
@@ -44,14 +53,15 @@ def names_of(findings: Findings) -> dict[str, Any]:
         "risk_measures": [row for row in findings.measures if row.kind == "risk"],
         "utility_measures": [row for row in findings.measures if row.kind == "utility"],
         "association_pairs": _association_pairs(findings),
-        "neighbour_sentences": _neighbour_sentences(findings),
+        "undeclared": _undeclared(findings),
+        "unstated": _unstated(findings),
+        "main_parameters": [row for row in findings.approved.parameters if row[0] not in BY_ATTRIBUTE],
+        "check_words": check_words,
         "largest_changes": partial(answers.largest_changes, findings),
         "utility_words": partial(answers.utility_words, findings),
         "besides_words": besides_words(findings.publish.include),
-        "NOISE_WORDS": answers.NOISE_WORDS,
+        "NOISE_WORDS": NOISE_WORDS,
         **_losses(findings),
-        "WITHHELD_WORDS": WITHHELD_WORDS,
-        "is_withheld": is_withheld,
         "rate_words": rate_words(findings),
         "is_coarse": is_coarse(findings),
         "relative_words": relative_words,
@@ -76,10 +86,37 @@ def pictures_of(findings: Findings) -> dict[str, partial[Any]]:
     return {picture.__name__: partial(picture, findings) for picture in _FIGURES}
 
 
-def _neighbour_sentences(findings: Findings) -> list[str]:
-    """The recommended candidate against the nearest safer and the nearest more useful one, where there are any."""
-    safer, useful = answers.neighbours(findings)
-    return [answers.neighbour_sentence(findings, row, safer=row is safer) for row in (safer, useful) if row is not None]
+def _undeclared(findings: Findings) -> list[str]:
+    """What was not compared because the plan names none of it."""
+    utility, numeric = findings.utility, findings.design.numeric
+    kinds = (
+        ("means and correlations of numeric columns", numeric),
+        ("regressions", utility.models or utility.coefficients),
+        ("tables that users make", dict(findings.approved.parameters).get(TABLES_TITLE, NOTHING) != NOTHING),
+        ("weighted figures", findings.design.has_weight),
+    )
+    return [kind for kind, there in kinds if not there]
+
+
+def _unstated(findings: Findings) -> list[str]:
+    """What the board would ask for and the plan leaves empty, see :mod:`engine.plan.unstated`."""
+    cover, design, threat = findings.cover, findings.design, findings.threat
+    entries = (
+        ("survey", cover.survey),
+        ("vintage", cover.vintage),
+        ("sponsor", cover.sponsor),
+        ("contact", cover.contact),
+        ("authority", cover.authority),
+        ("strata, sampling units and households", design.design),
+        ("smallest geography released", design.geography),
+        ("what changed since the earlier release", cover.changes or cover.release_type == "new"),
+        ("other releases of the same data", cover.overlaps),
+        ("title of the release", cover.title),
+        ("intruder", threat.intruder),
+        ("public files that overlap", threat.public_files),
+        ("harm of a disclosure", threat.harm),
+    )
+    return [title for title, value in entries if not value]
 
 
 def _association_pairs(findings: Findings) -> list[tuple[str, str, Pair, Pair]]:

@@ -6,19 +6,57 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.common.errors import UsageError
+from engine.decision.states import decision_status
+from engine.plan.unstated import unstated
 from engine.report.context import candidate_words
+from engine.report.logged import history
+from engine.report.memo import BANNER
+from engine.report.parameters import parameters
 from engine.report.redaction import Redactor
 from engine.report.sentences import headline
-from engine.report.template_reader import texts
+from engine.report.template_reader import document, texts
 
 if TYPE_CHECKING:
     from engine.frontier.risk_utility_map import RiskUtilityMap
+    from engine.report.document import Document
     from engine.study.study import Study
 
 
 def reason(study: Study, why: str) -> str:
     """The reason given, without what identifies a run."""
     return Redactor.of(study, {})(why)
+
+
+def no_release_memo(study: Study, view: RiskUtilityMap) -> Document:
+    """The memo of a decision to release nothing, with the first page in the form of every memo.
+
+    ``view`` is the map under the plan's measures.  Raises :class:`UsageError` where something else was decided.
+    """
+    status, plan = decision_status(study), study.plan
+    if status.state != "withheld":
+        raise UsageError(
+            "this memo is of a decision to release nothing, and none is recorded; the memo of a release is in the "
+            "board's bundle"
+        )
+    redact = Redactor.of(study, {})
+    names = {
+        "about": plan.about,
+        "title": plan.publish.title,
+        "banner": plan.about.classification or BANNER,
+        "why": redact(status.why),
+        "by": status.by,
+        "at": status.at[:10],
+        "considered": considered(study, view) if len(view.results) else ["No candidate has been run."],
+        "number": plan.lock.number if plan.lock else "",
+        "locked": plan.lock.at[:10] if plan.lock else "",
+        "log": history(study, redact),
+        "parameters": parameters(
+            plan, view.measures[view.risk], view.measures[view.utility], f"{len(view.scenarios):,}"
+        ),
+        "unstated": [entry.title for entry in unstated(plan)],
+    }
+    return document("no_release_memo.txt", names)
 
 
 def considered(study: Study, view: RiskUtilityMap) -> list[str]:

@@ -25,6 +25,10 @@ ROLE_WORDS = {
 }
 """What the random swap does with an attribute of each role."""
 SWAP_TITLE = "Random swapping between pairs of records"
+KEYS_TITLE, SWAPPED_TITLE, TABULATED_TITLE = "What an intruder knows (keys)", "May be exchanged", "Tabulated by users"
+TABLES_TITLE, NOTHING = "Named tables", "none"
+BY_ATTRIBUTE = frozenset((KEYS_TITLE, TABULATED_TITLE))
+"""Parameters that a table of attributes shows too."""
 SWAP_AMOUNT = "share of records in swaps, both records of every pair counted"
 
 
@@ -40,9 +44,9 @@ def parameters(
     names = mechanisms_of(plan)
     methods = ["random swapping" if method.by_roles else lower_first(method.title) for method in map(mechanism, names)]
     rows = [
-        ("What an intruder knows (keys)", listed(plan.keys)),
-        ("May be exchanged", listed(plan.swap)),
-        ("Tabulated by users", listed(plan.analyse)),
+        (KEYS_TITLE, listed(plan.keys)),
+        (SWAPPED_TITLE, listed(plan.swap)),
+        (TABULATED_TITLE, listed(plan.analyse)),
         ("Methods", listed(methods)),
         ("Candidates", f"{candidates}, each run {runs_words(plan)}"),
     ]
@@ -60,7 +64,7 @@ def parameters(
         ("Codes that mean missing", missing_words(plan)),
         ("Edit rules", listed(rule.name for rule in plan.edits) or "none"),
         ("Declared analyses", "; ".join(f"{a.name} ({a.family_words}): {a.formula}" for a in plan.analyses) or "none"),
-        ("Named tables", "; ".join(f"{t.name}: {' × '.join(t.attributes)}" for t in plan.tables) or "none"),
+        (TABLES_TITLE, "; ".join(f"{t.name}: {' × '.join(t.attributes)}" for t in plan.tables) or NOTHING),
     ]
     return tuple(rows)
 

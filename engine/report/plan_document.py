@@ -17,10 +17,10 @@ from engine.plan.lock import departures
 from engine.release.records import ReleasedTable
 from engine.release.spec import percent
 from engine.report import parameters as in_words
-from engine.report.build_findings import change_text
 from engine.report.describe import occupancy
 from engine.report.docx_file import docx_bytes
 from engine.report.html_file import html_text
+from engine.report.logged import change_text
 from engine.report.memo import BANNER
 from engine.report.plan_counts import NO_DATA, at_most, candidates_words
 from engine.report.public_wording import methods_paragraph
@@ -229,13 +229,17 @@ def _rule(plan: Plan, calls: tuple[MeasureCall, ...], candidates: str) -> dict[s
 def _public(plan: Plan, redact: Redactor) -> dict[str, Any]:
     """What is said in public: the paragraph on methods of a random swap, of another method, or both."""
     publish, names = plan.publish, in_words.mechanisms_of(plan)
+    new_ids = "id" in publish.include
     extent = publish.rate_range if publish.rate_policy == "range" else ""
     title, wording = redact(publish.title), redact(publish.wording)
     return {
         "extent": extent,
         "released_besides": in_words.besides_words(publish.include),
         "wordings": [
-            (swap, methods_paragraph(title=title, extent=extent, wording=wording, swap=swap, n_tables=1))
+            (
+                swap,
+                methods_paragraph(title=title, extent=extent, wording=wording, swap=swap, n_tables=1, new_ids=new_ids),
+            )
             for swap in sorted({mechanism(name).by_roles for name in names}, reverse=True)
         ],
         "many_tables": any(mechanism(name).many_tables for name in names),

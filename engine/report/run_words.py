@@ -17,11 +17,18 @@ KEY_FIXED = "The secret key that all chance follows from was fixed before the sw
 def run_sentences(findings: Findings) -> list[str]:
     """Which place the run takes among its siblings, which figure to expect, how many of them meet the bound, and that
     the key was fixed beforehand; empty before anything is recommended."""
+    return [*standing_sentences(findings), *key_sentences(findings)]
+
+
+def standing_sentences(findings: Findings) -> list[str]:
+    """Which place the run takes among its siblings, which figure to expect, and how many of them meet the bound."""
     run = findings.recommendation.run
-    if run is None:
-        return []
-    sentences = [_place(run), _within(run), KEY_FIXED if findings.recommendation.key_fixed else ""]
-    return [sentence for sentence in sentences if sentence]
+    return [sentence for sentence in (_place(run), _within(run)) if sentence] if run else []
+
+
+def key_sentences(findings: Findings) -> list[str]:
+    """That the key was fixed beforehand, where the log shows it."""
+    return [KEY_FIXED] if findings.recommendation.run and findings.recommendation.key_fixed else []
 
 
 def _place(run: ReleasedRun) -> str:

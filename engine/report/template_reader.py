@@ -20,28 +20,33 @@ FOLDER = Path(__file__).with_name("templates")
 """Where the templates are."""
 Pictures = Mapping[str, Callable[[], Picture | None]]
 _FRONT = re.compile(r"(Subtitle|Banner): *(.*)")
+_NEW_PAGE = "New page"
 _PARAGRAPHS: dict[str, ParagraphKind] = {"Lead": "lead", "Note": "note", "Warning": "warning"}
-_ELEMENT = re.compile(rf"({'|'.join(_PARAGRAPHS)}|Table|Picture): *")
+_ELEMENT = re.compile(rf"({'|'.join(_PARAGRAPHS)}|Table|Picture|Entries): *")
 
 
 def document(name: str, names: Mapping[str, Any], pictures: Pictures | None = None) -> Document:
     """Return the document that a template and the values of its names make; an unknown name, or a line that is no part
     of a document, is an :class:`EngineError`."""
     front = {"Title": "", "Subtitle": "", "Banner": ""}
-    sections: list[tuple[str, list[Element]]] = []
+    sections: list[tuple[str, list[Element], bool]] = []
+    new_page = False
     for lines in _paragraphs(text_of(FOLDER / name, names)):
         first = lines[0]
         if match := _FRONT.fullmatch(first):
             front[match[1]] = _shown(match[2])
         elif first.startswith("# "):
             front["Title"] = _shown(first[2:])
+        elif first == _NEW_PAGE:
+            new_page = True
         elif first.startswith("## "):
-            sections.append((_shown(first[3:]), []))
+            sections.append((_shown(first[3:]), [], new_page))
+            new_page = False
         elif not sections:
             raise EngineError(f"the template '{name}' has text before its first section: '{_shown(first)}'")
         else:
             sections[-1][1].extend(_elements(name, lines, pictures or {}))
-    parts = tuple(Section(title, tuple(elements)) for title, elements in sections)
+    parts = tuple(Section(title, tuple(elements), breaks) for title, elements, breaks in sections)
     return Document(front["Title"], front["Subtitle"], front["Banner"], parts)
 
 
@@ -60,10 +65,10 @@ def _text(lines: Iterable[str]) -> str:
 
 
 def _paragraphs(text: str) -> Iterator[list[str]]:
-    """Lines that stand together; a heading, and a line before all sections, stands alone."""
+    """Lines that stand together; a heading, a new page, and a line before all sections stand alone."""
     lines: list[str] = []
     for line in [*text.split("\n"), ""]:
-        alone = line.startswith(("# ", "## ")) or _FRONT.fullmatch(line)
+        alone = line.startswith(("# ", "## ")) or line == _NEW_PAGE or _FRONT.fullmatch(line)
         if lines and (alone or not line.strip(" ")):
             yield lines
             lines = []
@@ -83,10 +88,12 @@ def _elements(name: str, lines: list[str], pictures: Pictures) -> Iterator[Eleme
             yield picture
     elif kind == "Table":
         yield _grid(name, content)
+    elif kind == "Entries":
+        yield _entries(name, content)
     elif lines[0].startswith("- "):
         yield Bullets(tuple(_items(lines)))
     elif lines[0].startswith("|"):
-        yield Entries(tuple((key, value) for key, value in _rows(name, lines, 2)))
+        yield Entries(_pairs(name, lines))
     elif text := _text(content):
         yield Paragraph(text, _PARAGRAPHS.get(kind, "plain"))
 
@@ -117,6 +124,19 @@ def _rows(name: str, lines: list[str], columns: int = 0) -> Iterator[tuple[str, 
             row = ""
     if row:
         raise EngineError(f"the template '{name}' has a row without a bar at its end: '{_shown(row)}'")
+
+
+def _pairs(name: str, lines: list[str]) -> tuple[tuple[str, str], ...]:
+    return tuple((key, value) for key, value in _rows(name, lines, 2))
+
+
+def _entries(name: str, lines: list[str]) -> Entries:
+    """Names with values under the share of the width that the names take."""
+    try:
+        return Entries(_pairs(name, lines[1:]), float(_shown(lines[0])))
+    except ValueError:
+        share = _shown(lines[0])
+        raise EngineError(f"the template '{name}' has entries whose names take '{share}' of the width") from None
 
 
 def _grid(name: str, lines: list[str]) -> Grid:

@@ -11,16 +11,19 @@ from engine.report.document_files import write_document
 from engine.report.member import write_findings
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from engine.study.study import Study
     from engine.sweeps.remake import Remade
 
 
-def write_member(study: Study, realisation: Remade, folder: str | Path) -> list[Path]:
+def write_member(study: Study, realisation: Remade, folder: str | Path, order: np.ndarray | None = None) -> list[Path]:
     """The board's files: memo (DOCX, HTML and, where one can be made, PDF), tables, slides and ``board.json``.
 
     ``folder`` must exist; returns the files written.  They hold nothing that a member may not see.
+    ``order`` is that of the rows of the public file, where it is made together with these.
     """
-    return write_findings(findings(study, realisation), Path(folder))
+    return write_findings(findings(study, realisation, order), Path(folder))
 
 
 def write_chair(study: Study, realisation: Remade, folder: str | Path) -> list[Path]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 from engine.decision.states import decision_status
 from engine.report.build_findings import findings
 from engine.report.describe import remade
+from engine.report.docx_file import docx_bytes
 from engine.report.findings import Findings, read_board
-from engine.report.no_release import considered, reason
+from engine.report.no_release import considered, no_release_memo, reason
+from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from frontier_app.session import actions, state
 
@@ -24,12 +29,19 @@ class Missing:
 
 @dataclass(frozen=True)
 class NoRelease:
-    """The decision to release nothing: its reason, who made it and when, and what it rests on, in sentences."""
+    """The decision to release nothing: its reason, who made it and when, what it rests on, in sentences, and its memo
+    as DOCX, made when it is asked for."""
 
     why: str
     by: str
     at: str
     rests_on: tuple[str, ...]
+    memo: Callable[[], bytes]
+
+
+def _memo(path: Path) -> bytes:
+    with Study.open(path) as study:
+        return docx_bytes(no_release_memo(study, risk_utility_map(study)))
 
 
 def source() -> Findings | NoRelease | Missing:
@@ -48,7 +60,7 @@ def source() -> Findings | NoRelease | Missing:
             view = actions.the_map(None, None, now.look.partial)
             assert view is not None
             rests_on = tuple(considered(study, view)) if len(view.results) else ()
-            return NoRelease(reason(study, status.why), status.by, status.at, rests_on)
+            return NoRelease(reason(study, status.why), status.by, status.at, rests_on, partial(_memo, path))
         choice = status.choice
         if choice is None:
             return Missing(

@@ -7,15 +7,14 @@ import streamlit as st
 from engine.common.errors import EngineError
 from engine.common.wording import plural, upper_first
 from engine.report.answers import (
-    NOISE_WORDS,
     average_words,
     count_misleads,
     is_rounded,
-    recommended,
     risk_sentence,
     summary,
     ten_questions,
 )
+from engine.report.certainty import NOISE_WORDS, recommended
 from engine.report.findings import Findings
 from engine.report.loss_words import flagged_of, moved_words
 from engine.report.map_words import bars_words, counted_words
@@ -93,6 +92,14 @@ def _no_release(decision: NoRelease) -> None:
     st.caption(
         "To release nothing has no risk and no use. It can be decided otherwise: a new recommendation begins again as a"
         " draft, and this decision stays in the history."
+    )
+    st.download_button(
+        "Memo for the board",
+        decision.memo,
+        "memo.docx",
+        icon=":material/description:",
+        on_click="ignore",
+        key="no-release-memo",
     )
     elements.go("recommend", "See Recommend", primary=False)
 

@@ -28,6 +28,7 @@ from frontier_app.widgets import (
     recommendation,
     risk_in_words,
     study_page,
+    unstated_entries,
     workflow,
 )
 from frontier_app.wording import text
@@ -55,6 +56,7 @@ def _page(study: Study, view: RiskUtilityMap) -> None:
     workflow.state_box(study, status)
     workflow.approved_plan(study)
     disclosure_warnings.before_submission(study, status)
+    unstated_entries.before_submission(study, status)
     if status.choice is not None:
         _recorded_risk(study, view, status.choice)
         workflow.next_step(study, view, status)

@@ -53,6 +53,7 @@ def test_the_whole_way(path, capsys):
     assert code == 0 and f"next: frontier decide {path} --state submitted --by NAME" in said
     code, said = run("decide", "--state", "submitted", "--by", "Ada")
     assert code == 0 and "possible next: approved, returned" in said
+    assert "still to be filled in for the board" in said and "about.contact" in said
     code, said = run("decide", "--state", "released", "--by", "Ada")
     assert code == 2 and "it can be approved or returned" in said
     code, said = run("decide", "--state", "approved", "--by", "Board")
@@ -127,3 +128,13 @@ def test_a_release_against_its_risk_is_submitted_for_a_reason_alone(path, capsys
     assert state(path) == "submitted"
     assert main(["decide", str(path), "--state", "withheld", "--by", "B", "--why", "no", "--despite", "x"]) == 2
     assert "belongs to a submission" in capsys.readouterr().err
+
+
+def test_a_decision_to_release_nothing_has_a_memo_and_others_have_none_here(path, tmp_path, capsys):
+    out = tmp_path / "memo.html"
+    assert main(["memo", str(path), "--out", str(out)]) == 2
+    assert "none is recorded" in capsys.readouterr().err and not out.exists()
+    assert main(["decide", str(path), "--state", "withheld", "--by", "Ada", "--why", "too risky"]) == 0
+    assert main(["memo", str(path), "--out", str(out)]) == 0
+    assert "To note the decision to release nothing" in out.read_text(encoding="utf-8")
+    assert main(["memo", str(path), "--out", str(out)]) == 2  # nothing is overwritten

@@ -75,7 +75,7 @@ def test_counts_of_several_tables_are_means_of_whole_numbers(tmp_path: Path):
     assert (
         "Records changed in at least one of 2 tables" in annex and "Records changed in one table, on average" in annex
     )
-    assert "means over the 2 tables" in str(memo(case.findings).sections[5])
+    assert "means over the 2 tables" in str(memo(case.findings).sections[3])
     add_measures(case.study, raw_table(), read_key(key_path(case.study.path)), ["small_cells[n_rule=3]"], workers=1)
     notes = [note for note in case.study.notes.of(0) if note.kind is not NoteKind.FIGURE]  # the joint risk has its own
     known = {(note.kind, note.measure) for note in notes}
@@ -193,7 +193,7 @@ def test_without_any_weight_there_is_no_weighted_percentage(tmp_path: Path):
 
 def test_it_is_said_that_shares_order_what_counts_show(case: Case, tmp_path: Path):
     def is_explained(report: Findings) -> bool:
-        elements = memo(report).sections[7].elements
+        elements = memo(report).sections[5].elements
         return "the map shows how many these are" in str([getattr(element, "text", "") for element in elements])
 
     assert is_explained(case.findings)

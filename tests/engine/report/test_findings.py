@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from engine.common.errors import EngineError
-from engine.report.answers import certainty
+from engine.report.certainty import certainty
 from engine.report.findings import BOARD, Findings, read_board
 from engine.study.map_reader import risk_utility_map
 from tests.engine.report.conftest import Case

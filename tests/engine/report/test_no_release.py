@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from engine.report.no_release import considered, reason
+import pytest
+
+from engine.common.errors import UsageError
+from engine.decision.states import withhold
+from engine.report.document import Entries
+from engine.report.html_file import html_text
+from engine.report.no_release import considered, no_release_memo, reason
 from engine.study.map_reader import risk_utility_map
 from tests.engine.report.conftest import case_of, plan_of
 
@@ -24,3 +30,19 @@ def test_it_says_what_was_considered_and_names_no_candidate(tmp_path: Path) -> N
     assert not any(f"{100 * float(rate):g} %" in text for rate in study.plan.space.rates)
     label = view.scenarios[0].label
     assert label not in reason(study, f"{label} is too risky") and "too risky" in reason(study, f"{label} is too risky")
+
+
+def test_its_memo_has_the_form_of_every_memo_and_only_of_such_a_decision(tmp_path: Path) -> None:
+    study = case_of(tmp_path, plan_of(analyses=())).study
+    view = risk_utility_map(study)
+    with pytest.raises(UsageError, match="none is recorded"):
+        no_release_memo(study, view)
+    withhold(study, "A. Analyst", f"{view.scenarios[0].label} is too risky")
+    made = no_release_memo(study, view)
+    entries = dict(next(element for element in made.sections[0].elements if isinstance(element, Entries)).rows)
+    assert [name for name, text in entries.items() if not text] == ["Signed for the board", "Date"]
+    assert {"Why", "Risk", "Left out", "Neighbours", "How sure", "Fixed beforehand", "Not stated"} <= set(entries)
+    assert "too risky" in entries["Why"] and made.sections[1].new_page
+    text = html_text(made)
+    assert not any(scenario.label in text for scenario in view.scenarios)
+    assert not any(f"{100 * float(rate):g} %" in text for rate in study.plan.space.rates)

@@ -12,6 +12,7 @@ from jinja2 import meta
 
 from engine.common.errors import EngineError
 from engine.common.printable import printable
+from engine.decision.states import withhold
 from engine.plan.lock import lock
 from engine.plan.recode import code
 from engine.report import template_reader
@@ -19,14 +20,14 @@ from engine.report.annex import analyst_sections, chair_sections
 from engine.report.answers import public_wording
 from engine.report.document import Bullets, Document, Entries, Grid, Paragraph, Picture, Section
 from engine.report.memo import memo
-from engine.report.no_release import considered
+from engine.report.no_release import considered, no_release_memo
 from engine.report.plan_counts import count_plan
 from engine.report.plan_document import plan_document
 from engine.report.slides import slides
 from engine.report.template import _environment, _hidden, text_of
 from engine.report.template_reader import FOLDER, document, texts
 from engine.study.map_reader import risk_utility_map
-from tests.engine.report.conftest import Case, raw_table
+from tests.engine.report.conftest import Case, case_of, raw_table
 from tests.engine.report.test_plan_document import SETTINGS, full
 
 FORM = """
@@ -166,13 +167,19 @@ def filled(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Mapping[str, Any]
     return made
 
 
+MACROS = {"shared.txt", "losses.txt", "coarse.txt", "recognised.txt"}
+"""Templates of macros that others import."""
+PARTS = {"utility.txt"}
+"""Templates that are parts of the memo."""
+
+
 def names_in(text: str) -> set[str]:
     """Names that a template uses and does not make itself."""
     return meta.find_undeclared_variables(_environment(FOLDER, _hidden).parse(text))
 
 
 def test_every_template_is_filled_in_and_uses_only_names_that_there_are(
-    case: Case, filled: list[tuple[str, Mapping[str, Any]]]
+    case: Case, filled: list[tuple[str, Mapping[str, Any]]], tmp_path: Path
 ) -> None:
     """Whether a sample comes by a name or not: what a template uses and does not make itself is looked for."""
     plan = case.study.plan
@@ -186,12 +193,18 @@ def test_every_template_is_filled_in_and_uses_only_names_that_there_are(
         plan_document(plan, counts, rates=True),
     )
     assert public_wording(case.findings) and considered(case.study, risk_utility_map(case.study))
+    withheld = case_of(tmp_path, plan).study
+    withhold(withheld, "A. Analyst", "too risky")
+    assert no_release_memo(withheld, risk_utility_map(withheld)).sections
     assert all(section.elements for made in documents for section in made.sections)
-    included = {"shared.txt", "losses.txt", "coarse.txt", "recognised.txt"}
-    assert {name for name, _ in filled} | included == {path.name for path in FOLDER.iterdir()}
+    assert {name for name, _ in filled} | MACROS | PARTS == {path.name for path in FOLDER.iterdir()}
     for name, names in filled:
         text = (FOLDER / name).read_text(encoding="utf-8")
         assert names_in(text) <= set(names), name
+        if name == "memo.txt":
+            for part in PARTS:
+                text = (FOLDER / part).read_text(encoding="utf-8")
+                assert names_in(text) <= {*names, "rest", *(name.removesuffix(".txt") for name in MACROS)}, part
 
 
 def test_what_the_chair_alone_sees_has_no_name_in_the_members_plan(filled: list[tuple[str, Mapping[str, Any]]]) -> None:
@@ -209,8 +222,10 @@ def test_what_the_chair_alone_sees_has_no_name_in_the_members_plan(filled: list[
 
 def test_a_name_that_there_is_not_is_refused(case: Case, folder: Path) -> None:
     path = folder / "memo.txt"
-    path.write_text(path.read_text(encoding="utf-8").replace("cover.state_words", "cover.state_word"), encoding="utf-8")
-    with pytest.raises(EngineError, match=r"'memo.txt', line \d+ cannot be read: .* has no attribute 'state_word'"):
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("certificate.version", "certificate.versio"), encoding="utf-8"
+    )
+    with pytest.raises(EngineError, match=r"'memo.txt', line \d+ cannot be read: .* has no attribute 'versio'"):
         memo(case.findings)
 
 

@@ -15,8 +15,9 @@ from streamlit.testing.v1 import AppTest
 from engine.decision.choice import choose
 from engine.decision.states import withhold
 from engine.plan import samples
-from engine.report.answers import NOISE_WORDS, risk_sentence
+from engine.report.answers import risk_sentence
 from engine.report.build_findings import findings
+from engine.report.certainty import NOISE_WORDS
 from engine.report.describe import remade
 from engine.report.findings import BOARD
 from engine.report.map_frame import staircase

@@ -137,6 +137,14 @@ def test_nothing_is_submitted_before_fresh_runs(at: Workspace, monkeypatch):
     assert label in labels and replicates == 100 and (risk, utility) == ("small_cells", "hellinger")
 
 
+def test_what_the_board_will_miss_is_listed_before_submission(at: Workspace):
+    assert "Still to be filled in for the board" not in words(opened(at))
+    recommend(at)
+    made = opened(at)
+    assert not made.exception
+    assert "Still to be filled in for the board" in words(made) and "contact" in words(made)
+
+
 def test_the_whole_way(at: Workspace):
     label = recommend(at)
     made = opened(at)

@@ -1,0 +1,123 @@
+"""The first page of the memo, which stands alone: the decision and what a board must know before it signs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engine.common.wording import listed, lower_first
+from engine.report.answers import (
+    decision_words,
+    exposed_groups,
+    fixed_words,
+    largest_losses,
+    neighbour_sentences,
+    share_words,
+)
+from engine.report.certainty import fresh_runs, recommended
+from engine.report.like_with_like import bound_check_words
+from engine.report.map_words import recall_words
+from engine.report.recognised_words import recognised_sentences
+from engine.report.run_words import key_sentences, standing_sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from engine.report.findings import Findings
+
+NOT_STATED = "not stated"
+"""What stands for an entry that the analyst has not filled in."""
+
+
+@dataclass(frozen=True)
+class PageOne:
+    """The decision in a sentence or two, warnings, and the rows of the page as name and text."""
+
+    decision: str
+    warnings: tuple[str, ...]
+    rows: tuple[tuple[str, str], ...]
+
+
+def page_one(findings: Findings) -> PageOne:
+    """The first page, from findings alone."""
+    cover, recommendation, row = findings.cover, findings.recommendation, recommended(findings)
+    rows = [
+        ("Why this one", _why(findings)),
+        ("Risk", _sentences([*share_words(findings)[:-1], bound_check_words(findings)])),
+        ("Left out", _sentences([left_out(findings), *recognised_sentences(findings)])),
+        ("Most exposed", _numbered(exposed_groups(findings))),
+        ("Worst losses", _numbered(largest_losses(findings)) or "No figure that users would compute changes."),
+        ("Neighbours", _sentences(neighbour_sentences(findings))),
+        ("How sure", _sentences(_how_sure(findings))),
+        ("Fixed beforehand", _sentences([*fixed_words(findings), *key_sentences(findings)])),
+        ("Conditions", cover.conditions or ("none" if cover.state in ("approved", "released") else NOT_STATED)),
+    ]
+    return PageOne(
+        decision=f"{decision_words(findings)} Candidate {row.letter} {row.words}. {_state(findings)}",
+        warnings=(*_overruled(findings), *recommendation.cautions),
+        rows=tuple((name, text) for name, text in rows if text),
+    )
+
+
+def left_out(findings: Findings) -> str:
+    """What the risk figure leaves out, in short."""
+    others = [row for row in findings.measures if row.kind == "risk" and not row.chosen_by]
+    text = (
+        "The figures leave out the chance that somebody is in fact identified, what can be learnt about a person "
+        "without singling out a record, an intruder who knows more than the keys, and altered records that are taken "
+        "for true."
+    )
+    if not others:
+        return f"{text} No other risk measure was computed."
+    return f"{text} {listed(lower_first(row.title) for row in others)} are in section 4."
+
+
+def _state(findings: Findings) -> str:
+    cover = findings.cover
+    return f"{cover.state_words}{f' Approval number: {cover.number}.' if cover.number else ''}"
+
+
+def _overruled(findings: Findings) -> list[str]:
+    """Obstacles to the release, with the recorded reason that overruled them."""
+    recommendation = findings.recommendation
+    if not recommendation.obstacles:
+        return []
+    against = f"This speaks against the release: {_sentences(recommendation.obstacles)}"
+    if recommendation.despite:
+        return [f"{against} It was submitted all the same, for this recorded reason: {recommendation.despite}"]
+    return [f"{against} It cannot be submitted without a recorded reason."]
+
+
+def _why(findings: Findings) -> str:
+    recommendation = findings.recommendation
+    if not recommendation.recorded:
+        return ""
+    return _sentences([recommendation.why, recommendation.rule])
+
+
+def _how_sure(findings: Findings) -> list[str]:
+    recall = findings.map.recall
+    found = [] if recall is None else [recall_words(recall)]
+    return [*_frontier_doubt(findings), *standing_sentences(findings), fresh_runs(findings, risk_only=True), *found]
+
+
+def _frontier_doubt(findings: Findings) -> list[str]:
+    row = recommended(findings)
+    if row.undominated and row.clear:
+        return []
+    if row.undominated:
+        return ["Others are within what chance explains of being as safe and more useful, or as useful and safer."]
+    return ["Another candidate is at least as safe and as useful on average, and better in one of the two."]
+
+
+def _numbered(sentences: Iterable[str]) -> str:
+    """Sentences as numbered parts of one; a single one stands as it is."""
+    texts = [text.rstrip(".") for text in sentences]
+    if len(texts) < 2:
+        return "".join(f"{text}." for text in texts)
+    return "; ".join(f"({number}) {text}" for number, text in enumerate(texts, 1)) + "."
+
+
+def _sentences(sentences: Iterable[str]) -> str:
+    """Sentences one after another, each with its full stop."""
+    return " ".join(text if text.endswith((".", "!", "?", "”", ":")) else f"{text}." for text in sentences if text)

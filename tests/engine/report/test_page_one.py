@@ -1,0 +1,92 @@
+"""The memo's first page: what was overruled and why, what is not stated, what was fixed beforehand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from engine.report.certainty import NOISE_WORDS, certainty, fresh_runs
+from engine.report.document import BLANK, Entries
+from engine.report.docx_file import docx_bytes
+from engine.report.findings import Findings
+from engine.report.html_file import html_text
+from engine.report.memo import memo
+from engine.report.page_one import page_one
+from tests.engine.report.conftest import Case
+
+NAMES = ["Why this one", "Risk", "Left out", "Most exposed", "Worst losses", "Neighbours", "How sure",
+         "Fixed beforehand", "Conditions"]  # fmt: skip
+
+
+def rows_of(findings: Findings) -> dict[str, str]:
+    return dict(page_one(findings).rows)
+
+
+def test_the_first_page_answers_everything_and_leaves_only_signature_and_date_blank(case: Case) -> None:
+    assert list(rows_of(case.findings)) == NAMES
+    first, *others = memo(case.findings).sections
+    entries = [element for element in first.elements if isinstance(element, Entries)]
+    assert [name for name, text in entries[0].rows if not text] == ["Signed for the board", "Date"]
+    assert not any(text == "" for part in others for e in part.elements if isinstance(e, Entries) for _, text in e.rows)
+    assert others[0].new_page and not any(part.new_page for part in others[1:])
+    assert html_text(memo(case.findings)).count(BLANK) == 2
+
+
+def test_obstacles_stand_on_the_first_page_with_the_reason_that_overruled_them(case: Case) -> None:
+    assert not any("against the release" in text for text in page_one(case.findings).warnings)
+    obstacles = ("The run to be released is above the bound on risk.",)
+    for despite, wanted in (("the minister asked", "for this recorded reason: the minister asked"), ("", "cannot be")):
+        recommendation = replace(case.findings.recommendation, obstacles=obstacles, despite=despite)
+        warning = page_one(replace(case.findings, recommendation=recommendation)).warnings[0]
+        assert obstacles[0] in warning and wanted in warning
+
+
+def test_a_plan_that_is_not_locked_is_not_called_fixed(case: Case) -> None:
+    assert rows_of(case.findings)["Fixed beforehand"].startswith("Nothing was fixed beforehand")
+    locked = replace(case.findings, approved=replace(case.findings.approved, number="DAP-7", at="2026-01-02"))
+    assert rows_of(locked)["Fixed beforehand"].startswith("The plan was approved as DAP-7 and locked on 2026-01-02.")
+    assert "nothing below is fixed beforehand" in html_text(memo(case.findings))
+    assert "nothing below is fixed beforehand" not in html_text(memo(locked))
+
+
+def test_what_is_not_stated_is_named_in_one_row(case: Case) -> None:
+    def unstated(findings: Findings) -> str:
+        rows = [row for e in memo(findings).sections[1].elements if isinstance(e, Entries) for row in e.rows]
+        return dict(rows).get("Not stated", "")
+
+    assert "survey" in unstated(case.findings) and "contact" in unstated(case.findings)
+    stated = replace(case.findings, cover=replace(case.findings.cover, survey="Labour Force Survey"))
+    assert "survey" not in unstated(stated) and "contact" in unstated(stated)
+    assert "Labour Force Survey" in html_text(memo(stated))
+
+
+def test_clear_is_worded_as_what_it_is() -> None:
+    assert "95 % confidence" in NOISE_WORDS and "against all others" in NOISE_WORDS
+    assert "that it could not" not in NOISE_WORDS
+
+
+@pytest.mark.parametrize(
+    ("first", "words"), [(True, "made before the recommendation"), (False, "made after the recommendation")]
+)
+def test_fresh_runs_are_told_with_when_they_were_made(case: Case, first: bool, words: str) -> None:
+    rows = tuple(replace(row, fresh=row.mean, fresh_se=row.se) for row in case.findings.measures)
+    recommendation = replace(case.findings.recommendation, rechecked_first=first)
+    findings = replace(case.findings, measures=rows, recommendation=recommendation)
+    assert words in fresh_runs(findings) == certainty(findings)[-1]
+    assert "has not been run again" in fresh_runs(case.findings)
+
+
+def test_rows_and_tables_of_the_docx_are_not_parted(case: Case) -> None:
+    import io
+
+    import docx
+
+    made = docx.Document(io.BytesIO(docx_bytes(memo(case.findings))))
+    assert all(row._tr.xpath("./w:trPr/w:cantSplit") for table in made.tables for row in table.rows)
+    for table in made.tables:
+        kept = [row.cells[0].paragraphs[0].paragraph_format.keep_with_next for row in table.rows]
+        is_grid = bool(table._tbl.xpath("./w:tblPr/w:tblDescription"))
+        assert not kept[-1] and (all(kept[:-1]) or not is_grid)
+    breaks = [p.text for p in made.paragraphs if p.paragraph_format.page_break_before]
+    assert breaks == ["2  The data, and what an intruder knows"]

@@ -1,0 +1,45 @@
+"""The public paragraph claims nothing that is not so of the file, and warns its users."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.report.audit import _row_order
+from engine.report.coherence import check_words
+from engine.report.facts import EDITS, ROW_ORDER, Check
+from engine.report.public_wording import methods_paragraph
+
+
+def paragraph(*, swap: bool = True, new_ids: bool = False) -> str:
+    return methods_paragraph(title="", extent="", wording="", swap=swap, n_tables=1, new_ids=new_ids)
+
+
+def test_it_names_no_organisations_and_identifiers_only_where_they_are_released() -> None:
+    assert "organisation" not in paragraph() and "some variables" not in paragraph()
+    assert "identifiers" not in paragraph() and "identifiers were assigned anew" in paragraph(new_ids=True)
+
+
+def test_users_of_a_swapped_file_are_warned_of_weaker_associations() -> None:
+    assert "tend to be weaker" in paragraph() and "standard errors" in paragraph()
+    assert "tend to be weaker" not in paragraph(swap=False)
+
+
+@pytest.mark.parametrize(
+    ("order", "holds"),
+    [
+        (None, None),
+        (np.random.default_rng(1).permutation(500), True),
+        (np.arange(500), False),
+        (np.zeros(500, np.int64), False),
+    ],
+)
+def test_a_random_order_is_claimed_of_a_file_that_has_one(order: np.ndarray | None, holds: bool | None) -> None:
+    check = _row_order(order, 500)
+    assert (check.name, check.holds) == (ROW_ORDER, holds)
+
+
+def test_what_was_not_looked_at_is_not_called_inapplicable() -> None:
+    assert check_words(Check(EDITS, "none", None)) == "not checked: none declared"
+    assert check_words(Check(ROW_ORDER, "later", None)) == "not checked yet"
+    assert (check_words(Check("x", "y", True)), check_words(Check("x", "y", False))) == ("holds", "does not hold")
