@@ -21,7 +21,10 @@ def add_commands(commands: Commands) -> None:
     recheck.add_argument("study", metavar="STUDY")
     recheck.add_argument("--data", required=True, metavar="DATA", help=DATA_HELP)
     recheck.add_argument(
-        "--candidate", action="append", metavar="ID", help="a scenario (repeatable; default: the frontier)"
+        "--candidate",
+        action="append",
+        metavar="ID",
+        help="a scenario (repeatable; default: the frontier and what was chosen last)",
     )
     recheck.add_argument(
         "--replicates", type=whole_number, default=100, metavar="N", help="fresh runs per scenario (default 100)"
@@ -32,6 +35,7 @@ def add_commands(commands: Commands) -> None:
 
 def run_recheck(args: argparse.Namespace) -> None:
     """Run finalists on fresh replicates; list their figures in the sweep and on the fresh runs."""
+    from engine.decision.choice import finalists
     from engine.plan.samples import open_data
     from engine.report.candidate_table import columns_of, scenario_rows
     from engine.study.keys import key_path, read_key
@@ -41,7 +45,7 @@ def run_recheck(args: argparse.Namespace) -> None:
     raw, _ = open_data(args.data)
     with Study.open(args.study) as study:
         view = map_of(study, args)
-        places = [study.find(text)[0].index for text in args.candidate] if args.candidate else view.frontier().tolist()
+        places = [study.find(text)[0].index for text in args.candidate or ()] or finalists(study, view)
         key = read_key(key_path(study.path, args.key_file))
         recheck(study, raw, key, places, args.replicates)
         fresh_view = map_of(study, args, fresh=True)

@@ -35,6 +35,15 @@ def planned_indices(study: Study, view: RiskUtilityMap) -> list[int]:
     return view.by_slope(float(plan.slope)) if plan.slope is not None else []
 
 
+def finalists(study: Study, view: RiskUtilityMap) -> list[int]:
+    """The scenarios that deserve fresh runs: the frontier of a map, and what was chosen last, which single runs may
+    have decided and means leave off the frontier."""
+    indices = [int(index) for index in view.frontier()]
+    if choices := study.choices.all():
+        indices.append(study.find(choices[-1].label)[0].index)
+    return list(dict.fromkeys(indices))
+
+
 @dataclass(frozen=True)
 class Pick:
     """What a rule picks: the scenario's ``index``, the ``replicate`` that is to be released, the ``rule`` in words, and

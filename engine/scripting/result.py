@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self, SupportsIndex, TypedDict, Unpack, overload
 
 from engine.common.errors import UsageError
-from engine.decision.choice import choose, pick
+from engine.decision.choice import choose, finalists, pick
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan import Plan, extended_plan
 from engine.report.candidate_table import columns_of, realisation_rows, scenario_rows
@@ -310,13 +310,13 @@ class Sweep(Sequence[Candidate]):
         """Run candidates on fresh replicates, and return their figures there with the columns of :meth:`to_frame`.
 
         Who looks best among many was partly lucky: these figures did not lead to the choice.  ``candidates`` are ids,
-        by default those on the frontier.
+        by default those on the frontier and what was chosen last.
 
         Example::
 
             swaps.recheck(df, [best.id], replicates=50)
         """
-        indices = [self.study.find(label)[0].index for label in candidates] or self._map(view).frontier().tolist()
+        indices = [self.study.find(label)[0].index for label in candidates] or finalists(self.study, self._map(view))
         recheck(self.study, records_of(data)[0], key_of(self.study), indices, replicates)
         warn_of_undefined(self.study, "fresh")
         fresh = risk_utility_map(self.study, fresh=True, **view)

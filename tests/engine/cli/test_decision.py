@@ -12,6 +12,7 @@ from engine.cli.main import main
 from engine.decision.states import decision_status
 from engine.plan import edit_plan
 from engine.plan.samples import load
+from engine.study.decision_log import entries
 from engine.study.map_reader import risk_utility_map
 from engine.study.plan_changes import change_plan
 from engine.study.study import Study
@@ -138,3 +139,14 @@ def test_a_decision_to_release_nothing_has_a_memo_and_others_have_none_here(path
     assert main(["memo", str(path), "--out", str(out)]) == 0
     assert "To note the decision to release nothing" in out.read_text(encoding="utf-8")
     assert main(["memo", str(path), "--out", str(out)]) == 2  # nothing is overwritten
+
+
+def test_what_was_chosen_is_run_again_though_means_leave_it_off_the_frontier(path, capsys):
+    with Study.open(path) as study:
+        view = risk_utility_map(study)
+        frontier = [view.scenarios[int(index)].label for index in view.frontier()]
+        other = next(scenario.label for scenario in view.scenarios if scenario.label not in frontier)
+    assert main(["choose", str(path), "--candidate", other, "--why", "useful", "--by", "Ada"]) == 0
+    assert main(["recheck", str(path), "--data", "czech", "--replicates", "2"]) == 0
+    with Study.open(path) as study:
+        assert set(entries(study)[-1].detail["candidates"]) == {*frontier, other}
