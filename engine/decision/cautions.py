@@ -39,6 +39,7 @@ class CautionKind(StrEnum):
     NEAR_BOUND = "mean near the bound"
     NOISE_UNKNOWN = "too few runs to say how near the bound"
     UNSETTLED = "share of runs within the bound unsettled"
+    FRESH_TOO_RARELY_WITHIN = "fresh runs too rarely within the bound"
     NOT_RECHECKED = "not run on fresh replicates"
     SWEEP_UNFINISHED = "sweep unfinished"
     UNEVEN_GROUPS = "altered share of a group far above that of all"
@@ -81,6 +82,8 @@ _TEXTS = {
     CautionKind.NOISE_UNKNOWN: "its mean {measure}, {value:.5g}, rests on {runs} runs, too few to say how near the"
     " bound {bound:g} it is",
     CautionKind.UNSETTLED: "{within} meet the bound {bound:g}, which does not settle whether {asked} of all runs do",
+    CautionKind.FRESH_TOO_RARELY_WITHIN: "on fresh replicates only {within} meet the bound {bound:g}, clearly fewer"
+    " than the {asked} that the plan asks for",
     CautionKind.NOT_RECHECKED: "its figures are those that led to the choice; it has not been run again on fresh"
     " replicates",
     CautionKind.SWEEP_UNFINISHED: "the sweep is {sweep}: {done:,} of {total:,} runs so far",
@@ -147,6 +150,8 @@ def _bound_cautions(study: Study, view: RiskUtilityMap, index: int, record: Mapp
         return [Caution(CautionKind.NEAR_BOUND, title, value=mean, bound=bound)] if near else []
     fresh = study.runs.of([index], "fresh")
     share = share_within(counted_losses(view, fresh if len(fresh) else study.runs.of([index])), bound)
-    if share.settled(probability):
+    refuted = share.high < probability
+    if share.low >= probability or (refuted and not len(fresh)):  # refuted by the sweep itself it is an obstacle
         return []
-    return [Caution(CautionKind.UNSETTLED, title, bound=bound, share=share, probability=probability)]
+    kind = CautionKind.FRESH_TOO_RARELY_WITHIN if refuted else CautionKind.UNSETTLED
+    return [Caution(kind, title, bound=bound, share=share, probability=probability)]

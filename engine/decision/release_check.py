@@ -28,7 +28,6 @@ class ObstacleKind(StrEnum):
     TOO_RARELY_WITHIN = "runs too rarely within the bound"
     MEAN_ABOVE_BOUND = "mean above the bound"
     FRESH_ABOVE_BOUND = "fresh mean above the bound"
-    FRESH_TOO_RARELY_WITHIN = "fresh runs too rarely within the bound"
 
 
 @dataclass(frozen=True)
@@ -59,8 +58,6 @@ _TEXTS = {
     ObstacleKind.TOO_RARELY_WITHIN: "{within} meet the bound {limit:g}, fewer than the {asked} that the plan asks for",
     ObstacleKind.MEAN_ABOVE_BOUND: "its mean {measure}, {value:.5g}, is above the bound {limit:g}",
     ObstacleKind.FRESH_ABOVE_BOUND: "on fresh runs its mean {measure} is {value:.5g}, above the bound {limit:g}",
-    ObstacleKind.FRESH_TOO_RARELY_WITHIN: "of the fresh runs {within} meet the bound {limit:g}, clearly fewer than the"
-    " {asked} that the plan asks for",
 }
 
 
@@ -163,8 +160,9 @@ def obstacles(
     elif run.share.within < probability * run.of:
         kind = ObstacleKind.TOO_RARELY_WITHIN
         standing.append(Obstacle(kind, title, limit=bound, share=run.share, probability=probability))
-    if fresh is not None and len(again := counted_losses(view, fresh)):
-        standing += _of_fresh_runs(again, title, bound, probability)
+    again = np.zeros(0) if fresh is None else counted_losses(view, fresh)
+    if len(again) and float(again.mean()) > bound:
+        standing.append(Obstacle(ObstacleKind.FRESH_ABOVE_BOUND, title, float(again.mean()), bound))
     return standing
 
 
@@ -178,15 +176,3 @@ def _of_the_run(value: float, title: str, bound: float | None, original: float) 
     if not np.isnan(original) and not is_safer(np.array(value), original):
         standing.append(Obstacle(ObstacleKind.RUN_NOT_SAFER, title, value, original))
     return standing
-
-
-def _of_fresh_runs(losses: np.ndarray, title: str, bound: float, probability: Fraction | None) -> list[Obstacle]:
-    """Return the obstacle that fresh runs are: a mean above the bound, or for certain too few of them within it."""
-    mean = float(losses.mean())
-    if mean > bound:
-        return [Obstacle(ObstacleKind.FRESH_ABOVE_BOUND, title, mean, bound)]
-    share = share_within(losses, bound)
-    if probability is None or share.high >= probability:
-        return []
-    kind = ObstacleKind.FRESH_TOO_RARELY_WITHIN
-    return [Obstacle(kind, title, limit=bound, share=share, probability=probability)]

@@ -100,14 +100,6 @@ def test_fresh_runs_that_do_not_confirm_the_figure_stop_the_submission(check):
     assert check([0.01] * 20, probability=None, fresh=[0.0201] * 5) == [ObstacleKind.FRESH_ABOVE_BOUND]
 
 
-def test_fresh_runs_of_which_clearly_too_few_meet_the_bound_stop_it_though_their_mean_does(check):
-    """Of 50 fresh runs 38 meet it: the limits of the share are 62 and 87 %."""
-    fresh = [0.001] * 38 + [0.03] * 12
-    assert check([0.01] * 20, fresh=fresh) == [ObstacleKind.FRESH_TOO_RARELY_WITHIN]
-    assert check([0.01] * 20, fresh=fresh, probability=None) == []
-    assert check([0.01] * 20, fresh=fresh[2:-4]) == []  # 36 of 44, up to 92 %
-
-
 def test_a_run_without_a_figure_meets_no_limit(check):
     assert check([np.nan] * 20) == [
         ObstacleKind.RUN_WITHOUT_FIGURE,

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from engine.common.errors import EngineError, UsageError
-from engine.decision.choice import choose
+from engine.decision.cautions import CautionKind
+from engine.decision.choice import cautions_now, choose, obstacles_now
 from engine.decision.states import STATES, DecisionStatus, decide, decision_status, withhold
 from engine.plan import DecisionPlan
 from engine.release.results import RunStatus
@@ -298,3 +299,15 @@ def test_fresh_runs_above_the_bound_stop_a_submission(tmp_path):
         choose(study, risk_utility_map(study), "safe", by="Ada")
         with pytest.raises(UsageError, match=r"on fresh runs its mean small-cell risk is 0\.25, above the bound 0\.2"):
             decide(study, "submitted", "Ada")
+
+
+@pytest.mark.parametrize(("within", "kind"), [(38, CautionKind.FRESH_TOO_RARELY_WITHIN), (42, CautionKind.UNSETTLED)])
+def test_fresh_runs_of_which_too_few_meet_the_bound_are_told_though_their_mean_does(tmp_path, within, kind):
+    """Of 50 fresh runs 38 meet it, so 62 to 87 % of all do; of 42 at most 93 %."""
+    with study_of(tmp_path, ENOUGH, DecisionPlan(max_risk="0.2")) as study:
+        risks = [0.1] * within + [0.25] * (50 - within)
+        rows = [(0, 1_000_001 + r, RunStatus.OK, 2, risk, 0.4, 0.0) for r, risk in enumerate(risks)]
+        study.runs.add(rows, table="fresh")
+        choice = choose(study, risk_utility_map(study), "safe", by="Ada")
+        assert kind in [caution.kind for caution in cautions_now(study, choice)]
+        assert obstacles_now(study, choice) == []
