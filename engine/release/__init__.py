@@ -1,3 +1,14 @@
 """Candidate releases: specs, release spaces, sparse changes of the table, records, results."""
 
-__all__ = ["batch", "parameter", "records", "results", "scenarios", "space", "space_size", "spec", "touched"]
+__all__ = [
+    "batch",
+    "order_trace",
+    "parameter",
+    "records",
+    "results",
+    "scenarios",
+    "space",
+    "space_size",
+    "spec",
+    "touched",
+]

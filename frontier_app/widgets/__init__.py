@@ -22,5 +22,6 @@ __all__ = [
     "rules",
     "study_page",
     "tour",
+    "unstated_entries",
     "workflow",
 ]
