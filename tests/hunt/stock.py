@@ -14,7 +14,7 @@ from pathlib import Path
 KEY = hashlib.sha256(b"a study key for the hunt").hexdigest()[:32]
 STUDY = "s.study"
 DATA = "czech"
-SWEEP = ["--swap-sizes", "1", "--rates", "0.02,0.10", "--replicates", "3", "--workers", "1"]
+SWEEP = ["--swap-sizes", "1", "--rates", "0.02,0.10", "--replicates", "10", "--workers", "1"]
 
 
 def run(*argv: str) -> str:
