@@ -29,7 +29,7 @@ COMMANDS: list[list[str]] = [
     ["measure", stock.STUDY, "--data", stock.DATA, "--measures", "r1_share"],
     ["recheck", stock.STUDY, "--data", stock.DATA, "--replicates", "4"],
     ["sweep", stock.DATA, "--study", stock.STUDY, "--workers", "1"],
-    ["sweep", stock.DATA, "--study", stock.STUDY, "--workers", "1", "--extend", "--replicates", "4"],
+    ["sweep", stock.DATA, "--study", stock.STUDY, "--workers", "1", "--extend", "--replicates", "12"],
     ["export", stock.STUDY, "--data", stock.DATA, "--out", "new", "--tier", "chair"],
     ["diff", stock.STUDY, "other.study"],
     ["verify", "out", "--study", stock.STUDY],
