@@ -43,8 +43,9 @@ def exposed_words(exposure: Exposed) -> Markdown:
     each = f" Each run counts as the mean of its {exposure.tables} tables." if exposure.tables > 1 else ""
     count = f"{exposure.mean:,.0f}"
     subject = markdown("**{} unaltered record** stands" if count == "1" else "**{} unaltered records** stand", count)
-    in_cells = " in cells {}{}; **{:,}** if nothing is done.{}"
-    return subject + markdown(in_cells, exposure.cells, between, exposure.original, each)
+    return subject + markdown(
+        " in cells {}{}; **{:,}** if nothing is done.{}", exposure.cells, between, exposure.original, each
+    )
 
 
 def unswapped_words(nothing: KeySet, unswapped: KeySet | None, fewest: int) -> Markdown:
