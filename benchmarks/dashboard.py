@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from engine.frontier.chance import FEWEST_RUNS
 from engine.plan import edit_plan, plan_to_toml, samples
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.study.map_reader import risk_utility_map
@@ -66,7 +67,10 @@ def small(at: Workspace, name: str) -> Path:
 
 
 def large(at: Workspace, n: int, seed: int = 1) -> Path:
-    """A study of ``n`` made-up scenarios with one run each, filled straight through the study's own interface."""
+    """A study of ``n`` made-up scenarios, filled straight through the study's own interface.
+
+    One in a hundred has as many runs as a choice takes, the others one each.
+    """
     raw, plan = samples.load("czech")
     plan = edit_plan(plan, swap_sizes=[1], rates=["0.01"], replicates=1)
     path = at.folder / "study-1.study"
@@ -89,7 +93,11 @@ def large(at: Workspace, n: int, seed: int = 1) -> Path:
         changed = (shares * n_records).astype(int)
         study.acquire_lease(total, have)
         rows = zip(range(have, total), changed.tolist(), figures.tolist(), strict=True)
-        study.runs.add((place, 1, 0, moved, *values) for place, moved, values in rows)
+        study.runs.add(
+            (place, replicate, 0, moved, *values)
+            for place, moved, values in rows
+            for replicate in range(1, 1 + (FEWEST_RUNS if place % 100 == 0 else 1))
+        )
         study.lease.beat(total, total)
         risk_utility_map(study, as_writer=True)  # as a sweep does when it ends
         study.lease.release("finished")
