@@ -1,0 +1,46 @@
+"""The Threat page: what published tables of the original undo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from engine.plan import ThreatPlan
+from engine.study.study import Study
+from frontier_app.session.workspace import Workspace
+from frontier_app.wording import recognised
+from tests.frontier_app.pages.test_pages import words
+from tests.frontier_app.pages.test_threat import _box, _plan, _sample, _study
+
+
+def test_published_tables_are_said_plainly_and_the_analyst_says_whether_there_are_any() -> None:
+    made = _sample()
+    assert "Published tables of the original undo part of the protection" in words(made)
+    box = _box(made, recognised.PUBLISHED)
+    assert box.value == "not known"
+    box.set_value("yes").run()
+    assert _plan(made).threat.published_tables == "yes" and not made.exception
+    _box(made, "What a disclosure").set_value("shame").run()
+    assert _plan(made).threat == ThreatPlan(harm="shame", published_tables="yes")
+    assert not any("two-way tables and the release finds" in text for text in words(made).splitlines())
+
+
+def test_with_a_study_the_figures_of_the_candidate_at_hand_stand_there_on_demand(
+    swept: Callable[..., Workspace],
+) -> None:
+    at = swept()
+    path = at.folder / "study-1.study"
+    made = _study(at)
+    assert "Select a candidate under Explore" in words(made)
+    with Study.open(path) as study:
+        label = study.scenarios[-1].label
+        (altered,) = study.scenarios[-1].spec.attributes.names_having("S")
+    made.session_state["frontier"] = replace(made.session_state["frontier"], selected=label)
+    made.run()
+    assert not any(label in info.value for info in made.info)
+    made.button(key="threat-detect").click().run()
+    assert not made.exception and not made.error
+    (told,) = (info.value for info in made.info if label in info.value)
+    assert f"finds that {altered} was swapped" in told and "in truth 9.99 %" in told and "look most unusual" in told
+    made.run()
+    assert any(label in info.value for info in made.info), "it is worked out once"
