@@ -6,7 +6,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.cli.arguments import whole_number
 from engine.cli.parser import DATA_HELP, add_command
+from engine.cli.plan_options import add_plan_options, plan_of
 from engine.cli.propose import add_propose_command
 from engine.common.errors import EngineError, UsageError
 from engine.common.os_support import write_private
@@ -25,6 +27,8 @@ def add_commands(commands: Commands) -> None:
     init.add_argument(
         "--out", default="plan.toml", metavar="FILE", help="the file to write (default plan.toml; - prints the plan)"
     )
+    add_plan_options(init)
+    init.add_argument("--replicates", type=whole_number, metavar="N", help="runs per scenario (default 20)")
     add_propose_command(plans)
     check = add_command(plans, "check", run_plan_check, "list what differs between a plan and a file")
     check.add_argument("plan", metavar="PLAN")
@@ -51,11 +55,13 @@ def add_commands(commands: Commands) -> None:
 
 def run_plan_init(args: argparse.Namespace) -> None:
     """Write a first plan."""
-    from engine.plan import plan_init_text, plan_to_toml
+    from engine.plan import first_plan, plan_init_text, plan_to_toml
     from engine.plan.samples import open_data
 
-    raw, plan = open_data(args.data)
-    text = plan_to_toml(plan) if plan is not None else plan_init_text(raw)
+    raw, sample_plan = open_data(args.data)
+    is_guess = sample_plan is None and args.plan is None
+    plan = plan_of(args, raw, first_plan(raw) if is_guess else sample_plan)
+    text = plan_init_text(plan) if is_guess else plan_to_toml(plan)
     if args.out == "-":
         write_file_text(text)
         return
@@ -64,7 +70,7 @@ def run_plan_init(args: argparse.Namespace) -> None:
         raise UsageError(f"'{out.name}' exists already; name another file with --out")
     write_private(out, text.encode())
     say(f"wrote {out}; read it, edit it, then: frontier space {args.data} --plan {out}")
-    if plan is None:
+    if is_guess:
         say(f"to see which columns belong together: frontier plan propose {args.data}")
 
 

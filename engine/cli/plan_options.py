@@ -45,6 +45,9 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
     _add_columns(group)
     _add_space(group)
     _add_mechanisms_and_measures(group)
+    group.add_argument(
+        "--max-risk", metavar="A", help="the bound on risk under which a release will be chosen after the sweep"
+    )
 
 
 def _add_columns(group: argparse._ArgumentGroup) -> None:
@@ -194,4 +197,5 @@ def plan_of(args: argparse.Namespace, raw: RawTable, sample_plan: Plan | None, s
         measures=args.measures,
         mechanisms=mechanisms,
         replicates=replicates,
+        max_risk=args.max_risk,
     )

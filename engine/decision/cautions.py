@@ -39,7 +39,6 @@ class CautionKind(StrEnum):
     NEAR_BOUND = "mean near the bound"
     NOISE_UNKNOWN = "too few runs to say how near the bound"
     UNSETTLED = "share of runs within the bound unsettled"
-    FRESH_TOO_RARELY_WITHIN = "fresh runs too rarely within the bound"
     NOT_RECHECKED = "not run on fresh replicates"
     SWEEP_UNFINISHED = "sweep unfinished"
     UNEVEN_GROUPS = "altered share of a group far above that of all"
@@ -82,8 +81,6 @@ _TEXTS = {
     CautionKind.NOISE_UNKNOWN: "its mean {measure}, {value:.5g}, rests on {runs} runs, too few to say how near the"
     " bound {bound:g} it is",
     CautionKind.UNSETTLED: "{within} meet the bound {bound:g}, which does not settle whether {asked} of all runs do",
-    CautionKind.FRESH_TOO_RARELY_WITHIN: "on fresh replicates only {within} meet the bound {bound:g}, clearly fewer"
-    " than the {asked} that the plan asks for",
     CautionKind.NOT_RECHECKED: "its figures are those that led to the choice; it has not been run again on fresh"
     " replicates",
     CautionKind.SWEEP_UNFINISHED: "the sweep is {sweep}: {done:,} of {total:,} runs so far",
@@ -136,7 +133,8 @@ def cautions(
 
 
 def _bound_cautions(study: Study, view: RiskUtilityMap, index: int, record: Mapping[str, Any]) -> list[Caution]:
-    """Whether a bound that is met is met for certain: by a mean far from it, or by enough runs, fresh ones if any."""
+    """Whether a bound that is met is met for certain: by a mean far from it, or by enough runs of the sweep and fresh
+    ones together."""
     bound, probability = risk_bound(study, view.risk, record["bound"]), study.plan.decision.run_share
     if bound is None:
         return []
@@ -148,10 +146,9 @@ def _bound_cautions(study: Study, view: RiskUtilityMap, index: int, record: Mapp
             return [Caution(CautionKind.NOISE_UNKNOWN, title, value=mean, bound=bound, runs=runs)]
         near = mean <= bound < mean + 2 * se
         return [Caution(CautionKind.NEAR_BOUND, title, value=mean, bound=bound)] if near else []
-    fresh = study.runs.of([index], "fresh")
-    share = share_within(counted_losses(view, fresh if len(fresh) else study.runs.of([index])), bound)
-    refuted = share.high < probability
-    if share.low >= probability or (refuted and not len(fresh)):  # refuted by the sweep itself it is an obstacle
+    losses = [counted_losses(view, study.runs.of([index], table)) for table in ("realisation", "fresh")]
+    share = share_within(np.concatenate(losses), bound)
+    refuted = any(share_within(some, bound).high < probability for some in losses)
+    if share.low >= probability or refuted:  # what refutes it is an obstacle
         return []
-    kind = CautionKind.FRESH_TOO_RARELY_WITHIN if refuted else CautionKind.UNSETTLED
-    return [Caution(kind, title, bound=bound, share=share, probability=probability)]
+    return [Caution(CautionKind.UNSETTLED, title, bound=bound, share=share, probability=probability)]

@@ -28,6 +28,7 @@ class ObstacleKind(StrEnum):
     TOO_RARELY_WITHIN = "runs too rarely within the bound"
     MEAN_ABOVE_BOUND = "mean above the bound"
     FRESH_ABOVE_BOUND = "fresh mean above the bound"
+    FRESH_TOO_RARELY_WITHIN = "fresh runs too rarely within the bound"
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,9 @@ _TEXTS = {
     ObstacleKind.TOO_RARELY_WITHIN: "{within} meet the bound {limit:g}, fewer than the {asked} that the plan asks for",
     ObstacleKind.MEAN_ABOVE_BOUND: "its mean {measure}, {value:.5g}, is above the bound {limit:g}",
     ObstacleKind.FRESH_ABOVE_BOUND: "on fresh runs its mean {measure} is {value:.5g}, above the bound {limit:g}",
+    ObstacleKind.FRESH_TOO_RARELY_WITHIN: "of the fresh runs only {within} meet the bound {limit:g}, clearly fewer than"
+    " the {asked} that the plan asks for (add runs with an adaptive sweep until the choice is settled, and choose"
+    " again)",
 }
 
 
@@ -161,9 +165,7 @@ def obstacles(
         kind = ObstacleKind.TOO_RARELY_WITHIN
         standing.append(Obstacle(kind, title, limit=bound, share=run.share, probability=probability))
     again = np.zeros(0) if fresh is None else counted_losses(view, fresh)
-    if len(again) and float(again.mean()) > bound:
-        standing.append(Obstacle(ObstacleKind.FRESH_ABOVE_BOUND, title, float(again.mean()), bound))
-    return standing
+    return standing + _of_fresh_runs(again, title, bound, probability)
 
 
 def _of_the_run(value: float, title: str, bound: float | None, original: float) -> list[Obstacle]:
@@ -175,4 +177,17 @@ def _of_the_run(value: float, title: str, bound: float | None, original: float) 
         standing.append(Obstacle(ObstacleKind.RUN_ABOVE_BOUND, title, value, bound))
     if not np.isnan(original) and not is_safer(np.array(value), original):
         standing.append(Obstacle(ObstacleKind.RUN_NOT_SAFER, title, value, original))
+    return standing
+
+
+def _of_fresh_runs(losses: np.ndarray, title: str, bound: float, probability: Fraction | None) -> list[Obstacle]:
+    """Return the obstacles that fresh runs raise: a mean above the bound, and a share of runs within it whose upper
+    limit is below the ``probability``."""
+    standing = []
+    if len(losses) and float(losses.mean()) > bound:
+        standing.append(Obstacle(ObstacleKind.FRESH_ABOVE_BOUND, title, float(losses.mean()), bound))
+    share = share_within(losses, bound)
+    if probability is not None and share.high < probability:
+        kind = ObstacleKind.FRESH_TOO_RARELY_WITHIN
+        standing.append(Obstacle(kind, title, limit=bound, share=share, probability=probability))
     return standing

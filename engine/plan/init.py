@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from engine.data.microdata import RawTable
-from engine.plan.guess import first_plan
+from engine.plan.types import Plan
 from engine.plan.writing import plan_to_toml
 
 _HEAD = """\
@@ -46,9 +45,9 @@ _BEFORE = {
 }
 
 
-def plan_init_text(table: RawTable) -> str:
-    """The text of :func:`engine.plan.first_plan` with comments on what may be changed; it reads back to that plan."""
+def plan_init_text(plan: Plan) -> str:
+    """The text of a first plan with comments on what may be changed; it reads back to that plan."""
     lines = []
-    for line in plan_to_toml(first_plan(table)).splitlines():
+    for line in plan_to_toml(plan).splitlines():
         lines.append(_BEFORE.get(line, "") + line)
     return _HEAD + "\n" + "\n".join(lines) + "\n"

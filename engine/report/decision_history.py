@@ -121,8 +121,6 @@ _MEMBER_TEXTS = {
     CautionKind.NOISE_UNKNOWN: "its average risk rests on too few runs to say how near the bound it is",
     CautionKind.UNSETTLED: "its runs are too few to settle that as many single runs meet the bound as the plan asks"
     " for",
-    CautionKind.FRESH_TOO_RARELY_WITHIN: "clearly fewer of its fresh runs meet the bound on risk than the plan asks"
-    " for",
     CautionKind.NOT_RECHECKED: "its figures are those that led to the choice; it has not been run again on fresh draws",
 }
 """Cautions whose words for the analyst hold figures of eq. 6, or a number of records, that a member may not see."""

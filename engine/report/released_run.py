@@ -63,6 +63,8 @@ _MEMBER_TEXTS = {
     ObstacleKind.TOO_RARELY_WITHIN: "fewer of its runs meet the bound on risk than the plan asks for",
     ObstacleKind.MEAN_ABOVE_BOUND: "its average risk is above the bound",
     ObstacleKind.FRESH_ABOVE_BOUND: "on fresh runs its average risk is above the bound",
+    ObstacleKind.FRESH_TOO_RARELY_WITHIN: "clearly fewer of its fresh runs meet the bound on risk than the plan asks"
+    " for",
 }
 """Obstacles without figures: those of eq. 6 are shares, which beside its counts would give the rate."""
 

@@ -27,8 +27,6 @@ _TOLD = {  # what the analyst reads, and studies store, word for word
     " it is",
     CautionKind.UNSETTLED: "18 of 20 runs (95 % interval 68 to 99 %) meet the bound 0.1, which does not settle whether"
     " 90 % of all runs do",
-    CautionKind.FRESH_TOO_RARELY_WITHIN: "on fresh replicates only 18 of 20 runs (95 % interval 68 to 99 %) meet the"
-    " bound 0.1, clearly fewer than the 90 % that the plan asks for",
     CautionKind.NOT_RECHECKED: "its figures are those that led to the choice; it has not been run again on fresh"
     " replicates",
     CautionKind.SWEEP_UNFINISHED: "the sweep is running: 3 of 1,000 runs so far",

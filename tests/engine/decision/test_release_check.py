@@ -9,7 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from engine.decision.release_check import ObstacleKind, obstacle_text, obstacles, released_run
+from engine.decision.release_check import Obstacle, ObstacleKind, obstacle_text, obstacles, released_run
+from engine.frontier.chance import ShareWithin
 from engine.release.results import Results, RunStatus
 from engine.study.map_reader import risk_utility_map
 from tests.engine.frontier.test_risk_utility_map import ORIGINAL, study_of
@@ -96,8 +97,31 @@ def test_a_mean_above_the_bound_where_the_bound_is_on_the_mean(check):
 
 
 def test_fresh_runs_that_do_not_confirm_the_figure_stop_the_submission(check):
-    assert check([0.01] * 20, fresh=[0.0201] * 5) == [ObstacleKind.FRESH_ABOVE_BOUND]
+    both = [ObstacleKind.FRESH_ABOVE_BOUND, ObstacleKind.FRESH_TOO_RARELY_WITHIN]
+    assert check([0.01] * 20, fresh=[0.0201] * 5) == both
     assert check([0.01] * 20, probability=None, fresh=[0.0201] * 5) == [ObstacleKind.FRESH_ABOVE_BOUND]
+
+
+def test_fresh_runs_that_clearly_refute_the_plans_probability_stop_the_submission_though_their_mean_does_not(check):
+    """Of 50 fresh runs 40 meet it, so 66 to 90.0 % of all do, and of 41 at most 91 %."""
+    few, more = ([0.01] * within + [0.025] * (50 - within) for within in (40, 41))
+    assert check([0.01] * 20, fresh=few) == [ObstacleKind.FRESH_TOO_RARELY_WITHIN]
+    assert check([0.01] * 20, fresh=more) == []
+    assert check([0.01] * 20, fresh=few, probability=None) == []
+
+
+def test_the_words_of_a_refuted_choice_say_what_to_do():
+    obstacle = Obstacle(
+        ObstacleKind.FRESH_TOO_RARELY_WITHIN,
+        limit=0.02,
+        share=ShareWithin(30, 50, 0.452, 0.736),
+        probability=NINE_TENTHS,
+    )
+    assert obstacle_text(obstacle) == (
+        "of the fresh runs only 30 of 50 runs (95 % interval 45.2 to 73.6 %) meet the bound 0.02, clearly fewer than"
+        " the 90 % that the plan asks for (add runs with an adaptive sweep until the choice is settled, and choose"
+        " again)"
+    )
 
 
 def test_a_run_without_a_figure_meets_no_limit(check):
