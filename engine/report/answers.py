@@ -5,21 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, lower_first, plural
-from engine.report.certainty import BEATS, certainty, recommended
+from engine.report.certainty import BEATS, better_ones, certainty, recommended
 from engine.report.change_log import is_plan_change
 from engine.report.coherence import coherence
 from engine.report.facts import ShareRow
 from engine.report.loss_words import analyses_words, flagged_of, flags_words, moved_words, worst_losses
-from engine.report.map_words import tables_words
+from engine.report.map_words import FEWER_WORDS, tables_words
 from engine.report.public_wording import methods_paragraph
 from engine.report.questions import Answer, BoardQuestion
 from engine.report.rate_words import rate_words, withheld_why
 from engine.report.recognised_words import recognised_sentences, small_cells_words
 from engine.report.redaction import RECORDS, SPARSE, is_count_title, is_one_digit_title
+from engine.report.run_words import key_sentences
 from engine.report.words import about as mean_with_error
-from engine.report.words import figure, signed
+from engine.report.words import difference, figure, figure_shown, mean_shown
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from engine.report.findings import Findings
     from engine.report.map_facts import CandidateRow
 
@@ -110,9 +113,10 @@ def flags_sentence(findings: Findings) -> str:
 
 def neighbour_sentence(findings: Findings, row: CandidateRow, *, safer: bool) -> str:
     """What a neighbour would gain and cost."""
-    unit = findings.map.risk_unit
-    gain, cost = (row.safer_by, row.more_useful_by) if safer else (row.more_useful_by, row.safer_by)
-    risk, utility = (gain, cost) if safer else (cost, gain)
+    own = recommended(findings)
+    risks = mean_shown(own.risk, own.risk_se), mean_shown(row.risk, row.risk_se)
+    utilities = _utility_shown(findings, own), _utility_shown(findings, row)
+    unit = findings.map.risk_unit if findings.map.risk_unit == RECORDS else ""
     side = "safer" if safer else "more useful"
     noise = []
     if not row.risk_clear:
@@ -121,8 +125,8 @@ def neighbour_sentence(findings: Findings, row: CandidateRow, *, safer: bool) ->
         noise.append("utility")
     text = (
         f"Candidate {row.letter} ({row.words}) is {side} on average: {lower_first(findings.map.risk_title)} "
-        f"{signed(None if risk is None else -risk)} {unit if unit == RECORDS else ''}".rstrip()
-        + f", {lower_first(findings.map.utility_title)} {signed(_utility_change(findings, utility))}."
+        f"{_difference_words(*risks, unit)}, "
+        f"{lower_first(findings.map.utility_title)} {_difference_words(*utilities)}."
     )
     if noise:
         text += f" The difference in {listed(noise)} is within the noise of the runs."
@@ -132,11 +136,18 @@ def neighbour_sentence(findings: Findings, row: CandidateRow, *, safer: bool) ->
     return f"{text} {effect}".rstrip()
 
 
-def _utility_change(findings: Findings, gain: float | None) -> float | None:
-    """How the utility figure itself changes: a distance grows where usefulness falls."""
-    if gain is None:
-        return None
-    return gain if findings.map.utility_better == "higher" else -gain
+def _difference_words(before: Decimal | None, after: Decimal | None, unit: str = "") -> str:
+    """How far two figures are apart as they are shown, with the unit."""
+    return (
+        "equal as shown" if before is not None and before == after else f"{difference(before, after)} {unit}".rstrip()
+    )
+
+
+def _utility_shown(findings: Findings, row: CandidateRow) -> Decimal | None:
+    """The figure of :func:`utility_words`."""
+    if is_one_digit_title(findings.map.utility_title):
+        return figure_shown(row.utility, 1)
+    return mean_shown(row.utility, row.utility_se)
 
 
 def neighbours(findings: Findings) -> tuple[CandidateRow | None, CandidateRow | None]:
@@ -154,13 +165,16 @@ def neighbours(findings: Findings) -> tuple[CandidateRow | None, CandidateRow | 
 
 
 def neighbour_sentences(findings: Findings) -> list[str]:
-    """The recommended candidate against the nearest safer and the nearest more useful one, or that there is none."""
-    safer, useful = neighbours(findings)
+    """Candidates that are better on average, if any are; then the recommended one against the nearest safer and the
+    nearest more useful one, or that there is none."""
     none = "No candidate on the frontier is {} by more than the noise of the runs."
-    return [
-        neighbour_sentence(findings, safer, safer=True) if safer else none.format("safer"),
-        neighbour_sentence(findings, useful, safer=False) if useful else none.format("more useful"),
-    ]
+    sentences = better_ones(findings)
+    for row, is_safer, side in zip(neighbours(findings), (True, False), ("safer", "more useful"), strict=True):
+        if row is None:
+            sentences.append(none.format(side))
+        elif not row.dominates:
+            sentences.append(neighbour_sentence(findings, row, safer=is_safer))
+    return sentences
 
 
 def omissions(findings: Findings) -> list[str]:
@@ -243,13 +257,17 @@ def share_words(findings: Findings) -> list[str]:
     with_altered = (
         f"Together with altered records, {findings.exposure.small_after:,} stand in small cells of the release."
     )
+    return [fewer, why_fewer(findings), with_altered]
+
+
+def why_fewer(findings: Findings) -> str:
+    """What a lower number of exposed records says, or does not say."""
     if not count_misleads(findings):
-        return [fewer, with_altered]
-    why_fewer = (
+        return FEWER_WORDS
+    return (
         "The number is lower only because altered records are not counted any more. Candidates are compared by the "
         "share of unaltered records that is exposed, and on average that share is larger than if nothing were done."
     )
-    return [fewer, why_fewer, with_altered]
 
 
 def plan_history(findings: Findings) -> list[str]:
@@ -268,9 +286,10 @@ def fixed_words(findings: Findings) -> list[str]:
         )
         sentences += plan.departures
     else:
-        sentences.append("Nothing was fixed beforehand: the plan was not approved and locked before results were seen.")
+        sentences.append("The plan was not approved and locked before results were seen.")
+    sentences += key_sentences(findings)
     if plan.run_rule:
-        sentences.append(f"The run to be released, by the plan: {plan.run_rule}.")
+        sentences.append(f"A rule picks the run to be released: {plan.run_rule}.")
     changes = [f"{day}: {event}" for day, event in plan.changes if is_plan_change(event)]
     sentences += changes or ["No later change of the plan is logged."]
     return sentences

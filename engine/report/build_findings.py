@@ -208,7 +208,7 @@ def _approved(context: ReportContext) -> Approved:
         parameters=_parameters(context),
         departures=tuple(sentences),
         changes=history(context.study, context.redact),
-        run_rule=run_words(plan),
+        run_rule=run_words(plan, bounded=None if context.choice is None else context.bound is not None),
     )
 
 

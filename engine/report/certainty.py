@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, lower_first, plural
 from engine.report.map_words import recall_words
-from engine.report.run_words import run_sentences
+from engine.report.run_words import fresh_within, standing_sentences
 from engine.report.words import about, figure
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def certainty(findings: Findings) -> list[str]:
         f"Candidates are compared by averages; this one's are over {plural(board_map.runs, 'run')} that differ only in "
         "chance" + (f"; {plural(failed, 'further run')} failed and are not counted" if failed else "") + "."
     ]
-    sentences += [_on_the_frontier(findings), *run_sentences(findings)]
+    sentences += [frontier_words(findings), *standing_sentences(findings)]
     if board_map.recall is not None:
         sentences.append(recall_words(board_map.recall))
     for spread in board_map.spreads:
@@ -48,17 +48,41 @@ def certainty(findings: Findings) -> list[str]:
                 if least == most == released
                 else f"{spread.title}: {least} to {most} over the runs, {released} in the one to be released."
             )
-    return [*sentences, fresh_runs(findings)]
+    return [*sentences, fresh_runs(findings), *([fresh] if (fresh := fresh_within(findings)) else [])]
 
 
-def _on_the_frontier(findings: Findings) -> str:
+def frontier_words(findings: Findings) -> str:
+    """Whether the recommended candidate is on the frontier of the averages, how sure that is, in which share of the
+    single runs it is, and which candidate is better on average, if one is, and why it was not chosen."""
     row = recommended(findings)
-    share = "" if row.share is None else f" It is on the frontier of {100 * row.share:.0f} % of the single runs."
+    share = "" if row.share is None else f" Of single runs taken by themselves, it is in {100 * row.share:.0f} %."
     if row.undominated:
-        doubt = "with 95 % confidence" if row.clear else "but others are within what chance explains"
-        return f"Candidate {row.letter} is on the frontier, {doubt}.{share}"
-    doubt = "" if row.clear else ", though by no more than chance explains"
-    return f"Candidate {row.letter} is not on the frontier: another one {BEATS}{doubt}.{share}"
+        doubt = "with 95 % confidence" if row.clear else "but chance alone could move it off"
+        return f"By averages candidate {row.letter} is on the frontier, {doubt}.{share}"
+    return f"By averages candidate {row.letter} is not on the frontier. {' '.join(better_ones(findings))}{share}"
+
+
+def better_ones(findings: Findings) -> list[str]:
+    """The candidates that dominate the recommended one, each with why it was not chosen; empty without any."""
+    row = recommended(findings)
+    if row.undominated:
+        return []
+    asked = findings.recommendation.run.asked if findings.recommendation.run else None
+    named = [other for other in findings.map.candidates if other.dominates]
+    if not named:
+        doubt = "" if row.clear else ", though by no more than chance explains"
+        return [f"Another candidate {BEATS}{doubt}."]
+    sentences = []
+    for other in named:
+        better = f"Candidate {other.letter} ({other.words}) {BEATS}"
+        if other.within_bound is False:
+            share = "its average is" if asked is None else f"{100 * asked:.3g} % of its single runs are"
+            sentences.append(f"{better}; it was not chosen because its runs do not show that {share} within the bound.")
+        elif not (other.risk_clear or other.utility_clear):
+            sentences.append(f"{better}, but the difference is within the noise of the runs.")
+        else:
+            sentences.append(f"{better}; no reason is recorded why it was not chosen.")
+    return sentences
 
 
 def fresh_runs(findings: Findings, *, risk_only: bool = False) -> str:

@@ -72,6 +72,8 @@ def _exposure(exposure: Exposure, places: int | None, without: tuple[str, ...]) 
         return exposure
     names = ("small_after", "unaltered_after", "ones_after", "twos_after", "cells_after")
     counts = {name: count(getattr(exposure, name), places) for name in names}
+    if exposure.matches_after is not None:
+        counts["matches_after"] = count(exposure.matches_after, places)
     groups = tuple(
         replace(group, after=min(group.people, count(group.after, places)))
         for group in exposure.groups

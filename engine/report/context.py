@@ -192,7 +192,7 @@ def candidate_words(spec: ReleaseSpec, extents: Sequence[str] = ()) -> str:
     if len(extents) > 1 and spec.rate in extents:
         position = extents.index(spec.rate)
         ends = {0: "the smallest", len(extents) - 1: "the largest"}
-        words += f", at {ends.get(position, 'a middle')} extent considered"
+        words += f", at {ends.get(position, 'a middle')} share of records tried"
     return words
 
 
@@ -300,9 +300,16 @@ def _candidates(context: ReportContext) -> tuple[CandidateRow, ...]:
                 more_useful_by=None if i == recommended else optional(utility[2][i]),
                 risk_clear=bool(risk[3][i]),
                 utility_clear=bool(utility[3][i]),
+                dominates=_dominates(view, index, context.scenario.index),
             )
         )
     return tuple(rows)
+
+
+def _dominates(view: RiskUtilityMap, index: int, other: int) -> bool:
+    """Whether a candidate is at least as safe and as useful on average as another one, and better in one of the two."""
+    risk, utility = (loss[index] - loss[other] for loss in (view.risk_loss, view.utility_loss))
+    return bool(risk <= 0 and utility <= 0 and (risk < 0 or utility < 0))
 
 
 def _released(context: ReportContext, realisation: Remade, k: int) -> float:

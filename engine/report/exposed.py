@@ -38,12 +38,13 @@ def exposure(release: RecordRelease, plan: Plan, fewest: int, exposed: float = 0
     shape = [data.domain.shape[j] for j in attributes]
     cells, cell_sizes = sizes([data.codes[j] for j in attributes], shape, n)
     small = cell_sizes < fewest
-    after, masks, small_after = [], [], []
+    after, masks, small_after, matches = [], [], [], []
     for table in release.tables:
         counts, released = sizes([table.codes(j) for j in attributes], shape, n)
         after.append(counts)
         small_after.append(int(np.count_nonzero(released < fewest)))
         masks.append((released < fewest) & ~release.changed(table, attributes))
+        matches.append(float((1 / released[masks[-1]]).sum()))
     unaltered = round(float(np.mean([mask.sum() for mask in masks])))
     unit = _unit(unaltered) if max(float(small.mean()), exposed) > SPARSE else 1
     groups = []
@@ -76,6 +77,8 @@ def exposure(release: RecordRelease, plan: Plan, fewest: int, exposed: float = 0
         cells_before=len(cells),
         cells_after=round(float(np.mean([len(counts) for counts in after]))),
         groups=tuple(groups[:_MOST_GROUPS]),
+        matches_before=int(np.count_nonzero(cells < fewest)),
+        matches_after=_to(unit, float(np.mean(matches))),
     )
 
 

@@ -146,6 +146,8 @@ class Exposure:
     ``bound`` is a bound on the share of unaltered records in small cells (None: there is none), ``within_bound`` says
     whether the run to be released meets it.  ``share_after`` is that share itself, which is None unless its readers may
     know how many records were altered: with the count beside it, it tells.
+    ``matches_before`` and ``matches_after`` are the right matches to expect in small cells of somebody who knows the
+    keys of everybody and guesses at random among equal records (None in findings of an earlier version).
     """
 
     fewest: int
@@ -162,6 +164,8 @@ class Exposure:
     bound: float | None = None
     within_bound: bool | None = None
     share_after: float | None = None
+    matches_before: int | None = None
+    matches_after: int | None = None
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,10 @@ Eq. 6 is a share of unaltered records, and a bound is on that share.  Members re
 small cells.  Number and share together would tell how many records were altered, so members who may not know it read
 between which limits the share lies: at least the number as a share of all records, which it would be if none were
 altered, and at most the bound, where the run meets it.  That says no more than the number and the statement that the
-bound is met, and it is in the unit of the bound.
+bound is met, and it is in the unit of the bound.  A share of no records is 0 % whatever was altered.
+
+Fewer records in small cells are not everything: more of them may be alone, and more guesses right.  Both are counted,
+too, in the same table.
 """
 
 from __future__ import annotations
@@ -13,29 +16,40 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from engine.report.answers import is_rounded
+from engine.report.words import NONE
 
 if TYPE_CHECKING:
     from engine.report.findings import Findings
 
 
+RANGE_WHY = "the exact share would tell how many records were altered"
+"""Why members read between which limits a share lies."""
+
+
 @dataclass(frozen=True)
 class SmallCellRow:
-    """Records in small cells among ``records``: how many before and after, and as shares of just these (0 to 1).
+    """A count of ``records`` in small cells before and after, and as shares (0 to 1) of the records that it is about.
 
     The share after lies from ``share_low`` to ``share_high``; both are equal where it is known exactly, and None where
-    nothing limits it.
+    nothing limits it.  ``share_before`` is None of a count that is no share of records.
     """
 
-    records: Literal["all records", "unaltered records"]
+    records: Literal[
+        "all records",
+        "unaltered records",
+        "all records alone in a combination",
+        "right matches to expect of random guesses",
+    ]
     before: int
     after: int
-    share_before: float
+    share_before: float | None
     share_low: float | None
     share_high: float | None
 
 
 def small_cell_rows(findings: Findings) -> list[SmallCellRow]:
-    """All records, and the unaltered ones, of which there are as many as records before anything is altered."""
+    """All records, and the unaltered ones, of which there are as many as records before anything is altered; how many
+    are alone; and how many guesses are right, which findings of an earlier version do not say."""
     exposed, n = findings.exposure, findings.design.n_records
     before = exposed.small_before / n
     share = exposed.small_after / n
@@ -43,17 +57,42 @@ def small_cell_rows(findings: Findings) -> list[SmallCellRow]:
     high: float | None
     if exposed.share_after is not None:
         low = high = exposed.share_after
+    elif exposed.unaltered_after == 0 and not is_rounded(findings):
+        low = high = 0.0
     else:
         low = None if is_rounded(findings) else exposed.unaltered_after / n
         high = exposed.bound if exposed.within_bound else None
-    return [
+    alone = exposed.ones_after / n
+    rows = [
         SmallCellRow("all records", exposed.small_before, exposed.small_after, before, share, share),
         SmallCellRow("unaltered records", exposed.small_before, exposed.unaltered_after, before, low, high),
+        SmallCellRow(
+            "all records alone in a combination",
+            exposed.ones_before,
+            exposed.ones_after,
+            exposed.ones_before / n,
+            alone,
+            alone,
+        ),
     ]
+    if exposed.matches_before is not None and exposed.matches_after is not None:
+        rows.append(
+            SmallCellRow(
+                "right matches to expect of random guesses",
+                exposed.matches_before,
+                exposed.matches_after,
+                None,
+                None,
+                None,
+            )
+        )
+    return rows
 
 
 def share_words(row: SmallCellRow) -> str:
-    """The share after, exactly or by its limits."""
+    """The share after, exactly or by its limits; a dash of a count that is no share."""
+    if row.share_before is None:
+        return NONE
     low, high = (None if value is None else f"{100 * value:.3g} %" for value in (row.share_low, row.share_high))
     if low is None and high is None:
         return "not shown"
@@ -65,13 +104,16 @@ def share_words(row: SmallCellRow) -> str:
 
 
 def bound_check_words(findings: Findings) -> str:
-    """The bound beside what was found, in the bound's unit; empty where there is no such bound."""
+    """The bound beside what was found, in the bound's unit, with why a share is a range; empty where there is no such
+    bound."""
     exposed = findings.exposure
     if exposed.bound is None or exposed.within_bound is None:
         return ""
-    verb = "meets" if exposed.within_bound else "does not meet"
-    row = small_cell_rows(findings)[1]
+    meets = f"The run to be released {'meets' if exposed.within_bound else 'does not meet'} the bound"
+    row, bound = small_cell_rows(findings)[1], f"{100 * exposed.bound:.3g} %"
+    if row.share_low is not None and row.share_low == row.share_high:
+        return f"{meets}: {share_words(row)} of its unaltered records stand in small cells, and the bound is {bound}."
     return (
-        f"The run to be released {verb} the bound: of its unaltered records {share_words(row)} stand in small cells, "
-        f"and the bound is {100 * exposed.bound:.3g} %."
+        f"{meets}: the program compared the exact share of its unaltered records in small cells with {bound}. The "
+        f"table gives a range ({share_words(row)}), because {RANGE_WHY}."
     )

@@ -41,7 +41,7 @@ def loss_words(loss: Loss, predicts: str = "") -> str:
     before, after = (_value(loss, value) for value in (loss.before, loss.after))
     if loss.lost:
         return f"{name}: {weighting}can no longer be estimated ({loss.lost})"
-    relative = "" if loss.relative is None else f" ({_size(loss.relative)} of itself)"
+    relative = "" if loss.relative is None else f" ({_size(loss.relative)} of its value)"
     change = f"{before} becomes {after}{relative}"
     return f"{name}: {weighting}{change}, a change of {figure(loss.errors, 2)} standard errors"
 

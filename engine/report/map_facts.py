@@ -12,7 +12,9 @@ class CandidateRow:
     """A lettered candidate: what it exchanges, mean risk and utility with standard errors, and where it stands.
 
     ``safer_by`` and ``more_useful_by`` compare it with the recommended one (negative: riskier, less useful), each with
-    whether that is beyond the noise; ``share`` is the share of runs in which it is on the frontier.
+    whether that is beyond the noise; ``share`` is the share of runs in which it is on the frontier.  One that
+    ``dominates`` the recommended one is, on average and before anything is rounded, at least as safe and as useful, and
+    better in one of the two.
     """
 
     letter: str
@@ -31,6 +33,7 @@ class CandidateRow:
     more_useful_by: float | None
     risk_clear: bool
     utility_clear: bool
+    dominates: bool = False
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,8 @@ class ReleasedRun:
     It takes the ``place`` (1 is the least risky) ``of`` so many runs; ``released`` is its figure, ``mean`` that of all,
     ``quantile`` what the share ``asked`` of the runs does not exceed.  ``within`` of them meet the bound, which says of
     all runs that a share from ``low`` to ``high`` does (95 % confidence).  ``asked`` is None where the bound is on the
-    mean, the last three without a bound.
+    mean, these three without a bound.  Of ``fresh`` runs, made to check the choice, ``fresh_within`` meet it, which
+    says the same from ``fresh_low`` to ``fresh_high``; None without such runs, and in findings of an earlier version.
     """
 
     place: int
@@ -108,6 +112,10 @@ class ReleasedRun:
     within: int | None
     low: float | None
     high: float | None
+    fresh: int | None = None
+    fresh_within: int | None = None
+    fresh_low: float | None = None
+    fresh_high: float | None = None
 
 
 @dataclass(frozen=True)

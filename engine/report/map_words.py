@@ -13,14 +13,20 @@ if TYPE_CHECKING:
     from engine.report.findings import Findings
 
 
+FEWER_WORDS = (
+    "Altered records are not counted any more, so where many are altered the number can fall although the share rises: "
+    "fewer exposed records alone do not make a release safer."
+)
+"""What a lower number of exposed records does not say."""
+
+
 def counted_words(findings: Findings) -> str:
     """How counts of exposed records relate to the frontier; empty where the risk is no such count."""
     if not is_count_title(findings.map.risk_title):
         return ""
     return (
         "Candidates are compared by the share of unaltered records that is exposed; the map shows how many these are. "
-        "Altered records are not counted any more, so where many are altered the number can fall although the share "
-        "rises: fewer exposed records alone do not make a release safer."
+        + FEWER_WORDS
     )
 
 
@@ -45,8 +51,8 @@ def recall_words(share: float) -> str:
     if share == 1:
         return "Chance hides next to none of the candidates that are truly on the frontier."
     return (
-        f"Of the candidates that are truly on the frontier, about {100 * share:.0f} % at best are expected to be found "
-        "by so many runs; chance makes the others look slightly worse than they are."
+        f"Of the candidates that are truly on the frontier, so few runs find about {100 * share:.0f} % at most; chance "
+        "makes the others look worse than they are."
     )
 
 

@@ -13,7 +13,6 @@ from engine.report.map_words import counted_words
 from engine.report.page_one import page_one
 from engine.report.parameters import BY_ATTRIBUTE, NOTHING, TABLES_TITLE, besides_words
 from engine.report.rate_words import error_words, is_coarse, rate_words, relative_words
-from engine.report.run_words import run_sentences
 from engine.report.template_reader import document
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ _SENTENCES = (
         coherence,
         counted_words,
         page_one,
-        run_sentences,
     ),
 )
 _FIGURES = (figures.small_cells, figures.percentages, figures.associations, figures.coefficients, figures.frontier)

@@ -12,13 +12,15 @@ from engine.report.answers import (
     fixed_words,
     largest_losses,
     neighbour_sentences,
-    share_words,
+    why_fewer,
 )
-from engine.report.certainty import fresh_runs, recommended
+from engine.report.certainty import fresh_runs, frontier_words, recommended
 from engine.report.like_with_like import bound_check_words
 from engine.report.map_words import recall_words
 from engine.report.recognised_words import recognised_sentences
-from engine.report.run_words import key_sentences, standing_sentences
+from engine.report.redaction import is_count_title
+from engine.report.run_words import fresh_within, standing_sentences
+from engine.report.words import figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,13 +45,13 @@ def page_one(findings: Findings) -> PageOne:
     cover, recommendation, row = findings.cover, findings.recommendation, recommended(findings)
     rows = [
         ("Why this one", _why(findings)),
-        ("Risk", _sentences([*share_words(findings)[:-1], bound_check_words(findings)])),
+        ("Risk", _sentences([_against_nothing(findings), _spread(findings), bound_check_words(findings)])),
         ("Left out", _sentences([left_out(findings), *recognised_sentences(findings)])),
         ("Most exposed", _numbered(exposed_groups(findings))),
         ("Worst losses", _numbered(largest_losses(findings)) or "No figure that users would compute changes."),
         ("Neighbours", _sentences(neighbour_sentences(findings))),
         ("How sure", _sentences(_how_sure(findings))),
-        ("Fixed beforehand", _sentences([*fixed_words(findings), *key_sentences(findings)])),
+        ("Fixed beforehand", _sentences(fixed_words(findings))),
         ("Conditions", cover.conditions or ("none" if cover.state in ("approved", "released") else NOT_STATED)),
     ]
     return PageOne(
@@ -57,6 +59,29 @@ def page_one(findings: Findings) -> PageOne:
         warnings=(*_overruled(findings), *recommendation.cautions),
         rows=tuple((name, text) for name, text in rows if text),
     )
+
+
+def _against_nothing(findings: Findings) -> str:
+    """What the numbers of the table above say of the run to be released, and what they do not."""
+    before, after = findings.exposure.small_before, findings.exposure.unaltered_after
+    if after > before:
+        return "More unaltered records stand in small cells than if nothing were done."
+    if after == before:
+        return "As many unaltered records stand in small cells as if nothing were done."
+    return why_fewer(findings)
+
+
+def _spread(findings: Findings) -> str:
+    """The count of exposed records over the runs, and whether some are no fewer than if nothing were done."""
+    board_map = findings.map
+    spread = next((each for each in board_map.spreads if is_count_title(each.title, of_keys=True)), None)
+    if spread is None or spread.least is None or spread.most is None or spread.least == spread.most:
+        return ""
+    text = f"Over {board_map.runs} runs of the candidate {figure(spread.least)} to {figure(spread.most)} of them are"
+    nothing = findings.exposure.small_before
+    if spread.most >= nothing:
+        return f"{text} exposed: some runs come out no safer than doing nothing, which leaves {nothing:,}."
+    return f"{text} exposed, in every run fewer than the {nothing:,} if nothing were done."
 
 
 def left_out(findings: Findings) -> str:
@@ -96,18 +121,18 @@ def _why(findings: Findings) -> str:
 
 
 def _how_sure(findings: Findings) -> list[str]:
-    recall = findings.map.recall
-    found = [] if recall is None else [recall_words(recall)]
-    return [*_frontier_doubt(findings), *standing_sentences(findings), fresh_runs(findings, risk_only=True), *found]
+    recall, again = findings.map.recall, fresh_within(findings)
+    sentences = [frontier_words(findings)] if recommended(findings).undominated else []
+    sentences += [*standing_sentences(findings), fresh_runs(findings, risk_only=True)]
+    if not _is_refuted(findings):  # the head of the page says it then
+        sentences.append(again)
+    return sentences if recall is None else [*sentences, recall_words(recall)]
 
 
-def _frontier_doubt(findings: Findings) -> list[str]:
-    row = recommended(findings)
-    if row.undominated and row.clear:
-        return []
-    if row.undominated:
-        return ["Others are within what chance explains of being as safe and more useful, or as useful and safer."]
-    return ["Another candidate is at least as safe and as useful on average, and better in one of the two."]
+def _is_refuted(findings: Findings) -> bool:
+    """Whether clearly fewer fresh runs meet the bound than the plan asks for, which is a caution."""
+    run = findings.recommendation.run
+    return run is not None and run.fresh_high is not None and run.asked is not None and run.fresh_high < run.asked
 
 
 def _numbered(sentences: Iterable[str]) -> str:

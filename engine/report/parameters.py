@@ -142,12 +142,15 @@ def _in_units(call: MeasureCall) -> str:
     return title if unit in title else f"{title} (in {unit})"
 
 
-def run_words(plan: Plan) -> str:
-    """Which run of the chosen candidate is released."""
+def run_words(plan: Plan, *, bounded: bool | None = None) -> str:
+    """Which run of the chosen candidate is released; ``bounded`` says whether a bound decides, be it the plan's or the
+    choice's (None: nothing is chosen yet)."""
     rule = plan.decision.realisation
     if rule == FIRST_WITHIN:
-        bound = "meets the bound and " if plan.decision.max_risk is not None else ""
-        return f"the first run that {bound}is less risky than the data unchanged"
+        if bounded or plan.decision.max_risk is not None:
+            return "the first run that meets the bound and is less risky than the data unchanged"
+        set_later = " and meets the bound, where the choice sets one" if bounded is None else ""
+        return f"the first run that is less risky than the data unchanged{set_later}"
     return "the first completed run" if rule == "first" else "one run that the plan names"
 
 

@@ -109,7 +109,7 @@ def change_words(row: ChangeRow) -> str:
     """One change in the end of a sentence."""
     parts = []
     if row.relative is not None:
-        parts.append(f"{relative_words(row.relative)} of itself")
+        parts.append(f"{relative_words(row.relative)} of its value")
     if row.errors is not None:
         parts.append(f"{error_words(row.errors)} standard errors")
     weighting = "weighted, " if row.weighted else ""
@@ -117,7 +117,7 @@ def change_words(row: ChangeRow) -> str:
     if not parts:
         return f"{name}, {row.level}: {weighting}{'beyond' if row.flagged else 'within'} the tolerances"
     before = "" if row.before is None else f"from {figure(row.before, 2)}, "
-    return f"{name}, {row.level}: {weighting}{before}a change of {', '.join(parts)}"
+    return f"{name}, {row.level}: {weighting}{before}changes by {', '.join(parts)}"
 
 
 def worst_changes(rows: Iterable[ChangeRow], most: int = 3) -> list[str]:

@@ -10,7 +10,7 @@ from engine.common.wording import upper_first
 from engine.decision import release_check
 from engine.decision.choice import obstacles_now
 from engine.decision.release_check import ObstacleKind
-from engine.frontier.chance import run_quantiles
+from engine.frontier.chance import run_quantiles, share_within
 from engine.frontier.risk_utility_map import check_realisation
 from engine.report.map_facts import ReleasedRun
 from engine.report.redaction import title_of, unit_of
@@ -40,6 +40,8 @@ def run_facts(context: ReportContext, choice: Choice) -> ReleasedRun:
     sign = -1 if call.measure.better == "higher" else 1
     figures = np.array([released[0] if len(released) else np.nan, losses.mean() if len(losses) else np.nan, quantile])
     shown = [optional(value) for value in context.shown(k, sign * figures).tolist()]
+    again = release_check.counted_losses(view, context.study.runs.of([index], "fresh"))
+    fresh = share_within(again, bound) if bound is not None and len(again) else None
     return ReleasedRun(
         place=run.place,
         of=run.of,
@@ -52,6 +54,10 @@ def run_facts(context: ReportContext, choice: Choice) -> ReleasedRun:
         within=None if share is None else share.within,
         low=None if share is None else share.low,
         high=None if share is None else share.high,
+        fresh=None if fresh is None else fresh.runs,
+        fresh_within=None if fresh is None else fresh.within,
+        fresh_low=None if fresh is None else fresh.low,
+        fresh_high=None if fresh is None else fresh.high,
     )
 
 

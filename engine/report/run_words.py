@@ -1,4 +1,4 @@
-"""Sentences on the run to be released, from findings alone."""
+"""Sentences on the run to be released and on fresh runs, from findings alone."""
 
 from __future__ import annotations
 
@@ -14,16 +14,29 @@ if TYPE_CHECKING:
 KEY_FIXED = "The secret key that all chance follows from was fixed before the sweep."
 
 
-def run_sentences(findings: Findings) -> list[str]:
-    """Which place the run takes among its siblings, which figure to expect, how many of them meet the bound, and that
-    the key was fixed beforehand; empty before anything is recommended."""
-    return [*standing_sentences(findings), *key_sentences(findings)]
-
-
 def standing_sentences(findings: Findings) -> list[str]:
-    """Which place the run takes among its siblings, which figure to expect, and how many of them meet the bound."""
+    """Which place the run takes among its siblings, what the method does on average, and how many of them meet the
+    bound; empty before anything is recommended."""
     run = findings.recommendation.run
     return [sentence for sentence in (_place(run), _within(run)) if sentence] if run else []
+
+
+def fresh_within(findings: Findings) -> str:
+    """How many fresh runs meet the bound, beside what the plan asks; empty without either."""
+    run = findings.recommendation.run
+    if run is None or run.fresh is None or run.fresh_within is None or run.fresh_low is None or run.fresh_high is None:
+        return ""
+    return fresh_within_words(run.fresh_within, run.fresh, run.fresh_low, run.fresh_high, run.asked)
+
+
+def fresh_within_words(within: int, runs: int, low: float, high: float, asked: float | None) -> str:
+    """How many fresh runs meet the bound, what that says of all runs, and which share the plan asks for (None: its
+    bound is on the mean)."""
+    wanted = "the bound is on their average" if asked is None else f"the plan asks for {100 * asked:.3g} %"
+    return (
+        f"{within} of {runs} fresh runs meet the bound on risk, so {_limits(low, high)} of all such runs do (95 % "
+        f"confidence); {wanted}."
+    )
 
 
 def key_sentences(findings: Findings) -> list[str]:
@@ -37,19 +50,20 @@ def _place(run: ReleasedRun) -> str:
     sentence = f"Of {run.of} runs that differ only in chance, the one to be released is {place}{counted}"
     if run.released is None or run.mean is None:
         return sentence + "."
-    sentence += (
-        f": {lower_first(run.title)} {figure(run.released)}, where the mean is {figure(run.mean)}, which is the figure"
-        " to expect of the method"
-    )
+    sentence += f": {lower_first(run.title)} {figure(run.released)}, on average over all runs {figure(run.mean)}"
     if run.quantile is not None and run.asked is not None:
-        sentence += f"; {100 * run.asked:.3g} % of the runs do not exceed {figure(run.quantile)}"
-    return sentence + "."
+        sentence += f", and at most {figure(run.quantile)} in {100 * run.asked:.3g} % of them"
+    return sentence + ". The average, not this one run, shows what the method does."
 
 
 def _within(run: ReleasedRun) -> str:
     if run.within is None or run.low is None or run.high is None:
         return ""
     return (
-        f"{run.within} of the {run.of} runs meet the bound on risk, so {100 * run.low:.0f} to {100 * run.high:.0f} % of"
-        " all such runs do (95 % confidence)."
+        f"{run.within} of the {run.of} runs meet the bound on risk, so {_limits(run.low, run.high)} of all such runs "
+        "do (95 % confidence)."
     )
+
+
+def _limits(low: float, high: float) -> str:
+    return f"{100 * low:.0f} to {100 * high:.0f} %"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 
 NONE = "–"
 
@@ -41,18 +42,41 @@ def about(value: float | None, se: float | None) -> str:
     Of a mean that was rounded to two digits the error is in units of the second; where it is no larger than that place,
     the rounding says as much as the error does, and the mean is ``about`` so much.
     """
+    if value is None or se is None or math.isnan(se):
+        return _mean(value, se)
+    steps = _rounded(value, se) if se else 0
+    if steps == 1:
+        return f"about {_mean(value, se)}"
+    return f"{_mean(value, se)} ± {se:,.{_decimals(value, se)}f}" if se else f"{_mean(value, se)} ± 0"
+
+
+def _mean(value: float | None, se: float | None) -> str:
+    """The mean alone, as it stands beside its standard error."""
     if value is None:
         return NONE
-    if se is None or math.isnan(se):
+    if not se or math.isnan(se):
         return figure(value)
-    if se == 0:
-        return f"{figure(value)} ± 0"
-    if steps := _rounded(value, se):
-        decimals = max(0, 1 - math.floor(math.log10(abs(value))))
-        shown = f"{value:,.{decimals}f}".replace("-", "−")
-        return f"about {shown}" if steps == 1 else f"{shown} ± {se:,.{decimals}f}"
-    decimals = max(0, -math.floor(math.log10(se)) + (1 if se / 10 ** math.floor(math.log10(se)) < 1.95 else 0))
-    return f"{value:,.{decimals}f} ± {se:.{decimals}f}".replace("-", "−")
+    return f"{value:,.{_decimals(value, se)}f}".replace("-", "−")
+
+
+def _decimals(value: float, se: float) -> int:
+    if _rounded(value, se):
+        return max(0, 1 - math.floor(math.log10(abs(value))))
+    return max(0, -math.floor(math.log10(se)) + (1 if se / 10 ** math.floor(math.log10(se)) < 1.95 else 0))
+
+
+def mean_shown(value: float | None, se: float | None) -> Decimal | None:
+    """The mean as :func:`about` shows it; None where it shows none."""
+    return _as_shown(_mean(value, se))
+
+
+def figure_shown(value: float | None, digits: int = 3) -> Decimal | None:
+    """A figure as :func:`figure` shows it; None where it shows none."""
+    return _as_shown(figure(value, digits))
+
+
+def _as_shown(number: str) -> Decimal | None:
+    return None if number == NONE else Decimal(number.replace(",", "").replace("−", "-"))
 
 
 def _rounded(value: float, se: float) -> int:
@@ -83,6 +107,13 @@ def signed(value: float | None, digits: int = 2) -> str:
         return NONE
     text = figure(abs(value), digits)
     return text if text == "0" else ("+" if value > 0 else "−") + text
+
+
+def difference(before: Decimal | None, after: Decimal | None) -> str:
+    """The difference of two figures as they are shown, with its sign: what a reader finds who subtracts them."""
+    if before is None or after is None:
+        return NONE
+    return f"{after - before:+,f}".replace("-", "−")
 
 
 def percent(value: float | None, digits: int = 2) -> str:

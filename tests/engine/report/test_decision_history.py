@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import json
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from engine.decision.cautions import Caution, CautionKind
 from engine.decision.choice import choose
 from engine.decision.comparison import differences
+from engine.frontier.chance import ShareWithin
 from engine.plan import DecisionPlan, edit_plan
 from engine.plan.samples import load
 from engine.report.answers import ten_questions
 from engine.report.build_findings import findings
+from engine.report.certainty import certainty
+from engine.report.decision_history import member_text
 from engine.report.describe import remade
-from engine.report.run_words import run_sentences
+from engine.report.findings import Findings
+from engine.report.parameters import run_words
+from engine.report.run_words import key_sentences, standing_sentences
+from engine.study.keys import read_key
 from engine.study.map_reader import risk_utility_map
+from engine.sweeps.recheck import recheck
 from engine.sweeps.sweep import sweep
 from tests.engine.report.conftest import Case, case_of, plan_of, raw_table
 
@@ -134,10 +144,56 @@ def test_the_place_of_the_released_run_and_the_key_are_told(case: Case) -> None:
     own = risks[replicates == choice.replicate]
     assert run is not None and (run.place, run.of) == (1 + int((risks < own).sum()), 12)
     assert run.within == int((risks <= 0.5).sum())
-    place, within, key = run_sentences(case.findings)
+    place, within = standing_sentences(case.findings)
+    (key,) = key_sentences(case.findings)
     assert place.startswith("Of 12 runs that differ only in chance, the one to be released is ")
     assert within.startswith("12 of the 12 runs meet the bound on risk, so 74 to 100 % of all such runs do")
+    assert "The average, not this one run, shows what the method does." in place
     assert key == "The secret key that all chance follows from was fixed before the sweep."
+    assert ten_questions(case.findings)[7].lines[1] == key
+
+
+def test_the_rule_of_the_released_run_has_the_bound_also_where_only_the_choice_has_one(tmp_path: Path) -> None:
+    study = case_of(tmp_path, plan_of(decision=DecisionPlan())).study
+    view, rules = risk_utility_map(study), []
+    for bound in (None, 0.5):
+        named = {"candidate": study.choices.all()[0].label} if bound is None else {"max_risk": bound}
+        choice = choose(study, view, "as agreed", **named)
+        rules.append(findings(study, remade(study, raw_table(), choice.label, choice.replicate)).approved.run_rule)
+    assert rules == [
+        "the first run that is less risky than the data unchanged",
+        "the first run that meets the bound and is less risky than the data unchanged",
+    ]
+    unchosen = "the first run that is less risky than the data unchanged and meets the bound, where the choice sets one"
+    assert run_words(study.plan) == unchosen
+
+
+def test_fresh_runs_that_meet_the_bound_are_counted_beside_what_the_plan_asks(tmp_path: Path) -> None:
+    (tmp_path / "private-study-name.study.key").write_text("0123456789abcdef" * 2)
+    study = case_of(tmp_path, plan_of()).study
+    choice = study.choices.all()[-1]
+    index = study.find(choice.label)[0].index
+    recheck(study, raw_table(), read_key(tmp_path / "private-study-name.study.key"), [index], 15)
+    report = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
+    run, column = report.recommendation.run, risk_utility_map(study).risk
+    met = int((study.runs.of([index], "fresh").values[:, column] <= 0.5).sum())
+    assert run is not None and (run.fresh, run.fresh_within) == (15, met)
+    words = f"{met} of 15 fresh runs meet the bound on risk, so "
+    assert certainty(report)[-1].startswith(words) and certainty(report)[-1].endswith("; the plan asks for 90 %.")
+    old = json.loads(report.to_json())
+    for name in ("fresh", "fresh_within", "fresh_low", "fresh_high"):
+        del old["recommendation"]["run"][name]
+    assert "fresh runs meet" not in " ".join(certainty(Findings.from_json(json.dumps(old))))
+
+
+def test_too_few_fresh_runs_within_the_bound_are_a_caution_with_its_figures() -> None:
+    caution = Caution(
+        CautionKind.FRESH_TOO_RARELY_WITHIN, share=ShareWithin(36, 50, 0.575, 0.838), probability=Fraction(9, 10)
+    )
+    assert member_text(caution) == (
+        "only 36 of 50 fresh runs meet the bound on risk, so 57 to 84 % of all such runs do (95 % confidence); the "
+        "plan asks for 90 %."
+    )
 
 
 def test_the_certificate_is_of_the_recorded_run_and_of_no_other(tmp_path: Path) -> None:

@@ -17,13 +17,26 @@ def test_counts_and_shares_counted_again(case: Case):
     old, new = codes(case)
     rows = small_cell_rows(case.findings)
 
-    def in_small(table: np.ndarray) -> np.ndarray:
+    def cell_sizes(table: np.ndarray) -> np.ndarray:
         _, cell, counts = np.unique(table, axis=0, return_inverse=True, return_counts=True)
-        return counts[cell.reshape(-1)] < 3
+        return counts[cell.reshape(-1)]
+
+    def in_small(table: np.ndarray) -> np.ndarray:
+        return cell_sizes(table) < 3
 
     unaltered = (old == new).all(axis=1)
-    everybody, rest = rows
-    assert [row.records for row in rows] == ["all records", "unaltered records"]
+    everybody, rest, alone, matches = rows
+    assert [row.records for row in rows] == [
+        "all records",
+        "unaltered records",
+        "all records alone in a combination",
+        "right matches to expect of random guesses",
+    ]
+    sizes_old, sizes_new = (cell_sizes(table) for table in (old, new))
+    assert (alone.before, alone.after) == ((sizes_old == 1).sum(), (sizes_new == 1).sum())
+    assert matches.before == round((1 / sizes_old[sizes_old < 3]).sum())
+    assert matches.after == round((1 / sizes_new[(sizes_new < 3) & (old == new).all(axis=1)]).sum())
+    assert share_words(matches) == "–"
     assert everybody.before == rest.before == in_small(old).sum()
     assert everybody.after == in_small(new).sum() and rest.after == (in_small(new) & unaltered).sum()
     assert everybody.share_before == rest.share_before == in_small(old).mean()
@@ -40,11 +53,27 @@ def test_counts_and_shares_counted_again(case: Case):
 def test_the_check_is_in_the_unit_of_the_bound(case: Case):
     row = small_cell_rows(case.findings)[1]
     text = bound_check_words(case.findings)
-    assert "meets the bound" in text and "the bound is 50 %" in text and share_words(row) in text
+    assert "meets the bound: the program compared the exact share" in text and " with 50 %" in text
+    assert f"a range ({share_words(row)}), because the exact share would tell how many records were altered" in text
+    told = replace(case.findings, exposure=replace(case.findings.exposure, share_after=0.1234))
+    assert bound_check_words(told).endswith(
+        "12.3 % of its unaltered records stand in small cells, and the bound is 50 %."
+    )
     missed = replace(case.findings, exposure=replace(case.findings.exposure, within_bound=False))
     assert "does not meet the bound" in bound_check_words(missed) and "at least" in bound_check_words(missed)
     without = replace(case.findings, exposure=replace(case.findings.exposure, bound=None, within_bound=None))
     assert bound_check_words(without) == "" and "at least" in share_words(small_cell_rows(without)[1])
+
+
+def test_a_share_of_no_records_is_no_range(case: Case):
+    none = replace(case.findings, exposure=replace(case.findings.exposure, unaltered_after=0))
+    assert share_words(small_cell_rows(none)[1]) == "0 %"
+    assert bound_check_words(none).startswith("The run to be released meets the bound: 0 % of its unaltered records")
+
+
+def test_findings_of_an_earlier_version_have_no_row_of_matches(case: Case):
+    older = replace(case.findings.exposure, matches_before=None, matches_after=None)
+    assert len(small_cell_rows(replace(case.findings, exposure=older))) == 3
 
 
 def test_who_may_know_the_rate_reads_the_share_itself(case: Case):

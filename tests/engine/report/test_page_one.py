@@ -43,7 +43,10 @@ def test_obstacles_stand_on_the_first_page_with_the_reason_that_overruled_them(c
 
 
 def test_a_plan_that_is_not_locked_is_not_called_fixed(case: Case) -> None:
-    assert rows_of(case.findings)["Fixed beforehand"].startswith("Nothing was fixed beforehand")
+    fixed = rows_of(case.findings)["Fixed beforehand"]
+    assert fixed.startswith("The plan was not approved and locked before results were seen. The secret key that ")
+    assert "A rule picks the run to be released: the first run that meets the bound and is less risky" in fixed
+    assert "Nothing was fixed" not in fixed and "by the plan" not in fixed
     locked = replace(case.findings, approved=replace(case.findings.approved, number="DAP-7", at="2026-01-02"))
     assert rows_of(locked)["Fixed beforehand"].startswith("The plan was approved as DAP-7 and locked on 2026-01-02.")
     assert "nothing below is fixed beforehand" in html_text(memo(case.findings))
@@ -73,7 +76,7 @@ def test_fresh_runs_are_told_with_when_they_were_made(case: Case, first: bool, w
     rows = tuple(replace(row, fresh=row.mean, fresh_se=row.se) for row in case.findings.measures)
     recommendation = replace(case.findings.recommendation, rechecked_first=first)
     findings = replace(case.findings, measures=rows, recommendation=recommendation)
-    assert words in fresh_runs(findings) == certainty(findings)[-1]
+    assert words in fresh_runs(findings) == certainty(findings)[-1]  # no fresh runs were made: none is counted
     assert "has not been run again" in fresh_runs(case.findings)
 
 

@@ -1,0 +1,139 @@
+"""Sentences on the choice: which candidate is better on average and why it was not chosen, differences as shown."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from engine.report.answers import neighbour_sentence, neighbour_sentences
+from engine.report.certainty import certainty, frontier_words, recommended
+from engine.report.findings import Findings
+from engine.report.map_facts import CandidateRow, Spread
+from engine.report.page_one import page_one
+from engine.report.words import about, difference, figure_shown, mean_shown
+from engine.study.map_reader import risk_utility_map
+from tests.engine.report.conftest import Case
+
+
+def with_rows(findings: Findings, own: dict[str, Any], **other: Any) -> tuple[Findings, CandidateRow]:
+    """The findings with the recommended candidate and one other one, changed as said."""
+    row = recommended(findings)
+    one = replace(row, letter="B", words="exchanges the attribute Z", recommended=False, safer_by=0.0, **other)
+    rows = (replace(row, **own), one)
+    return replace(findings, map=replace(findings.map, candidates=rows)), one
+
+
+DOMINATED = {"undominated": False, "clear": False, "share": 0.25}
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (
+            {"within_bound": False},
+            "it was not chosen because its runs do not show that 90 % of its single runs are within",
+        ),
+        ({"within_bound": True, "risk_clear": False, "utility_clear": False}, "the difference is within the noise"),
+        ({"within_bound": True, "risk_clear": True}, "no reason is recorded why it was not chosen"),
+    ],
+)
+def test_a_candidate_that_is_better_on_average_is_named_with_why_it_was_not_chosen(
+    case: Case, other: dict[str, Any], words: str
+) -> None:
+    findings, _ = with_rows(case.findings, DOMINATED, dominates=True, **other)
+    beats = "Candidate B (exchanges the attribute Z) is at least as safe and as useful"
+    for text in (frontier_words(findings), dict(page_one(findings).rows)["Neighbours"]):
+        assert beats in text and words in text
+    assert not any(
+        text.startswith("Candidate B (exchanges the attribute Z) is safer") for text in neighbour_sentences(findings)
+    )
+    assert "not on the frontier" not in dict(page_one(findings).rows)["How sure"], "said once on the page"
+
+
+def test_one_that_cannot_be_told_apart_from_the_recommended_one_has_no_letter(case: Case) -> None:
+    findings, _ = with_rows(case.findings, DOMINATED)
+    assert "Another candidate is at least as safe" in frontier_words(findings)
+
+
+def test_who_dominates_is_decided_on_exact_averages(case: Case) -> None:
+    view = risk_utility_map(case.study)
+    index = case.study.find(case.study.choices.all()[-1].label)[0].index
+    assert recommended(case.findings).undominated == bool(view.dominance.undominated[index])
+    assert not any(row.dominates for row in case.findings.map.candidates) or not recommended(case.findings).undominated
+    plain = json.loads(case.findings.to_json())
+    for row in plain["map"]["candidates"]:
+        del row["dominates"]
+    assert Findings.from_json(json.dumps(plain)) == case.findings, "findings of an earlier version open"
+
+
+def test_frontier_by_averages_and_by_single_runs_do_not_contradict_each_other(case: Case) -> None:
+    findings, _ = with_rows(case.findings, {"undominated": True, "clear": False, "share": 0.1})
+    assert frontier_words(findings) == (
+        "By averages candidate A is on the frontier, but chance alone could move it off. Of single runs taken by "
+        "themselves, it is in 10 %."
+    )
+
+
+def test_differences_are_those_of_the_figures_shown(case: Case) -> None:
+    """1.25 beside 2.2 is told as 1.2 beside 2.2, so that the difference is 1.0, not 0.95."""
+    own = {"risk": 2.2, "risk_se": 0.3524, "utility": 0.06, "utility_se": None}
+    findings, row = with_rows(case.findings, own, risk=1.25, risk_se=0.2702, utility=0.09, utility_se=None)
+    text = neighbour_sentence(findings, row, safer=True)
+    assert about(1.25, 0.2702).startswith("1.2 ") and "in small cells −1.0 records, Hellinger distance +0.03." in text
+    findings, row = with_rows(case.findings, own, risk=2.2, risk_se=0.3524, utility=0.06, utility_se=None)
+    assert "in small cells equal as shown, Hellinger distance equal as shown." in neighbour_sentence(
+        findings, row, safer=True
+    )
+
+
+def test_the_figures_subtracted_are_those_that_stand_in_the_table() -> None:
+    for value, se in [
+        (1.25, 0.27),
+        (2.2, 0.3524),
+        (1700.0, 100.0),
+        (-0.5, 0.02),
+        (0.11, 0.0),
+        (0.06, None),
+        (12.0, None),
+    ]:
+        number = about(value, se).split(" ± ")[0].split(" ")[-1].replace(",", "").replace("−", "-")
+        assert mean_shown(value, se) == Decimal(number)
+    assert mean_shown(None, 1.0) is None and figure_shown(0.0937, 1) == Decimal("0.09")
+    assert difference(mean_shown(2.2, 0.3524), mean_shown(1.25, 0.27)) == "−1.0"
+    assert difference(Decimal(1), None) == "–"
+
+
+@pytest.mark.parametrize(
+    ("most", "words"), [(7.0, "some runs come out no safer than doing nothing"), (2.0, "in every run fewer")]
+)
+def test_page_one_tells_the_spread_and_what_fewer_records_do_not_say(case: Case, most: float, words: str) -> None:
+    exposure = replace(case.findings.exposure, small_before=5, unaltered_after=0)
+    findings, _ = with_rows(case.findings, {"riskier_than_nothing": False})
+    spreads = (Spread("Unaltered records in small cells", 0.0, 1.0, most, 0.0),)
+    findings = replace(findings, exposure=exposure, map=replace(findings.map, spreads=spreads))
+    risk = dict(page_one(findings).rows)["Risk"]
+    assert f"0 to {most:g} of them are exposed" in risk and words in risk
+    assert risk.count("fewer exposed records alone do not make a release safer") == 1
+
+
+def test_no_word_of_the_first_page_needs_an_explanation(case: Case) -> None:
+    page = page_one(case.findings)
+    text = " ".join([page.decision, *page.warnings, *(text for _, text in page.rows), *certainty(case.findings)])
+    for words in ("figure to expect of the method", "at best are expected", "extent considered", "of itself"):
+        assert words not in text
+
+
+@pytest.mark.parametrize("high", [0.84, 0.95])
+def test_fresh_runs_are_counted_once_on_the_first_page(case: Case, high: float) -> None:
+    """At its head where they refute the choice, among how sure it is otherwise."""
+    advice = case.findings.recommendation
+    assert advice.run is not None
+    run = replace(advice.run, fresh=50, fresh_within=36, fresh_low=0.57, fresh_high=high)
+    caution = ("Only 36 of 50 fresh runs meet the bound on risk, so ...",) if high < 0.9 else ()
+    page = page_one(replace(case.findings, recommendation=replace(advice, run=run, cautions=caution)))
+    text = " ".join([*page.warnings, *(text for _, text in page.rows)])
+    assert text.count("36 of 50 fresh runs meet the bound on risk") == 1
