@@ -77,11 +77,11 @@ def _leaves(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
 
 ORIGINAL = re.compile(
     r"\.(format|cover|design|threat|approved|publish|certificate|members_rate|checks)\b.*"
-    r"|.*\.(before|n|people|small_before|ones_before|twos_before|cells_before|fewest|nothing_risk|nothing_utility)"
+    r"|.*\.(before|n|people|small_before|matches_before|ones_before|twos_before|cells_before|fewest|nothing_risk|nothing_utility)"
     r"|\.utility\.(tolerances|tallies|models|distance\.small_cells)\b.*|\.utility\.shares\..*|\.exposure\.bound"
     r"|\.map\.(n_candidates|n_frontier|n_within|runs|failed|candidates\.share)|\.utility\.changes\.(relative|errors)\..*"
     r"|\.recognised\.(fewest|.*\.(small|alone|matches))"
-    r"|\.recommendation\.run\.(place|of|asked|within|low|high)|.*_runs\.(runs|lost|coefficients)"
+    r"|\.recommendation\.run\.(place|of|asked|within|low|high|fresh|fresh_within|fresh_low|fresh_high)|.*_runs\.(runs|lost|coefficients)"
 )
 """Figures that say nothing of the release, or are classes."""
 
