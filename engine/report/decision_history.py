@@ -15,7 +15,6 @@ from engine.report.map_facts import Alternative, Recommendation
 from engine.report.parameters import trade_words
 from engine.report.redaction import is_count_risk
 from engine.report.released_run import despite_words, obstacle_sentences, run_facts
-from engine.report.run_words import fresh_within_words
 from engine.study.key_commitment import commitment_of
 
 if TYPE_CHECKING:
@@ -133,7 +132,4 @@ def member_text(caution: Caution) -> str:
     Empty where a member may not read it at all."""
     if caution.kind in _NOT_FOR_MEMBERS:
         return ""
-    if caution.kind == CautionKind.FRESH_TOO_RARELY_WITHIN and caution.share is not None:
-        asked = None if caution.probability is None else float(caution.probability)
-        return f"only {fresh_within_words(*caution.share, asked)}"
     return _MEMBER_TEXTS.get(caution.kind) or caution_text(caution)

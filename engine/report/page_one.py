@@ -130,7 +130,7 @@ def _how_sure(findings: Findings) -> list[str]:
 
 
 def _is_refuted(findings: Findings) -> bool:
-    """Whether clearly fewer fresh runs meet the bound than the plan asks for, which is a caution."""
+    """Whether clearly fewer fresh runs meet the bound than the plan asks for; the page begins with that."""
     run = findings.recommendation.run
     return run is not None and run.fresh_high is not None and run.asked is not None and run.fresh_high < run.asked
 

@@ -9,11 +9,12 @@ import numpy as np
 from engine.common.wording import upper_first
 from engine.decision import release_check
 from engine.decision.choice import obstacles_now
-from engine.decision.release_check import ObstacleKind
+from engine.decision.release_check import Obstacle, ObstacleKind
 from engine.frontier.chance import run_quantiles, share_within
 from engine.frontier.risk_utility_map import check_realisation
 from engine.report.map_facts import ReleasedRun
 from engine.report.redaction import title_of, unit_of
+from engine.report.run_words import fresh_within_words
 from engine.report.shares import optional
 from engine.study.decision_log import entries
 from engine.study.map_reader import risk_bound
@@ -69,21 +70,22 @@ _MEMBER_TEXTS = {
     ObstacleKind.TOO_RARELY_WITHIN: "fewer of its runs meet the bound on risk than the plan asks for",
     ObstacleKind.MEAN_ABOVE_BOUND: "its average risk is above the bound",
     ObstacleKind.FRESH_ABOVE_BOUND: "on fresh runs its average risk is above the bound",
-    ObstacleKind.FRESH_TOO_RARELY_WITHIN: "clearly fewer of its fresh runs meet the bound on risk than the plan asks"
-    " for",
 }
 """Obstacles without figures: those of eq. 6 are shares, which beside its counts would give the rate."""
 
 
-def obstacle_words(kind: ObstacleKind) -> str:
-    """An obstacle as a member may read it."""
-    return _MEMBER_TEXTS[kind]
+def obstacle_words(obstacle: Obstacle) -> str:
+    """An obstacle as a member may read it; how many runs meet the bound is no figure of eq. 6."""
+    if obstacle.kind == ObstacleKind.FRESH_TOO_RARELY_WITHIN and obstacle.share is not None:
+        asked = None if obstacle.probability is None else float(obstacle.probability)
+        return f"only {fresh_within_words(*obstacle.share, asked)}"
+    return f"{_MEMBER_TEXTS[obstacle.kind]}."
 
 
 def obstacle_sentences(context: ReportContext, choice: Choice) -> tuple[str, ...]:
     """What stands today against releasing the recommended run."""
     standing = obstacles_now(context.study, choice, context.view.allow_partial)
-    return tuple(f"{upper_first(obstacle_words(each.kind))}." for each in standing)
+    return tuple(upper_first(obstacle_words(each)) for each in standing)
 
 
 def despite_words(context: ReportContext) -> str:

@@ -133,7 +133,7 @@ def test_fresh_runs_are_counted_once_on_the_first_page(case: Case, high: float) 
     advice = case.findings.recommendation
     assert advice.run is not None
     run = replace(advice.run, fresh=50, fresh_within=36, fresh_low=0.57, fresh_high=high)
-    caution = ("Only 36 of 50 fresh runs meet the bound on risk, so ...",) if high < 0.9 else ()
-    page = page_one(replace(case.findings, recommendation=replace(advice, run=run, cautions=caution)))
+    obstacle = ("Only 36 of 50 fresh runs meet the bound on risk, so ...",) if high < 0.9 else ()
+    page = page_one(replace(case.findings, recommendation=replace(advice, run=run, obstacles=obstacle)))
     text = " ".join([*page.warnings, *(text for _, text in page.rows)])
     assert text.count("36 of 50 fresh runs meet the bound on risk") == 1

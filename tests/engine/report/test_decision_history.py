@@ -9,19 +9,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.decision.cautions import Caution, CautionKind
 from engine.decision.choice import choose
 from engine.decision.comparison import differences
+from engine.decision.release_check import Obstacle, ObstacleKind
 from engine.frontier.chance import ShareWithin
 from engine.plan import DecisionPlan, edit_plan
 from engine.plan.samples import load
 from engine.report.answers import ten_questions
 from engine.report.build_findings import findings
 from engine.report.certainty import certainty
-from engine.report.decision_history import member_text
 from engine.report.describe import remade
 from engine.report.findings import Findings
 from engine.report.parameters import run_words
+from engine.report.released_run import obstacle_words
 from engine.report.run_words import key_sentences, standing_sentences
 from engine.study.keys import read_key
 from engine.study.map_reader import risk_utility_map
@@ -186,11 +186,10 @@ def test_fresh_runs_that_meet_the_bound_are_counted_beside_what_the_plan_asks(tm
     assert "fresh runs meet" not in " ".join(certainty(Findings.from_json(json.dumps(old))))
 
 
-def test_too_few_fresh_runs_within_the_bound_are_a_caution_with_its_figures() -> None:
-    caution = Caution(
-        CautionKind.FRESH_TOO_RARELY_WITHIN, share=ShareWithin(36, 50, 0.575, 0.838), probability=Fraction(9, 10)
-    )
-    assert member_text(caution) == (
+def test_too_few_fresh_runs_within_the_bound_are_an_obstacle_with_its_figures() -> None:
+    share = ShareWithin(36, 50, 0.575, 0.838)
+    obstacle = Obstacle(ObstacleKind.FRESH_TOO_RARELY_WITHIN, share=share, probability=Fraction(9, 10))
+    assert obstacle_words(obstacle) == (
         "only 36 of 50 fresh runs meet the bound on risk, so 57 to 84 % of all such runs do (95 % confidence); the "
         "plan asks for 90 %."
     )
