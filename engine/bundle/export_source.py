@@ -15,13 +15,13 @@ from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.streams import fingerprint
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import Microdata, RawTable
+from engine.decision.meant_run import meant_run
 from engine.decision.states import decision_status
 from engine.frontier.risk_utility_map import check_realisation
 from engine.plan.context import check_include
 from engine.plan.recode import code
 from engine.release.scenarios import Scenario
 from engine.study.keys import key_path, read_key
-from engine.study.map_reader import planned_risk, realisation_of
 from engine.study.study import Study
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.remake import Remade, remake, stream_of
@@ -116,7 +116,7 @@ def export_source(
     scenario, replicate = study.find(candidate)
     runs = study.runs.of([scenario.index])
     if replicate is None:
-        replicate = realisation_of(study, runs, scenario.index, planned_risk(study), allow_partial=allow_partial)
+        replicate = meant_run(study, scenario.index, runs=runs, allow_partial=allow_partial)
     row = check_realisation(runs, scenario.index, replicate, scenario.label, allow_partial)
     remade = remake(
         data,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.common.version import __version__
+from engine.decision.meant_run import meant_run
 from engine.decision.states import STATES
 from engine.mechanisms import mechanism
 from engine.models.columns import numeric_columns
@@ -50,7 +51,6 @@ from engine.report.recognised_facts import Recognised
 from engine.report.redaction import is_count_risk
 from engine.report.side_by_side import side_by_side
 from engine.report.utility import utility
-from engine.study.map_reader import realisation_of
 
 if TYPE_CHECKING:
     from engine.plan import Plan
@@ -244,12 +244,8 @@ def _members_rate(plan: Plan, realisation: Remade) -> MembersRate:
 
 def _certificate(context: ReportContext, realisation: Remade) -> Certificate:
     results, index = context.view.results, context.scenario.index
-    recorded = (
-        context.choice.replicate
-        if context.choice
-        else realisation_of(context.study, results, index, context.view.risk, allow_partial=context.view.allow_partial)
-    )
-    stored = results.values[(results.scenario == index) & (results.replicate == recorded)]
+    meant = meant_run(context.study, index, context.view.risk, runs=results, allow_partial=context.view.allow_partial)
+    stored = results.values[(results.scenario == index) & (results.replicate == meant)]
     remade = np.array([realisation.figures[str(call)] for call in context.view.measures])
     close = (np.abs(stored - remade) <= _CLOSE * np.maximum(1, np.abs(stored))) | (np.isnan(stored) & np.isnan(remade))
     equal = int(close.sum())  # one run at most

@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, NoReturn
 
 from engine.common.errors import UsageError
+from engine.decision.meant_run import meant_run
 from engine.decision.release_check import counted_losses
 from engine.frontier.chance import ShareWithin, share_within
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
@@ -14,7 +15,7 @@ from engine.release.results import Results, RunStatus
 from engine.scripting.arguments import public
 from engine.scripting.data import Data
 from engine.scripting.releases import release_frames, remade_release
-from engine.study.map_reader import realisation_of, risk_bound
+from engine.study.map_reader import risk_bound
 from engine.study.study import Study
 from engine.sweeps.remake import Remade
 
@@ -82,10 +83,10 @@ class Candidate:
 
     @property
     def replicate(self) -> int:
-        """The number of the run that would be released: by the plan's rule, fixed before it was drawn."""
+        """The number of the run that would be released: that of the recommendation, else by the plan's rule."""
         view = self._view
-        return realisation_of(
-            self.study, self._runs, self._index, view.risk, bound=self.bound, allow_partial=view.allow_partial
+        return meant_run(
+            self.study, self._index, view.risk, bound=self.bound, runs=self._runs, allow_partial=view.allow_partial
         )
 
     @property

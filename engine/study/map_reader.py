@@ -229,7 +229,7 @@ def planned_risk(study: Study) -> int | None:
     """The column of the plan's risk measure; None in a study without one."""
     if study.plan.decision.risk:
         return study.subject.measure_index(study.plan.decision.risk)
-    return next((k for k, call in enumerate(study.measures) if call.measure.kind == "risk"), None)
+    return deciding_column(study.plan, study.measures, "risk")
 
 
 def realisation_of(

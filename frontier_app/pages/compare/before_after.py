@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
+from engine.decision.meant_run import meant_run
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.report.describe import changes, remade
 from engine.report.inspection import one_table
-from engine.study.map_reader import realisation_of
 from engine.study.study import Study
 from engine.sweeps.remake import Remade
 from frontier_app.pages.compare import counts, intruder, relations
@@ -43,8 +43,7 @@ def page(study: Study, view: RiskUtilityMap) -> None:
     part = elements.switch("What to look at", _PARTS, now.compare_view.part, "inspect-part")
     if part != now.compare_view.part:
         state.set_compare_view(part=part)
-    runs = study.runs.of([index])
-    replicate = realisation_of(study, runs, index, view.risk, allow_partial=view.allow_partial)
+    replicate = meant_run(study, index, view.risk, allow_partial=view.allow_partial)
     if part == "runs":
         relations.runs(study, view, index, replicate)
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.decision.comparison import spread
-from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
 from engine.report.describe import Changes
 from engine.report.inspection import associations as associations_of
 from engine.report.inspection import coefficients as coefficients_of
@@ -158,12 +158,13 @@ def runs(study: Study, view: RiskUtilityMap, index: int, replicate: int) -> None
     k = names.index(picked)
     run_figures = spread(study, index, view.allow_partial)
     values = run_figures.values[:, k]
-    released = values[~run_figures.fresh & (run_figures.replicate == replicate)]
+    own = study.runs.of([index])
+    row = check_realisation(own, index, replicate, view.scenarios[index].label, allow_partial=True)
     elements.chart(
         compare.runs(
             values[~run_figures.fresh],
             values[run_figures.fresh],
-            float(released[0]),
+            float(own.values[row, k]),
             float(view.original[k]),
             f"{text.measure_title(view.measures[k])} ({text.DIRECTION[view.measures[k].measure.better]})",
         ),

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import streamlit as st
 
+from engine.decision.meant_run import meant_run
 from engine.decision.states import decision_status
 from engine.plan import Plan
 from engine.plan.context import PUBLISHED_TABLES
 from engine.report.describe import remade
-from engine.study.map_reader import planned_risk, realisation_of
 from engine.study.study import Study
 from frontier_app.session import actions, state
 from frontier_app.widgets import detection, elements
@@ -49,11 +49,7 @@ def _of_candidate() -> None:
             st.caption("Select a candidate under Explore to see here what such tables tell of it.")
             return
         scenario, _ = study.find(label)
-        if choice is not None and choice.label == label:
-            replicate = choice.replicate
-        else:
-            runs = study.runs.of([scenario.index])
-            replicate = realisation_of(study, runs, scenario.index, planned_risk(study), allow_partial=now.look.partial)
+        replicate = meant_run(study, scenario.index, allow_partial=now.look.partial)
         which = (str(study.path), label, replicate)
         known = now.memo.peek("detected", which) is not None
         place = st.empty()

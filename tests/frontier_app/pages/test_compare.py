@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.decision.comparison import Difference, differences
 from engine.plan import plan_from_toml, plan_to_toml
-from engine.study.map_reader import risk_utility_map
+from engine.study.map_reader import realisation_of, risk_utility_map
 from engine.study.pins import pin, pins
 from engine.study.study import Study
 from engine.sweeps.sweep import sweep
@@ -149,6 +149,24 @@ def test_without_data_only_the_runs_are_shown(swept: Callable[..., Workspace]):
     made = inspect(opened(at), "levels")
     assert not made.exception and leads_to(made, "data")
     assert not inspect(made, "runs").info
+
+
+def test_the_run_shown_is_the_recommended_one_where_its_own_bound_picked_another_than_the_plans_rule(
+    swept: Callable[..., Workspace],
+):
+    at = swept(max_risk="1")
+    with Study.open(at.folder / "study-1.study") as study:
+        view = risk_utility_map(study)
+        rows = {i: view.results.values[view.results.scenario == i, view.risk] for i in range(len(view.scenarios))}
+        safer = {i: risk[risk < view.original[view.risk]] for i, risk in rows.items()}
+        index = next(i for i, risk in safer.items() if len(risk) > 1 and risk[0] > risk.min())
+        bound = float((safer[index][0] + safer[index].min()) / 2)
+        first = realisation_of(study, view.results, index, view.risk, allow_partial=False)
+        released = realisation_of(study, view.results, index, view.risk, bound=bound, allow_partial=False)
+        assert first != released
+        study.choices.record(study.scenarios[index], released, "its own bound", "safe", {"bound": bound, "risk": ""})
+    made = inspect(opened(at), "runs")
+    assert f"Run {released} is the one to release" in words(made)
 
 
 def test_without_an_analysis_the_page_says_where_to_declare_one(swept: Callable[..., Workspace]):
